@@ -1,0 +1,1 @@
+"""Streaming tensor programs: the language."""

@@ -1,0 +1,54 @@
+"""Scalar number formats: the one place where a new one is added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from step.errors import FormatError
+
+
+@dataclass(frozen=True)
+class DType:
+    """A scalar format.
+
+    ``bits`` is the width on a wire, ``numpy`` the array type that holds it in the interpreter.
+    """
+
+    name: str
+    bits: int
+    numpy: np.dtype
+
+    @property
+    def bytes(self) -> int:
+        """Size in memory; a BOOL takes one byte there."""
+        return -(-self.bits // 8)
+
+    @property
+    def is_float(self) -> bool:
+        """True for BF16 and FP32."""
+        return self in (BF16, FP32)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+BF16 = DType("BF16", 16, np.dtype(ml_dtypes.bfloat16))
+FP32 = DType("FP32", 32, np.dtype(np.float32))
+INT8 = DType("INT8", 8, np.dtype(np.int8))
+INT32 = DType("INT32", 32, np.dtype(np.int32))
+UINT32 = DType("UINT32", 32, np.dtype(np.uint32))
+BOOL = DType("BOOL", 1, np.dtype(np.bool_))
+
+DTYPES: dict[str, DType] = {dtype.name: dtype for dtype in (BF16, FP32, INT8, INT32, UINT32, BOOL)}
+
+
+def dtype_named(name: str) -> DType:
+    """Return the format called ``name``; raises `FormatError` for any other text."""
+    try:
+        return DTYPES[name]
+    except KeyError:
+        known = ", ".join(DTYPES)
+        raise FormatError(f"dtype must be one of {known}, not {name!r}") from None

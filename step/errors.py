@@ -1,0 +1,88 @@
+"""Every error of the toolkit, as one tree.
+
+::
+
+    StepError                 anything that the toolkit reports (exit code 1 unless said otherwise)
+    +-- ProgramError          the program is wrong, known before it runs
+    |   +-- TypeMismatch      element types or shapes that do not fit an operator
+    |   +-- GraphError          streams that nobody writes, undeclared cycles, names used twice
+    |   +-- UnboundSymbol     a symbol without a value
+    |   +-- FormatError       a program, trace or result file that can not be read
+    |   +-- InputError        input data that does not fit the program
+    |   +-- FabricError       a program that does not fit the fabric
+    +-- BuildError            Verilog or the simulator could not be built (exit code 2)
+    +-- EnvironmentProblem    a tool is missing or too old (exit code 3)
+    +-- SimulationError       the run failed (exit code 4)
+        +-- StreamFault       tokens that break an operator's contract at run time
+        +-- Deadlock          nothing can move any more
+        +-- Runaway           the run passed its cycle limit
+"""
+
+from __future__ import annotations
+
+
+class StepError(Exception):
+    """Base of all errors that a user can mend.
+
+    ``exit_code`` is what the command line returns for it.
+    """
+
+    exit_code = 1
+
+
+class ProgramError(StepError):
+    """The program is wrong, and that is known before it runs."""
+
+
+class TypeMismatch(ProgramError):
+    """Element types, ranks or shapes do not fit an operator."""
+
+
+class GraphError(ProgramError):
+    """The graph is not well formed."""
+
+
+class UnboundSymbol(ProgramError):
+    """A symbol has no value where one is needed."""
+
+
+class FormatError(ProgramError):
+    """A file does not have the published format."""
+
+
+class InputError(ProgramError):
+    """Input data does not fit the program's declarations."""
+
+
+class FabricError(ProgramError):
+    """The program can not be mapped to the fabric as configured."""
+
+
+class BuildError(StepError):
+    """Verilog or the simulator could not be built."""
+
+    exit_code = 2
+
+
+class EnvironmentProblem(StepError):
+    """A tool is missing or too old; ``step doctor`` tells more."""
+
+    exit_code = 3
+
+
+class SimulationError(StepError):
+    """A run did not end as it should."""
+
+    exit_code = 4
+
+
+class StreamFault(SimulationError):
+    """Tokens broke the contract of an operator at run time."""
+
+
+class Deadlock(SimulationError):
+    """Nothing can move any more, and the program is not done."""
+
+
+class Runaway(SimulationError):
+    """The run passed its cycle limit."""

@@ -1,0 +1,90 @@
+"""The fabric's parameters, shared by the RTL generator and the timing model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from step.errors import FabricError
+
+
+@dataclass(frozen=True)
+class MemoryConfig:
+    """The off-chip memory behind the fabric's ports.
+
+    A beat is ``beat_bytes`` wide. Consecutive beats go to consecutive ``channels``; a channel serves one beat every
+    ``interval`` cycles, and the data is back at the port ``latency`` cycles after the beat was granted. Ports that
+    want the same channel in the same cycle take turns (round robin). The default has the bandwidth of one HBM2
+    stack at the fabric's clock: 8 channels x 64 bytes a cycle.
+    """
+
+    beat_bytes: int = 64
+    channels: int = 8
+    interval: int = 1
+    latency: int = 24
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not isinstance(value, int) or value < 1:
+                raise FabricError(f"memory.{each.name} must be an integer >= 1, not {value!r}")
+        for name in ("beat_bytes", "channels"):
+            value = getattr(self, name)
+            if value & (value - 1):
+                raise FabricError(f"memory.{name} must be a power of two, not {value}")
+
+    @property
+    def bytes_per_cycle(self) -> float:
+        """Peak bandwidth."""
+        return self.beat_bytes * self.channels / self.interval
+
+    def beats(self, bits: int) -> int:
+        """Beats that an element of ``bits`` bits takes; an element starts on a beat of its own."""
+        return -(-bits // (8 * self.beat_bytes))
+
+
+@dataclass(frozen=True)
+class FabricConfig:
+    """The spatial fabric that a program is elaborated for.
+
+    ``tile`` (T): a token carries at most T x T scalars.
+    ``matmul_lanes``: multiply-accumulates per cycle of a matmul unit.
+    ``vector_lanes``: scalars per cycle of an element-wise unit.
+    ``channel_depth``: slots of a channel whose depth the program does not set, >= 2.
+    ``outstanding``: tiles that an off-chip load may have in flight.
+    ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
+    """
+
+    tile: int = 16
+    matmul_lanes: int = 64
+    vector_lanes: int = 16
+    channel_depth: int = 2
+    outstanding: int = 8
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
+    arithmetic: str = "rtl"
+
+    def __post_init__(self) -> None:
+        for name, least in (("tile", 1), ("matmul_lanes", 1), ("vector_lanes", 1), ("channel_depth", 2), ("outstanding", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise FabricError(f"{name} must be an integer >= {least}, not {value!r}")
+        if self.arithmetic not in ("rtl", "model"):
+            raise FabricError(f'arithmetic must be "rtl" or "model", not {self.arithmetic!r}')
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as saved with a program."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> FabricConfig:
+        """The opposite of `to_json`; raises `FabricError` for unknown or bad fields."""
+        known = {each.name for each in fields(cls)}
+        for name in data:
+            if name not in known:
+                raise FabricError(f"fabric has no parameter {name!r}; it has {', '.join(sorted(known))}")
+        memory = data.get("memory", {})
+        known = {each.name for each in fields(MemoryConfig)}
+        for name in memory:
+            if name not in known:
+                raise FabricError(f"fabric memory has no parameter {name!r}; it has {', '.join(sorted(known))}")
+        return cls(**{**data, "memory": MemoryConfig(**memory)})

@@ -1,0 +1,14 @@
+"""Functions for Map, Accum and FlatMap; every module of this package registers its own."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from step.function import FUNCTIONS
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+
+globals().update({cls.__name__: cls for cls in FUNCTIONS.values()})
+__all__ = sorted(cls.__name__ for cls in FUNCTIONS.values())

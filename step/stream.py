@@ -1,0 +1,81 @@
+"""Streams as the user holds them, with the operators as methods.
+
+An operator's file adds its method with `stream_method`; nothing is listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from step.dims import Shape
+from step.errors import ProgramError
+from step.operator import StreamType
+from step.types import ElementType
+
+if TYPE_CHECKING:
+    from step.graph import Graph
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def stream_method(function: Method) -> Method:
+    """Make ``function(stream, ...)`` callable as ``stream.function(...)``."""
+    _METHODS[function.__name__] = function
+    return function
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Output ``port`` of the node called ``producer``, as seen by one reader.
+
+    ``depth`` is the depth that the reader's channel gets; None for the fabric's default.
+    """
+
+    graph: Graph
+    producer: str
+    port: int
+    type: StreamType
+    depth: int | None = None
+
+    @property
+    def element(self) -> ElementType:
+        return self.type.element
+
+    @property
+    def shape(self) -> Shape:
+        return self.type.shape
+
+    @property
+    def rank(self) -> int:
+        return self.type.rank
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What identifies the stream in its graph, whoever reads it."""
+        return self.producer, self.port
+
+    def buffered(self, depth: int) -> Stream:
+        """The same stream for a reader whose channel has ``depth`` slots, at least 2."""
+        if not isinstance(depth, int) or depth < 2:
+            raise ProgramError(f"a channel's depth must be an integer >= 2, not {depth!r}")
+        return replace(self, depth=depth)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        try:
+            method = _METHODS[name]
+        except KeyError:
+            raise AttributeError(f"a stream has no operator {name!r}; it has {', '.join(sorted(_METHODS))}") from None
+        return method.__get__(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_METHODS})
+
+    def __str__(self) -> str:
+        return self.graph.stream_name(self.producer, self.port)
+
+    def __repr__(self) -> str:
+        return f"<stream {self}: {self.type}>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from step.errors import StreamFault
@@ -47,11 +47,12 @@ def control_text(token: Token) -> str:
     return f"a value with S{token.stop}" if token.stop else "a value"
 
 
-def stream_fault(node: Node, fault: Fault, heads: Sequence[tuple[int, Token]]) -> StreamFault:
-    """The error for ``fault`` at ``node``; ``heads`` are position and token in front of each input."""
+def stream_fault(node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]]) -> StreamFault:
+    """The error for ``fault`` at ``node``; ``heads`` has, per input port, the token in front and its position."""
     lines = [f"{node.describe()}: {_MEANING[fault]}"]
-    for stream, (position, token) in zip(node.inputs, heads, strict=True):
-        lines.append(f"  token {position} of {stream} is {control_text(token)}")
+    for port in node.operator.fault_ports(fault, len(node.inputs)):
+        position, token = heads[port]
+        lines.append(f"  token {position} of {node.inputs[port]} is {control_text(token)}")
     return StreamFault("\n".join(lines))
 
 

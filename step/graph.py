@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from step.dims import Dim, DimKind, Shape, shape, symbol
 from step.dtypes import DType
@@ -14,6 +14,17 @@ from step.location import Location, caller_location
 from step.operator import Operator, StreamType
 from step.stream import Stream
 from step.types import ElementType
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def graph_method(function: Method) -> Method:
+    """Make ``function(graph, ...)`` callable as ``graph.function(...)``."""
+    _METHODS[function.__name__] = function
+    return function
+
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -106,6 +117,13 @@ class Graph:
 
     def __post_init__(self) -> None:
         self._check_name(self.name)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        try:
+            method = _METHODS[name]
+        except KeyError:
+            raise AttributeError(f"a graph has no operator {name!r}; it has {', '.join(sorted(_METHODS))}") from None
+        return method.__get__(self)
 
     # -- declarations -------------------------------------------------------------------------------------------
 

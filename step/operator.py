@@ -21,6 +21,7 @@ from step.tokens import Token
 from step.types import ElementType
 
 if TYPE_CHECKING:
+    from step.faults import Fault
     from step.graph import Node
 
 OPERATORS: dict[str, type[Operator]] = {}
@@ -120,6 +121,10 @@ class Operator(abc.ABC):
     @abc.abstractmethod
     def process(self, node: Node, around: Surroundings) -> Process:
         """The meaning: a sequential process over tokens in wire form, ending after Done."""
+
+    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
+        """Which of the ``inputs`` ports have a say in ``fault``; their tokens stand in the error."""
+        return tuple(range(inputs))
 
     def off_chip_bytes(self, node: Node) -> sympy.Expr:
         """Off-chip traffic in bytes."""

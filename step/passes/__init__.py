@@ -1,0 +1,1 @@
+"""Passes: rewrites of a graph into another graph."""

@@ -1,0 +1,31 @@
+"""Broadcast: one stream for several readers. The compiler inserts it; users never write it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from step.graph import Node
+from step.operator import Names, Operator, Process, StreamType, Surroundings, expect
+
+
+@dataclass(frozen=True)
+class Broadcast(Operator):
+    """Copies every token to ``copies`` outputs, in the cycle in which all of them have space."""
+
+    copies: int
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(str(copy) for copy in range(self.copies))
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(self.copies >= 2, f"copies must be at least 2, not {self.copies}")
+        return inputs * self.copies
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        done = False
+        while not done:
+            token = yield 0
+            for port in range(self.copies):
+                around.emit(port, token)
+            done = token.done

@@ -1,0 +1,101 @@
+"""Expand: repeats elements, as often as a reference stream or a constant says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from step.dims import dim, format_shape
+from step.faults import Fault, Violation
+from step.graph import Node
+from step.operator import Accounting, Names, Operator, Process, StreamType, Surroundings, expect, expect_rank
+from step.stream import Stream, stream_method
+from step.tokens import Token, bare
+
+
+@dataclass(frozen=True)
+class Expand(Operator):
+    """With a reference: ``[Da.., 1 x rank]`` and ref ``[Da.., D(rank-1)..D0]`` -> the shape of the reference.
+
+    The element held is repeated per element of the reference; a reference stop >= ``rank`` moves on to the next one,
+    which must end with the same stop. Static (``count`` given, no reference): the innermost 1 becomes ``count``.
+    """
+
+    rank: int = 1
+    count: int | None = None
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        wanted = 2 if self.count is None else 1
+        expect(len(inputs) == wanted, f"expand takes {wanted} streams here, not {len(inputs)}")
+        data = inputs[0]
+        expect_rank(self.rank, 1, data.rank)
+        expect(
+            all(each == dim(1) for each in data.shape[-self.rank :]),
+            f"the innermost {self.rank} dimensions of the data must be 1, but its shape is {format_shape(data.shape)}",
+        )
+        if self.count is not None:
+            expect(self.rank == 1, f"a static expand has rank 1, not {self.rank}")
+            expect(self.count >= 1, f"count must be at least 1, not {self.count}")
+            return (StreamType(data.element, (*data.shape[:-1], dim(self.count))),)
+        reference = inputs[1]
+        expect(
+            reference.shape[: -self.rank] == data.shape[: -self.rank],
+            f"data and reference must agree outside of the innermost {self.rank} dimensions, "
+            f"but they are {format_shape(data.shape)} and {format_shape(reference.shape)}",
+        )
+        return (StreamType(data.element, reference.shape),)
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        if self.count is not None:
+            yield from self._repeat(around, self.count)
+        else:
+            yield from self._follow(around)
+
+    def _repeat(self, around: Surroundings, count: int) -> Process:
+        while not (token := (yield 0)).done:
+            if token.has_value:
+                for _ in range(count - 1):
+                    around.emit(0, Token(token.value))
+            around.emit(0, token)
+        around.emit(0, token)
+
+    def _follow(self, around: Surroundings) -> Process:
+        while True:
+            held = yield 0
+            while True:
+                reference = yield 1
+                if reference.done != held.done or (reference.has_value and not held.has_value):
+                    raise Violation(Fault.STOPS_DISAGREE)
+                if reference.done or reference.stop >= self.rank:
+                    break
+                around.emit(0, Token(held.value, reference.stop) if reference.has_value else bare(reference.stop))
+            if reference.stop != held.stop:
+                raise Violation(Fault.STOPS_DISAGREE)
+            if reference.done:
+                around.emit(0, reference)
+                return
+            around.emit(0, Token(held.value, reference.stop) if reference.has_value else bare(reference.stop))
+
+    def on_chip_bytes(self, node: Node, accounting: Accounting) -> sympy.Expr:
+        return node.output_types[0].element.bytes
+
+
+@stream_method
+def expand(stream: Stream, reference: Stream, *, rank: int = 1, name: str | None = None) -> Stream:
+    """Repeat each element per element of ``reference``, whose inner ``rank`` dimensions are 1 in this stream."""
+    return stream.graph.add(Expand(rank), [stream, reference], name=name)[0]
+
+
+@stream_method
+def expand_static(stream: Stream, count: int, *, name: str | None = None) -> Stream:
+    """Repeat each element ``count`` times: the innermost dimension, 1, becomes ``count``."""
+    return stream.graph.add(Expand(1, count), [stream], name=name)[0]
+
+
+@stream_method
+def repeat(stream: Stream, count: int, *, name: str | None = None) -> Stream:
+    """``[.., D0]`` -> ``[.., D0, count]``: short for a Reshape into chunks of one and a static Expand."""
+    chunks, _ = stream.reshape(1, name=f"{name}_chunks" if name else None)
+    expanded: Stream = chunks.expand_static(count, name=name)
+    return expanded

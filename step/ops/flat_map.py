@@ -1,0 +1,55 @@
+"""FlatMap: every element becomes a stream, and those are concatenated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from step.dims import DimKind, derive
+from step.function import FlatMapFunction
+from step.graph import Node
+from step.operator import Names, Operator, Process, StreamType, Surroundings, expect
+from step.stream import Stream, stream_method
+from step.tokens import bare
+
+
+@dataclass(frozen=True)
+class FlatMap(Operator):
+    """``[Da..D1, D0]`` -> ``[Da..D1, D'b..D'0]``: the streams of the elements of D0 follow each other along D'b.
+
+    The stop k of an element raises the last token of its stream to level k + b.
+    """
+
+    function: FlatMapFunction
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) == 1, f"flat_map takes one stream, not {len(inputs)}")
+        expect(isinstance(self.function, FlatMapFunction), f"flat_map needs a function to streams, not {self.function}")
+        (stream,) = inputs
+        outer, inner = stream.shape[-1], self.function.result_shape(stream.element)
+        joined = derive(
+            [outer, inner[0]], outer.extent * inner[0].extent, lambda: names.symbol("joined", DimKind.RAGGED)
+        )
+        return (StreamType(self.function.result_type(stream.element), (*stream.shape[:-1], joined, *inner[1:])),)
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        rank = self.function.rank
+        while not (token := (yield 0)).done:
+            if not token.has_value:
+                around.emit(0, bare(token.stop + rank))
+                continue
+            parts = list(self.function.expand(token.value))
+            for part in parts[:-1]:
+                around.emit(0, part)
+            around.emit(0, parts[-1]._replace(stop=token.stop + rank))
+        around.emit(0, token)
+
+    def flops(self, node: Node) -> sympy.Expr:
+        return node.inputs[0].type.count * self.function.flops(node.inputs[0].element)
+
+
+@stream_method
+def flat_map(stream: Stream, function: FlatMapFunction, *, name: str | None = None) -> Stream:
+    """Replace every element by the stream that ``function`` makes of it."""
+    return stream.graph.add(FlatMap(function), [stream], name=name)[0]

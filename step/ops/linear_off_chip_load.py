@@ -1,0 +1,122 @@
+"""LinearOffChipLoad: affine reads of an off-chip tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import sympy
+
+from step.dims import dim, shape
+from step.graph import Graph, Node, Tensor, graph_method
+from step.operator import Accounting, Names, Operator, Process, StreamType, Surroundings, expect
+from step.stream import Stream
+from step.tokens import DONE, Token, bare
+from step.types import Tile
+
+
+@dataclass(frozen=True)
+class LinearOffChipLoad(Operator):
+    """Reads ``tensor`` in tiles: tile index = offset + sum(i_d * stride_d) over the tiled tensor, row-major.
+
+    Without a reference the read happens once and the output is ``[1, *out]``; with one it is repeated per element of
+    the reference, ``[*ref, *out]``, whatever that element is. Strides and extents are in tiles, outermost first; stride
+    0 repeats. The last tile of a read carries a stop of level len(out), raised by what follows the reference's element.
+    """
+
+    tensor: Tensor
+    tile: tuple[int, int]
+    out: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int = 0
+
+    @property
+    def tiled(self) -> tuple[int, ...]:
+        """Extents of the tensor in tiles."""
+        *outer, rows, cols = self.tensor.shape
+        return (*outer, rows // self.tile[0], cols // self.tile[1])
+
+    @property
+    def element(self) -> Tile:
+        return Tile(self.tensor.dtype, *self.tile)
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) <= 1, f"a linear load takes at most one reference, not {len(inputs)} streams")
+        rows, cols = self.tensor.shape[-2:]
+        expect(
+            all(each >= 1 for each in self.tile) and rows % self.tile[0] == 0 and cols % self.tile[1] == 0,
+            f"tiles of {list(self.tile)} do not divide tensor {self.tensor.name!r} of shape {list(self.tensor.shape)}",
+        )
+        expect(len(self.out) >= 1 and all(each >= 1 for each in self.out), f"out must be extents >= 1, not {list(self.out)}")
+        expect(
+            len(self.stride) == len(self.out),
+            f"stride must have one entry per dimension of out {list(self.out)}, not {list(self.stride)}",
+        )
+        last = self.offset + sum(max(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
+        first = self.offset + sum(min(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
+        tiles = int(sympy.prod(self.tiled))
+        expect(
+            first >= 0 and last < tiles,
+            f"the read goes from tile {first} to tile {last}, but tensor {self.tensor.name!r} has tiles 0 to {tiles - 1}",
+        )
+        outer = inputs[0].shape if inputs else (dim(1),)
+        return (StreamType(self.element, (*outer, *shape(self.out))),)
+
+    def walk(self) -> list[tuple[int, int]]:
+        """Tile index and own stop level of every tile of one read."""
+        indices = []
+        for position in product(*(range(extent) for extent in self.out)):
+            index = self.offset + sum(i * s for i, s in zip(position, self.stride, strict=True))
+            level = 0
+            while level < len(self.out) and position[-1 - level] == self.out[-1 - level] - 1:
+                level += 1
+            indices.append((index, level))
+        return indices
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        tiles, walk, depth = around.tiles(node), self.walk(), len(self.out)
+        done = False
+        while not done:
+            reference = (yield 0) if node.inputs else Token(None)
+            if reference.has_value:
+                for index, level in walk:
+                    around.emit(0, Token(tiles[index], level + reference.stop if level == depth else level))
+            elif not reference.done:
+                around.emit(0, bare(reference.stop + depth))
+            done = reference.done or not node.inputs
+        around.emit(0, DONE)
+
+    def off_chip_bytes(self, node: Node) -> sympy.Expr:
+        return node.output_types[0].bytes
+
+    def on_chip_bytes(self, node: Node, accounting: Accounting) -> sympy.Expr:
+        return (2 if accounting == "paper" else 1) * self.element.bytes
+
+
+@graph_method
+def load(
+    graph: Graph,
+    tensor: Tensor,
+    *,
+    tile: Sequence[int],
+    out: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    offset: int = 0,
+    reference: Stream | None = None,
+    name: str | None = None,
+) -> Stream:
+    """Read ``tensor`` in tiles of ``tile`` (rows, cols), once or per element of ``reference``.
+
+    ``out`` defaults to the whole tiled tensor and ``stride`` to row-major order.
+    """
+    rows, cols = tile
+    *outer, height, width = tensor.shape
+    extents = tuple(out) if out is not None else (*outer, height // rows, width // cols)
+    if stride is None:
+        steps = [1]
+        for extent in reversed(extents[1:]):
+            steps.insert(0, steps[0] * extent)
+        stride = steps
+    operator = LinearOffChipLoad(tensor, (rows, cols), extents, tuple(stride), offset)
+    return graph.add(operator, [] if reference is None else [reference], name=name)[0]

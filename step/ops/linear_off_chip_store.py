@@ -1,0 +1,40 @@
+"""LinearOffChipStore: writes the tiles of a stream to off-chip memory, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from step.graph import Node
+from step.operator import Accounting, Names, Operator, Process, StreamType, Surroundings, expect
+from step.stream import Stream, stream_method
+from step.types import Tile
+
+
+@dataclass(frozen=True)
+class LinearOffChipStore(Operator):
+    """Stores the tiles linearly; stops do not matter. The tiles are an output of the program, under the node's name."""
+
+    output_names = ()
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) == 1, f"a linear store takes one stream, not {len(inputs)}")
+        expect(isinstance(inputs[0].element, Tile), f"a store needs tiles, not {inputs[0].element}")
+        return ()
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        while not (token := (yield 0)).done:
+            around.collect(node, token)
+
+    def off_chip_bytes(self, node: Node) -> sympy.Expr:
+        return node.inputs[0].type.bytes
+
+    def on_chip_bytes(self, node: Node, accounting: Accounting) -> sympy.Expr:
+        return (2 if accounting == "paper" else 1) * node.inputs[0].element.bytes
+
+
+@stream_method
+def store(stream: Stream, name: str) -> None:
+    """Write the tiles to off-chip memory as the program's output ``name``."""
+    stream.graph.add(LinearOffChipStore(), [stream], name=name)

@@ -1,0 +1,90 @@
+"""Partition: routes chunks of a stream to the outputs that selectors name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from step.dims import format_shape
+from step.faults import Fault, Violation
+from step.graph import Node
+from step.operator import Names, Operator, Process, StreamType, Surroundings, expect, expect_rank
+from step.stream import Stream, stream_method
+from step.tokens import Token
+from step.types import Selector
+
+DATA, SELECTOR = 0, 1
+
+
+@dataclass(frozen=True)
+class Partition(Operator):
+    """Per selector, the data up to the first stop >= ``rank`` (rank 0: one element) goes to every selected output.
+
+    There it ends with a stop of level ``rank``: the outer structure is dropped. An empty selector drops the chunk.
+    The same selector stream gives the same symbols to every Partition that it drives.
+    """
+
+    rank: int
+    targets: int
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(str(target) for target in range(self.targets))
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) == 2, f"partition takes data and selectors, not {len(inputs)} streams")
+        data, selector = inputs
+        expect(isinstance(selector.element, Selector), f"the second stream must carry selectors, not {selector.element}")
+        expect(
+            selector.element == Selector(self.targets),
+            f"{self.targets} outputs need Selector({self.targets}), not {selector.element}",
+        )
+        expect_rank(self.rank, 0, data.rank)
+        outer = data.shape[: len(data.shape) - self.rank]
+        expect(
+            selector.shape == outer,
+            f"with rank {self.rank} there must be one selector per element of {format_shape(outer)}, "
+            f"but the selectors are {format_shape(selector.shape)}",
+        )
+        counts = names.shared(
+            ("partition", *names.driver(SELECTOR)),
+            lambda: tuple(names.symbol(f"D{target}") for target in range(self.targets)),
+        )
+        inner = data.shape[len(data.shape) - self.rank :]
+        return tuple(StreamType(data.element, (count, *inner)) for count in counts)
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        while True:
+            selector = yield SELECTOR
+            token = yield DATA
+            if not selector.has_value:
+                if selector.done != token.done:
+                    raise Violation(Fault.MISSING_DATA if token.done else Fault.LEFTOVER_DATA)
+                if selector.done:
+                    break
+                if token.has_value or token.stop != selector.stop + self.rank:
+                    raise Violation(Fault.STOPS_DISAGREE)
+                continue
+            while True:
+                if token.done:
+                    raise Violation(Fault.MISSING_DATA)
+                if self.rank == 0 and not token.has_value:
+                    raise Violation(Fault.STOPS_DISAGREE)
+                ends = token.stop >= self.rank
+                if ends and token.stop != selector.stop + self.rank:
+                    raise Violation(Fault.STOPS_DISAGREE)
+                for target in range(self.targets):
+                    if selector.value >> target & 1:
+                        around.emit(target, Token(token.value, min(token.stop, self.rank)))
+                if ends:
+                    break
+                token = yield DATA
+        for target in range(self.targets):
+            around.emit(target, token)
+
+
+@stream_method
+def partition(
+    stream: Stream, selector: Stream, *, targets: int, rank: int = 0, name: str | None = None
+) -> tuple[Stream, ...]:
+    """Route chunks of rank ``rank`` to ``targets`` streams as ``selector`` says."""
+    return stream.graph.add(Partition(rank, targets), [stream, selector], name=name)

@@ -1,0 +1,45 @@
+"""Promote: one more dimension around the whole stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from step.dims import Dim, DimKind
+from step.graph import Node
+from step.operator import Names, Operator, Process, StreamType, Surroundings, expect
+from step.stream import Stream, stream_method
+from step.tokens import Token
+
+
+@dataclass(frozen=True)
+class Promote(Operator):
+    """``[Da..]`` -> ``[1 if Da > 0 else 0, Da..]``: the last stop of the stream is raised by one.
+
+    Which token is the last one shows only when Done is there, so every token waits for the next one.
+    """
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) == 1, f"promote takes one stream, not {len(inputs)}")
+        (stream,) = inputs
+        outer = stream.shape[0]
+        kind = DimKind.STATIC if outer.is_static else DimKind.DYNAMIC
+        return (StreamType(stream.element, (Dim(sympy.Min(1, outer.extent), kind), *stream.shape)),)
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        rank = node.inputs[0].rank
+        held: Token | None = None
+        while not (token := (yield 0)).done:
+            if held is not None:
+                around.emit(0, held)
+            held = token
+        if held is not None:
+            around.emit(0, held._replace(stop=rank + 1))
+        around.emit(0, token)
+
+
+@stream_method
+def promote(stream: Stream, *, name: str | None = None) -> Stream:
+    """Wrap the whole stream into one more dimension of extent 1 (0 for an empty stream)."""
+    return stream.graph.add(Promote(), [stream], name=name)[0]

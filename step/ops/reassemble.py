@@ -1,0 +1,87 @@
+"""Reassemble: gathers chunks from the streams that selectors name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from step.dims import DimKind, format_shape
+from step.faults import Fault, Violation
+from step.graph import Graph, Node, graph_method
+from step.operator import Names, Operator, Process, StreamType, Surroundings, expect, expect_rank
+from step.stream import Stream
+from step.tokens import bare
+from step.types import Selector
+
+Order = Literal["arrival", "index"]
+
+
+@dataclass(frozen=True)
+class Reassemble(Operator):
+    """Per selector, one chunk of rank ``rank`` from each selected input, never interleaved.
+
+    Inputs 0 .. n-1 are the data, input n the selectors. ``order="arrival"`` takes the chunks in the order in which they
+    become available (ties: lowest index), ``"index"`` in the order of the inputs. The last chunk's stop is raised by 1
+    plus the selector's own; an empty selector gives an empty tensor. Untimed, arrival order is index order.
+    """
+
+    rank: int
+    order: Order = "arrival"
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) >= 2, f"reassemble takes data and selectors, not {len(inputs)} streams")
+        *data, selector = inputs
+        expect(self.order in ("arrival", "index"), f'order must be "arrival" or "index", not {self.order!r}')
+        expect(isinstance(selector.element, Selector), f"the last stream must carry selectors, not {selector.element}")
+        expect(
+            selector.element == Selector(len(data)),
+            f"{len(data)} data streams need Selector({len(data)}), not {selector.element}",
+        )
+        expect_rank(self.rank, 0, data[0].rank)
+        for position, each in enumerate(data):
+            expect(each.rank == self.rank, f"data streams must have rank {self.rank}, but input {position} has {each.rank}")
+            expect(
+                (each.element, each.shape[1:]) == (data[0].element, data[0].shape[1:]),
+                f"data streams must carry equal chunks, but input 0 is {format_shape(data[0].shape)} of {data[0].element} "
+                f"and input {position} is {format_shape(each.shape)} of {each.element}",
+            )
+        chosen = names.symbol("selected", DimKind.RAGGED)
+        return (StreamType(data[0].element, (*selector.shape, chosen, *data[0].shape[1:])),)
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        count = len(node.inputs) - 1
+        while True:
+            selector = yield count
+            if selector.done:
+                break
+            chosen = [port for port in range(count) if selector.has_value and selector.value >> port & 1]
+            end = self.rank + 1 + selector.stop
+            if not chosen:
+                around.emit(0, bare(end))
+            for port in chosen:
+                while True:
+                    token = yield port
+                    if token.done:
+                        raise Violation(Fault.MISSING_DATA)
+                    ends = token.stop >= self.rank
+                    around.emit(0, token._replace(stop=end) if ends and port == chosen[-1] else token)
+                    if ends:
+                        break
+        last = []
+        for port in range(count):
+            last.append((yield port))
+        if not all(token.done for token in last):
+            raise Violation(Fault.LEFTOVER_DATA)
+        around.emit(0, selector)
+
+    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
+        return tuple(range(inputs)) if fault is Fault.LEFTOVER_DATA else (inputs - 1,)
+
+
+@graph_method
+def reassemble(
+    graph: Graph, inputs: Sequence[Stream], selector: Stream, *, rank: int = 0, order: Order = "arrival", name: str | None = None
+) -> Stream:
+    """Gather, per selector, one chunk of rank ``rank`` from each of the ``inputs`` that it names."""
+    return graph.add(Reassemble(rank, order), [*inputs, selector], name=name)[0]

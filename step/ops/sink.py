@@ -1,0 +1,30 @@
+"""Sink: a stream that leaves the fabric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from step.graph import Node
+from step.operator import Names, Operator, Process, StreamType, Surroundings, expect
+from step.stream import Stream, stream_method
+
+
+@dataclass(frozen=True)
+class Sink(Operator):
+    """Takes one token a cycle; the stream is an output of the program, under the node's name."""
+
+    output_names = ()
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) == 1, f"sink takes one stream, not {len(inputs)}")
+        return ()
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        while not (token := (yield 0)).done:
+            around.collect(node, token)
+
+
+@stream_method
+def sink(stream: Stream, name: str) -> None:
+    """Make the stream an output of the program."""
+    stream.graph.add(Sink(), [stream], name=name)

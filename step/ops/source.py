@@ -1,0 +1,46 @@
+"""Source: a stream that enters the fabric from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from step.dims import Dim, Shape, shape
+from step.graph import Graph, Node, graph_method
+from step.operator import Names, Operator, Process, StreamType, Surroundings
+from step.stream import Stream
+from step.types import ElementType, Selector
+
+
+@dataclass(frozen=True)
+class Source(Operator):
+    """Plays the tokens bound to the node's name, one a cycle at most."""
+
+    element: ElementType
+    shape: Shape
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        return (StreamType(self.element, self.shape),)
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        for token in around.stream(node):
+            around.emit(0, token)
+        return
+        yield
+
+
+@graph_method
+def source(graph: Graph, name: str, element: ElementType, dims: Iterable[Dim | int]) -> Stream:
+    """A stream of ``element`` and shape ``dims`` whose tokens come from the inputs under ``name``."""
+    return graph.add(Source(element, shape(dims)), name=name)[0]
+
+
+@graph_method
+def selectors(graph: Graph, name: str, targets: int, dims: Iterable[Dim | int]) -> Stream:
+    """A stream of multi-hot selectors over ``targets`` targets, from the inputs under ``name``.
+
+    The data may be an integer array ``[*dims]`` (one target each), ``[*dims, k]`` (k targets each), or a
+    boolean array ``[*dims, targets]``.
+    """
+    stream: Stream = source(graph, name, Selector(targets), dims)
+    return stream

@@ -1,0 +1,39 @@
+"""Zip: streams of equal shape side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from step.faults import aligned
+from step.graph import Node
+from step.operator import Names, Operator, Process, StreamType, Surroundings, expect, expect_same_shape
+from step.stream import Stream, stream_method
+from step.tokens import Token
+from step.types import Tuple
+
+
+@dataclass(frozen=True)
+class Zip(Operator):
+    """Makes tuples of the elements of its inputs, whose stops must agree."""
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) >= 2, f"zip needs at least two streams, not {len(inputs)}")
+        return (StreamType(Tuple(tuple(each.element for each in inputs)), expect_same_shape(inputs)),)
+
+    def process(self, node: Node, around: Surroundings) -> Process:
+        while True:
+            tokens = []
+            for port in range(len(node.inputs)):
+                tokens.append((yield port))
+            token = aligned(*tokens)
+            if token.has_value:
+                token = Token(tuple(each.value for each in tokens), token.stop)
+            around.emit(0, token)
+            if token.done:
+                return
+
+
+@stream_method
+def zip(stream: Stream, *others: Stream, name: str | None = None) -> Stream:
+    """Tuples of this stream's elements and those of ``others``."""
+    return stream.graph.add(Zip(), [stream, *others], name=name)[0]

@@ -1,0 +1,184 @@
+"""Builds a fabric with its bench into one executable, through the cache."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cosim.cache import cached, content_key, failure_log
+from cosim.design import Design, load_design
+from cosim.harness import HARDWARE, TOP, bench_text
+from cosim.hierarchy import Hierarchy
+from cosim.process import run_logged
+from cosim.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4
+from step.errors import BuildError, EnvironmentProblem
+
+Progress = Callable[[str], None]
+
+OPTIMIZATION = "-O1 -march=native"
+"""Of the design's code: -O2 builds take longer and run no faster, -O3 runs slower, -O0 6 times slower."""
+
+RUNTIME_OPTIMIZATION = "-O2 -march=native"
+RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
+TRACE_PARTS = {None: (), "vcd": ("verilated_vcd_c",), "fst": ("verilated_fst_c",)}
+
+
+@dataclass(frozen=True)
+class Build:
+    """A simulator that is ready to run: ``top`` is its top module, ``seconds`` what the build took (0: cached)."""
+
+    executable: Path
+    top: str
+    toolchain: Toolchain
+    seconds: float
+
+
+def build(
+    origin: Design | Path | str | Mapping[str, Any],
+    *,
+    waves: str | None = None,
+    edges: bool = False,
+    progress: Progress | None = None,
+) -> Build:
+    """Build the simulator of a design, or take it from the cache.
+
+    ``waves`` is ``"vcd"`` or ``"fst"`` to be able to record waves. With ``edges`` there is no simulation hardware:
+    the fabric's own ports are the bench's. ``progress`` is told what is being done.
+
+    Raises `EnvironmentProblem` for a missing tool, and `BuildError` with the first errors of a failed build.
+    """
+    design = origin if isinstance(origin, Design) else load_design(origin)
+    toolchain = find_toolchain()
+    if waves == "fst" and not has_lz4():
+        raise EnvironmentProblem(f"FST waves need lz4.h: {HINTS['lz4']}")
+    recipe = _Recipe(design, toolchain, waves, edges, progress or (lambda text: None))
+    started = time.monotonic()
+    entry = cached(recipe.name, recipe.make)
+    seconds = time.monotonic() - started if recipe.made else 0.0
+    return Build(entry / "simulator", recipe.top, toolchain, seconds)
+
+
+class _Recipe:
+    """How one cache entry is made."""
+
+    def __init__(
+        self, design: Design, toolchain: Toolchain, waves: str | None, edges: bool, progress: Progress
+    ) -> None:
+        self.toolchain = toolchain
+        self.waves = waves
+        self.progress = progress
+        self.made = False
+        self.top = design.module if edges else TOP
+        missing = [path for path in (*design.verilog, *design.cpp) if not path.is_file()]
+        if missing:
+            raise BuildError(f"{missing[0]} does not exist, but the sidecar names it")
+        hardware = () if edges else HARDWARE
+        self.sources = [*design.verilog, *design.cpp, *hardware]
+        hierarchy = Hierarchy.of(design)
+        self.hierarchical = hierarchy.worthwhile and not edges
+        self.written = {"control.vlt": hierarchy.control_file(self.hierarchical, _edge_ports(design) if edges else ())}
+        if not edges:
+            self.written["bench.sv"] = bench_text(design)
+        self.flags = self._flags()
+        parts = [path.read_bytes() for path in self.sources]
+        self.key = content_key(
+            [toolchain.identity, repr(self.flags), OPTIMIZATION, repr(sorted(self.written.items())), *parts]
+        )
+        self.name = f"simulator-{self.key}"
+
+    def _flags(self) -> list[str]:
+        libraries = cocotb_libraries()
+        return [
+            *("--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", "objects", "--top-module", self.top),
+            *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing"),
+            *(["--hierarchical"] if self.hierarchical else []),
+            *({None: [], "vcd": ["--trace"], "fst": ["--trace-fst"]}[self.waves]),
+            *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
+        ]
+
+    def make(self, directory: Path) -> None:
+        """Verilate, compile and link in ``directory``, and leave only the executable and the log."""
+        self.made = True
+        runtime = cached_runtime(self.toolchain, self.waves, self.progress)
+        for file, text in self.written.items():
+            (directory / file).write_text(text)
+        sources = [str(path) for path in self.sources]
+        main = str(cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp")
+        written = [name for name in self.written if name != "control.vlt"]
+        verilator = str(self.toolchain.verilator.path)
+        self.progress("verilating")
+        self._run(directory, [verilator, *self.flags, main, "control.vlt", *written, *sources])
+        self.progress("compiling")
+        self._run(
+            directory,
+            [
+                *(self.toolchain.make, "-C", "objects", "-f", "Vtop_hier.mk" if self.hierarchical else "Vtop.mk"),
+                *("-j", str(len(os.sched_getaffinity(0)))),
+                *self.toolchain.make_variables,
+                *(f"OPT_FAST={OPTIMIZATION}", "OPT_SLOW=-O0", "VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW="),
+                f"USER_LDLIBS={' '.join(str(path) for path in sorted(runtime.glob('*.o')))}",
+            ],
+        )
+        (directory / "objects" / "Vtop").rename(directory / "simulator")
+        shutil.rmtree(directory / "objects")
+
+    def _run(self, directory: Path, command: list[str]) -> None:
+        run_or_fail(command, directory, self.toolchain, self.name)
+
+
+def cached_runtime(toolchain: Toolchain, waves: str | None, progress: Progress) -> Path:
+    """The directory with the objects of Verilator's own library, which are the same for all designs."""
+    root = toolchain.verilator.root or _installed_root(toolchain)
+    parts = (*RUNTIME_PARTS, *TRACE_PARTS[waves])
+    name = f"runtime-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, *parts])}"
+
+    def make(directory: Path) -> None:
+        progress("compiling Verilator's library, once")
+        (directory / "Makefile").write_text(
+            f"VPATH = {root}/include\n"
+            f"all: {' '.join(f'{part}.o' for part in parts)}\n"
+            f"%.o: %.cpp\n\t$(CXX) {RUNTIME_OPTIMIZATION} -I. -I{root}/include -I{root}/include/vltstd"
+            " -DVERILATOR=1 -c -o $@ $<\n"
+        )
+        jobs = str(len(os.sched_getaffinity(0)))
+        run_or_fail([toolchain.make, "-j", jobs, *toolchain.make_variables], directory, toolchain, name)
+
+    return cached(name, make)
+
+
+def _installed_root(toolchain: Toolchain) -> Path:
+    """VERILATOR_ROOT of a Verilator that was installed."""
+    import subprocess
+
+    command = [str(toolchain.verilator.path), "--getenv", "VERILATOR_ROOT"]
+    return Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+
+
+def run_or_fail(command: list[str], directory: Path, toolchain: Toolchain, name: str) -> None:
+    """Run one step of the build of the cache entry ``name``; `BuildError` where it fails."""
+    log = directory / "build.log"
+    status = run_logged(command, log, directory=directory, environment=toolchain.environment)
+    if status == 0:
+        return
+    kept = failure_log(name)
+    shutil.copyfile(log, kept)
+    raise BuildError("\n".join([f"{Path(command[0]).name} failed:", *first_errors(log), f"full log: {kept}"]))
+
+
+def first_errors(log: Path, count: int = 3) -> list[str]:
+    """The first lines of ``log`` that tell of an error; where none does, the last lines."""
+    lines = log.read_text(errors="replace").splitlines()
+    errors = [line for line in lines if re.search(r"^%Error|\berror:|^make.*\*\*\*|undefined reference", line)]
+    return [f"  {line.strip()}" for line in (errors[:count] or lines[-count:])]
+
+
+def _edge_ports(design: Design) -> tuple[str, ...]:
+    """The signals that a bench in Python drives and reads."""
+    ports = [f"{port.port}__{part}" for port in (*design.sources, *design.sinks) for part in ("payload", "valid", "ready")]
+    return ("clk", "rst", *ports, *(["probe_fault"] if design.units else []))

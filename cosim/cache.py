@@ -1,0 +1,75 @@
+"""Builds kept by the hash of all that went into them.
+
+An entry is a directory. It is made under another name and renamed when it is whole, so an entry that exists is good;
+a lock for each key lets parallel processes wait for each other instead of building twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from filelock import FileLock
+
+from step.errors import EnvironmentProblem
+
+
+def cache_directory() -> Path:
+    """``STEP_CACHE``, or ``~/.cache/step-fabric``; made where it is missing.
+
+    Raises `EnvironmentProblem` where it can not be written, or has a blank in its name (make can not build there).
+    """
+    chosen = os.environ.get("STEP_CACHE")
+    path = Path(chosen) if chosen else Path.home() / ".cache" / "step-fabric"
+    path = path.absolute()
+    if any(character.isspace() for character in str(path)):
+        raise EnvironmentProblem(f"the cache {str(path)!r} has a blank in its name: set STEP_CACHE to a path without")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentProblem(f"the cache {path} can not be made ({error.strerror}): set STEP_CACHE") from None
+    return path
+
+
+def content_key(parts: Iterable[str | bytes]) -> str:
+    """A key that differs when any of ``parts`` does."""
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part.encode() if isinstance(part, str) else part
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return digest.hexdigest()[:32]
+
+
+def cached(name: str, make: Callable[[Path], None]) -> Path:
+    """The cache entry ``name``, made by ``make(directory)`` where it is missing.
+
+    Whatever interrupts ``make`` leaves no entry; the log of a failed build stays beside it (`failure_log`).
+    """
+    root = cache_directory()
+    entry = root / name
+    if entry.is_dir():
+        return entry
+    with FileLock(root / f"{name}.lock"):
+        if entry.is_dir():
+            return entry
+        partial = root / f"{name}.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        try:
+            make(partial)
+            partial.rename(entry)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            failure_log(name).unlink()
+    return entry
+
+
+def failure_log(name: str) -> Path:
+    """Where the log of a failed build of the entry ``name`` is kept."""
+    return cache_directory() / f"{name}.log"

@@ -1,0 +1,100 @@
+"""The generated Verilog of one fabric, with its sidecar."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from step.errors import FormatError
+
+SIDECAR = "fabric.json"
+
+
+@dataclass(frozen=True)
+class StreamPort:
+    """A source or a sink: ``port`` is the stem of its signals, ``bits`` the width of its payload."""
+
+    name: str
+    port: str
+    bits: int
+
+
+@dataclass(frozen=True)
+class MemoryPort:
+    """A read or write port: its tensor takes ``beats`` beats from beat ``base``, ``size_beats`` for each tile."""
+
+    name: str
+    port: str
+    base: int
+    beats: int
+    size_beats: int
+
+
+@dataclass(frozen=True)
+class Design:
+    """What the cosimulation needs to know of a fabric.
+
+    ``channels`` and ``units`` are names, in the order of the probe bits; ``memory`` is the plain `MemoryConfig` with
+    ``beats_total``; ``verilog`` and ``cpp`` are absolute paths; ``hierarchical`` are modules that pay to be compiled
+    apart in a large design.
+    """
+
+    module: str
+    sources: tuple[StreamPort, ...]
+    sinks: tuple[StreamPort, ...]
+    reads: tuple[MemoryPort, ...]
+    writes: tuple[MemoryPort, ...]
+    channels: tuple[str, ...]
+    units: tuple[str, ...]
+    memory: Mapping[str, int]
+    verilog: tuple[Path, ...]
+    cpp: tuple[Path, ...]
+    hierarchical: tuple[str, ...]
+
+
+def load_design(origin: Path | str | Mapping[str, Any], root: Path | None = None) -> Design:
+    """The design in a directory with a sidecar, or of a sidecar whose files are relative to ``root``.
+
+    Raises `FormatError` for a sidecar that is missing, not JSON, or without a field.
+    """
+    if isinstance(origin, Mapping):
+        return _from_sidecar(origin, root or Path.cwd(), "sidecar")
+    path = Path(origin)
+    path = path / SIDECAR if path.is_dir() else path
+    try:
+        sidecar = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist; `step verilog PROGRAM -o {path.parent}` writes it") from None
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path} can not be read: {error}") from None
+    return _from_sidecar(sidecar, path.parent, str(path))
+
+
+def _from_sidecar(sidecar: Mapping[str, Any], root: Path, where: str) -> Design:
+    try:
+        return Design(
+            module=sidecar["module"],
+            sources=tuple(_stream(port) for port in sidecar["sources"]),
+            sinks=tuple(_stream(port) for port in sidecar["sinks"]),
+            reads=tuple(_memory(port) for port in sidecar["reads"]),
+            writes=tuple(_memory(port) for port in sidecar["writes"]),
+            channels=tuple(channel["name"] for channel in sidecar["channels"]),
+            units=tuple(unit["name"] for unit in sidecar["units"]),
+            memory=dict(sidecar["memory"]),
+            verilog=tuple((root / file).resolve() for file in sidecar["files"]),
+            cpp=tuple((root / file).resolve() for file in sidecar.get("cpp", ())),
+            hierarchical=tuple(sidecar.get("hierarchical", ())),
+        )
+    except KeyError as error:
+        raise FormatError(f"{where} has no field {error.args[0]!r}") from None
+
+
+def _stream(port: Mapping[str, Any]) -> StreamPort:
+    return StreamPort(port["name"], port["port"], port["bits"])
+
+
+def _memory(port: Mapping[str, Any]) -> MemoryPort:
+    return MemoryPort(port["name"], port["port"], port["base"], port["beats"], port["size_beats"])

@@ -1,0 +1,39 @@
+// Takes every token of a stream, and records the payloads in one file.
+//
+// The file `sink.NAME` in +directory gets each payload in whole 32-bit words, lowest word and lowest byte first.
+// `finished` is high from the cycle after Done was taken.
+module sim_sink #(
+    parameter string NAME = "",
+    parameter int BITS = 2
+) (
+    input  logic            clk,
+    input  logic            rst,
+    input  logic [BITS-1:0] payload,
+    input  logic            valid,
+    output logic            ready,
+    output logic            finished
+);
+    localparam int WORDS = (BITS + 31) / 32;
+
+    int file;
+    logic [32*WORDS-1:0] words;
+
+    assign ready = 1'b1;
+    assign words = (32 * WORDS)'(payload);
+
+    initial begin
+        string directory;
+        void'($value$plusargs("directory=%s", directory));
+        file = $fopen({directory, "/sink.", NAME}, "wb");
+        if (file == 0) $fatal(1, "sink %s can not be recorded", NAME);
+        finished = 1'b0;
+    end
+
+    always @(posedge clk)
+        if (!rst && valid) begin
+            $fwrite(file, "%u", words);
+            finished <= finished | payload[0];
+        end
+
+    final $fclose(file);
+endmodule

@@ -1,0 +1,49 @@
+// Plays the tokens of one file into a stream: one per cycle in which the stream is ready.
+//
+// The file `source.NAME` in +directory holds the payloads, each in BYTES bytes, highest byte first (the order of
+// $fread). It is read while the simulation runs, so a stream may be of any length. The first token is offered in
+// the first cycle after reset.
+module sim_source #(
+    parameter string NAME = "",
+    parameter int BITS = 2
+) (
+    input  logic            clk,
+    input  logic            rst,
+    output logic [BITS-1:0] payload,
+    output logic            valid,
+    input  logic            ready
+);
+    localparam int BYTES = (BITS + 7) / 8;
+
+    int file;
+
+    // Reads the next token into `token`; `found` is 0 at the end of the file.
+    task automatic read(output logic [BITS-1:0] token, output logic found);
+        logic [8*BYTES-1:0] bytes;
+        int count = $fread(bytes, file);
+        if (count != 0 && count != BYTES) $fatal(1, "source %s ends amid a token", NAME);
+        token = bytes[BITS-1:0];
+        found = count != 0;
+    endtask
+
+    initial begin
+        string directory;
+        logic [BITS-1:0] token;
+        logic found;
+        void'($value$plusargs("directory=%s", directory));
+        file = $fopen({directory, "/source.", NAME}, "rb");
+        if (file == 0) $fatal(1, "source %s has no file", NAME);
+        read(token, found);
+        payload = token;
+        valid = found;
+    end
+
+    always @(posedge clk)
+        if (!rst && valid && ready) begin
+            logic [BITS-1:0] token;
+            logic found;
+            read(token, found);
+            payload <= token;
+            valid <= found;
+        end
+endmodule

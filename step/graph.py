@@ -111,7 +111,7 @@ class Graph:
     tensors: dict[str, Tensor] = field(default_factory=dict)
     symbols: dict[str, SymbolInfo] = field(default_factory=dict)
     feedbacks: dict[str, Feedback] = field(default_factory=dict)
-    assumptions: dict[str, int] = field(default_factory=dict)
+    refinements: dict[str, Shape] = field(default_factory=dict)
     _shared_symbols: dict[tuple[Any, ...], Shape] = field(default_factory=dict, repr=False)
     _counters: dict[str, int] = field(default_factory=dict, repr=False)
 
@@ -187,9 +187,26 @@ class Graph:
         self.nodes[node_name] = node
         return tuple(Stream(self, node_name, port, each) for port, each in enumerate(types))
 
-    def assume(self, symbol_name: str, value: int) -> None:
-        """Note that a symbol is known to have ``value``; checked when symbols are bound."""
-        self.assumptions[symbol_name] = value
+    def refine(self, stream: Stream, dims: Iterable[Dim | int]) -> Stream:
+        """Declare that ``stream`` has the shape ``dims``, where its operator only knows symbols.
+
+        The interpreter checks it on every run. Raises `TypeMismatch` where a dimension that is known already
+        differs, and `GraphError` for a stream that somebody reads already.
+        """
+        refined = shape(dims)
+        if len(refined) != len(stream.shape):
+            raise TypeMismatch(f"{stream} has {len(stream.shape)} dimensions, so it can not have the shape {refined}")
+        for known, assumed in zip(stream.shape, refined, strict=True):
+            if known.is_static and known != assumed:
+                raise TypeMismatch(f"{stream} has the dimension {known}, so it can not have {assumed} there")
+        if self.readers()[stream.key]:
+            raise GraphError(f"assume_shape({stream}) must stand before the first reader of the stream")
+        node = self.nodes[stream.producer]
+        types = list(node.output_types)
+        types[stream.port] = StreamType(stream.element, refined)
+        self.nodes[node.name] = Node(node.name, node.operator, node.inputs, tuple(types), node.location)
+        self.refinements[str(stream)] = refined
+        return Stream(self, stream.producer, stream.port, types[stream.port], stream.depth)
 
     # -- looking ------------------------------------------------------------------------------------------------
 

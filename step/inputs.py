@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from step.checker import StreamChecker
 from step.dims import format_shape
-from step.errors import InputError
+from step.errors import InputError, StreamFault
 from step.graph import Graph, Node, Tensor
+from step.operator import StreamType
 from step.ops.linear_off_chip_load import LinearOffChipLoad
 from step.ops.source import Source
 from step.tokens import Token, from_nested
@@ -55,8 +57,21 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Any]) -> BoundInputs:
         if name not in wanted:
             raise InputError(f"the program has no tensor or source {name!r}; it has {', '.join(wanted)}")
     tensors = {name: _tensor(tensor, inputs[name]) for name, tensor in graph.tensors.items()}
-    streams = {name: _stream(name, operator, inputs[name]) for name, operator in sources.items()}
+    streams = {name: _checked(name, operator, _stream(name, operator, inputs[name])) for name, operator in sources.items()}
     return BoundInputs(tensors, streams)
+
+
+def _checked(name: str, source: Source, tokens: list[Token]) -> list[Token]:
+    """``tokens``, if they are a stream of the declared type."""
+    checker = StreamChecker(name, StreamType(source.element, source.shape))
+    try:
+        for token in tokens:
+            checker.see(token)
+    except StreamFault as error:
+        raise InputError(f"input {name!r}: {error}") from None
+    if not checker.done:
+        raise InputError(f"input {name!r}: the stream does not end with Done")
+    return tokens
 
 
 def _tensor(tensor: Tensor, value: Any) -> np.ndarray:

@@ -5,11 +5,11 @@ An operator's file adds its method with `stream_method`; nothing is listed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from step.dims import Shape
+from step.dims import Dim, Shape
 from step.errors import ProgramError
 from step.operator import StreamType
 from step.types import ElementType
@@ -63,6 +63,10 @@ class Stream:
         if not isinstance(depth, int) or depth < 2:
             raise ProgramError(f"a channel's depth must be an integer >= 2, not {depth!r}")
         return replace(self, depth=depth)
+
+    def assume_shape(self, dims: Iterable[Dim | int]) -> Stream:
+        """The stream with its symbols replaced by a known shape, which every run checks (see `Graph.refine`)."""
+        return self.graph.refine(self, dims)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         try:

@@ -1,0 +1,5 @@
+"""``python -m step``."""
+
+from step.cli import main
+
+main()

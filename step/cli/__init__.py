@@ -1,0 +1,60 @@
+"""The command line. Verbs are entry points, loaded when they are called, so that light verbs stay light."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import entry_points
+
+import click
+from rich.markup import escape
+
+from step.cli.console import talk
+from step.errors import EnvironmentProblem, StepError
+
+INTERRUPTED = 130
+
+
+class Verbs(click.Group):
+    """Finds the verbs among the installed entry points."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted(each.name for each in entry_points(group="step.commands"))
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        for each in entry_points(group="step.commands", name=name):
+            try:
+                command: click.Command = each.load()
+            except ModuleNotFoundError as error:
+                raise EnvironmentProblem(
+                    f"step {name} needs the module {error.name}; install it with: pip install 'step-fabric[sim]'"
+                ) from None
+            return command
+        return None
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="step-fabric")
+def step() -> None:
+    """Streaming tensor programs: check, measure, generate Verilog, run, compare.
+
+    PROGRAM is file.py, file.py:function or file.json. Exit codes: 0 ok, 1 user or program error, 2 build failed,
+    3 environment, 4 simulation failed or deadlocked, 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Entry point of ``step``: runs a verb and turns errors into messages and exit codes."""
+    try:
+        result = step(standalone_mode=False)
+        sys.exit(result if isinstance(result, int) else 0)
+    except StepError as error:
+        talk(f"[bold red]error:[/] {escape(str(error))}")
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(StepError.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        talk("interrupted")
+        sys.exit(INTERRUPTED)
+
+

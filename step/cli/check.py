@@ -1,0 +1,31 @@
+"""``step check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from step.cli.console import show_json, talk
+from step.cli.options import json_option, open_program, program_options
+from step.inputs import bind_inputs
+from step.validate import check
+
+
+@click.command()
+@program_options
+@json_option
+def command(program: str, inputs: Path | None, settings: tuple[str, ...], as_json: bool) -> None:
+    """Check a program: types, shapes, the graph and, where it has any, its input data."""
+    opened = open_program(program, inputs, settings)
+    warnings = check(opened.graph)
+    if opened.inputs:
+        bind_inputs(opened.graph, opened.inputs)
+    for warning in warnings:
+        talk(f"[yellow]warning:[/] {escape(warning)}")
+    operators, streams = len(opened.graph.nodes), sum(1 for _ in opened.graph.streams())
+    if as_json:
+        show_json({"program": opened.name, "operators": operators, "streams": streams, "warnings": warnings})
+    else:
+        click.echo(f"{opened.name}: ok, {operators} operators, {streams} streams, {len(warnings)} warnings")

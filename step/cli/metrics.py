@@ -1,0 +1,69 @@
+"""``step metrics``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import sympy
+from rich.markup import escape
+from rich.table import Table
+
+from step.cli.console import show_json, show_table, talk
+from step.cli.options import json_option, open_program, parse_bindings, program_options
+from step.errors import InputError
+from step.metrics import metrics
+from step.symbols import bind
+
+
+@click.command()
+@program_options
+@click.option("--bind", "bindings", multiple=True, metavar="NAME=VALUE", help="Value of a symbol; repeat for several.")
+@click.option("--data", is_flag=True, help="Take the values of all symbols from the program's input data.")
+@click.option("--accounting", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
+@json_option
+def command(
+    program: str,
+    inputs: Path | None,
+    settings: tuple[str, ...],
+    bindings: tuple[str, ...],
+    data: bool,
+    accounting: str,
+    as_json: bool,
+) -> None:
+    """Off-chip traffic, on-chip memory, operations and intensity, as expressions or, with values, as numbers."""
+    opened = open_program(program, inputs, settings)
+    values = parse_bindings(bindings)
+    if data:
+        if not opened.inputs:
+            raise InputError("--data needs input data, but the program has none; give --inputs FILE.npz")
+        values = {**bind(opened.graph, opened.inputs), **values}
+    found = metrics(opened.graph, opened.fabric, "artifact" if accounting == "artifact" else "paper")
+    if values:
+        found = found.bind(values, opened.graph)
+    rows = {**found.items(), "intensity": found.intensity}
+    if as_json:
+        show_json(
+            {
+                "program": opened.name,
+                "accounting": accounting,
+                "metrics": {name: _plain(value) for name, value in rows.items()},
+                "symbols": {name: values.get(name) for name in opened.graph.symbols},
+            }
+        )
+        return
+    table = Table("metric", "value", title=f"{opened.name} ({accounting} accounting)")
+    units = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
+    for name, value in rows.items():
+        text = f"{float(value):,.2f}".removesuffix(".00") if value.is_number else str(value)
+        table.add_row(name, f"{escape(text)} {units[name]}")
+    show_table(table)
+    if not values and opened.graph.symbols:
+        talk(f"symbols: {', '.join(opened.graph.symbols)}; give values with --bind NAME=VALUE or --data")
+
+
+def _plain(value: sympy.Expr) -> int | float | str:
+    """An expression as JSON: a number where it is one."""
+    if not value.is_number:
+        return str(value)
+    return int(value) if value.is_Integer else float(value)

@@ -1,0 +1,18 @@
+"""``step schema``."""
+
+from __future__ import annotations
+
+import click
+
+from step.cli.console import show_json
+from step.schema import schema, schema_names
+
+
+@click.command()
+@click.argument("name", required=False)
+def command(name: str | None) -> None:
+    """Print the JSON Schema of a file format, or the names of all."""
+    if name is None:
+        click.echo("\n".join(schema_names()))
+    else:
+        show_json(schema(name))

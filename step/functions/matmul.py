@@ -1,0 +1,74 @@
+"""Matrix product of two tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+
+from step import numerics
+from step.dims import Shape
+from step.dtypes import BF16, FP32, DType
+from step.function import AccumFunction, MapFunction, mismatch
+from step.types import ElementType, Tile
+
+
+@dataclass(frozen=True)
+class Matmul(MapFunction, AccumFunction):
+    """``[M,K] x [K,N] -> [M,N]`` of BF16 tiles; with ``transposed`` the second tile is ``[N,K]``.
+
+    M may be dynamic. Every element of the result is summed in FP32 in the order k = 0, 1, .., K-1, each product exact
+    and each sum rounded, from +0 on (Map) or from the state on (Accum). Map rounds the result once more to ``out``.
+    A reduction keeps its state in FP32. 2*M*K*N FLOPs.
+    """
+
+    transposed: bool = False
+    out: DType = FP32
+
+    def _result(self, inputs: tuple[ElementType, ...]) -> Tile:
+        wanted = "[M,K] and [N,K] tiles of BF16" if self.transposed else "[M,K] and [K,N] tiles of BF16"
+        match inputs:
+            case (Tile(dtype=first), Tile(dtype=second)) if first is BF16 and second is BF16:
+                left, right = inputs
+            case _:
+                raise mismatch(self, wanted, inputs)
+        inner, cols = (right.cols, right.rows) if self.transposed else (right.rows, right.cols)
+        if left.cols != inner or not inner.is_static or not cols.is_static:
+            raise mismatch(self, wanted, inputs)
+        return Tile(self.out, left.rows, cols)
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        if not self.out.is_float:
+            raise mismatch(self, f"out to be BF16 or FP32 rather than {self.out}", inputs)
+        return self._result(inputs)
+
+    def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
+        if self.out is not FP32:
+            raise mismatch(self, f"out to be FP32 in a reduction rather than {self.out}", inputs)
+        return self._result(inputs)
+
+    def initial(self, state: ElementType) -> np.ndarray:
+        """Zeros; a state of unknown height has no rows before the first element."""
+        assert isinstance(state, Tile)
+        return np.zeros((int(state.rows) if state.rows.is_static else 0, int(state.cols)), np.float32)
+
+    def apply(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        cols = second.shape[0 if self.transposed else 1]
+        state = self.update(np.zeros((len(first), cols), np.float32), first, second)
+        return numerics.narrow(state, self.out)
+
+    def update(self, state: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        if len(state) != len(first):
+            state = np.zeros((len(first), state.shape[1]), np.float32)
+        with numerics.quiet():
+            left = numerics.widen(first)
+            right = numerics.widen(second.T if self.transposed else second)
+            for k in range(left.shape[1]):
+                state = numerics.add(state, numerics.flush(left[:, k : k + 1] * right[k]))
+        return numerics.canonical(state)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        left = inputs[0]
+        assert isinstance(left, Tile)
+        return 2 * self._result(inputs).elements * left.cols.extent

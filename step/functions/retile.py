@@ -1,0 +1,130 @@
+"""Functions that join tiles, or split them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+
+from step.dims import Dim, Shape, dim, product
+from step.errors import TypeMismatch
+from step.function import AccumFunction, FlatMapFunction, Function, mismatch
+from step.tokens import NOTHING, Token
+from step.types import ElementType, Tile
+
+
+def _tile(function: Function, inputs: tuple[ElementType, ...]) -> Tile:
+    """The one tile among ``inputs``; raises `TypeMismatch` where it is not one."""
+    match inputs:
+        case (Tile() as tile,):
+            return tile
+    raise mismatch(function, "one tile", inputs)
+
+
+def _joined(reduced: Shape, extent: Dim) -> Dim:
+    """Extent of all tiles of a reduction side by side."""
+    dims = (*reduced, extent)
+    return Dim(product(dims), max(each.kind for each in dims))
+
+
+@dataclass(frozen=True)
+class RetileRow(AccumFunction):
+    """Joins tiles one below the other, in their order: ``[rows, cols]`` becomes ``[n * rows, cols]``. No FLOPs.
+
+    Where the number of tiles is dynamic, so is the result; a reduction of no tiles gives a tile without rows.
+    """
+
+    def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
+        tile = _tile(self, inputs)
+        if not tile.cols.is_static:
+            raise mismatch(self, "a tile with a fixed number of columns", inputs)
+        return Tile(tile.dtype, _joined(reduced, tile.rows), tile.cols)
+
+    def initial(self, state: ElementType) -> np.ndarray:
+        assert isinstance(state, Tile)
+        return np.empty((0, int(state.cols)), state.dtype.numpy)
+
+    def update(self, state: np.ndarray, value: np.ndarray) -> np.ndarray:
+        return np.concatenate([state, value])
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class RetileCol(AccumFunction):
+    """Joins tiles side by side, in their order: ``[rows, cols]`` becomes ``[rows, n * cols]``. No FLOPs.
+
+    Where the number of tiles is dynamic, so is the result; a reduction of no tiles gives a tile without columns.
+    """
+
+    def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
+        tile = _tile(self, inputs)
+        if not tile.rows.is_static:
+            raise mismatch(self, "a tile with a fixed number of rows", inputs)
+        return Tile(tile.dtype, tile.rows, _joined(reduced, tile.cols))
+
+    def initial(self, state: ElementType) -> np.ndarray:
+        assert isinstance(state, Tile)
+        return np.empty((int(state.rows), 0), state.dtype.numpy)
+
+    def update(self, state: np.ndarray, value: np.ndarray) -> np.ndarray:
+        return np.concatenate([state, value], axis=1)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class RetileStreamify(FlatMapFunction):
+    """Splits a tile into pieces of ``chunk`` rows (or columns: ``axis``), in their order. No FLOPs.
+
+    A tile of n pieces becomes a stream of shape [n] (``rank`` 0) or [1, n] (``rank`` 1). ``chunk`` must divide the
+    extent; with ``chunk`` 1 the number of rows may be dynamic. A tile without rows is, with rank 0, a bare stop if
+    it ends a tensor; other than that it can not be expressed, and is an error at run time.
+    """
+
+    chunk: int = 1
+    axis: str = "row"
+    rank: int = 0
+
+    def _split(self, element: ElementType) -> tuple[Tile, Dim]:
+        """Type of the pieces, and their number."""
+        tile = _tile(self, (element,))
+        if self.axis not in ("row", "col"):
+            raise TypeMismatch(f'retile_streamify needs axis to be "row" or "col", not {self.axis!r}')
+        if self.rank not in (0, 1):
+            raise TypeMismatch(f"retile_streamify needs rank to be 0 or 1, not {self.rank!r}")
+        if isinstance(self.chunk, bool) or not isinstance(self.chunk, int) or self.chunk < 1:
+            raise TypeMismatch(f"retile_streamify needs chunk to be an integer >= 1, not {self.chunk!r}")
+        rows, cols = tile.rows, tile.cols
+        extent = rows if self.axis == "row" else cols
+        if not extent.is_static and (self.axis != "row" or self.chunk != 1):
+            raise mismatch(self, f"a fixed number of {self.axis}s to split into chunks of {self.chunk}", (element,))
+        if extent.is_static and (int(extent) == 0 or int(extent) % self.chunk):
+            raise mismatch(self, f"a number of {self.axis}s that chunk {self.chunk} divides", (element,))
+        if self.axis == "row":
+            return Tile(tile.dtype, self.chunk, cols), rows if self.chunk == 1 else dim(int(rows) // self.chunk)
+        return Tile(tile.dtype, rows, self.chunk), dim(int(cols) // self.chunk)
+
+    def result_type(self, element: ElementType) -> Tile:
+        return self._split(element)[0]
+
+    def result_shape(self, element: ElementType) -> Shape:
+        _, pieces = self._split(element)
+        return (pieces,) if self.rank == 0 else (dim(1), pieces)
+
+    def expand(self, value: np.ndarray) -> Iterator[Token]:
+        rows, cols = value.shape
+        if self.axis == "row":
+            pieces = [value[start : start + self.chunk] for start in range(0, rows, self.chunk)]
+        else:
+            pieces = [value[:, start : start + self.chunk] for start in range(0, cols, self.chunk)]
+        for piece in pieces[:-1]:
+            yield Token(piece)
+        yield Token(pieces[-1] if pieces else NOTHING, self.rank)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)

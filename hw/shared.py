@@ -39,9 +39,14 @@ class Parametric(wiring.Component):
         raise NotImplementedError
 
     @property
+    def stem(self) -> str:
+        """What the component is, in camel case."""
+        return type(self).__name__
+
+    @property
     def module_name(self) -> str:
-        """Name of the Verilog module: the class, and a digest of the parameters."""
-        stem = re.sub(r"(?<!^)(?=[A-Z][a-z])", "_", type(self).__name__).lower()
+        """Name of the Verilog module: the stem, and a digest of the parameters."""
+        stem = re.sub(r"(?<!^)(?=[A-Z][a-z])", "_", self.stem).lower()
         digest = hashlib.sha256(repr(self.parameters).encode()).hexdigest()[:8]
         return f"{stem}_{digest}"
 

@@ -1,0 +1,158 @@
+"""The bits of a token on a wire, and of tiles in off-chip memory.
+
+From the lowest bit: ``done``, ``value``, ``stop`` (as many bits as the stream's rank needs, at least one), ``data``.
+Data is zero where there is no value, so equal streams are equal bits. A tile is row-major, its first scalar
+lowest; a tuple has its first item lowest; a selector is its mask.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from amaranth.lib import data
+
+from step.dtypes import BOOL
+from step.operator import StreamType
+from step.tokens import DONE, NOTHING, Token
+from step.types import ElementType, Tile, Tuple
+
+
+@dataclass(frozen=True)
+class TokenFormat:
+    """All that hardware needs to know of a stream's type: its rank, and the bits of an element."""
+
+    rank: int
+    bits: int
+
+    @classmethod
+    def of(cls, stream: StreamType) -> TokenFormat:
+        return cls(stream.rank, stream.element.bits)
+
+    @property
+    def stop_bits(self) -> int:
+        return max(1, self.rank.bit_length())
+
+    @property
+    def width(self) -> int:
+        """Bits of a whole token."""
+        return 2 + self.stop_bits + self.bits
+
+    @property
+    def layout(self) -> data.StructLayout:
+        return data.StructLayout({"done": 1, "value": 1, "stop": self.stop_bits, "data": self.bits})
+
+
+@dataclass(frozen=True)
+class WriteFormat:
+    """A beat on its way to off-chip memory: the address (in beats), then ``bits`` of data."""
+
+    bits: int
+
+    @property
+    def width(self) -> int:
+        return 32 + self.bits
+
+    @property
+    def layout(self) -> data.StructLayout:
+        return data.StructLayout({"address": 32, "data": self.bits})
+
+
+@dataclass(frozen=True)
+class AddressFormat:
+    """The address (in beats) of a tile to read."""
+
+    width = 32
+
+    @property
+    def layout(self) -> data.StructLayout:
+        return data.StructLayout({"address": 32})
+
+
+Format = TokenFormat | WriteFormat | AddressFormat
+"""What a channel may carry: ``layout`` names its fields, ``width`` is their sum."""
+
+
+def pack_element(value: Any, element: ElementType) -> int:
+    """The data bits of ``value``."""
+    if isinstance(element, Tile):
+        return int.from_bytes(_tile_bytes(value, element), "little")
+    if isinstance(element, Tuple):
+        word, shift = 0, 0
+        for part, item in zip(value, element.items, strict=True):
+            word |= pack_element(part, item) << shift
+            shift += item.bits
+        return word
+    return int(value)
+
+
+def unpack_element(word: int, element: ElementType) -> Any:
+    """The opposite of `pack_element`."""
+    if isinstance(element, Tile):
+        return _tile_from_bytes(word.to_bytes(-(-element.bits // 8), "little"), element)
+    if isinstance(element, Tuple):
+        parts = []
+        for item in element.items:
+            parts.append(unpack_element(word & ((1 << item.bits) - 1), item))
+            word >>= item.bits
+        return tuple(parts)
+    return word
+
+
+def pack_token(token: Token, stream: StreamType) -> int:
+    """The bits of ``token`` on a wire of ``stream``."""
+    if token.done:
+        return 1
+    shift = 2 + TokenFormat.of(stream).stop_bits
+    word = token.stop << 2
+    if token.has_value:
+        word |= 2 | pack_element(token.value, stream.element) << shift
+    return word
+
+
+def unpack_token(word: int, stream: StreamType) -> Token:
+    """The opposite of `pack_token`."""
+    if word & 1:
+        return DONE
+    stop_bits = TokenFormat.of(stream).stop_bits
+    stop = word >> 2 & ((1 << stop_bits) - 1)
+    return Token(unpack_element(word >> (2 + stop_bits), stream.element) if word & 2 else NOTHING, stop)
+
+
+def pack_tiles(tiles: np.ndarray, tile: Tile, beat_bytes: int) -> bytes:
+    """The memory image of ``tiles`` (``[n, rows, cols]``): one after the other, each padded to whole beats."""
+    if tile.dtype == BOOL:
+        rows = np.packbits(tiles.reshape(len(tiles), -1), axis=1, bitorder="little")
+    else:
+        flat = np.ascontiguousarray(tiles, tile.dtype.numpy).reshape(len(tiles), -1)
+        rows = flat.view(np.uint8)
+    size = -(-tile.bits // (8 * beat_bytes)) * beat_bytes
+    image = np.zeros((len(tiles), size), np.uint8)
+    image[:, : rows.shape[1]] = rows
+    return image.tobytes()
+
+
+def unpack_tiles(image: bytes, tile: Tile, beat_bytes: int) -> np.ndarray:
+    """The tiles ``[n, rows, cols]`` of a memory image; the opposite of `pack_tiles`."""
+    size = -(-tile.bits // (8 * beat_bytes)) * beat_bytes
+    rows = np.frombuffer(image, np.uint8).reshape(-1, size)[:, : -(-tile.bits // 8)]
+    if tile.dtype == BOOL:
+        elements = int(tile.elements)
+        flat = np.unpackbits(rows, axis=1, count=elements, bitorder="little").astype(np.bool_)
+    else:
+        flat = np.ascontiguousarray(rows).view(tile.dtype.numpy)
+    return flat.reshape(-1, *tile.shape)
+
+
+def _tile_bytes(value: np.ndarray, tile: Tile) -> bytes:
+    if tile.dtype == BOOL:
+        return np.packbits(value.reshape(-1), bitorder="little").tobytes()
+    return np.ascontiguousarray(value, tile.dtype.numpy).tobytes()
+
+
+def _tile_from_bytes(content: bytes, tile: Tile) -> np.ndarray:
+    if tile.dtype == BOOL:
+        flat = np.unpackbits(np.frombuffer(content, np.uint8), count=int(tile.elements), bitorder="little")
+        return flat.astype(np.bool_).reshape(tile.shape)
+    return np.frombuffer(content, tile.dtype.numpy).reshape(tile.shape)

@@ -1,0 +1,262 @@
+"""Units are firing machines: the skeleton around an operator's firing rule.
+
+A rule is a frozen dataclass whose fields are all that matters to the hardware, with a method `Rule.fire` that
+describes one firing. The skeleton decides *when* it happens: a firing is all or nothing, and needs, in this order,
+
+1. the unit ready: not finished, not stopped by a fault, the initiation interval of the last firing over;
+2. the inputs that the rule `Firing.need`\\ s, else the unit is starved;
+3. no `Firing.fault`, else the unit stops for good;
+4. room in every output that the rule `Firing.put`\\ s into, else the unit is blocked.
+
+`Firing.take`, `Firing.put`, `Firing.next` and `Firing.finish` say what it then does. All may stand below ``m.If``.
+"""
+
+from __future__ import annotations
+
+import abc
+import enum
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.channel import ProducerSignature
+from hw.layout import Format, TokenFormat
+from hw.shared import Parametric
+from step.faults import Fault
+
+
+class Activity(enum.IntEnum):
+    """What a unit does in a cycle."""
+
+    STARVED = 0
+    BUSY = 1
+    BLOCKED = 2
+    FINISHED = 3
+
+
+STATUS: Mapping[str, Any] = {"activity": Out(2), "fault": Out(4), "finished": Out(1)}
+"""Ports that every unit has, besides ``input0`` ... (streams), ``output0`` ... (`ProducerSignature`)."""
+
+
+class Rule(abc.ABC):
+    """The firing rule of an operator; a frozen dataclass."""
+
+    latency = 0
+    """Cycles from a firing to its tokens entering the output channels."""
+
+    ports: Mapping[str, Any] = {}
+    """Ports beside inputs, outputs and status."""
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return ()
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return ()
+
+    @abc.abstractmethod
+    def fire(self, m: Module, firing: Firing) -> None:
+        """Describe one firing."""
+
+
+class Unit(Parametric):
+    """A rule made hardware."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        members = {f"input{port}": In(stream.Signature(each.layout)) for port, each in enumerate(rule.inputs)}
+        members |= {f"output{port}": Out(ProducerSignature(each.layout)) for port, each in enumerate(rule.outputs)}
+        super().__init__({**members, **rule.ports, **STATUS})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return tuple((each.name, _stable(getattr(self.rule, each.name))) for each in fields(self.rule))  # type: ignore[arg-type]
+
+    @property
+    def stem(self) -> str:
+        return type(self.rule).__name__
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        firing = Firing(m, self)
+        self.rule.fire(m, firing)
+        firing.close()
+        return m
+
+
+def _stable(value: Any) -> Any:
+    """A field of a rule, with components replaced by what identifies them."""
+    return value.module_name if isinstance(value, Parametric) else value
+
+
+class Firing:
+    """One firing of a unit under description: what a rule may ask and do."""
+
+    def __init__(self, m: Module, unit: Unit) -> None:
+        self.unit = unit
+        self.ready = Signal()
+        """The unit may fire as far as its own state is concerned."""
+        self.fires = Signal()
+        """The firing happens in this cycle."""
+        self._m = m
+        self._latency = unit.rule.latency
+        self._missing: list[Signal] = []
+        self._full: list[Signal] = []
+        self._code = Signal(4)
+        self._ends = Signal()
+        self._busy = Signal()
+        self._heads = [getattr(unit, f"input{port}") for port in range(len(unit.rule.inputs))]
+        self._takes = [Signal(name=f"take{port}") for port in range(len(unit.rule.inputs))]
+        self._puts = [Signal(name=f"put{port}") for port in range(len(unit.rule.outputs))]
+        self._tokens = [Signal(each.layout, name=f"token{port}") for port, each in enumerate(unit.rule.outputs)]
+        self._late: dict[int, Value] = {}
+
+    # -- asking -------------------------------------------------------------------------------------------------
+
+    def need(self, port: int) -> data.View[data.StructLayout]:
+        """The token in front of input ``port``, which must be there."""
+        self.wait(self.visible(port))
+        return self.head(port)
+
+    def head(self, port: int) -> data.View[data.StructLayout]:
+        """What is in front of input ``port``; only right where a firing needs it."""
+        return self._heads[port].payload  # type: ignore[no-any-return]
+
+    def visible(self, port: int) -> Signal:
+        """Whether there is a token in front of input ``port``."""
+        return self._heads[port].valid  # type: ignore[no-any-return]
+
+    def wait(self, there: Value) -> None:
+        """Starve unless ``there``."""
+        missing = Signal(name=f"missing{len(self._missing)}")
+        self._m.d.comb += missing.eq(~there)
+        self._missing.append(missing)
+
+    def room(self, there: Value) -> None:
+        """Block unless ``there``."""
+        full = Signal(name=f"full{len(self._full)}")
+        self._m.d.comb += full.eq(~there)
+        self._full.append(full)
+
+    def need_aligned(self) -> data.View[data.StructLayout]:
+        """Need all inputs, with equal control; returns the first one's token."""
+        first, *others = (self.need(port) for port in range(len(self._heads)))
+        for each in others:
+            with self._m.If((each.stop != first.stop) | (each.value != first.value) | (each.done != first.done)):
+                self.fault(Fault.STOPS_DISAGREE)
+        return first
+
+    def before(self, port: int) -> Signal:
+        """The stop of the token taken last from input ``port``; at first as high as can be."""
+        format = self.unit.rule.inputs[port]
+        assert isinstance(format, TokenFormat)
+        before = Signal(format.stop_bits, init=-1)
+        with self._m.If(self.fires & self._takes[port]):
+            self._m.d.sync += before.eq(self.head(port).stop)
+        return before
+
+    # -- doing --------------------------------------------------------------------------------------------------
+
+    def fault(self, fault: Fault) -> None:
+        """Stop for good."""
+        self._m.d.comb += self._code.eq(fault)
+
+    def take(self, port: int) -> None:
+        """Consume the token in front of input ``port``."""
+        self._m.d.comb += self._takes[port].eq(1)
+
+    def put(self, port: int, token: Any = None, **parts: Any) -> None:
+        """Send on output ``port`` the fields in ``parts``; the others are those of ``token``, or zero."""
+        full = Signal(name=f"full{len(self._full)}")
+        self._full.append(full)
+        channel = getattr(self.unit, f"output{port}")
+        self._m.d.comb += [self._puts[port].eq(1), full.eq(~channel.space)]
+        for name in self.unit.rule.outputs[port].layout.members:
+            if name in parts or token is not None:
+                self._m.d.comb += self._tokens[port][name].eq(parts[name] if name in parts else token[name])
+
+    def next(self, register: Any, value: Any) -> None:
+        """Set ``register`` when the firing happens."""
+        with self._m.If(self.fires):
+            self._m.d.sync += Value.cast(register).eq(value)
+
+    def finish(self, when: Any = 1) -> None:
+        """This firing, if ``when``, is the last one: it handles Done."""
+        self._m.d.comb += self._ends.eq(when)
+
+    # -- taking time (not below ``m.If``) -----------------------------------------------------------------------
+
+    def occupy(self, cycles: int, when: Value) -> None:
+        """The next firing comes ``cycles`` after this one at the earliest, if ``when``."""
+        if cycles == 1:
+            return
+        left = Signal(range(cycles))
+        self._m.d.comb += self._busy.eq(left != 0)
+        with self._m.If(self.fires & when):
+            self._m.d.sync += left.eq(cycles - 1)
+        with self._m.Elif(self._busy):
+            self._m.d.sync += left.eq(left - 1)
+
+    def delayed(self, value: Any) -> Signal:
+        """``value`` as it was when the tokens fired that enter the outputs now."""
+        value = Value.cast(value)
+        for stage in range(self._latency):
+            register = Signal(value.shape(), name=f"stage{stage}")
+            self._m.d.sync += register.eq(value)
+            value = register
+        return value
+
+    def late_data(self, port: int, result: Any) -> None:
+        """``result`` is the data of the value that enters output ``port`` now; rules with latency need it."""
+        self._late[port] = result
+
+    # -- the machine --------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Add the machine, when the rule is complete."""
+        m, unit = self._m, self.unit
+        starved, blocked = Signal(), Signal()
+        stopped = Signal(4)  # code of the fault that was met
+        m.d.comb += [
+            starved.eq(Cat(*self._missing).any() if self._missing else 0),
+            blocked.eq(Cat(*self._full).any() if self._full else 0),
+            self.ready.eq(~unit.finished & (stopped == 0) & ~self._busy),
+            self.fires.eq(self.ready & ~starved & (self._code == 0) & ~blocked),
+            unit.fault.eq(stopped),
+        ]
+        with m.If(self.ready & ~starved & (self._code != 0)):
+            m.d.comb += unit.fault.eq(self._code)
+            m.d.sync += stopped.eq(self._code)
+        finished = Signal()
+        m.d.comb += unit.finished.eq(finished)
+        with m.If(self.fires & self._ends):
+            m.d.sync += finished.eq(1)
+        with m.If(unit.finished):
+            m.d.comb += unit.activity.eq(Activity.FINISHED)
+        with m.Elif(self._busy | self.fires):
+            m.d.comb += unit.activity.eq(Activity.BUSY)
+        with m.Elif(starved | (unit.fault != 0)):
+            m.d.comb += unit.activity.eq(Activity.STARVED)
+        with m.Else():
+            m.d.comb += unit.activity.eq(Activity.BLOCKED)
+        for head, take in zip(self._heads, self._takes, strict=True):
+            m.d.comb += head.ready.eq(self.fires & take)
+        for port, (put, token) in enumerate(zip(self._puts, self._tokens, strict=True)):
+            self._connect(port, put, token)
+
+    def _connect(self, port: int, put: Signal, token: Any) -> None:
+        channel = getattr(self.unit, f"output{port}")
+        claim = Signal(name=f"claim{port}")
+        self._m.d.comb += [claim.eq(self.fires & put), channel.claim.eq(claim)]
+        if port not in self._late:
+            self._m.d.comb += [channel.valid.eq(claim), channel.payload.eq(token)]
+            return
+        self._m.d.comb += channel.valid.eq(self.delayed(claim))
+        for name in ("done", "value", "stop"):
+            self._m.d.comb += channel.payload[name].eq(self.delayed(token[name]))
+        self._m.d.comb += channel.payload.data.eq(Mux(channel.payload.value, self._late[port], Const(0)))

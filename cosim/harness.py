@@ -24,7 +24,7 @@ def bench_text(design: Design) -> str:
     Its ports are ``clk`` and ``rst`` in, ``ended`` out; all else goes through files (see the modules).
     """
     connections = [("clk", "clk"), ("rst", "rst")]
-    body: list[str] = []
+    body = ["    wire running;", f"    wire [{len(design.sinks)}:0] sink_finished;", ""]
     for port in design.sources:
         body += _source(port)
         connections += _stream_connections(port)
@@ -83,7 +83,7 @@ def _sink(port: StreamPort, number: int) -> list[str]:
         f"    wire {stem}__valid, {stem}__ready;",
         f'    sim_sink #(.NAME("{port.name}"), .BITS({port.bits})) {stem}__sink (',
         f"        .clk, .rst, .payload({stem}__payload), .valid({stem}__valid), .ready({stem}__ready),",
-        f"        .finished(sink_finished[{number}])",
+        f"        .running, .finished(sink_finished[{number}])",
         "    );",
         "",
     ]
@@ -140,7 +140,6 @@ def _monitor(design: Design) -> list[str]:
         f"    wire [{2 * units - 1}:0] probe_activity;",
         f"    wire [{4 * units - 1}:0] probe_fault;",
         "    wire probe_finished;",
-        f"    wire [{sinks}:0] sink_finished;",
         f"    assign sink_finished[{sinks}] = 1'b1;",
         *([] if design.channels else ["    assign probe_enter = '0, probe_leave = '0, probe_token = '0;"]),
         *([] if design.units else ["    assign probe_activity = '0, probe_fault = '0;"]),
@@ -148,7 +147,7 @@ def _monitor(design: Design) -> list[str]:
         "        .clk, .rst, .enter(probe_enter), .leave(probe_leave), .token(probe_token),",
         "        .activity(probe_activity), .fault(probe_fault),",
         "        .finished(&sink_finished && probe_finished && !writing), .memory_moves(granting || reading || writing),",
-        "        .ended",
+        "        .running, .ended",
         "    );",
         "",
     ]

@@ -172,6 +172,8 @@ def _wave_kind(waves: Path | None) -> str | None:
     kind = waves.suffix.removeprefix(".")
     if kind not in ("vcd", "fst"):
         raise InputError(f"waves must go to a file that ends in .vcd or .fst, not {str(waves)!r}")
+    if not waves.absolute().parent.is_dir():
+        raise SimulationError(f"waves can not go to {waves}: {waves.parent} is no directory")
     return kind
 
 
@@ -199,11 +201,10 @@ def _memory_contents(design: Design, memory: bytes) -> np.ndarray | None:
 
 def _stream_bytes(port: StreamPort, payloads: Sequence[int]) -> bytes:
     width = -(-port.bits // 8)
-    try:
-        data = b"".join(payload.to_bytes(width, "big") for payload in payloads)
-    except OverflowError:
-        raise InputError(f"source {port.name!r} takes payloads of {port.bits} bits") from None
-    return data
+    for payload in payloads:
+        if payload < 0 or payload >> port.bits:
+            raise InputError(f"source {port.name!r} takes payloads of {port.bits} bits, not {payload:#x}")
+    return b"".join(payload.to_bytes(width, "big") for payload in payloads)
 
 
 def _read_run(design: Design, directory: Path, contents: np.ndarray | None, build_seconds: float) -> RawRun:

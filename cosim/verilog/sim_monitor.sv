@@ -23,6 +23,7 @@ module sim_monitor #(
     input  logic [4*UNITS-1:0]    fault,
     input  logic                  finished,  // sinks, stores and writes
     input  logic                  memory_moves,
+    output logic                  running,  // this cycle is part of the run
     output logic                  ended
 );
     import "DPI-C" function int sim_log_open(input string path);
@@ -51,6 +52,8 @@ module sim_monitor #(
         else if (cycle == max_cycles) next_status = RUNAWAY;
         else if (cycle - moved == watchdog) next_status = STALLED;
         else next_status = RUNNING;
+
+    assign running = next_status == RUNNING && !ended;
 
     initial begin
         void'($value$plusargs("directory=%s", directory));

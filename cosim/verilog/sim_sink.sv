@@ -8,6 +8,7 @@ module sim_sink #(
 ) (
     input  logic            clk,
     input  logic            rst,
+    input  logic            running,  // this cycle is part of the run
     input  logic [BITS-1:0] payload,
     input  logic            valid,
     output logic            ready,
@@ -30,7 +31,7 @@ module sim_sink #(
     end
 
     always @(posedge clk)
-        if (!rst && valid) begin
+        if (!rst && running && valid) begin
             $fwrite(file, "%u", words);
             finished <= finished | payload[0];
         end

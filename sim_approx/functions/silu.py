@@ -1,0 +1,17 @@
+"""Timing of SiLU."""
+
+from __future__ import annotations
+
+from step.fabric import FabricConfig
+from step.function import Function
+from step.types import ElementType
+
+from sim_approx.functions.elementwise import vector_timing
+from sim_approx.timing import Timing
+
+
+def timing(
+    function: Function, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
+) -> Timing:
+    """As any function of scalars, with two registers inside a lane: behind the table and behind its interpolation."""
+    return vector_timing(result, fabric, depth=2)

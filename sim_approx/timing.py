@@ -1,0 +1,16 @@
+"""How long one firing of a unit's function takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Cycles of a function.
+
+    ``initiation_interval``: from one start to the next, at least. ``latency``: from a start to its result.
+    """
+
+    initiation_interval: int
+    latency: int

@@ -90,7 +90,10 @@ class FlatMapFunction(Function):
 
     @abc.abstractmethod
     def expand(self, value: Any) -> Iterator[Token]:
-        """The stream for one element, without Done; its last token carries a stop of level `rank`."""
+        """The stream for one element, without Done; its last token carries a stop of level `rank`.
+
+        No token at all is an empty stream.
+        """
 
 
 def function_named(name: str) -> type[Function]:

@@ -11,7 +11,7 @@ import sympy
 from step.dims import Dim, Shape, dim, product
 from step.errors import TypeMismatch
 from step.function import AccumFunction, FlatMapFunction, Function, mismatch
-from step.tokens import NOTHING, Token
+from step.tokens import Token
 from step.types import ElementType, Tile
 
 
@@ -62,16 +62,16 @@ class RetileCol(AccumFunction):
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
         tile = _tile(self, inputs)
-        if not tile.rows.is_static:
-            raise mismatch(self, "a tile with a fixed number of rows", inputs)
+        if tile.rows.is_ragged:
+            raise mismatch(self, "tiles with the same number of rows", inputs)
         return Tile(tile.dtype, tile.rows, _joined(reduced, tile.cols))
 
     def initial(self, state: ElementType) -> np.ndarray:
         assert isinstance(state, Tile)
-        return np.empty((int(state.rows), 0), state.dtype.numpy)
+        return np.empty((int(state.rows) if state.rows.is_static else 0, 0), state.dtype.numpy)
 
     def update(self, state: np.ndarray, value: np.ndarray) -> np.ndarray:
-        return np.concatenate([state, value], axis=1)
+        return np.concatenate([state, value], axis=1) if state.size else value
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)
@@ -82,8 +82,7 @@ class RetileStreamify(FlatMapFunction):
     """Splits a tile into pieces of ``chunk`` rows (or columns: ``axis``), in their order. No FLOPs.
 
     A tile of n pieces becomes a stream of shape [n] (``rank`` 0) or [1, n] (``rank`` 1). ``chunk`` must divide the
-    extent; with ``chunk`` 1 the number of rows may be dynamic. A tile without rows is, with rank 0, a bare stop if
-    it ends a tensor; other than that it can not be expressed, and is an error at run time.
+    extent; with ``chunk`` 1 the number of rows may be dynamic. A tile without rows becomes no element at all.
     """
 
     chunk: int = 1
@@ -124,7 +123,8 @@ class RetileStreamify(FlatMapFunction):
             pieces = [value[:, start : start + self.chunk] for start in range(0, cols, self.chunk)]
         for piece in pieces[:-1]:
             yield Token(piece)
-        yield Token(pieces[-1] if pieces else NOTHING, self.rank)
+        if pieces:
+            yield Token(pieces[-1], self.rank)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)

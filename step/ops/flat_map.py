@@ -11,7 +11,7 @@ from step.function import FlatMapFunction
 from step.graph import Node
 from step.operator import Names, Operator, Process, StreamType, Surroundings, expect
 from step.stream import Stream, stream_method
-from step.tokens import bare
+from step.tokens import Token, bare
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,28 @@ class FlatMap(Operator):
 
     def process(self, node: Node, around: Surroundings) -> Process:
         rank = self.function.rank
+        held: Token | None = None
+
+        def release() -> None:
+            nonlocal held
+            if held is not None:
+                around.emit(0, held)
+                held = None
+
         while not (token := (yield 0)).done:
-            if not token.has_value:
+            parts = list(self.function.expand(token.value)) if token.has_value else []
+            if parts:
+                release()
+                for part in parts[:-1]:
+                    around.emit(0, part)
+                held = parts[-1]._replace(stop=token.stop + rank)
+            elif token.has_value and held is not None and held.stop == rank:
+                # An element that became nothing ends what the one before it left open.
+                held = held._replace(stop=token.stop + rank)
+            elif token.stop:
+                release()
                 around.emit(0, bare(token.stop + rank))
-                continue
-            parts = list(self.function.expand(token.value))
-            for part in parts[:-1]:
-                around.emit(0, part)
-            around.emit(0, parts[-1]._replace(stop=token.stop + rank))
+        release()
         around.emit(0, token)
 
     def flops(self, node: Node) -> sympy.Expr:

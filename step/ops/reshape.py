@@ -45,14 +45,15 @@ class Reshape(Operator):
         expect(len(inputs) == 1, f"reshape takes one stream, not {len(inputs)}")
         expect(isinstance(self.chunk, int) and self.chunk >= 1, f"chunk must be an integer >= 1, not {self.chunk!r}")
         (stream,) = inputs
-        pad_element(stream.element, self.pad)
+        if self.chunk > 1:  # chunks of one are never left open
+            pad_element(stream.element, self.pad)
         inner = stream.shape[-1]
         chunks = derive([inner], sympy.ceiling(inner.extent / self.chunk), lambda: names.symbol("chunks", DimKind.RAGGED))
         shape = (*stream.shape[:-1], chunks, dim(self.chunk))
         return StreamType(stream.element, shape), StreamType(Tile(BOOL), shape)
 
     def process(self, node: Node, around: Surroundings) -> Process:
-        filler = pad_element(node.inputs[0].element, self.pad)
+        filler = pad_element(node.inputs[0].element, self.pad) if self.chunk > 1 else None
         count = 0
 
         def emit(value: object, stop: int, flag: np.ndarray) -> None:

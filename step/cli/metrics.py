@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 import sympy
-from rich.markup import escape
 from rich.table import Table
 
 from step.cli.console import show_json, show_table, talk
@@ -52,14 +51,17 @@ def command(
             }
         )
         return
-    table = Table("metric", "value", title=f"{opened.name} ({accounting} accounting)")
+    if not all(value.is_number for value in rows.values()):
+        for name, value in rows.items():
+            click.echo(f"{name} = {value}")
+        talk(f"symbols: {', '.join(opened.graph.symbols)}; give values with --bind NAME=VALUE or --data")
+        return
+    table = Table("metric", "value", "unit", title=f"{opened.name} ({accounting} accounting)")
+    table.columns[1].justify = "right"
     units = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
     for name, value in rows.items():
-        text = f"{float(value):,.2f}".removesuffix(".00") if value.is_number else str(value)
-        table.add_row(name, f"{escape(text)} {units[name]}")
+        table.add_row(name, f"{float(value):,.2f}".removesuffix(".00"), units[name])
     show_table(table)
-    if not values and opened.graph.symbols:
-        talk(f"symbols: {', '.join(opened.graph.symbols)}; give values with --bind NAME=VALUE or --data")
 
 
 def _plain(value: sympy.Expr) -> int | float | str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -85,22 +86,12 @@ class _Recipe:
         self.written = {"control.vlt": hierarchy.control_file(self.hierarchical, _edge_ports(design) if edges else ())}
         if not edges:
             self.written["bench.sv"] = bench_text(design)
-        self.flags = self._flags()
+        self.flags = verilator_flags(self.top, waves, self.hierarchical)
         parts = [path.read_bytes() for path in self.sources]
         self.key = content_key(
             [toolchain.identity, repr(self.flags), OPTIMIZATION, repr(sorted(self.written.items())), *parts]
         )
         self.name = f"simulator-{self.key}"
-
-    def _flags(self) -> list[str]:
-        libraries = cocotb_libraries()
-        return [
-            *("--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", "objects", "--top-module", self.top),
-            *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing"),
-            *(["--hierarchical"] if self.hierarchical else []),
-            *({None: [], "vcd": ["--trace"], "fst": ["--trace-fst"]}[self.waves]),
-            *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
-        ]
 
     def make(self, directory: Path) -> None:
         """Verilate, compile and link in ``directory``, and leave only the executable and the log."""
@@ -109,11 +100,9 @@ class _Recipe:
         for file, text in self.written.items():
             (directory / file).write_text(text)
         sources = [str(path) for path in self.sources]
-        main = str(cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp")
-        written = [name for name in self.written if name != "control.vlt"]
         verilator = str(self.toolchain.verilator.path)
         self.progress("verilating")
-        self._run(directory, [verilator, *self.flags, main, "control.vlt", *written, *sources])
+        self._run(directory, [verilator, *self.flags, str(simulator_main()), *self.written, *sources])
         self.progress("compiling")
         self._run(
             directory,
@@ -130,6 +119,23 @@ class _Recipe:
 
     def _run(self, directory: Path, command: list[str]) -> None:
         run_or_fail(command, directory, self.toolchain, self.name)
+
+
+def verilator_flags(top: str, waves: str | None, hierarchical: bool) -> list[str]:
+    """Verilator's command line but for the files; the C++ goes to ``objects``."""
+    libraries = cocotb_libraries()
+    return [
+        *("--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", "objects", "--top-module", top),
+        *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing"),
+        *(["--hierarchical"] if hierarchical else []),
+        *({None: [], "vcd": ["--trace"], "fst": ["--trace-fst"]}[waves]),
+        *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
+    ]
+
+
+def simulator_main() -> Path:
+    """The C++ main program, which cocotb brings."""
+    return cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp"
 
 
 def cached_runtime(toolchain: Toolchain, waves: str | None, progress: Progress) -> Path:
@@ -154,8 +160,6 @@ def cached_runtime(toolchain: Toolchain, waves: str | None, progress: Progress) 
 
 def _installed_root(toolchain: Toolchain) -> Path:
     """VERILATOR_ROOT of a Verilator that was installed."""
-    import subprocess
-
     command = [str(toolchain.verilator.path), "--getenv", "VERILATOR_ROOT"]
     return Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
 
@@ -180,5 +184,7 @@ def first_errors(log: Path, count: int = 3) -> list[str]:
 
 def _edge_ports(design: Design) -> tuple[str, ...]:
     """The signals that a bench in Python drives and reads."""
-    ports = [f"{port.port}__{part}" for port in (*design.sources, *design.sinks) for part in ("payload", "valid", "ready")]
+    ports = [
+        f"{port.port}__{part}" for port in (*design.sources, *design.sinks) for part in ("payload", "valid", "ready")
+    ]
     return ("clk", "rst", *ports, *(["probe_fault"] if design.units else []))

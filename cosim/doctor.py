@@ -20,6 +20,7 @@ from cosim.toolchain import (
     has_lz4,
     package_version,
     program_version,
+    show_verilator_version,
     show_version,
     verilator_candidates,
 )
@@ -85,10 +86,12 @@ def _present(tool: str, found: str | None, *, required: bool = True) -> Finding:
 
 
 def _verilator() -> Finding:
-    """The Verilator that a build would use, or the best that does not do."""
-    newest: Version | None = None
+    """The Verilator that a build would use, or the newest that does not do."""
+    minimum = show_verilator_version(VERILATOR_MINIMUM)
+    newest: Version = ()
     for place, verilator, version in verilator_candidates():
         if verilator is not None:
-            return Finding("verilator", f"{show_version(version)} from {place}", show_version(VERILATOR_MINIMUM), True)
-        newest = max(newest or (), version or ()) or None
-    return _versioned("verilator", newest, VERILATOR_MINIMUM)
+            return Finding("verilator", f"{show_verilator_version(verilator.version)} from {place}", minimum, True)
+        newest = max(newest, version or ())
+    found = show_verilator_version(newest) if newest else None
+    return Finding("verilator", found, minimum, False, hint=HINTS["verilator"])

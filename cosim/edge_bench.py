@@ -29,7 +29,9 @@ class Source:
     """Offers tokens; an offer stands until it is taken."""
 
     def __init__(self, dut: Any, port: str, tokens: list[str], pattern: dict[str, Any], rng: random.Random) -> None:
-        self.payload, self.valid, self.ready = (getattr(dut, f"{port}__{part}") for part in ("payload", "valid", "ready"))
+        self.payload, self.valid, self.ready = (
+            getattr(dut, f"{port}__{part}") for part in ("payload", "valid", "ready")
+        )
         self.tokens = [int(token, 16) for token in tokens]
         self.willing = willing(pattern, rng)
         self.offering = False
@@ -59,7 +61,9 @@ class Sink:
 
     def __init__(self, dut: Any, port: str, pattern: dict[str, Any], rng: random.Random) -> None:
         self.port = port
-        self.payload, self.valid, self.ready = (getattr(dut, f"{port}__{part}") for part in ("payload", "valid", "ready"))
+        self.payload, self.valid, self.ready = (
+            getattr(dut, f"{port}__{part}") for part in ("payload", "valid", "ready")
+        )
         self.patient = pattern["patient"]
         self.willing = willing(pattern, rng)
         self.is_ready = False

@@ -93,7 +93,7 @@ def drive_edges(
             "watchdog": watchdog,
         }
         (directory / "plan.json").write_text(json.dumps(plan))
-        run_simulator(built, "cosim.edge_bench", directory, [], {})
+        run_simulator(built, "cosim.edge_bench", directory, [])
         result = json.loads((directory / "bench.json").read_text())
     sinks = {port.name: result["sinks"][port.port] for port in design.sinks}
     return EdgeRun(

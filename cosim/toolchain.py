@@ -69,9 +69,14 @@ class Toolchain:
     identity: str
 
 
-def show_version(version: Version | None) -> str:
-    """The version as Verilator and others print theirs (5.036 is the pair 5, 36)."""
-    return "?" if version is None else ".".join(str(part) for part in version)
+def show_version(version: Version) -> str:
+    """The version as most tools print theirs."""
+    return ".".join(str(part) for part in version)
+
+
+def show_verilator_version(version: Version) -> str:
+    """The version as Verilator prints it: 5.036 is (5, 36)."""
+    return f"{version[0]}.{version[1]:03}" if len(version) > 1 else show_version(version)
 
 
 def program_version(path: str | Path) -> Version | None:
@@ -129,9 +134,10 @@ def find_verilator() -> Verilator:
     for place, verilator, version in verilator_candidates():
         if verilator is not None:
             return verilator
-        tried.append(f"{place} has {show_version(version) if version else 'one that tells no version'}")
+        tried.append(f"{place} has {show_verilator_version(version) if version else 'one that tells no version'}")
     reason = f" ({'; '.join(tried)})" if tried else ""
-    raise EnvironmentProblem(f"Verilator >= 5.036 not found{reason}: {HINTS['verilator']}, or set STEP_VERILATOR")
+    minimum = show_verilator_version(VERILATOR_MINIMUM)
+    raise EnvironmentProblem(f"Verilator >= {minimum} not found{reason}: {HINTS['verilator']}, or set STEP_VERILATOR")
 
 
 def find_compiler() -> str | None:

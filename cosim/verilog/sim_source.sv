@@ -22,7 +22,7 @@ module sim_source #(
         logic [8*BYTES-1:0] bytes;
         int count = $fread(bytes, file);
         if (count != 0 && count != BYTES) $fatal(1, "source %s ends amid a token", NAME);
-        token = bytes[BITS-1:0];
+        token = BITS'(bytes);
         found = count != 0;
     endtask
 

@@ -51,7 +51,9 @@ def pass_through(directory: Path, bits: int = 16) -> Path:
     0xDEAD stops it for good, 0xBAD makes it report fault 5.
     """
     width = bits + 3
-    verilog = CHANNEL + f"""
+    verilog = (
+        CHANNEL
+        + f"""
 module fabric(
     input clk, input rst,
     input [{width - 1}:0] a__payload, input a__valid, output a__ready,
@@ -82,6 +84,7 @@ module fabric(
     assign probe_finished = 1'b1;
 endmodule
 """
+    )
     return write_design(
         directory, verilog,
         sources=[{"name": "a", "port": "a", "bits": width}],
@@ -134,7 +137,7 @@ def memory_ports(directory: Path, sizes: list[int], writes: int, memory: dict[st
     count = reads + writes
     text = f"""
 module fabric(
-    input clk, input rst, {', '.join(ports)},
+    input clk, input rst, {", ".join(ports)},
     output [{count - 1}:0] probe_enter, output [{count - 1}:0] probe_leave, output [{6 * count - 1}:0] probe_token,
     output probe_finished
 );
@@ -159,5 +162,6 @@ endmodule
 def nothing(directory: Path) -> Path:
     """A fabric without any port, channel or unit."""
     return write_design(
-        directory, "module fabric(input clk, input rst, output probe_finished); assign probe_finished = 1'b1; endmodule\n"
+        directory,
+        "module fabric(input clk, input rst, output probe_finished); assign probe_finished = 1'b1; endmodule\n",
     )

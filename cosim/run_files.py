@@ -30,10 +30,10 @@ class RawRun:
 
     ``status``: ``finished``, ``stalled`` (nothing moved for ``watchdog`` cycles), ``runaway`` (``max_cycles`` passed)
     or ``fault``. ``cycles`` is the length of the run: up to the last Done and the last visible write; of a stalled run
-    up to the last movement; else up to the end of the simulation. ``simulated`` cycles went into ``activity`` [units, 4]
-    (starved, busy, blocked, finished), ``last_activity`` [units] is that of the cycle after them. Channels: ``tokens``
-    that entered, ``peak`` and final ``level`` of occupancy. ``enters`` and ``leaves`` are empty without a log.
-    ``fault`` is (unit, code). ``seconds`` is the time of the simulation alone.
+    up to the last movement; else up to the end of the simulation. ``simulated`` cycles went into ``activity``
+    [units, 4] (starved, busy, blocked, finished), ``last_activity`` [units] is that of the cycle after them.
+    Channels: ``tokens`` that entered, ``peak`` and final ``level`` of occupancy. ``enters`` and ``leaves`` are empty
+    without a log. ``fault`` is (unit, code). ``seconds`` is the time of the simulation alone.
     """
 
     status: str

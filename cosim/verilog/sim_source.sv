@@ -17,7 +17,9 @@ module sim_source #(
 
     int file;
 
-    // Reads the next token into `token`; `found` is 0 at the end of the file.
+    // Reads the next token into `token`; `found` is 0 at the end of the file. A file has whole bytes, so the highest
+    // bits may be padding.
+    /* verilator lint_off UNUSEDSIGNAL */
     task automatic read(output logic [BITS-1:0] token, output logic found);
         logic [8*BYTES-1:0] bytes;
         int count = $fread(bytes, file);
@@ -25,6 +27,7 @@ module sim_source #(
         token = BITS'(bytes);
         found = count != 0;
     endtask
+    /* verilator lint_on UNUSEDSIGNAL */
 
     initial begin
         string directory;

@@ -7,7 +7,7 @@ checked against its declared shape on the way.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,8 +36,10 @@ class Interpretation:
 class _Run:
     """One run; also what the processes see of it (`step.operator.Surroundings`)."""
 
-    def __init__(self, graph: Graph, inputs: BoundInputs, record: bool) -> None:
-        self.graph, self.inputs = graph, inputs
+    def __init__(
+        self, graph: Graph, inputs: BoundInputs, record: bool, arrivals: Mapping[str, Sequence[int]]
+    ) -> None:
+        self.graph, self.inputs, self.orders = graph, inputs, arrivals
         self.readers = graph.readers()
         self.queues: dict[tuple[str, int], deque[Token]] = {}
         self.taken: dict[tuple[str, int], int] = {}
@@ -73,6 +75,9 @@ class _Run:
 
     def stream(self, node: Node) -> list[Token]:
         return self.inputs.streams[node.name]
+
+    def arrivals(self, node: Node) -> Sequence[int] | None:
+        return self.orders.get(node.name)
 
     def collect(self, node: Node, token: Token) -> None:
         self.result.outputs[node.name].append(token)
@@ -128,15 +133,21 @@ class _Run:
 
 
 def interpret(
-    graph: Graph, inputs: Mapping[str, Any] | BoundInputs, *, record: bool = False, lowered: bool = False
+    graph: Graph,
+    inputs: Mapping[str, Any] | BoundInputs,
+    *,
+    record: bool = False,
+    lowered: bool = False,
+    arrivals: Mapping[str, Sequence[int]] | None = None,
 ) -> Interpretation:
     """Run ``graph`` on ``inputs`` (tensor and source name -> data, see `step.inputs.bind_inputs`).
 
     ``record`` keeps the tokens of all streams. ``lowered`` says that the graph went through `insert_broadcasts`
-    already and was checked. Raises `InputError` for data that does not fit, `StreamFault` for tokens that break an
+    already and was checked. ``arrivals`` replays the order in which operators took their data in a timed run: per node, the
+    input port of every data token. Raises `InputError` for data that does not fit, `StreamFault` for tokens that break an
     operator's contract, and `Deadlock` where operators starve.
     """
     if not lowered:
         check(graph)
     bound = inputs if isinstance(inputs, BoundInputs) else bind_inputs(graph, inputs)
-    return _Run(graph if lowered else insert_broadcasts(graph), bound, record).run()
+    return _Run(graph if lowered else insert_broadcasts(graph), bound, record, arrivals or {}).run()

@@ -8,7 +8,7 @@ shape rule (`infer`), its meaning (`process`) and its metrics. The RTL and the t
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -87,6 +87,10 @@ class Surroundings(Protocol):
 
     def stream(self, node: Node) -> list[Token]:
         """The tokens that a source plays."""
+        ...
+
+    def arrivals(self, node: Node) -> Sequence[int] | None:
+        """The input port of every data token that ``node`` takes, in order, where a timed run is replayed."""
         ...
 
     def collect(self, node: Node, token: Token) -> None:

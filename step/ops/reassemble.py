@@ -23,7 +23,8 @@ class Reassemble(Operator):
 
     Inputs 0 .. n-1 are the data, input n the selectors. ``order="arrival"`` takes the chunks in the order in which they
     become available (ties: lowest index), ``"index"`` in the order of the inputs. The last chunk's stop is raised by 1
-    plus the selector's own; an empty selector gives an empty tensor. Untimed, arrival order is index order.
+    plus the selector's own; an empty selector gives an empty tensor. Without times, arrival order is index order, unless the run replays
+    the order of a timed one.
     """
 
     rank: int
@@ -51,6 +52,8 @@ class Reassemble(Operator):
 
     def process(self, node: Node, around: Surroundings) -> Process:
         count = len(node.inputs) - 1
+        arrivals = around.arrivals(node) if self.order == "arrival" else None
+        taken = 0
         while True:
             selector = yield count
             if selector.done:
@@ -59,15 +62,18 @@ class Reassemble(Operator):
             end = self.rank + 1 + selector.stop
             if not chosen:
                 around.emit(0, bare(end))
-            for port in chosen:
+            while chosen:
+                port = chosen[0] if arrivals is None else arrivals[taken]
                 while True:
                     token = yield port
+                    taken += 1
                     if token.done:
                         raise Violation(Fault.MISSING_DATA)
                     ends = token.stop >= self.rank
-                    around.emit(0, token._replace(stop=end) if ends and port == chosen[-1] else token)
+                    around.emit(0, token._replace(stop=end) if ends and len(chosen) == 1 else token)
                     if ends:
                         break
+                chosen.remove(port)
         last = []
         for port in range(count):
             last.append((yield port))

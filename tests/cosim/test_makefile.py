@@ -1,0 +1,64 @@
+"""`verilator.mk`: the same runs, for people who build with make."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from designs import DONE, pass_through, payload
+
+from cosim.design import load_design
+from cosim.run_files import read_run, write_inputs
+
+MAKEFILE = Path(__file__).parents[2] / "verilator.mk"
+
+
+def make(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", "-j2", "-f", str(MAKEFILE), f"DIR={directory}", f"PYTHON={sys.executable}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def with_data(directory: Path, tokens: list[int]) -> Path:
+    design = pass_through(directory)
+    (design / "data").mkdir()
+    write_inputs(load_design(design), design / "data", {"a": tokens})
+    return design
+
+
+def test_runs_waves_and_clean(tmp_path):
+    tokens = [payload(1), payload(2), DONE]
+    design = with_data(tmp_path / "design", tokens)
+    done = make(design, "lint")
+    assert done.returncode == 0, done.stderr
+    done = make(design, "run")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("finished after 5 cycles at ")
+    assert done.stdout.splitlines()[-1].endswith("; b 3 tokens")
+    run = read_run(load_design(design), design / "build" / "run")
+    assert (run.sinks, run.cycles, len(run.enters)) == ({"b": tokens}, 5, 6)
+    again = make(design, "run", "LOG=0")
+    assert again.returncode == 0, again.stderr
+    assert "verilator.f" not in again.stdout
+    stuck = tmp_path / "stuck"
+    stuck.mkdir()
+    write_inputs(load_design(design), stuck, {"a": [payload(0xDEAD), DONE]})
+    done = make(design, "run", f"DATA={stuck}", "WATCHDOG=30")
+    assert done.returncode != 0
+    assert "stalled after 2 cycles" in done.stderr
+    done = make(design, "waves")
+    assert done.returncode == 0, done.stderr
+    assert (design / "build" / "waves.vcd").stat().st_size > 0
+    assert make(design, "clean").returncode == 0
+    assert not (design / "build").exists()
+
+
+def test_no_sidecar(tmp_path):
+    done = make(tmp_path, "run")
+    assert done.returncode != 0
+    assert "fabric.json" in done.stderr
+
+
+def test_help_is_the_head_of_the_file():
+    done = subprocess.run(["make", "-f", str(MAKEFILE)], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Builds and runs the Verilog of a fabric with make, Verilator and cocotb.\n")

@@ -1,0 +1,50 @@
+"""Conversions between BF16 and FP32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hw.shared import Parametric
+from step.dtypes import BF16, FP32, DType
+
+
+def as_fp32(value: Value, dtype: DType) -> Value:
+    """The same number in FP32: wires only, subnormal numbers and NaN stay as they are."""
+    return value if dtype is FP32 else Cat(C(0, 16), value)
+
+
+class Convert(Parametric):
+    """``result`` (format ``out``) = ``value`` (format ``source``), combinational, rounded to nearest even.
+
+    Subnormal numbers become zeros, NaN canonical, also where the format stays.
+    """
+
+    clocked = False
+
+    def __init__(self, source: DType, out: DType) -> None:
+        self.source, self.out = source, out
+        super().__init__({"value": In(source.bits), "result": Out(out.bits)})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.source, self.out
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        value = Signal(32)
+        m.d.comb += value.eq(as_fp32(self.value, self.source))
+        exponent, fraction = value[23:31], value[:23]
+        kept = value
+        nan = C(0x7FC00000, 32)
+        if self.out is BF16:
+            rounded = Signal(17)
+            # Half of the last place, less a bit where the last place is even: a tie then stays below it.
+            m.d.comb += rounded.eq((value + 0x7FFF + value[16]) >> 16)
+            kept, nan = rounded[:16], C(0x7FC0, 16)
+        zero = Cat(C(0, self.out.bits - 1), value[31])
+        number = Mux(exponent == 0, zero, kept)
+        m.d.comb += self.result.eq(Mux((exponent == 255) & fraction.any(), nan, number))
+        return m

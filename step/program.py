@@ -62,27 +62,37 @@ class Program:
 
 
 def load_program(spec: str, inputs: Path | None = None) -> Program:
-    """The program named ``file.py``, ``file.py:function`` or ``file.json``.
+    """The one program named ``file.py``, ``file.py:function`` or ``file.json``; see `load_programs`.
 
-    A function (``program`` unless named) returns a `Program` or a `Graph`. ``inputs`` is an .npz file that replaces the
-    program's own input data. Raises `FormatError` for files that can not be read.
+    ``inputs`` is an .npz file that replaces the program's own input data.
+    """
+    programs = load_programs(spec)
+    if len(programs) != 1:
+        raise FormatError(f"{spec} gives {len(programs)} programs, but one is needed here")
+    (program,) = programs
+    if inputs is not None:
+        program.inputs = load_inputs(inputs, program.graph)
+    return program
+
+
+def load_programs(spec: str) -> list[Program]:
+    """The programs named ``file.py``, ``file.py:function`` or ``file.json``.
+
+    A function (``program`` unless named) returns a `Program`, a `Graph`, or a list of them. Raises `FormatError` for
+    files that can not be read.
     """
     path_text, colon, function = spec.partition(":")
     path = Path(path_text)
     if not path.is_file():
         raise FormatError(f"there is no file {path_text!r}")
     if path.suffix == ".py":
-        program = _from_python(path, function if colon else "program")
-    elif path.suffix == ".json" and not colon:
-        program = _from_json(path)
-    else:
-        raise FormatError(f"a program must be file.py, file.py:function or file.json, not {spec!r}")
-    if inputs is not None:
-        program.inputs = load_inputs(inputs, program.graph)
-    return program
+        return _from_python(path, function if colon else "program")
+    if path.suffix == ".json" and not colon:
+        return [_from_json(path)]
+    raise FormatError(f"a program must be file.py, file.py:function or file.json, not {spec!r}")
 
 
-def _from_python(path: Path, function: str) -> Program:
+def _from_python(path: Path, function: str) -> list[Program]:
     name = f"step_program_{path.stem}"
     module_spec = importlib.util.spec_from_file_location(name, path)
     assert module_spec is not None and module_spec.loader is not None
@@ -98,11 +108,12 @@ def _from_python(path: Path, function: str) -> Program:
         made = maker()
     finally:
         sys.path.pop(0)
-    if isinstance(made, Graph):
-        made = Program(made)
-    if not isinstance(made, Program):
-        raise FormatError(f"{path}:{function} must return a Program or a Graph, not {type(made).__name__}")
-    return made
+    programs = []
+    for each in made if isinstance(made, list) else [made]:
+        if not isinstance(each, Program | Graph):
+            raise FormatError(f"{path}:{function} must return a Program or a Graph, not {type(each).__name__}")
+        programs.append(Program(each) if isinstance(each, Graph) else each)
+    return programs
 
 
 def _from_json(path: Path) -> Program:

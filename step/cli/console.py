@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,9 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-Progress = Callable[[str], None]
-"""Told what is going on during long work; library code calls it and never prints."""
-
+from step.progress import Progress, silent
 
 def talk(text: str) -> None:
     """A message for the person at the terminal, on stderr."""
@@ -38,7 +36,7 @@ def working(quiet: bool = False) -> Iterator[Progress]:
     """A spinner on stderr that shows the last message, while the body runs."""
     console = Console(stderr=True, highlight=False)
     if quiet or not console.is_terminal:
-        yield lambda text: None
+        yield silent
         return
     with console.status("starting") as status:
         yield lambda text: status.update(text)

@@ -12,6 +12,7 @@ from step.errors import FabricError, InputError
 from step.fabric import FabricConfig
 from step.program import Program, load_program
 
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

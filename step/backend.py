@@ -1,0 +1,53 @@
+"""Back ends by name, and the untimed one.
+
+A back end is an entry point in the group ``step.backends``: a function ``run(graph, inputs, fabric, **options)`` that
+returns a `RunResult`. All take ``events``; the timed ones also take ``max_cycles`` and ``progress``, and ``rtl`` takes
+``waves``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+from step.errors import Deadlock, EnvironmentProblem, SimulationError
+from step.fabric import FabricConfig
+from step.graph import Graph
+from step.interpreter import interpret
+from step.result import RunResult, Status
+
+Backend = Callable[..., RunResult]
+
+
+def backend_names() -> list[str]:
+    """All installed back ends."""
+    return sorted(each.name for each in entry_points(group="step.backends"))
+
+
+def backend(name: str) -> Backend:
+    """The back end called ``name``; raises `EnvironmentProblem` where what it needs is not installed."""
+    (entry,) = entry_points(group="step.backends", name=name)
+    try:
+        loaded: Backend = entry.load()
+    except ModuleNotFoundError as error:
+        raise EnvironmentProblem(
+            f"the back end {name} needs the module {error.name}; install it with: pip install 'step-fabric[sim]'"
+        ) from None
+    return loaded
+
+
+def run(graph: Graph, inputs: Mapping[str, Any], fabric: FabricConfig) -> RunResult:
+    """Interpret ``graph``: outputs without time, so no cycles and no activities."""
+    started = time.perf_counter()
+    try:
+        found = interpret(graph, inputs)
+    except SimulationError as error:
+        status = Status.DEADLOCK if isinstance(error, Deadlock) else Status.FAULT
+        return _result(graph, status, None, time.perf_counter() - started, str(error))
+    return _result(graph, Status.FINISHED, found.outputs, time.perf_counter() - started, None)
+
+
+def _result(graph: Graph, status: Status, outputs: Any, seconds: float, error: str | None) -> RunResult:
+    return RunResult("interpret", graph.name, status, 0, outputs, {}, {}, seconds, error)

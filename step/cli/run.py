@@ -1,0 +1,85 @@
+"""``step run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.table import Table
+
+from step.backend import backend
+from step.cli.console import show_json, show_table, working
+from step.cli.options import json_option, open_program, program_options
+from step.errors import InputError, SimulationError
+from step.result import RunResult, Status
+
+TIMED = ("approx", "rtl")
+
+
+@click.command()
+@program_options
+@click.option("--backend", "name", type=click.Choice(["interpret", "approx", "rtl"]), default="rtl", show_default=True)
+@click.option("--max-cycles", type=click.IntRange(min=1), help="Stop a timed run there.")
+@click.option("--events", is_flag=True, help="Keep the cycle of every token (with --json or --save).")
+@click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Write waves (.vcd) of an RTL run.")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to this file, as JSON.")
+@json_option
+def command(
+    program: str,
+    inputs: Path | None,
+    settings: tuple[str, ...],
+    name: str,
+    max_cycles: int | None,
+    events: bool,
+    waves: Path | None,
+    save: Path | None,
+    as_json: bool,
+) -> None:
+    """Run a program: interpret it, time it with the fast model, or simulate its RTL."""
+    options: dict[str, Any] = {}
+    for option, value, backends in (
+        ("max_cycles", max_cycles, TIMED),
+        ("events", events or None, TIMED),
+        ("waves", waves, ("rtl",)),
+    ):
+        if value is None:
+            continue
+        if name not in backends:
+            raise InputError(f"--{option.replace('_', '-')} has no effect with --backend {name}; it needs {' or '.join(backends)}")
+        options[option] = value
+    if events and not (save or as_json):
+        raise InputError("--events has no effect without --json or --save")
+    opened = open_program(program, inputs, settings)
+    with working() as progress:
+        if name in TIMED:
+            options["progress"] = progress
+        result = backend(name)(opened.graph, opened.inputs, opened.fabric, **options)
+    if save is not None:
+        result.save(save)
+    if as_json:
+        show_json(result.to_json())
+    else:
+        show_result(result)
+    if result.status is not Status.FINISHED:
+        raise SimulationError(result.error or f"the run ended as {result.status}")
+
+
+def show_result(result: RunResult) -> None:
+    """The run as a table per operator, and its outputs in short."""
+    if result.operators:
+        table = Table(
+            "operator", "busy", "starved", "blocked", "finished", title=f"{result.program} on {result.backend}: {result.cycles} cycles"
+        )
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for name, each in result.operators.items():
+            table.add_row(name, str(each.busy), str(each.starved), str(each.blocked), str(each.finished))
+        show_table(table)
+    for name, tokens in (result.outputs or {}).items():
+        values = [token.value for token in tokens if token.has_value]
+        first = np.array2string(np.asarray(values[0], dtype=float), precision=4, threshold=8) if values and isinstance(
+            values[0], np.ndarray
+        ) else str(values[:1])
+        click.echo(f"{name}: {len(values)} elements, the first one {first}")

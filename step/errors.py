@@ -20,6 +20,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from step.result import RunResult
+
 
 class StepError(Exception):
     """Base of all errors that a user can mend.
@@ -74,6 +79,8 @@ class SimulationError(StepError):
     """A run did not end as it should."""
 
     exit_code = 4
+    result: RunResult | None = None
+    """What is known of the run up to there."""
 
 
 class StreamFault(SimulationError):

@@ -81,6 +81,7 @@ class RunResult:
     """One run. ``operators`` and ``channels`` go by the names of the lowered program (`step.netlist.Netlist`).
 
     ``outputs`` has the tokens of every sink and store without Done, or is None where values were not computed;
+    ``arrivals`` has, per operator that takes data in order of arrival or index, the input port of every data token;
     ``error`` is the text of what ended a run that did not finish; ``events`` are there where they were asked for.
     """
 
@@ -92,6 +93,7 @@ class RunResult:
     operators: dict[str, OperatorResult]
     channels: dict[str, ChannelResult]
     wall_seconds: float
+    arrivals: dict[str, list[int]] = field(default_factory=dict, repr=False)
     error: str | None = None
     events: dict[str, ChannelEvents] | None = field(default=None, repr=False)
 
@@ -120,6 +122,7 @@ class RunResult:
             "outputs": None if outputs is None else {n: [_token(t) for t in tokens] for n, tokens in outputs.items()},
             "operators": {name: asdict(each) for name, each in self.operators.items()},
             "channels": {name: asdict(each) for name, each in self.channels.items()},
+            "arrivals": self.arrivals,
             "events": None
             if events is None
             else {n: {"cycles": e.cycles.tolist(), "control": e.control.tolist()} for n, e in events.items()},
@@ -139,6 +142,7 @@ class RunResult:
             operators={name: OperatorResult(**each) for name, each in data["operators"].items()},
             channels={name: ChannelResult(**each) for name, each in data["channels"].items()},
             wall_seconds=data["wall_seconds"],
+            arrivals=data["arrivals"],
             error=data["error"],
             events=None
             if events is None

@@ -1,0 +1,107 @@
+"""From a netlist to machines and channels."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from sim_approx.machine import Channel, Clock, Machine, Unread
+from sim_approx.memory import Memory
+from sim_approx.site import Site
+from sim_approx.timing import Timing
+from sim_approx.units import unit_module
+from step.errors import FabricError
+from step.function import Function
+from step.graph import Node
+from step.inputs import BoundInputs
+from step.memory_map import memory_map
+from step.netlist import Netlist
+from step.tokens import Token
+
+TimingOf = Callable[[Node, Function, bool], Timing]
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """All machines of a netlist, ready to run once.
+
+    ``units``: per unit the machine whose activity is the unit's. ``channels``: those of the netlist, by its order;
+    ``all_channels`` also has those inside of units. ``outputs`` and ``arrivals`` fill up during the run.
+    """
+
+    netlist: Netlist
+    machines: list[Machine]
+    units: dict[str, Machine]
+    channels: list[Channel]
+    all_channels: list[Channel]
+    outputs: dict[str, list[Token]]
+    arrivals: dict[str, list[int]]
+    clock: Clock
+    memory: Memory | None
+
+
+def formula_timing(netlist: Netlist) -> TimingOf:
+    """How long functions take by the formulas of `sim_approx.functions`."""
+
+    def look_up(node: Node, function: Function, reduce: bool) -> Timing:
+        name = f"sim_approx.functions.{function.family}"
+        try:
+            family = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            raise FabricError(f"{node.describe()}: there is no timing for the function {function.name!r}") from None
+        operands = tuple(each.element for each in node.inputs)
+        timing: Timing = family.timing(function, operands, node.output_types[0].element, netlist.fabric, reduce=reduce)
+        return timing
+
+    return look_up
+
+
+def build_fabric(
+    netlist: Netlist, data: BoundInputs, computing: Collection[str], timing_of: TimingOf | None = None
+) -> Fabric:
+    """Place the machines of every unit; those in ``computing`` compute the values they send.
+
+    ``timing_of`` replaces the formulas. Raises `FabricError` for what the fabric can not do.
+    """
+    clock, machines = Clock(), list[Machine]()
+    outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()
+    memory = Memory(netlist.fabric.memory, clock)
+    channels = [Channel(each.depth, clock, each.index) for each in netlist.channels]
+    all_channels = list(channels)
+
+    def internal(depth: int) -> Channel:
+        channel = Channel(depth, clock)
+        all_channels.append(channel)
+        return channel
+
+    units: dict[str, Machine] = {}
+    regions = memory_map(netlist)
+    for node in netlist.units:
+        behind = netlist.outputs(node)
+        site = Site(
+            node=node,
+            inputs=tuple(channels[each.index] for each in netlist.inputs(node)),
+            outputs=tuple(Unread(clock) if each is None else channels[each.index] for each in behind),
+            fabric=netlist.fabric,
+            data=data,
+            computes=node.name in computing,
+            memory=memory,
+            memory_map=regions,
+            channel=internal,
+            timing_of=timing_of or formula_timing(netlist),
+            outputs_of_run=outputs,
+            arrivals=arrivals,
+            machines=machines,
+        )
+        machine = units[node.name] = unit_module(node).build(site)
+        for each in machine.outputs:
+            in_flight = -(-machine.latency // machine.interval)
+            each.capacity += in_flight
+            each.space += in_flight
+    used = memory.close()
+    if used:
+        machines.append(memory)
+    return Fabric(netlist, machines, units, channels, all_channels, outputs, arrivals, clock, memory if used else None)

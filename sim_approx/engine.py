@@ -1,0 +1,209 @@
+"""The event engine: runs machines in global time, skipping cycles in which nothing can happen.
+
+Channels are registered: what is put in one cycle is seen in the next, and so are freed slots. So within a cycle the
+order of the machines does not matter, and a machine that could not fire has to be tried again only when the channel
+that it waits for changes.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Machine, Starved, Unread
+from sim_approx.memory import Memory
+from step.faults import Violation
+from step.result import Activity, Status
+from step.tokens import Token
+
+Entry = tuple[Channel, Token]
+Log = list[tuple[int, list[Entry]]]
+"""Per cycle, the tokens that entered a channel."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended: ``cycles`` it took; the machine and what it found where the end was a fault."""
+
+    status: Status
+    cycles: int
+    machine: Machine | None = None
+    violation: Violation | None = None
+
+
+class _Later:
+    """The entrance of a channel behind a latency: tokens enter that much later."""
+
+    __slots__ = ("_agenda", "_latency")
+
+    def __init__(self, agenda: _Agenda, latency: int) -> None:
+        self._agenda, self._latency = agenda, latency
+
+    def append(self, item: Entry) -> None:
+        agenda = self._agenda
+        agenda.arrivals_in(agenda.clock.now + self._latency).append(item)
+
+
+class _Agenda:
+    """What is to happen in later cycles: machines to be tried, and tokens that enter."""
+
+    __slots__ = ("arrivals", "clock", "cycles", "wakes")
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.cycles: list[int] = []
+        self.wakes: dict[int, list[Machine]] = {}
+        self.arrivals: dict[int, list[Entry]] = {}
+
+    def wakes_in(self, cycle: int) -> list[Machine]:
+        found = self.wakes.get(cycle)
+        if found is None:
+            found = self.wakes[cycle] = []
+            heapq.heappush(self.cycles, cycle)
+        return found
+
+    def arrivals_in(self, cycle: int) -> list[Entry]:
+        found = self.arrivals.get(cycle)
+        if found is None:
+            found = self.arrivals[cycle] = []
+            heapq.heappush(self.cycles, cycle)
+        return found
+
+
+class Engine:
+    """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
+
+    def __init__(
+        self, machines: Sequence[Machine], channels: Sequence[Channel], clock: Clock, memory: Memory | None
+    ) -> None:
+        self._machines, self._clock, self._memory = machines, clock, memory
+        self._agenda = _Agenda(clock)
+        self._entering: list[Entry] = []
+        self._freed: list[Channel] = []
+        self._open = sum(machine.ends_run for machine in machines)
+        self._channels = channels
+        for channel in channels:
+            channel.freed = self._freed
+        for order, machine in enumerate(machines):
+            machine.order = order
+            for channel in machine.inputs:
+                channel.reader = machine
+            for channel in machine.outputs:
+                channel.writer = machine
+                if not isinstance(channel, Unread):
+                    channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
+
+    def run(self, max_cycles: int | None = None, log: Log | None = None) -> Ending:
+        """Run to the end, and say how it was; ``log`` gets what entered the channels in each cycle."""
+        limit = max_cycles if max_cycles is not None else 1 << 62
+        agenda, clock, entering, freed = self._agenda, self._clock, self._entering, self._freed
+        cycles, busy, wakes_in = agenda.cycles, int(Activity.BUSY), agenda.wakes_in
+        current: list[Machine] = list(self._machines)
+        now, last = 0, None if self._open else -1
+        while last is None or now <= last:
+            if now >= limit:
+                return Ending(Status.RUNAWAY, limit)
+            clock.now = now
+            following: list[Machine] = []
+            violations: list[tuple[Machine, Violation]] = []
+            for machine in current:
+                try:
+                    outcome = machine.fire()
+                except Starved:
+                    machine.asleep = True
+                    if machine.activity:
+                        machine.switch(Activity.STARVED, now)
+                except Blocked:
+                    machine.asleep = True
+                    if machine.activity != 2:
+                        machine.switch(Activity.BLOCKED, now)
+                except Violation as violation:
+                    violations.append((machine, violation))
+                else:
+                    machine.firings += 1
+                    if machine.activity != busy:
+                        machine.switch(busy, now)
+                    if outcome is None:
+                        following.append(machine)
+                    elif outcome == COMPUTES:
+                        if machine.interval == 1:
+                            following.append(machine)
+                        else:
+                            wakes_in(now + machine.interval).append(machine)
+                    else:
+                        machine.switch(Activity.FINISHED, now + 1)
+                        self._open -= machine.ends_run
+            if violations:
+                machine, violation = min(violations, key=lambda each: each[0].order)
+                return Ending(Status.FAULT, now, machine, violation)
+            for channel in freed:
+                channel.taken += 1
+                channel.available = now + 1
+                channel.space += 1
+                if channel.writer_waits:
+                    channel.writer_waits = False
+                    machine = channel.writer
+                    if machine.asleep:
+                        machine.asleep = False
+                        following.append(machine)
+            freed.clear()
+            arrived = agenda.arrivals.pop(now, None)
+            if arrived is not None:
+                entering += arrived
+            if entering:
+                for channel, token in entering:
+                    tokens = channel.tokens
+                    if not tokens:
+                        channel.available = now + 1
+                        if channel.reader_waits:
+                            channel.reader_waits = False
+                            machine = channel.reader
+                            if machine.asleep:
+                                machine.asleep = False
+                                following.append(machine)
+                    tokens.append(token)
+                    channel.entered_last = now
+                    if len(tokens) > channel.peak:
+                        channel.peak = len(tokens)
+                if log is not None:
+                    log.append((now, entering.copy()))
+                entering.clear()
+            if last is None and not self._open:
+                last = self._last_cycle(now)
+            if following:
+                now += 1
+            elif cycles:
+                now = cycles[0] if last is None else min(cycles[0], last + 1)
+            elif last is None:
+                return Ending(Status.DEADLOCK, self._stopped())
+            else:
+                break
+            while cycles and cycles[0] <= now:
+                heapq.heappop(cycles)
+            woken = agenda.wakes.pop(now, None)
+            current = following if woken is None else following + woken
+        assert last is not None
+        return Ending(Status.FINISHED, last + 1)
+
+    def finish(self, ending: Ending) -> None:
+        """Bring the counters of machines and channels to the end of the run."""
+        for machine in self._machines:
+            rest = ending.cycles - machine.since
+            machine.cycles_in[machine.activity] += max(rest, 0)
+            machine.cycles_in[Activity.BUSY] += min(rest, 0)
+        for channel in self._freed:
+            channel.taken += 1
+
+    def _last_cycle(self, now: int) -> int | None:
+        """The last cycle of a run in which all that ends it has ended, or None while writes are under way."""
+        if self._memory is None:
+            return now
+        return None if self._memory.writing() else max(now, self._memory.last_write)
+
+    def _stopped(self) -> int:
+        """The first cycle after the last one in which anything moved on the channels of the program or in memory."""
+        moved = [max(each.available, each.entered_last + 1) for each in self._channels if each.index >= 0]
+        if self._memory is not None:
+            moved += [self._memory.last_read, self._memory.last_write + 1]
+        return max(moved, default=0)

@@ -1,0 +1,204 @@
+"""Machines, channels, and the words in which firing rules are written.
+
+A machine is a firing rule (`Machine.fire`) with its parameters and state words. A rule says what one firing needs,
+takes and puts, and nothing of time:
+
+- ``x = need(channel)``: the token in front of an input; without one, the machine starves;
+- ``room(channel)``: an output must have space; without it, the machine is blocked;
+- ``fault(code)``: the tokens in front break the operator's contract; the machine stops for good;
+- ``take(channel)`` and ``put(channel, token)``: what the firing does.
+
+All needs and faults come before all rooms, and those before the first take, put or change of a state word, so that
+a firing is all or nothing. A rule returns `COMPUTES` where the firing occupies the operator's function for its
+initiation interval, `ENDS` where it was the last one, and else None. ``tests/approx/test_rule_form.py`` enforces
+this form.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NoReturn, Protocol
+
+from step.faults import Fault, Violation
+from step.result import Activity
+from step.tokens import UNKNOWN, Token
+
+COMPUTES, ENDS = 1, 2
+
+OLDEST_AGE = (1 << 16) - 1
+"""Where the hardware's counters of how long a token has been available stop."""
+
+UNLIMITED = 1 << 60
+
+
+class Starved(Exception):
+    """A token that the machine needs is not there."""
+
+
+class Blocked(Exception):
+    """There is no space for a token that the machine wants to put."""
+
+
+class Clock:
+    """The present cycle."""
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now = 0
+
+
+class Entrance(Protocol):
+    """Where the tokens go that were put into a channel, until they are seen in it."""
+
+    def append(self, item: tuple[Channel, Token], /) -> object: ...
+
+
+class Channel:
+    """A FIFO between two machines, as one cycle sees it.
+
+    ``tokens`` are those that can be read, ``space`` the slots that can be claimed. Tokens that are put go through
+    ``entering`` and slots that are freed through ``freed``: the engine brings them back for the next cycle.
+    """
+
+    __slots__ = (
+        "available", "capacity", "clock", "entered_last", "entering", "freed", "index", "peak", "reader", "reader_waits", "space",
+        "taken", "tokens", "writer", "writer_waits",
+    )
+
+    def __init__(self, capacity: int, clock: Clock, index: int = -1) -> None:
+        self.capacity = self.space = capacity
+        self.clock = clock
+        self.index = index
+        self.tokens: deque[Token] = deque()
+        self.entering: Entrance
+        self.freed: list[Channel]
+        self.taken = 0
+        self.peak = 0
+        self.available = 0
+        self.entered_last = -1
+        self.reader: Machine
+        self.writer: Machine
+        self.reader_waits = self.writer_waits = False
+
+    @property
+    def entered(self) -> int:
+        """Tokens that entered so far."""
+        return self.taken + len(self.tokens)
+
+
+class Unread(Channel):
+    """What stands behind an output without a reader: it takes everything, and forgets it."""
+
+    __slots__ = ()
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(UNLIMITED, clock)
+        self.entering = deque[tuple[Channel, Token]](maxlen=0)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Machine:
+    """Base of all machines: ports, and what the engine keeps of it.
+
+    ``latency`` is the time from a firing to its tokens entering the outputs, ``interval`` that between a
+    firing that computes and the next one.
+    """
+
+    ends_run: ClassVar[bool] = False
+    """Whether the run goes on until this machine has ended."""
+
+    inputs: tuple[Channel, ...]
+    outputs: tuple[Channel, ...]
+    latency: int = 0
+    interval: int = 1
+    order: int = field(default=0, init=False)
+    firings: int = field(default=0, init=False)
+    asleep: bool = field(default=False, init=False)
+    activity: int = field(default=Activity.STARVED, init=False)
+    since: int = field(default=0, init=False)
+    cycles_in: list[int] = field(default_factory=lambda: [0] * len(Activity), init=False)
+
+    def fire(self) -> int | None:
+        """One firing, or none: raises `Starved`, `Blocked` or `step.faults.Violation` and has changed nothing."""
+        raise NotImplementedError
+
+    def switch(self, activity: int, now: int) -> None:
+        """From cycle ``now`` on, the machine's activity is another one."""
+        self.cycles_in[self.activity] += now - self.since
+        self.activity = activity
+        self.since = now
+
+
+def need(channel: Channel) -> Token:
+    """The token in front of ``channel``."""
+    if channel.tokens:
+        return channel.tokens[0]
+    channel.reader_waits = True
+    raise Starved
+
+
+def need_all(channels: Sequence[Channel]) -> list[Token]:
+    """The tokens in front of all ``channels``."""
+    return [need(channel) for channel in channels]
+
+
+def need_oldest(channels: Sequence[Channel], mask: int) -> int:
+    """Of the ports in ``mask``, the one whose front token has been available longest; then the lowest."""
+    best, best_age = -1, -1
+    for port in bits(mask):
+        channel = channels[port]
+        if channel.tokens:
+            age = min(channel.clock.now - channel.available, OLDEST_AGE)
+            if age > best_age:
+                best, best_age = port, age
+    if best < 0:
+        for port in bits(mask):
+            channels[port].reader_waits = True
+        raise Starved
+    return best
+
+
+def room(channel: Channel) -> None:
+    """``channel`` must have space for one more token."""
+    if not channel.space:
+        channel.writer_waits = True
+        raise Blocked
+
+
+def take(channel: Channel) -> None:
+    """Remove the token in front of ``channel``."""
+    channel.tokens.popleft()
+    channel.freed.append(channel)
+
+
+def put(channel: Channel, token: Token) -> None:
+    """Send ``token`` into ``channel``."""
+    channel.space -= 1
+    channel.entering.append((channel, token))
+
+
+def fault(code: Fault) -> NoReturn:
+    """The tokens in front break the contract."""
+    raise Violation(code)
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Numbers of the bits that are set, lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def chosen(channels: Sequence[Channel], mask: int) -> list[Channel]:
+    """The channels whose bit is set in ``mask``."""
+    return [channels[port] for port in bits(mask)]
+
+
+def unknown(*_: Any) -> Any:
+    """Stands for a function whose result nobody needs."""
+    return UNKNOWN
+

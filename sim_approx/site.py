@@ -1,0 +1,67 @@
+"""What a unit sees of the program when its machines are placed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypedDict, TypeVar
+
+from sim_approx.machine import Channel, Machine
+from sim_approx.memory import Memory
+from sim_approx.timing import Timing
+from step.fabric import FabricConfig
+from step.function import Function
+from step.graph import Node
+from step.inputs import BoundInputs
+from step.memory_map import MemoryMap
+from step.tokens import Token
+
+Placed = TypeVar("Placed", bound=Machine)
+
+
+class Ports(TypedDict):
+    """The channels of a unit that is one machine."""
+
+    inputs: tuple[Channel, ...]
+    outputs: tuple[Channel, ...]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the unit of ``node`` goes.
+
+    ``computes``: whether the values that the unit sends are wanted. ``channel`` makes an internal channel of that depth,
+    ``timing_of`` looks up how long a function takes, ``outputs_of_run``, ``arrivals`` (see
+    `step.result.RunResult`) and ``machines`` collect what is placed.
+    """
+
+    node: Node
+    inputs: tuple[Channel, ...]
+    outputs: tuple[Channel, ...]
+    fabric: FabricConfig
+    data: BoundInputs
+    computes: bool
+    memory: Memory
+    memory_map: MemoryMap
+    channel: Callable[[int], Channel]
+    timing_of: Callable[[Node, Function, bool], Timing]
+    outputs_of_run: dict[str, list[Token]]
+    arrivals: dict[str, list[int]]
+    machines: list[Machine]
+
+    def ports(self) -> Ports:
+        """Keyword arguments of a machine that has the unit's channels for its own."""
+        return {"inputs": self.inputs, "outputs": self.outputs}
+
+    def timing(self, function: Function, *, reduce: bool) -> Timing:
+        """Initiation interval and latency of ``function`` here."""
+        return self.timing_of(self.node, function, reduce)
+
+    def output(self) -> list[Token]:
+        """The list that gets the tokens which leave the program through this unit."""
+        return self.outputs_of_run.setdefault(self.node.name, [])
+
+    def add(self, machine: Placed) -> Placed:
+        """Place ``machine``."""
+        self.machines.append(machine)
+        return machine

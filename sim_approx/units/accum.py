@@ -1,0 +1,78 @@
+"""Accum: reduces the inner dimensions of aligned streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, room, take, unknown
+from sim_approx.site import Site
+from step.dims import product
+from step.faults import Fault, aligned
+from step.ops.accum import Accum as Operator
+from step.tokens import OPEN, Token, bare
+
+COUNTED = ("retile_row", "retile_col")
+"""Reductions whose result has the promised shape only after the promised number of elements."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Accum(Machine):
+    """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have.
+
+    Words: ``state`` (value), ``count`` of elements since the last result, ``before``: the stop taken last.
+    """
+
+    rank: int
+    promised: int | None
+    update: Callable[..., Any]
+    initial: Any
+    state: Any
+    count: int = 0
+    before: int = OPEN
+
+    def fire(self) -> int | None:
+        tokens = need_all(self.inputs)
+        x = aligned(*tokens)
+        ends = x.stop >= self.rank
+        nothing = x.is_bare and min(x.stop, self.before) > self.rank
+        if ends and not nothing and self.promised is not None and self.count + x.has_value != self.promised:
+            fault(Fault.WRONG_COUNT)
+        if ends or x.done:
+            room(self.outputs[0])
+        for each in self.inputs:
+            take(each)
+        self.before = x.stop
+        if x.done:
+            put(self.outputs[0], x)
+            return ENDS
+        if x.has_value:
+            self.state = self.update(self.state, *[each.value for each in tokens])
+            self.count += 1
+        if ends:
+            put(self.outputs[0], bare(x.stop - self.rank) if nothing else Token(self.state, x.stop - self.rank))
+            self.state = self.initial
+            self.count = 0
+        return COMPUTES if x.has_value else None
+
+
+def build(site: Site) -> Machine:
+    operator = site.node.operator
+    assert isinstance(operator, Operator)
+    function, reduced = operator.function, site.node.inputs[0].shape[-operator.rank :]
+    timing = site.timing(function, reduce=True)
+    counted = function.name in COUNTED and all(each.is_static for each in reduced)
+    initial = function.initial(site.node.output_types[0].element) if site.computes else unknown()
+    return site.add(
+        Accum(
+            **site.ports(),
+            latency=timing.latency,
+            interval=timing.initiation_interval,
+            rank=operator.rank,
+            promised=int(product(reduced)) if counted else None,
+            update=function.update if site.computes else unknown,
+            initial=initial,
+            state=initial,
+        )
+    )

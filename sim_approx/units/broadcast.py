@@ -1,0 +1,26 @@
+"""Broadcast: every token to all outputs, in the cycle in which all of them have space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sim_approx.machine import ENDS, Machine, need, put, room, take
+from sim_approx.site import Site
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Broadcast(Machine):
+    """The slowest reader sets the pace."""
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        for each in self.outputs:
+            room(each)
+        take(self.inputs[0])
+        for each in self.outputs:
+            put(each, x)
+        return ENDS if x.done else None
+
+
+def build(site: Site) -> Machine:
+    return site.add(Broadcast(**site.ports()))

@@ -1,0 +1,70 @@
+"""Expand: repeats elements, as often as a reference or a constant says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sim_approx.machine import ENDS, Machine, fault, need, put, room, take
+from sim_approx.site import Site
+from step.faults import Fault
+from step.graph import Node
+from step.ops.expand import Expand as Operator
+from step.tokens import Token
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Repeat(Machine):
+    """Every value ``count`` times, the last one with its stop. Word: ``index`` of the copy."""
+
+    count: int
+    index: int = 0
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        room(self.outputs[0])
+        if not x.has_value:
+            take(self.inputs[0])
+            put(self.outputs[0], x)
+            return ENDS if x.done else None
+        last = self.index == self.count - 1
+        if last:
+            take(self.inputs[0])
+        put(self.outputs[0], x if last else Token(x.value))
+        self.index = 0 if last else self.index + 1
+        return None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Follow(Machine):
+    """The value in front of the data takes the stops of the reference, until one of ``rank`` or more."""
+
+    rank: int
+
+    def fire(self) -> int | None:
+        data = need(self.inputs[0])
+        reference = need(self.inputs[1])
+        if reference.done != data.done or (reference.has_value and not data.has_value):
+            fault(Fault.STOPS_DISAGREE)
+        last = reference.done or reference.stop >= self.rank
+        if last and reference.stop != data.stop:
+            fault(Fault.STOPS_DISAGREE)
+        room(self.outputs[0])
+        take(self.inputs[1])
+        if last:
+            take(self.inputs[0])
+        put(self.outputs[0], Token(data.value, reference.stop) if reference.has_value else reference)
+        return ENDS if reference.done else None
+
+
+def value_inputs(node: Node) -> Sequence[int]:
+    """The reference only gives the stops."""
+    return (0,)
+
+
+def build(site: Site) -> Machine:
+    operator = site.node.operator
+    assert isinstance(operator, Operator)
+    if operator.count is not None:
+        return site.add(Repeat(**site.ports(), count=operator.count))
+    return site.add(Follow(**site.ports(), rank=operator.rank))

@@ -1,0 +1,74 @@
+"""FlatMap: every element becomes a stream of a fixed shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sim_approx.machine import ENDS, Machine, need, put, room, take, unknown
+from sim_approx.site import Site
+from step.dims import Shape
+from step.errors import FabricError
+from step.ops.flat_map import FlatMap as Operator
+from step.tokens import Token, bare
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class FlatMap(Machine):
+    """One piece per firing; ``stops`` are the pieces' own stops, the last one's being ``rank``.
+
+    Words: ``index`` of the next piece, ``parts`` of the present element (values).
+    """
+
+    rank: int
+    stops: tuple[int, ...]
+    expand: Callable[[Any], Sequence[Any]]
+    index: int = 0
+    parts: Sequence[Any] = ()
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        room(self.outputs[0])
+        if not x.has_value:
+            take(self.inputs[0])
+            put(self.outputs[0], x if x.done else bare(x.stop + self.rank))
+            return ENDS if x.done else None
+        if self.index == 0:
+            self.parts = self.expand(x.value)
+        last = self.index == len(self.stops) - 1
+        put(self.outputs[0], Token(self.parts[self.index], x.stop + self.rank if last else self.stops[self.index]))
+        if last:
+            take(self.inputs[0])
+        self.index = 0 if last else self.index + 1
+        return None
+
+
+def piece_stops(shape: Shape) -> tuple[int, ...]:
+    """The stop that follows each element of a stream of this static shape; the outermost dimension has none."""
+    pieces = 1
+    for each in shape:
+        pieces *= int(each)
+    stops = []
+    for piece in range(1, pieces + 1):
+        level, size = 0, 1
+        for each in reversed(shape[1:]):
+            size *= int(each)
+            level += piece % size == 0
+        stops.append(level)
+    return tuple(stops)
+
+
+def build(site: Site) -> Machine:
+    operator = site.node.operator
+    assert isinstance(operator, Operator)
+    function, element = operator.function, site.node.inputs[0].element
+    shape = function.result_shape(element)
+    if not all(each.is_static for each in shape):
+        raise FabricError(f"{site.node.describe()}: the fabric needs a fixed number of pieces, not {list(shape)}")
+    stops = piece_stops(shape)
+
+    def expand(value: Any) -> Sequence[Any]:
+        return [piece.value for piece in function.expand(value)] if site.computes else [unknown()] * len(stops)
+
+    return site.add(FlatMap(**site.ports(), rank=function.rank, stops=stops, expand=expand))

@@ -1,0 +1,116 @@
+"""LinearOffChipLoad: one machine asks for tiles, another one hands them on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sim_approx.machine import ENDS, Channel, Machine, need, put, room, take, unknown
+from sim_approx.site import Site
+from step.graph import Node
+from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
+from step.tokens import DONE, Token, bare
+
+REQUEST, PENDING = 0, 1
+"""Outputs of the machine that asks: beat addresses to the memory, and what is to come to the one that delivers."""
+
+REQUEST_DEPTH = 2
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class IssuePerReference(Machine):
+    """One read per value of the reference; the last tile's stop is raised by what follows that value.
+
+    ``addresses``, ``levels`` and ``tiles`` (values) are the walk of one read. Word: ``step`` of the walk.
+    """
+
+    rank: int
+    addresses: list[int]
+    levels: list[int]
+    tiles: Sequence[Any]
+    step: int = 0
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        if x.has_value:
+            room(self.outputs[REQUEST])
+        room(self.outputs[PENDING])
+        if not x.has_value:
+            take(self.inputs[0])
+            put(self.outputs[PENDING], x if x.done else bare(x.stop + self.rank))
+            return ENDS if x.done else None
+        last = self.step == len(self.addresses) - 1
+        level = self.levels[self.step] + x.stop if last else self.levels[self.step]
+        put(self.outputs[REQUEST], Token(self.addresses[self.step]))
+        put(self.outputs[PENDING], Token(self.tiles[self.step], level))
+        if last:
+            take(self.inputs[0])
+        self.step = 0 if last else self.step + 1
+        return None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class IssueOnce(Machine):
+    """One read, then Done. Word: ``step`` of the walk."""
+
+    addresses: list[int]
+    levels: list[int]
+    tiles: Sequence[Any]
+    step: int = 0
+
+    def fire(self) -> int | None:
+        last = self.step == len(self.addresses)
+        if not last:
+            room(self.outputs[REQUEST])
+        room(self.outputs[PENDING])
+        if last:
+            put(self.outputs[PENDING], DONE)
+            return ENDS
+        put(self.outputs[REQUEST], Token(self.addresses[self.step]))
+        put(self.outputs[PENDING], Token(self.tiles[self.step], self.levels[self.step]))
+        self.step += 1
+        return None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Deliver(Machine):
+    """Joins what is to come with the tiles that came from memory."""
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        if x.has_value:
+            need(self.inputs[1])
+        room(self.outputs[0])
+        take(self.inputs[0])
+        if x.has_value:
+            take(self.inputs[1])
+        put(self.outputs[0], x)
+        return ENDS if x.done else None
+
+
+def value_inputs(node: Node) -> Sequence[int]:
+    """What the reference carries does not matter."""
+    return ()
+
+
+def build(site: Site) -> Machine:
+    node, operator = site.node, site.node.operator
+    assert isinstance(operator, Operator)
+    region = site.memory_map.loads[node.name]
+    walk = operator.walk()
+    tiles = site.data.tiles(node) if site.computes else None
+    request = site.channel(REQUEST_DEPTH)
+    pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
+    issue_ports: dict[str, tuple[Channel, ...]] = {"inputs": site.inputs, "outputs": (request, pending)}
+    what: dict[str, Any] = {
+        "addresses": [region.base + index * region.beats_per_tile for index, _ in walk],
+        "levels": [level for _, level in walk],
+        "tiles": [unknown() if tiles is None else tiles[index] for index, _ in walk],
+    }
+    if site.inputs:
+        site.add(IssuePerReference(**issue_ports, rank=len(operator.out), **what))
+    else:
+        site.add(IssueOnce(**issue_ports, **what))
+    site.memory.read_port(request, arrived, region.beats_per_tile)
+    return site.add(Deliver(inputs=(pending, arrived), outputs=site.outputs))

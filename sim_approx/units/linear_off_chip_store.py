@@ -1,0 +1,56 @@
+"""LinearOffChipStore: writes tiles to memory beat by beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from sim_approx.machine import ENDS, Machine, need, put, room, take
+from sim_approx.site import Site
+from step.tokens import Token
+
+WRITE_DEPTH = 2
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Store(Machine):
+    """One beat per firing. Words: ``beat`` of the tile, ``address`` of the next beat; ``collected`` are the tiles."""
+
+    ends_run: ClassVar[bool] = True
+    beats: int
+    address: int
+    beat: int = 0
+    collected: list[Token] = field(default_factory=list)
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        if not x.has_value:
+            take(self.inputs[0])
+            if x.done:
+                return ENDS
+            self.collected.append(x)
+            return None
+        room(self.outputs[0])
+        put(self.outputs[0], Token(self.address))
+        self.address += 1
+        last = self.beat == self.beats - 1
+        if last:
+            take(self.inputs[0])
+            self.collected.append(x)
+        self.beat = 0 if last else self.beat + 1
+        return None
+
+
+def build(site: Site) -> Machine:
+    region = site.memory_map.stores[site.node.name]
+    writes = site.channel(WRITE_DEPTH)
+    site.memory.write_port(writes)
+    return site.add(
+        Store(
+            inputs=site.inputs,
+            outputs=(writes,),
+            beats=region.beats_per_tile,
+            address=region.base,
+            collected=site.output(),
+        )
+    )

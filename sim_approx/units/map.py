@@ -1,0 +1,40 @@
+"""Map: a function of the elements of aligned streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take, unknown
+from sim_approx.site import Site
+from step.faults import aligned
+from step.ops.map import Map as Operator
+from step.tokens import Token
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Map(Machine):
+    """Only a value keeps the function busy; stops and Done take the same latency, so that order is kept."""
+
+    apply: Callable[..., Any]
+
+    def fire(self) -> int | None:
+        tokens = need_all(self.inputs)
+        x = aligned(*tokens)
+        room(self.outputs[0])
+        for each in self.inputs:
+            take(each)
+        if x.has_value:
+            put(self.outputs[0], Token(self.apply(*[each.value for each in tokens]), x.stop))
+            return COMPUTES
+        put(self.outputs[0], x)
+        return ENDS if x.done else None
+
+
+def build(site: Site) -> Machine:
+    operator = site.node.operator
+    assert isinstance(operator, Operator)
+    timing = site.timing(operator.function, reduce=False)
+    apply = operator.function.apply if site.computes else unknown
+    return site.add(Map(**site.ports(), latency=timing.latency, interval=timing.initiation_interval, apply=apply))

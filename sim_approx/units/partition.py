@@ -1,0 +1,68 @@
+"""Partition: routes chunks to the outputs that selectors name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sim_approx.machine import ENDS, Machine, chosen, fault, need, put, room, take
+from sim_approx.site import Site
+from step.faults import Fault
+from step.graph import Node
+from step.ops.partition import DATA, SELECTOR
+from step.ops.partition import Partition as Operator
+from step.tokens import Token
+
+CONTROL = (SELECTOR,)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Partition(Machine):
+    """A selector stays until its chunk, data up to a stop of ``rank`` or more, has passed."""
+
+    rank: int
+
+    def fire(self) -> int | None:
+        data = need(self.inputs[DATA])
+        selector = need(self.inputs[SELECTOR])
+        if not selector.has_value:
+            if selector.done != data.done:
+                fault(Fault.MISSING_DATA if data.done else Fault.LEFTOVER_DATA)
+            if not selector.done and (data.has_value or data.stop != selector.stop + self.rank):
+                fault(Fault.STOPS_DISAGREE)
+            if selector.done:
+                for each in self.outputs:
+                    room(each)
+            take(self.inputs[DATA])
+            take(self.inputs[SELECTOR])
+            if selector.done:
+                for each in self.outputs:
+                    put(each, data)
+                return ENDS
+            return None
+        if data.done:
+            fault(Fault.MISSING_DATA)
+        ends = data.stop >= self.rank
+        if (self.rank == 0 and not data.has_value) or (ends and data.stop != selector.stop + self.rank):
+            fault(Fault.STOPS_DISAGREE)
+        targets = chosen(self.outputs, selector.value)
+        for each in targets:
+            room(each)
+        take(self.inputs[DATA])
+        if ends:
+            take(self.inputs[SELECTOR])
+        routed = Token(data.value, min(data.stop, self.rank))
+        for each in targets:
+            put(each, routed)
+        return None
+
+
+def value_inputs(node: Node) -> Sequence[int]:
+    """The selectors do not travel on."""
+    return (DATA,)
+
+
+def build(site: Site) -> Machine:
+    operator = site.node.operator
+    assert isinstance(operator, Operator)
+    return site.add(Partition(**site.ports(), rank=operator.rank))

@@ -1,0 +1,75 @@
+"""Reshape: chunks of the innermost dimension, the last one filled up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim_approx.machine import ENDS, Machine, need, put, room, take
+from sim_approx.site import Site
+from step.ops.reshape import Reshape as Operator
+from step.ops.reshape import pad_element
+from step.tokens import Token, bare
+
+REAL, PADDING = np.zeros((1, 1), np.bool_), np.ones((1, 1), np.bool_)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Reshape(Machine):
+    """Outputs: the data, and the flag that is true for padding.
+
+    Words: ``count`` of elements in the open chunk; ``filling`` it up, to end with the stop ``fill_stop`` + 1.
+    """
+
+    chunk: int
+    filler: Any
+    count: int = 0
+    filling: bool = False
+    fill_stop: int = 0
+
+    def fire(self) -> int | None:
+        last = self.count == self.chunk - 1
+        if self.filling:
+            for each in self.outputs:
+                room(each)
+            stop = self.fill_stop + 1 if last else 0
+            put(self.outputs[0], Token(self.filler, stop))
+            put(self.outputs[1], Token(PADDING, stop))
+            self.count = 0 if last else self.count + 1
+            self.filling = not last
+            return None
+        x = need(self.inputs[0])
+        for each in self.outputs:
+            room(each)
+        if x.has_value:
+            take(self.inputs[0])
+            stop = x.stop + 1 if last else 0
+            put(self.outputs[0], Token(x.value, stop))
+            put(self.outputs[1], Token(REAL, stop))
+            self.count = 0 if last else self.count + 1
+            self.filling = x.stop > 0 and not last
+            self.fill_stop = x.stop
+        elif not x.done:
+            take(self.inputs[0])
+            for each in self.outputs:
+                put(each, bare(x.stop + 1))
+        elif self.count:
+            stop = 1 if last else 0
+            put(self.outputs[0], Token(self.filler, stop))
+            put(self.outputs[1], Token(PADDING, stop))
+            self.count = 0 if last else self.count + 1
+        else:
+            take(self.inputs[0])
+            for each in self.outputs:
+                put(each, x)
+            return ENDS
+        return None
+
+
+def build(site: Site) -> Machine:
+    operator = site.node.operator
+    assert isinstance(operator, Operator)
+    filler = pad_element(site.node.inputs[0].element, operator.pad)
+    return site.add(Reshape(**site.ports(), chunk=operator.chunk, filler=filler))

@@ -1,0 +1,30 @@
+"""Sink: a stream that leaves the fabric; whoever takes it is always ready."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from sim_approx.machine import ENDS, Machine, need, take
+from sim_approx.site import Site
+from step.tokens import Token
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Sink(Machine):
+    """Takes every token; ``collected`` has them without Done."""
+
+    ends_run: ClassVar[bool] = True
+    collected: list[Token] = field(default_factory=list)
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        take(self.inputs[0])
+        if x.done:
+            return ENDS
+        self.collected.append(x)
+        return None
+
+
+def build(site: Site) -> Machine:
+    return site.add(Sink(**site.ports(), collected=site.output()))

@@ -1,0 +1,55 @@
+"""Every scenario: the outputs of the timed run are those of the interpreter."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim_approx.backend import run
+from step.graph import Graph
+from step.interpreter import interpret
+from step.result import RunResult, Status
+from step.tokens import Token
+from tests.scenarios import FABRIC, SCENARIOS, Scenario
+
+
+def texts(outputs: dict[str, list[Token]]) -> dict[str, list[str]]:
+    """The tokens as text, down to the last bit of their values."""
+    return {name: [f"{token.value!r} S{token.stop}" for token in tokens] for name, tokens in outputs.items()}
+
+
+def check_accounts(result: RunResult) -> None:
+    """What holds of the counters of every run that finished."""
+    for each in result.operators.values():
+        assert each.busy + each.starved + each.blocked + each.finished == result.cycles
+    for each in result.channels.values():
+        assert each.peak <= each.capacity
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_outputs(scenario: Scenario) -> None:
+    graph = Graph("scenario")
+    inputs = scenario.build(graph)
+    result = run(graph, inputs, FABRIC, values="all")
+    assert result.status == Status.FINISHED
+    check_accounts(result)
+    expected = interpret(graph, inputs, arrivals=result.arrivals)
+    assert result.outputs is not None
+    assert texts(result.outputs) == texts(expected.outputs)
+    if scenario.ordered:
+        assert texts(result.outputs) == texts(interpret(graph, inputs).outputs)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_values_do_not_change_times(scenario: Scenario) -> None:
+    graph = Graph("scenario")
+    inputs = scenario.build(graph)
+    slow = run(graph, inputs, FABRIC, values="all", events=True)
+    fast = run(graph, inputs, FABRIC, events=True)
+    assert fast.outputs is None
+    assert fast.cycles == slow.cycles
+    assert fast.operators == slow.operators
+    assert fast.channels == slow.channels
+    assert fast.events is not None and slow.events is not None
+    for name, events in fast.events.items():
+        assert events.cycles.tolist() == slow.events[name].cycles.tolist()
+        assert events.control.tolist() == slow.events[name].control.tolist()

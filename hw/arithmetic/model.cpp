@@ -1,0 +1,102 @@
+// Simulation-only arithmetic, equal to the RTL bit for bit: whole tiles in one DPI-C call.
+//
+// Tiles come as 32 bit words in token order (row by row, scalars side by side, lowest first).
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "svdpi.h"
+
+namespace {
+
+float number(uint32_t bits) {
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+}
+
+uint32_t pattern(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    return bits;
+}
+
+// A subnormal number is a zero of the same sign. The choice also keeps the compiler from fusing product and sum.
+inline float flush(float value) { return std::fabs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value; }
+
+// What lies below the threshold stays below 2^-126 when it is rounded to 24 bits.
+float multiply(float first, float second) {
+    double product = double(first) * double(second);
+    return std::fabs(product) < 0x1p-126 - 0x1p-151 ? float(std::copysign(0.0, product)) : float(product);
+}
+
+uint32_t canonical(float value) { return std::isnan(value) ? 0x7FC00000u : pattern(value); }
+
+uint32_t to_bf16(float value) {
+    uint32_t bits = canonical(value);
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+}
+
+uint32_t scalar_bits(const uint32_t* tile, int index, int width) {
+    return width == 32 ? tile[index] : tile[index / 2] >> index % 2 * 16 & 0xFFFF;
+}
+
+float scalar(const uint32_t* tile, int index, int width) {
+    uint32_t bits = scalar_bits(tile, index, width);
+    return flush(number(width == 32 ? bits : bits << 16));
+}
+
+void store(uint32_t* tile, int index, int width, float value) {
+    if (width == 32) {
+        tile[index] = canonical(value);
+        return;
+    }
+    int at = index % 2 * 16;
+    tile[index / 2] = (tile[index / 2] & ~(0xFFFFu << at)) | to_bf16(value) << at;
+}
+
+uint32_t* words(svOpenArrayHandle array) { return static_cast<uint32_t*>(svGetArrayPtr(array)); }
+
+}  // namespace
+
+extern "C" {
+
+// result = (keep ? result : 0) + first x second; `width` is that of the result's scalars, 32 where `keep` is used.
+void step_matmul(int rows, int inner, int cols, int transposed, int keep, int width, const svOpenArrayHandle first,
+                 const svOpenArrayHandle second, const svOpenArrayHandle result) {
+    const uint32_t *left = words(first), *right = words(second);
+    uint32_t* out = words(result);
+    thread_local std::vector<float> matrix, sums;
+    matrix.resize(size_t(inner) * cols);
+    sums.resize(cols);
+    for (int k = 0; k < inner; ++k)
+        for (int j = 0; j < cols; ++j)
+            matrix[size_t(k) * cols + j] = scalar(right, transposed ? j * inner + k : k * cols + j, 16);
+    for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < cols; ++j) sums[j] = keep ? number(out[i * cols + j]) : 0.0f;
+        for (int k = 0; k < inner; ++k) {
+            const float value = scalar(left, i * inner + k, 16);
+            const float* row = &matrix[size_t(k) * cols];
+            for (int j = 0; j < cols; ++j) sums[j] = flush(sums[j] + flush(value * row[j]));
+        }
+        for (int j = 0; j < cols; ++j) store(out, i * cols + j, width, sums[j]);
+    }
+}
+
+// result = first (+ or *) second, scalar by scalar; an operand with 1 row or 1 column is repeated.
+void step_vector(int product, int rows, int cols, int first_rows, int first_cols, int first_width, int second_rows,
+                 int second_cols, int second_width, int width, const svOpenArrayHandle first,
+                 const svOpenArrayHandle second, const svOpenArrayHandle result) {
+    const uint32_t *left = words(first), *right = words(second);
+    uint32_t* out = words(result);
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < cols; ++j) {
+            int at_left = (first_rows == 1 ? 0 : i) * first_cols + (first_cols == 1 ? 0 : j);
+            int at_right = (second_rows == 1 ? 0 : i) * second_cols + (second_cols == 1 ? 0 : j);
+            float a = scalar(left, at_left, first_width), b = scalar(right, at_right, second_width);
+            store(out, i * cols + j, width, product ? multiply(a, b) : flush(a + b));
+        }
+}
+}

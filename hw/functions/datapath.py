@@ -1,0 +1,27 @@
+"""What all datapaths have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.lib.wiring import In, Out
+
+from hw.shared import Parametric
+
+
+class Datapath(Parametric):
+    """A function made hardware.
+
+    In a cycle with ``start`` the ``operand``\\ s are right; `latency` cycles later ``result`` is. Starts come
+    `initiation_interval` cycles apart or more. A reduction has ``first`` as well: the element begins a new one.
+    With latency 0 ``result`` follows the operands at once.
+    """
+
+    initiation_interval: int
+    latency: int
+
+    def __init__(self, operands: Sequence[int], result: int, *, reduce: bool) -> None:
+        """``operands`` and ``result`` are widths in bits."""
+        members = {"start": In(1)} | ({"first": In(1)} if reduce else {})
+        members |= {f"operand{port}": In(width) for port, width in enumerate(operands)}
+        super().__init__({**members, "result": Out(result)})

@@ -1,6 +1,6 @@
 # Builds and runs the Verilog of a fabric with make, Verilator and cocotb.
 #
-#   step verilog PROGRAM -o DIR --data      writes DIR/*.v, DIR/fabric.json and the input DIR/data/
+#   step verilog PROGRAM -o DIR --bench     writes DIR/*.v, DIR/fabric.json and the input DIR/data/
 #   make -f verilator.mk DIR=DIR run        builds the simulator and runs it on that data
 #
 # Targets

@@ -52,19 +52,31 @@ def run(
     if status == Status.FINISHED:
         return simulation.result(None)
     if status == Status.DEADLOCK:
-
-        def rerun(other: Mapping[str, int]) -> Simulation:
-            deeper = _with_depths(netlist, other)
-            return simulate(deeper, bound, values="control", max_cycles=max_cycles, timing_of=timing_of)
-
         snapshot = simulation.snapshot()
-        error: SimulationError = Deadlock(report(netlist, snapshot, clearing_depths(netlist, snapshot, rerun)))
+        depths = depths_that_clear(netlist, bound, snapshot, max_cycles=max_cycles, timing_of=timing_of)
+        error: SimulationError = Deadlock(report(netlist, snapshot, depths))
     elif status == Status.RUNAWAY:
         error = Runaway(f"the run did not end within {max_cycles} cycles; raise max_cycles if that is too few")
     else:
         error = simulation.fault()
     error.result = simulation.result(str(error))
     raise error
+
+
+def depths_that_clear(
+    netlist: Netlist,
+    data: BoundInputs,
+    snapshot: Snapshot,
+    *,
+    max_cycles: int | None = None,
+    timing_of: TimingOf | None = None,
+) -> dict[str, int]:
+    """The smallest depths, by channel, with which ``netlist`` gets past the deadlock of ``snapshot``; empty: none do."""
+
+    def rerun(depths: Mapping[str, int]) -> Simulation:
+        return simulate(_with_depths(netlist, depths), data, max_cycles=max_cycles, timing_of=timing_of)
+
+    return clearing_depths(netlist, snapshot, rerun)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Back ends by name, and the untimed one.
 
 A back end is an entry point in the group ``step.backends``: a function ``run(graph, inputs, fabric, **options)`` that
-returns a `RunResult`. All take ``events``; the timed ones also take ``max_cycles`` and ``progress``, and ``rtl`` takes
-``waves``.
+returns a `RunResult`. The timed ones take ``events`` and ``max_cycles``, and ``rtl`` also ``waves`` and ``progress``. A run
+that fails is a `SimulationError` with the result up to there as its ``result``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
-from step.errors import Deadlock, EnvironmentProblem, SimulationError
+from step.errors import EnvironmentProblem
 from step.fabric import FabricConfig
 from step.graph import Graph
 from step.interpreter import interpret
@@ -41,13 +41,6 @@ def backend(name: str) -> Backend:
 def run(graph: Graph, inputs: Mapping[str, Any], fabric: FabricConfig) -> RunResult:
     """Interpret ``graph``: outputs without time, so no cycles and no activities."""
     started = time.perf_counter()
-    try:
-        found = interpret(graph, inputs)
-    except SimulationError as error:
-        status = Status.DEADLOCK if isinstance(error, Deadlock) else Status.FAULT
-        return _result(graph, status, None, time.perf_counter() - started, str(error))
-    return _result(graph, Status.FINISHED, found.outputs, time.perf_counter() - started, None)
-
-
-def _result(graph: Graph, status: Status, outputs: Any, seconds: float, error: str | None) -> RunResult:
-    return RunResult("interpret", graph.name, status, 0, outputs, {}, {}, seconds, error)
+    found = interpret(graph, inputs)
+    seconds = time.perf_counter() - started
+    return RunResult("interpret", graph.name, Status.FINISHED, 0, found.outputs, {}, {}, seconds)

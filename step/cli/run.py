@@ -13,7 +13,7 @@ from step.backend import backend
 from step.cli.console import show_json, show_table, working
 from step.cli.options import json_option, open_program, program_options
 from step.errors import InputError, SimulationError
-from step.result import RunResult, Status
+from step.result import RunResult
 
 TIMED = ("approx", "rtl")
 
@@ -52,18 +52,24 @@ def command(
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
     opened = open_program(program, inputs, settings)
+    failure: SimulationError | None = None
     with working() as progress:
-        if name in TIMED:
+        if name == "rtl":
             options["progress"] = progress
-        result = backend(name)(opened.graph, opened.inputs, opened.fabric, **options)
+        try:
+            result = backend(name)(opened.graph, opened.inputs, opened.fabric, **options)
+        except SimulationError as error:
+            if error.result is None:
+                raise
+            failure, result = error, error.result
     if save is not None:
         result.save(save)
     if as_json:
         show_json(result.to_json())
-    else:
+    elif failure is None:
         show_result(result)
-    if result.status is not Status.FINISHED:
-        raise SimulationError(result.error or f"the run ended as {result.status}")
+    if failure is not None:
+        raise failure
 
 
 def show_result(result: RunResult) -> None:

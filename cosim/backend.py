@@ -1,0 +1,177 @@
+"""The cycle-accurate back end: the program's RTL under Verilator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cosim.failure import failure
+from cosim.program_data import memory_image, source_payloads
+from cosim.run_files import RawRun
+from cosim.simulator import NO_LIMIT, simulate
+from hw.emit import emit
+from hw.layout import unpack_tiles, unpack_token
+from step.errors import SimulationError
+from step.fabric import FabricConfig
+from step.graph import Graph, Node
+from step.memory_map import memory_map
+from step.netlist import Netlist, lower
+from step.ops.linear_off_chip_store import LinearOffChipStore
+from step.ops.reassemble import Reassemble
+from step.ops.sink import Sink
+from step.progress import Progress, silent
+from step.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
+from step.tokens import NOTHING, Token
+from step.types import Tile
+
+_STATUS = {
+    "finished": Status.FINISHED,
+    "stalled": Status.DEADLOCK,
+    "runaway": Status.RUNAWAY,
+    "fault": Status.FAULT,
+}
+
+
+@dataclass(frozen=True)
+class RtlRun:
+    """A run, and the speeds of its simulation and build."""
+
+    result: RunResult
+    cycles_per_second: float
+    build_seconds: float
+
+
+def run(
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    fabric: FabricConfig,
+    *,
+    events: bool = False,
+    max_cycles: int | None = None,
+    waves: Path | None = None,
+    progress: Progress = silent,
+) -> RunResult:
+    """Simulate the RTL of ``graph``; ``waves`` is a .vcd file to write.
+
+    Raises `Deadlock`, `Runaway` (more than ``max_cycles`` cycles) and `StreamFault`, each with the result up to there as its
+    ``result``; `InputError`, `FabricError`, `BuildError` and `EnvironmentProblem`.
+    """
+    found = run_rtl(graph, inputs, fabric, max_cycles=max_cycles, waves=waves, progress=progress).result
+    return found if events else RunResult(**{**vars(found), "events": None})
+
+
+def run_rtl(
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    fabric: FabricConfig,
+    *,
+    max_cycles: int | None = None,
+    waves: Path | None = None,
+    progress: Progress = silent,
+) -> RtlRun:
+    """Like `run`, with all that `cosim.compare` wants to know besides."""
+    netlist = lower(graph, fabric)
+    sources, memory = source_payloads(netlist, inputs), memory_image(netlist, inputs)
+    progress("writing Verilog")
+    design = emit(netlist, probes=True)
+    progress("building the simulator")
+    raw = simulate(
+        design.directory,
+        sources=sources,
+        memory=memory,
+        max_cycles=max_cycles or NO_LIMIT,
+        waves=waves,
+        building=progress,
+        progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
+    )
+    capacities = {each["name"]: each["capacity"] for each in design.sidecar["channels"]}
+    if raw.status != "finished":
+        error = failure(netlist, inputs, raw, capacities)
+        error.result = _result(netlist, raw, capacities, str(error))
+        raise error
+    return RtlRun(_result(netlist, raw, capacities, None), raw.cycles_per_second, raw.build_seconds)
+
+
+def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error: str | None) -> RunResult:
+    return RunResult(
+        backend="rtl",
+        program=netlist.graph.name,
+        status=_STATUS[raw.status],
+        cycles=raw.cycles,
+        outputs=_outputs(netlist, raw),
+        operators={node.name: _activity(raw, index) for index, node in enumerate(netlist.units)},
+        channels={
+            each.name: ChannelResult(int(raw.tokens[each.index]), int(raw.peak[each.index]), capacities[each.name])
+            for each in netlist.channels
+        },
+        wall_seconds=raw.seconds,
+        arrivals=_arrivals(netlist, raw),
+        error=error,
+        events=_events(netlist, raw),
+    )
+
+
+def _activity(raw: RawRun, unit: int) -> OperatorResult:
+    """Cycles per activity of ``unit``; the harness counts on for a few cycles after the run, when it is finished."""
+    starved, busy, blocked, finished = (int(each) for each in raw.activity[unit])
+    return OperatorResult(busy, starved, blocked, finished - (raw.simulated - raw.cycles))
+
+
+def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:
+    """Enter events per channel."""
+    order = np.argsort(raw.enters["channel"], kind="stable")
+    sorted_events = raw.enters[order]
+    bounds = np.searchsorted(sorted_events["channel"], np.arange(len(netlist.channels) + 1))
+    return {
+        channel.name: ChannelEvents(
+            sorted_events["cycle"][bounds[channel.index] : bounds[channel.index + 1]].astype(np.int64),
+            sorted_events["control"][bounds[channel.index] : bounds[channel.index + 1]].astype(np.int32),
+        )
+        for channel in netlist.channels
+    }
+
+
+def _outputs(netlist: Netlist, raw: RawRun) -> dict[str, list[Token]]:
+    """Tokens that left through sinks, and tiles that were stored, without Done."""
+    outputs: dict[str, list[Token]] = {}
+    layout, beat = memory_map(netlist), netlist.fabric.memory.beat_bytes
+    for node in netlist.units:
+        if isinstance(node.operator, Sink):
+            tokens = [unpack_token(word, node.inputs[0].type) for word in raw.sinks[node.name]]
+            outputs[node.name] = [token for token in tokens if not token.done]
+        elif isinstance(node.operator, LinearOffChipStore):
+            region = layout.stores[node.name]
+            content = raw.memory[region.base * beat : (region.base + region.beats) * beat]
+            outputs[node.name] = _stored(netlist, node, raw, content)
+    return outputs
+
+
+def _stored(netlist: Netlist, node: Node, raw: RawRun, content: bytes) -> list[Token]:
+    """The tokens that a store wrote: its tiles from memory, their stops from the log of its channel."""
+    element = node.inputs[0].element
+    assert isinstance(element, Tile)
+    channel = netlist.by_consumer[node.name, 0].index
+    controls = raw.enters["control"][raw.enters["channel"] == channel]
+    count = int((controls & 2 > 0).sum())
+    room = len(content) // (netlist.fabric.memory.beats(element.bits) * netlist.fabric.memory.beat_bytes)
+    if count > room:
+        raise SimulationError(f"{node.describe()} wrote {count} tiles, but its region of off-chip memory holds {room}")
+    tiles = iter(unpack_tiles(content, element, netlist.fabric.memory.beat_bytes))
+    return [
+        Token(next(tiles) if control & 2 else NOTHING, int(control) >> 2) for control in controls if not control & 1
+    ]
+
+
+def _arrivals(netlist: Netlist, raw: RawRun) -> dict[str, list[int]]:
+    """The input port of every data token that a Reassemble in arrival order took."""
+    orders = {}
+    for node in netlist.units:
+        if isinstance(node.operator, Reassemble) and node.operator.order == "arrival":
+            ports = {channel.index: port for port, channel in enumerate(netlist.inputs(node)[:-1])}
+            taken = raw.leaves["channel"][np.isin(raw.leaves["channel"], list(ports))]
+            orders[node.name] = [ports[int(channel)] for channel in taken]
+    return orders

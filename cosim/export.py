@@ -1,0 +1,45 @@
+"""``step verilog``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cosim.design import load_design
+from cosim.program_data import memory_image, source_payloads
+from cosim.run_files import write_inputs
+from hw.emit import emit
+from step.cli.console import show_json, working
+from step.cli.options import json_option, open_program, program_options
+from step.errors import InputError
+from step.netlist import lower
+
+
+@click.command()
+@program_options
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write.")
+@click.option("--bench", is_flag=True, help="For simulation: with probes, and with the program's input data in DIR/data.")
+@json_option
+def verilog(
+    program: str, inputs: Path | None, settings: tuple[str, ...], output: Path, bench: bool, as_json: bool
+) -> None:
+    """Write a program's RTL as Verilog, with a sidecar (fabric.json) that names everything.
+
+    Without --bench the Verilog is for synthesis. With it, `make -f verilator.mk DIR=...` builds and runs it.
+    """
+    opened = open_program(program, inputs, settings)
+    if bench and not opened.inputs:
+        raise InputError("--bench needs input data, but the program has none; give --inputs FILE.npz")
+    netlist = lower(opened.graph, opened.fabric)
+    with working() as progress:
+        progress("writing Verilog")
+        design = emit(netlist, output, probes=bench)
+    if bench:
+        data = output / "data"
+        data.mkdir(exist_ok=True)
+        write_inputs(load_design(output), data, source_payloads(netlist, opened.inputs), memory_image(netlist, opened.inputs))
+    if as_json:
+        show_json(design.sidecar)
+    else:
+        click.echo(f"{output}: {len(design.files)} files, top module {design.module}, {len(netlist.units)} units, {len(netlist.channels)} channels")

@@ -1,0 +1,53 @@
+"""From the state in which an RTL run stopped to the error that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cosim.run_files import RawRun
+from sim_approx.backend import depths_that_clear
+from step.deadlock import Snapshot, report
+from step.errors import Deadlock, Runaway, SimulationError
+from step.faults import Fault, stream_fault
+from step.inputs import bind_inputs
+from step.netlist import Netlist
+from step.result import Activity
+from step.tokens import DONE, Token
+
+
+def failure(netlist: Netlist, inputs: Mapping[str, Any], raw: RawRun, capacities: Mapping[str, int]) -> SimulationError:
+    """The error for a run that did not finish."""
+    if raw.status == "runaway":
+        return Runaway(f"the run did not end within {raw.cycles} cycles; raise max_cycles if that is too few")
+    if raw.status == "fault":
+        return _fault(netlist, raw)
+    snapshot = Snapshot(
+        raw.cycles,
+        {node.name: Activity(int(raw.last_activity[index])) for index, node in enumerate(netlist.units)},
+        {channel.name: int(raw.level[channel.index]) for channel in netlist.channels},
+        capacities,
+    )
+    bound = bind_inputs(netlist.graph, inputs)
+    return Deadlock(report(netlist, snapshot, depths_that_clear(netlist, bound, snapshot)))
+
+
+def _fault(netlist: Netlist, raw: RawRun) -> SimulationError:
+    """The fault of a unit, with the tokens that stood in front of it as the log has them."""
+    assert raw.fault is not None
+    unit, code = raw.fault
+    node = netlist.units[unit]
+    heads = {}
+    for port, channel in enumerate(netlist.inputs(node)):
+        taken = int((raw.leaves["channel"] == channel.index).sum())
+        entered = raw.enters["control"][raw.enters["channel"] == channel.index]
+        if taken < len(entered):
+            heads[port] = taken, _token(int(entered[taken]))
+    return stream_fault(node, Fault(code), heads)
+
+
+def _token(control: int) -> Token:
+    """A token of which only the control is known."""
+    if control & 1:
+        return DONE
+    return Token(None, control >> 2) if control & 2 else DONE._replace(stop=control >> 2, done=False)

@@ -1,0 +1,164 @@
+"""Flatten: the stop rule, empties at every level, and an oracle on nested lists."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from running import Bench, refusal
+
+from step.dims import format_shape
+from step.graph import Graph
+from step.interpreter import interpret
+from step.tokens import from_nested, show
+from step.types import Selector
+
+
+@pytest.mark.parametrize(
+    ("dims", "low", "high", "shape"),
+    [
+        ([2, 3, 4], 0, 1, "[2, 12]"),
+        ([2, 3, 4], 1, 2, "[6, 4]"),
+        ([2, 3, 4], 0, 2, "[24]"),
+        (["N", 3, 4], 0, 1, "[N, 12]"),
+        (["N", 3, 4], 1, 2, "[3*N, 4]"),
+        ([2, 2, "R"], 0, 1, "[2, flatten_0_flat]"),
+        ([2, "R", 4], 0, 1, "[2, flatten_0_flat]"),
+        ([2, "R", 4], 1, 2, "[flatten_0_flat, 4]"),
+        (["N", "R"], 0, 1, "[flatten_0_flat]"),
+    ],
+)
+def test_shape(dims: list[Any], low: int, high: int, shape: str) -> None:
+    bench = Bench()
+    assert format_shape(bench.source("x", "D", dims).flatten(low, high).shape) == shape
+
+
+def test_an_inner_ragged_dimension_becomes_a_new_ragged_one() -> None:
+    """[2, 2, R0] -> [2, R1], where R1 is not 2 * R0."""
+    bench = Bench()
+    flat = bench.source("x", "D", [2, 2, "R"]).flatten(0, 1)
+    info = bench.graph.symbols["flatten_0_flat"]
+    assert flat.shape[1] == info.dim and info.dim.is_ragged and info.of == "flatten_0"
+
+
+def test_a_flat_outermost_dimension_is_not_ragged() -> None:
+    """There is only one tensor along it."""
+    bench = Bench()
+    assert not bench.source("x", "D", ["N", "R"]).flatten(0, 1).shape[0].is_ragged
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "message"),
+    [
+        (0, 0, "high must be 1 to 2 here, not 0"),
+        (0, 3, "high must be 1 to 2 here, not 3"),
+        (1, 1, "low must be 0 to 0 here, not 1"),
+        (-1, 1, "low must be 0 to 0 here, not -1"),
+        (2, 2, "low must be 0 to 1 here, not 2"),
+    ],
+)
+def test_bad_dimensions(low: int, high: int, message: str) -> None:
+    assert refusal("flatten", lambda b: b.source("x", "D", [2, 2, 2]).flatten(low, high)) == message
+
+
+def test_a_stream_without_dimensions_to_merge() -> None:
+    text = refusal("flatten", lambda b: b.source("x", "D", [2]).flatten(0, 1))
+    assert text == "high must be at least 1, but this stream allows at most 0"
+
+
+@pytest.mark.parametrize(
+    ("rank", "low", "high", "text", "flat"),
+    [
+        # s <= low stays, low < s <= high becomes low, s > high becomes s - (high - low)
+        (2, 0, 1, "1 2 S1 3 S2 4 S1 5 6 7 S2 D", "1 2 3 S1 4 5 6 7 S1 D"),
+        (2, 1, 2, "1 2 S1 3 S2 4 S1 5 6 7 S2 D", "1 2 S1 3 S1 4 S1 5 6 7 S1 D"),
+        (2, 0, 2, "1 2 S1 3 S2 4 S1 5 6 7 S2 D", "1 2 3 4 5 6 7 D"),
+        (3, 1, 2, "1 S1 2 S2 3 S3 4 S3 D", "1 S1 2 S1 3 S2 4 S2 D"),
+        (3, 0, 1, "1 S1 2 S2 3 S3 4 S3 D", "1 2 S1 3 S2 4 S2 D"),
+        (3, 2, 3, "1 S1 2 S2 3 S3 4 S3 D", "1 S1 2 S2 3 S2 4 S2 D"),
+        # nothing at all
+        (1, 0, 1, "D", "D"),
+        (1, 0, 1, "S1 S1 D", "D"),
+        # empty rows vanish: in front, between, at the end
+        (1, 0, 1, "S1 1 S1 S1 S1 2 S1 S1 D", "1 2 D"),
+        (2, 0, 1, "S1 1 S1 S1 2 S1 S2 D", "1 2 S1 D"),
+        (2, 0, 1, "1 S1 S2 2 S1 S1 S2 D", "1 S1 2 S1 D"),
+        (2, 0, 1, "S2 1 S2 S2 S2 D", "S1 1 S1 S1 S1 D"),
+        (2, 0, 1, "S1 S2 S1 S1 S2 1 S2 D", "S1 S1 1 S1 D"),
+        # an empty row stays an empty row where the rows themselves are not merged
+        (2, 1, 2, "S1 1 S1 S2 S1 S2 2 S2 D", "S1 1 S1 S1 S1 S1 2 S1 D"),
+        # an empty matrix has no rows
+        (2, 1, 2, "S2 1 S2 S2 2 S2 S2 D", "1 S1 2 S1 D"),
+        (2, 1, 2, "S2 S2 D", "D"),
+        # a closing empty matrix hands its stop to the row before it
+        (3, 1, 2, "1 S2 S3 D", "1 S2 D"),
+        (3, 1, 2, "1 S1 S2 S3 D", "1 S1 S2 D"),
+        (3, 1, 2, "S2 1 S2 S3 D", "1 S2 D"),
+        (3, 1, 2, "S2 S3 S3 S1 S3 D", "S2 S2 S1 S2 D"),
+        (3, 0, 2, "S1 S2 S3 1 S1 S2 S2 S3 D", "S1 1 S1 D"),
+        (3, 0, 1, "S3 S2 S3 S1 S3 1 S1 S2 S3 D", "S2 S1 S2 S2 1 S1 S2 D"),
+    ],
+)
+def test_meaning(rank: int, low: int, high: int, text: str, flat: str) -> None:
+    bench = Bench()
+    x = bench.source("x", text, ["N", "M", "L", "K"][: rank + 1])
+    assert bench.text(x.flatten(low, high)) == flat
+
+
+@pytest.mark.parametrize(
+    ("dims", "low", "high", "holds"),
+    [([2, 3, 4], 0, 2, False), (["N", 3, 4], 0, 2, False), ([2, "R", 4], 0, 1, False), ([2, 2, "R"], 0, 1, True),
+     ([2, "R", 4], 1, 2, True), ([2, "R", 4], 0, 2, True)],
+)  # fmt: skip
+def test_tokens_wait_only_where_an_empty_may_follow(dims: list[Any], low: int, high: int, holds: bool) -> None:
+    bench = Bench()
+    x = bench.source("x", "D", dims)
+    stream = x.flatten(low, high)
+    operator = bench.graph.nodes[stream.producer].operator
+    assert operator.holds(x.type) is holds  # type: ignore[attr-defined]
+
+
+def nested_lists(rank: int) -> st.SearchStrategy[list[Any]]:
+    strategy: st.SearchStrategy[Any] = st.integers(0, 3)
+    for _ in range(rank + 1):
+        strategy = st.lists(strategy, max_size=3)
+    return strategy
+
+
+def as_carried(tensor: Any) -> Any:
+    """A tensor as a stream can carry it: ``[[]]`` and ``[]`` are the same."""
+    if not isinstance(tensor, list):
+        return tensor
+    items = [as_carried(each) for each in tensor]
+    return [] if items == [[]] else items
+
+
+def merged(nested: list[Any], rank: int, low: int, high: int) -> list[Any]:
+    """Flatten on nested lists; the outermost level of ``nested`` is dimension ``rank``."""
+    if rank > high:
+        return [merged(each, rank - 1, low, high) for each in nested]
+    for _ in range(high - low):
+        nested = list(chain.from_iterable(nested))
+    return nested
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[int, int, int, list[Any]]:
+    rank = draw(st.integers(1, 4))
+    high = draw(st.integers(1, rank))
+    low = draw(st.integers(0, high - 1))
+    return rank, low, high, draw(nested_lists(rank))
+
+
+@given(cases())
+def test_flatten_is_what_it_is_on_nested_lists(case: tuple[int, int, int, list[Any]]) -> None:
+    rank, low, high, nested = case
+    graph = Graph("oracle")
+    x = graph.source("x", Selector(2), [graph.symbol(f"D{each}", ragged=each > 0) for each in range(rank + 1)])
+    flat = x.flatten(low, high)
+    run = interpret(graph, {"x": from_nested(nested, rank)}, record=True)
+    expected = from_nested(merged([as_carried(each) for each in nested], rank, low, high), rank - (high - low))
+    assert show(run.streams[str(flat)]) == show(expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,18 +77,19 @@ def run_rtl(
     """Like `run`, with all that `cosim.compare` wants to know besides."""
     netlist = lower(graph, fabric)
     sources, memory = source_payloads(netlist, inputs), memory_image(netlist, inputs)
-    progress("writing Verilog")
-    design = emit(netlist, probes=True)
-    progress("building the simulator")
-    raw = simulate(
-        design.directory,
-        sources=sources,
-        memory=memory,
-        max_cycles=max_cycles or NO_LIMIT,
-        waves=waves,
-        building=progress,
-        progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
-    )
+    with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
+        progress("writing Verilog")
+        design = emit(netlist, directory, probes=True)
+        progress("building the simulator")
+        raw = simulate(
+            directory,
+            sources=sources,
+            memory=memory,
+            max_cycles=max_cycles or NO_LIMIT,
+            waves=waves,
+            building=progress,
+            progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
+        )
     capacities = {each["name"]: each["capacity"] for each in design.sidecar["channels"]}
     if raw.status != "finished":
         error = failure(netlist, inputs, raw, capacities)

@@ -23,7 +23,8 @@ from step.errors import BuildError, EnvironmentProblem
 Progress = Callable[[str], None]
 
 OPTIMIZATION = "-O1 -march=native"
-"""Of the design's code: -O2 builds take longer and run no faster, -O3 runs slower, -O0 6 times slower."""
+"""Of the design's code. Measured on 256 multiply-accumulates: -O2 runs 3 % faster but builds longer; -Os half as fast,
+-O0 a sixth."""
 
 RUNTIME_OPTIMIZATION = "-O2 -march=native"
 RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
@@ -82,7 +83,8 @@ class _Recipe:
         hardware = () if edges else HARDWARE
         self.sources = [*design.verilog, *design.cpp, *hardware]
         hierarchy = Hierarchy.of(design)
-        self.hierarchical = hierarchy.worthwhile and not edges
+        # Waves of separately compiled modules would show nothing but their ports.
+        self.hierarchical = hierarchy.worthwhile and not edges and waves is None
         self.written = {"control.vlt": hierarchy.control_file(self.hierarchical, _edge_ports(design) if edges else ())}
         if not edges:
             self.written["bench.sv"] = bench_text(design)

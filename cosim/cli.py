@@ -16,7 +16,9 @@ from step.program import load_programs
 
 @click.command()
 @click.argument("programs", nargs=-1, required=True)
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A fabric parameter, such as arithmetic=model.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A fabric parameter, such as arithmetic=model."
+)
 @click.option("--operators/--no-operators", default=True, help="Show the activity of every operator in both.")
 @json_option
 def compare(programs: tuple[str, ...], settings: tuple[str, ...], operators: bool, as_json: bool) -> None:
@@ -72,7 +74,9 @@ def _operators(found: Comparison) -> Table:
     for heading in ("operator", "busy", "starved", "blocked"):
         table.add_column(heading, justify="left" if heading == "operator" else "right")
     for each in found.operators:
-        pairs = [(getattr(each.exact, name), getattr(each.approximate, name)) for name in ("busy", "starved", "blocked")]
+        pairs = [
+            (getattr(each.exact, name), getattr(each.approximate, name)) for name in ("busy", "starved", "blocked")
+        ]
         table.add_row(each.name, *(f"{left:,}" if left == right else f"{left:,} | {right:,}" for left, right in pairs))
     return table
 

@@ -125,7 +125,10 @@ def _compare_events(
             token = int(np.argmax(differ))
             cycle = int(left.cycles[token])
             if earliest is None or cycle < earliest[0]:
-                earliest = cycle, f"{name}: token {token} at {cycle} in the RTL, {int(right.cycles[token])} in the model"
+                earliest = (
+                    cycle,
+                    f"{name}: token {token} at {cycle} in the RTL, {int(right.cycles[token])} in the model",
+                )
         elif len(left.cycles) != len(right.cycles) and earliest is None:
             earliest = 1 << 62, f"{name}: {len(left.cycles)} tokens in the RTL, {len(right.cycles)} in the model"
     return mismatches, earliest[1] if earliest else None
@@ -138,7 +141,9 @@ def _compare_outputs(exact: Mapping[str, list[Token]], meaning: Mapping[str, lis
         if len(got) != len(wanted):
             return f"{name}: {len(got)} tokens from the RTL, {len(wanted)} from the interpreter"
         for position, (left, right) in enumerate(zip(got, wanted, strict=True)):
-            if (left.stop, left.has_value) != (right.stop, right.has_value) or not equal_values(left.value, right.value):
+            if (left.stop, left.has_value) != (right.stop, right.has_value) or not equal_values(
+                left.value, right.value
+            ):
                 return f"{name}: token {position} is not equal"
     return None
 
@@ -161,4 +166,3 @@ def _deviation(program: Program, outputs: Mapping[str, list[Token]]) -> float | 
         found = float(np.abs(got.reshape(expected.shape) - expected).max() / scale) if scale else 0.0
         worst = found if worst is None else max(worst, found)
     return worst
-

@@ -18,8 +18,12 @@ from step.netlist import lower
 
 @click.command()
 @program_options
-@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write.")
-@click.option("--bench", is_flag=True, help="For simulation: with probes, and with the program's input data in DIR/data.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write."
+)
+@click.option(
+    "--bench", is_flag=True, help="For simulation: with probes, and with the program's input data in DIR/data."
+)
 @json_option
 def verilog(
     program: str, inputs: Path | None, settings: tuple[str, ...], output: Path, bench: bool, as_json: bool
@@ -38,8 +42,12 @@ def verilog(
     if bench:
         data = output / "data"
         data.mkdir(exist_ok=True)
-        write_inputs(load_design(output), data, source_payloads(netlist, opened.inputs), memory_image(netlist, opened.inputs))
+        write_inputs(
+            load_design(output), data, source_payloads(netlist, opened.inputs), memory_image(netlist, opened.inputs)
+        )
     if as_json:
         show_json(design.sidecar)
     else:
-        click.echo(f"{output}: {len(design.files)} files, top module {design.module}, {len(netlist.units)} units, {len(netlist.channels)} channels")
+        click.echo(
+            f"{output}: {len(design.files)} files, top module {design.sidecar['module']}, {len(netlist.units)} units, {len(netlist.channels)} channels"
+        )

@@ -24,18 +24,19 @@ def prepare(origin: Path, output: Path, waves: str | None) -> None:
     design = load_design(origin)
     tools = find_toolchain()
     hierarchy = Hierarchy.of(design)
+    apart = hierarchy.worthwhile and waves is None
     output.mkdir(parents=True, exist_ok=True)
     (output / "bench.sv").write_text(bench_text(design))
-    (output / "control.vlt").write_text(hierarchy.control_file(hierarchy.worthwhile, ()))
+    (output / "control.vlt").write_text(hierarchy.control_file(apart, ()))
     sources = [simulator_main(), "control.vlt", "bench.sv", *design.verilog, *design.cpp, *HARDWARE]
-    flags = verilator_flags(TOP, waves, hierarchy.worthwhile)
+    flags = verilator_flags(TOP, waves, apart)
     (output / "verilator.f").write_text("\n".join([*_quoted(flags), *map(str, sources)]) + "\n")
     environment = cocotb_environment(tools, TOP, "cosim.bench")
     if tools.verilator.root is not None:
         environment["VERILATOR_ROOT"] = str(tools.verilator.root)
     lines = [
         f"VERILATOR := {tools.verilator.path}",
-        f"OBJECTS_MK := {'Vtop_hier.mk' if hierarchy.worthwhile else 'Vtop.mk'}",
+        f"OBJECTS_MK := {'Vtop_hier.mk' if apart else 'Vtop.mk'}",
         f"OPTIMIZATION := {OPTIMIZATION}",
         f"TOOL_VARIABLES := {' '.join(tools.make_variables)}",
         f"SOURCES := {' '.join(str(path) for path in (*design.verilog, *design.cpp, *HARDWARE))}",

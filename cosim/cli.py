@@ -6,7 +6,8 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from cosim.compare import Comparison, compare as compare_program
+from cosim.compare import Comparison
+from cosim.compare import compare as compare_program
 from cosim.doctor import diagnose
 from step.cli.console import show_json, show_table, talk, working
 from step.cli.options import json_option, with_settings

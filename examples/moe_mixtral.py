@@ -65,7 +65,9 @@ def build(
     graph = Graph("moe_mixtral_dynamic" if dynamic else "moe_mixtral")
     routing = graph.selectors("routing", EXPERTS, [tokens])
     choice = graph.selectors("choice", EXPERTS, [tokens * chosen])
-    x = graph.load(graph.tensor("x", (tokens, hidden), BF16), tile=(1, hidden), name="load_x").flatten(0, 2, name="rows")
+    x = graph.load(graph.tensor("x", (tokens, hidden), BF16), tile=(1, hidden), name="load_x").flatten(
+        0, 2, name="rows"
+    )
     score = graph.load(graph.tensor("score", (tokens, chosen), BF16), tile=(1, 1), name="load_score")
     scores = score.flatten(0, 2, name="scores").partition(choice, targets=EXPERTS, name="route_scores")
     routed = x.partition(routing, targets=EXPERTS, name="route")

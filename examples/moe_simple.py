@@ -17,9 +17,7 @@ def expert(graph: Graph, rows: Stream, weight: Tensor, prefix: str) -> Stream:
     chunks, padding = rows.reshape(ROWS, name=f"{prefix}_chunks")
     tiles = chunks.accum(RetileRow(), name=f"{prefix}_tiles")
     # The weight is read once per tile, in four tiles along its columns.
-    weights = graph.load(
-        weight, tile=(HIDDEN, HIDDEN), out=(INNER // HIDDEN,), reference=tiles, name=f"{prefix}_load"
-    )
+    weights = graph.load(weight, tile=(HIDDEN, HIDDEN), out=(INNER // HIDDEN,), reference=tiles, name=f"{prefix}_load")
     repeated = tiles.reshape(1, name=f"{prefix}_alone")[0].expand(weights, name=f"{prefix}_repeated")
     columns = repeated.map(Matmul(out=BF16), weights, name=f"{prefix}_product")
     packed = columns.accum(RetileCol(), name=f"{prefix}_packed")
@@ -35,7 +33,9 @@ def program() -> Program:
     """Two experts on ten rows, one expert a row."""
     graph = Graph("moe_simple")
     routing = graph.selectors("routing", 2, [TOKENS])
-    x = graph.load(graph.tensor("x", (TOKENS, HIDDEN), BF16), tile=(1, HIDDEN), name="load_x").flatten(0, 2, name="rows")
+    x = graph.load(graph.tensor("x", (TOKENS, HIDDEN), BF16), tile=(1, HIDDEN), name="load_x").flatten(
+        0, 2, name="rows"
+    )
     routed = x.partition(routing, targets=2, name="route")
     weights = [graph.tensor(f"weight{number}", (HIDDEN, INNER), BF16) for number in range(2)]
     results = [

@@ -114,8 +114,14 @@ def _grouped(netlist: Netlist, waits: list[Wait]) -> Iterator[str]:
         consumer = netlist.graph.nodes[wait.channel.consumer[0]]
         producer = netlist.graph.nodes[wait.channel.producer[0]]
         key = (
-            wait.unit.operator.name, wait.unit.location, wait.full, wait.channel.depth,
-            producer.operator.name, producer.location, consumer.operator.name, consumer.location,
+            wait.unit.operator.name,
+            wait.unit.location,
+            wait.full,
+            wait.channel.depth,
+            producer.operator.name,
+            producer.location,
+            consumer.operator.name,
+            consumer.location,
         )
         groups.setdefault(key, []).append(wait)
     for alike in groups.values():

@@ -64,7 +64,13 @@ class FabricConfig:
     arithmetic: str = "rtl"
 
     def __post_init__(self) -> None:
-        for name, least in (("tile", 1), ("matmul_lanes", 1), ("vector_lanes", 1), ("channel_depth", 2), ("outstanding", 1)):
+        for name, least in (
+            ("tile", 1),
+            ("matmul_lanes", 1),
+            ("vector_lanes", 1),
+            ("channel_depth", 2),
+            ("outstanding", 1),
+        ):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
                 raise FabricError(f"{name} must be an integer >= {least}, not {value!r}")

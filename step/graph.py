@@ -178,9 +178,7 @@ class Graph:
                     f"which nobody writes in graph {self.name!r}"
                 )
         try:
-            types = operator.infer(
-                tuple(stream.type for stream in inputs), _Names(self, node_name, location, inputs)
-            )
+            types = operator.infer(tuple(stream.type for stream in inputs), _Names(self, node_name, location, inputs))
         except TypeMismatch as error:
             raise TypeMismatch(self._with_origins(str(error), operator, node_name, location, inputs)) from None
         node = Node(node_name, operator, tuple(inputs), types, location)
@@ -286,5 +284,3 @@ class Graph:
         for port, stream in enumerate(inputs):
             lines.append(f"  input {port}: {stream}: {stream.type}, from {self._where(stream.producer)}")
         return "\n".join(lines)
-
-

@@ -57,7 +57,9 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Any]) -> BoundInputs:
         if name not in wanted:
             raise InputError(f"the program has no tensor or source {name!r}; it has {', '.join(wanted)}")
     tensors = {name: _tensor(tensor, inputs[name]) for name, tensor in graph.tensors.items()}
-    streams = {name: _checked(name, operator, _stream(name, operator, inputs[name])) for name, operator in sources.items()}
+    streams = {
+        name: _checked(name, operator, _stream(name, operator, inputs[name])) for name, operator in sources.items()
+    }
     return BoundInputs(tensors, streams)
 
 
@@ -121,7 +123,9 @@ def _elements(name: str, source: Source, array: np.ndarray) -> Any:
         inner = tuple(int(each) for each in (source.element.rows, source.element.cols))
         scalar = inner == (1, 1) and array.ndim == depth
         if not scalar and (array.ndim != depth + 2 or array.shape[depth:] != inner):
-            raise InputError(f"input {name!r} must have shape {shape[:-1]}, {inner[0]}, {inner[1]}], not {list(array.shape)}")
+            raise InputError(
+                f"input {name!r} must have shape {shape[:-1]}, {inner[0]}, {inner[1]}], not {list(array.shape)}"
+            )
         leading = array.shape[:depth]
         flat = list(array.reshape(-1, *inner).astype(source.element.dtype.numpy))
     else:
@@ -149,5 +153,3 @@ def _convert(value: Any, depth: int, element: ElementType) -> Any:
     if not element.accepts(value):
         raise ValueError(f"{value!r} is no {element}")
     return value
-
-

@@ -36,9 +36,7 @@ class Interpretation:
 class _Run:
     """One run; also what the processes see of it (`step.operator.Surroundings`)."""
 
-    def __init__(
-        self, graph: Graph, inputs: BoundInputs, record: bool, arrivals: Mapping[str, Sequence[int]]
-    ) -> None:
+    def __init__(self, graph: Graph, inputs: BoundInputs, record: bool, arrivals: Mapping[str, Sequence[int]]) -> None:
         self.graph, self.inputs, self.orders = graph, inputs, arrivals
         self.readers = graph.readers()
         self.queues: dict[tuple[str, int], deque[Token]] = {}

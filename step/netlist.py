@@ -62,13 +62,21 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     check(graph)
     lowered = insert_broadcasts(graph)
     channels = [
-        Channel(0, lowered.stream_name(*stream.key), stream.key, (node.name, port), stream.type,
-                stream.depth or fabric.channel_depth)
+        Channel(
+            0,
+            lowered.stream_name(*stream.key),
+            stream.key,
+            (node.name, port),
+            stream.type,
+            stream.depth or fabric.channel_depth,
+        )
         for node in lowered
         for port, stream in enumerate(node.inputs)
     ]
-    order = {(node.name, port): n for n, (node, port) in enumerate(
-        (node, port) for node in lowered for port in range(len(node.output_types)))}
+    order = {
+        (node.name, port): n
+        for n, (node, port) in enumerate((node, port) for node in lowered for port in range(len(node.output_types)))
+    }
     channels.sort(key=lambda channel: order[channel.producer])
     numbered = tuple(
         Channel(index, each.name, each.producer, each.consumer, each.type, each.depth)

@@ -136,7 +136,9 @@ def _arrays(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         operator = graph.nodes[name].operator
         assert isinstance(operator, Source)
         values = [token.value for token in tokens if token.has_value]
-        arrays[f"{name}.stops"] = np.array([-token.stop if token.is_bare else token.stop for token in tokens[:-1]], np.int64)
+        arrays[f"{name}.stops"] = np.array(
+            [-token.stop if token.is_bare else token.stop for token in tokens[:-1]], np.int64
+        )
         match operator.element:
             case Tile():
                 arrays[f"{name}.values"] = _storable(np.array(values, operator.element.dtype.numpy))

@@ -14,7 +14,9 @@ from step.errors import FormatError
 
 def schema_names() -> list[str]:
     """Names of all published schemas."""
-    return sorted(each.name.removesuffix(".json") for each in files("step.schemas").iterdir() if each.name.endswith(".json"))
+    return sorted(
+        each.name.removesuffix(".json") for each in files("step.schemas").iterdir() if each.name.endswith(".json")
+    )
 
 
 @cache

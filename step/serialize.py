@@ -103,7 +103,9 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
     return {
         "name": graph.name,
         "symbols": [
-            {"name": name, "ragged": info.dim.is_ragged} for name, info in graph.symbols.items() if info.of == graph.name
+            {"name": name, "ragged": info.dim.is_ragged}
+            for name, info in graph.symbols.items()
+            if info.of == graph.name
         ],
         "tensors": [
             {"name": each.name, "shape": list(each.shape), "dtype": each.dtype.name} for each in graph.tensors.values()

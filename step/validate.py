@@ -31,7 +31,10 @@ def _check_writers(graph: Graph) -> None:
 
 def _check_cycles(graph: Graph) -> None:
     edges = [
-        (stream.producer, node.name) for node in graph for stream in node.inputs if stream.producer not in graph.feedbacks
+        (stream.producer, node.name)
+        for node in graph
+        for stream in node.inputs
+        if stream.producer not in graph.feedbacks
     ]
     try:
         cycle = networkx.find_cycle(networkx.DiGraph(edges))

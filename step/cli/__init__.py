@@ -56,5 +56,3 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         talk("interrupted")
         sys.exit(INTERRUPTED)
-
-

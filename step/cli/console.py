@@ -13,6 +13,7 @@ from rich.table import Table
 
 from step.progress import Progress, silent
 
+
 def talk(text: str) -> None:
     """A message for the person at the terminal, on stderr."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(text)

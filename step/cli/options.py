@@ -12,7 +12,6 @@ from step.errors import FabricError, InputError
 from step.fabric import FabricConfig
 from step.program import Program, load_program
 
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -21,10 +20,16 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the re
 def program_options(function: Command) -> Command:
     """The PROGRAM argument, ``--inputs`` and ``--set``; pass all three to `open_program`."""
     function = click.option(
-        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A fabric parameter, such as tile=8 or memory.channels=4."
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A fabric parameter, such as tile=8 or memory.channels=4.",
     )(function)
     function = click.option(
-        "--inputs", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Input data (.npz) instead of the program's own."
+        "--inputs",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="Input data (.npz) instead of the program's own.",
     )(function)
     return click.argument("program")(function)
 

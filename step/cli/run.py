@@ -47,7 +47,9 @@ def command(
         if value is None:
             continue
         if name not in backends:
-            raise InputError(f"--{option.replace('_', '-')} has no effect with --backend {name}; it needs {' or '.join(backends)}")
+            raise InputError(
+                f"--{option.replace('_', '-')} has no effect with --backend {name}; it needs {' or '.join(backends)}"
+            )
         options[option] = value
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
@@ -76,7 +78,12 @@ def show_result(result: RunResult) -> None:
     """The run as a table per operator, and its outputs in short."""
     if result.operators:
         table = Table(
-            "operator", "busy", "starved", "blocked", "finished", title=f"{result.program} on {result.backend}: {result.cycles} cycles"
+            "operator",
+            "busy",
+            "starved",
+            "blocked",
+            "finished",
+            title=f"{result.program} on {result.backend}: {result.cycles} cycles",
         )
         for column in table.columns[1:]:
             column.justify = "right"
@@ -85,7 +92,9 @@ def show_result(result: RunResult) -> None:
         show_table(table)
     for name, tokens in (result.outputs or {}).items():
         values = [token.value for token in tokens if token.has_value]
-        first = np.array2string(np.asarray(values[0], dtype=float), precision=4, threshold=8) if values and isinstance(
-            values[0], np.ndarray
-        ) else str(values[:1])
+        first = (
+            np.array2string(np.asarray(values[0], dtype=float), precision=4, threshold=8)
+            if values and isinstance(values[0], np.ndarray)
+            else str(values[:1])
+        )
         click.echo(f"{name}: {len(values)} elements, the first one {first}")

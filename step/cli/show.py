@@ -15,7 +15,12 @@ from step.serialize import graph_to_json
 
 @click.command()
 @program_options
-@click.option("--format", "form", type=click.Choice(["text", "dot", "svg"]), help="Default: from the name of the output, else text.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "dot", "svg"]),
+    help="Default: from the name of the output, else text.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @json_option
 def command(

@@ -31,7 +31,9 @@ class Flatten(Operator):
         expect_rank(self.low, 0, self.high - 1, "low")
         first, last = len(stream.shape) - 1 - self.high, len(stream.shape) - self.low
         merged = stream.shape[first:last]
-        joined = derive(merged, product(merged), lambda: names.symbol("flat", DimKind.RAGGED if first else DimKind.DYNAMIC))
+        joined = derive(
+            merged, product(merged), lambda: names.symbol("flat", DimKind.RAGGED if first else DimKind.DYNAMIC)
+        )
         return (StreamType(stream.element, (*stream.shape[:first], joined, *stream.shape[last:])),)
 
     def holds(self, stream: StreamType) -> bool:

@@ -48,7 +48,10 @@ class LinearOffChipLoad(Operator):
             all(each >= 1 for each in self.tile) and rows % self.tile[0] == 0 and cols % self.tile[1] == 0,
             f"tiles of {list(self.tile)} do not divide tensor {self.tensor.name!r} of shape {list(self.tensor.shape)}",
         )
-        expect(len(self.out) >= 1 and all(each >= 1 for each in self.out), f"out must be extents >= 1, not {list(self.out)}")
+        expect(
+            len(self.out) >= 1 and all(each >= 1 for each in self.out),
+            f"out must be extents >= 1, not {list(self.out)}",
+        )
         expect(
             len(self.stride) == len(self.out),
             f"stride must have one entry per dimension of out {list(self.out)}, not {list(self.stride)}",

@@ -9,6 +9,7 @@ import sympy
 from step.faults import aligned
 from step.function import MapFunction
 from step.graph import Node
+from step.metric_rules import matmul_operands
 from step.operator import (
     Accounting,
     Names,
@@ -19,7 +20,6 @@ from step.operator import (
     expect,
     expect_same_shape,
 )
-from step.metric_rules import matmul_operands
 from step.stream import Stream, stream_method
 from step.tokens import Token
 

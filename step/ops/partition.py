@@ -33,7 +33,9 @@ class Partition(Operator):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 2, f"partition takes data and selectors, not {len(inputs)} streams")
         data, selector = inputs
-        expect(isinstance(selector.element, Selector), f"the second stream must carry selectors, not {selector.element}")
+        expect(
+            isinstance(selector.element, Selector), f"the second stream must carry selectors, not {selector.element}"
+        )
         expect(
             selector.element == Selector(self.targets),
             f"{self.targets} outputs need Selector({self.targets}), not {selector.element}",

@@ -41,7 +41,9 @@ class Reassemble(Operator):
         )
         expect_rank(self.rank, 0, data[0].rank)
         for position, each in enumerate(data):
-            expect(each.rank == self.rank, f"data streams must have rank {self.rank}, but input {position} has {each.rank}")
+            expect(
+                each.rank == self.rank, f"data streams must have rank {self.rank}, but input {position} has {each.rank}"
+            )
             expect(
                 (each.element, each.shape[1:]) == (data[0].element, data[0].shape[1:]),
                 f"data streams must carry equal chunks, but input 0 is {format_shape(data[0].shape)} of {data[0].element} "
@@ -87,7 +89,13 @@ class Reassemble(Operator):
 
 @graph_method
 def reassemble(
-    graph: Graph, inputs: Sequence[Stream], selector: Stream, *, rank: int = 0, order: Order = "arrival", name: str | None = None
+    graph: Graph,
+    inputs: Sequence[Stream],
+    selector: Stream,
+    *,
+    rank: int = 0,
+    order: Order = "arrival",
+    name: str | None = None,
 ) -> Stream:
     """Gather, per selector, one chunk of rank ``rank`` from each of the ``inputs`` that it names."""
     return graph.add(Reassemble(rank, order), [*inputs, selector], name=name)[0]

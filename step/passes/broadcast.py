@@ -25,9 +25,7 @@ def insert_broadcasts(graph: Graph) -> Graph:
             while name in graph.nodes:
                 name += "_"
             source = Stream(result, node.name, port, output)
-            result.nodes[name] = Node(
-                name, Broadcast(len(reading)), (source,), (output,) * len(reading), node.location
-            )
+            result.nodes[name] = Node(name, Broadcast(len(reading)), (source,), (output,) * len(reading), node.location)
             for copy, (reader, reader_port) in enumerate(reading):
                 copies[node.name, port, reader.name, reader_port] = name, copy
     for name, node in result.nodes.items():

@@ -26,8 +26,8 @@ class ProducerSignature(wiring.Signature):
 class Channel(Parametric):
     """A FIFO of ``depth`` slots of ``width`` bits.
 
-    A token written in cycle t can be read in t+1; a slot freed in t can be claimed in t+1. The token in front is in
-    a register, the others behind it in a memory.
+    A token written in cycle t can be read in t+1; a slot freed in t can be claimed in t+1. It is a ring in a memory
+    that is read without a clock, so all that its outputs depend on are registers.
     """
 
     def __init__(self, width: int, depth: int) -> None:
@@ -40,52 +40,33 @@ class Channel(Parametric):
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
+        m.submodules.slots = slots = Memory(shape=self._width, depth=self._depth, init=[])
+        write, read = slots.write_port(), slots.read_port(domain="comb")
         leaves = Signal()
-        taken = Signal(range(self._depth + 1))  # slots that are occupied or claimed
-        m.d.comb += [leaves.eq(self.o.valid & self.o.ready), self.i.space.eq(taken != self._depth)]
-        with m.If(self.i.claim & ~leaves):
-            m.d.sync += taken.eq(taken + 1)
-        with m.Elif(~self.i.claim & leaves):
-            m.d.sync += taken.eq(taken - 1)
-
-        front = Signal(self._width, reset_less=True)
-        occupied = Signal()
-        m.d.comb += [self.o.valid.eq(occupied), self.o.payload.eq(front)]
-        behind = Signal(range(max(2, self._depth)))  # tokens in the memory
-        to_front = Signal()
-        m.d.comb += to_front.eq(self.i.valid & (~occupied | leaves) & (behind == 0))
-        with m.If(to_front):
-            m.d.sync += [front.eq(self.i.payload), occupied.eq(1)]
-        with m.Elif(leaves & (behind == 0)):
-            m.d.sync += occupied.eq(0)
-        if self._depth > 1:
-            self._add_rest(m, front, behind, self.i.valid & ~to_front, leaves & (behind != 0))
+        claimed = self._count(m, "claimed", up=self.i.claim, down=leaves)  # slots that are occupied or spoken for
+        occupied = self._count(m, "occupied", up=self.i.valid, down=leaves)
+        m.d.comb += [
+            self.i.space.eq(claimed != self._depth),
+            self.o.valid.eq(occupied != 0),
+            self.o.payload.eq(read.data),
+            leaves.eq(self.o.valid & self.o.ready),
+            write.addr.eq(self._place(m, "writes", self.i.valid)),
+            write.data.eq(self.i.payload),
+            write.en.eq(self.i.valid),
+            read.addr.eq(self._place(m, "reads", leaves)),
+        ]
         return m
 
-    def _add_rest(self, m: Module, front: Signal, behind: Signal, write: Any, read: Any) -> None:
-        """The ``depth - 1`` slots behind the front: ``write`` puts a token there, ``read`` moves one to the front."""
-        slots = self._depth - 1
-        writes, reads = Signal(), Signal()
-        m.d.comb += [writes.eq(write), reads.eq(read)]
-        with m.If(writes & ~reads):
-            m.d.sync += behind.eq(behind + 1)
-        with m.Elif(~writes & reads):
-            m.d.sync += behind.eq(behind - 1)
-        if slots == 1:
-            second = Signal(self._width, reset_less=True)
-            with m.If(writes):
-                m.d.sync += second.eq(self.i.payload)
-            with m.If(reads):
-                m.d.sync += front.eq(second)
-            return
-        m.submodules.rest = rest = Memory(shape=self._width, depth=slots, init=[])
-        write_port, read_port = rest.write_port(), rest.read_port(domain="comb")
-        m.d.comb += [write_port.en.eq(writes), write_port.data.eq(self.i.payload)]
-        for moves, address in ((writes, write_port.addr), (reads, read_port.addr)):
-            place = Signal(range(slots))
-            m.d.comb += address.eq(place)
-            with m.If(moves):
-                m.d.sync += place.eq(Mux(place == slots - 1, 0, place + 1))
-        with m.If(reads):
-            m.d.sync += front.eq(read_port.data)
+    def _count(self, m: Module, name: str, *, up: Signal, down: Signal) -> Signal:
+        count = Signal(range(self._depth + 1), name=name)
+        with m.If(up & ~down):
+            m.d.sync += count.eq(count + 1)
+        with m.Elif(~up & down):
+            m.d.sync += count.eq(count - 1)
+        return count
 
+    def _place(self, m: Module, name: str, moves: Signal) -> Signal:
+        place = Signal(range(self._depth), name=name)
+        with m.If(moves):
+            m.d.sync += place.eq(Mux(place == self._depth - 1, 0, place + 1))
+        return place

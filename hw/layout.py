@@ -70,7 +70,22 @@ class AddressFormat:
         return data.StructLayout({"address": 32})
 
 
-Format = TokenFormat | WriteFormat | AddressFormat
+@dataclass(frozen=True)
+class TileFormat:
+    """The data of an element alone."""
+
+    bits: int
+
+    @property
+    def width(self) -> int:
+        return self.bits
+
+    @property
+    def layout(self) -> data.StructLayout:
+        return data.StructLayout({"data": self.bits})
+
+
+Format = TokenFormat | TileFormat | WriteFormat | AddressFormat
 """What a channel may carry: ``layout`` names its fields, ``width`` is their sum."""
 
 

@@ -33,6 +33,8 @@ class Parametric(wiring.Component):
 
     clocked = True
 
+    _MustUse__silence = True  # made to be asked for its name and ports, and often not elaborated: Amaranth need not warn
+
     @property
     def parameters(self) -> tuple[Any, ...]:
         """All that distinguishes this component from others of its class; reprs must be stable."""

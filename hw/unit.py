@@ -42,11 +42,29 @@ STATUS: Mapping[str, Any] = {"activity": Out(2), "fault": Out(4), "finished": Ou
 """Ports that every unit has, besides ``input0`` ... (streams), ``output0`` ... (`ProducerSignature`)."""
 
 
+def pass_status(m: Module, machine: Any, unit: Any) -> None:
+    """``unit`` is as busy, faulty and finished as the ``machine`` inside of it."""
+    m.d.comb += [getattr(unit, name).eq(getattr(machine, name)) for name in STATUS]
+
+
+def join(m: Module, writer: Any, reader: Any) -> None:
+    """Connect two stream or two channel interfaces of equal width, whatever their payloads are made of."""
+    m.d.comb += Value.cast(reader.payload).eq(Value.cast(writer.payload))
+    m.d.comb += reader.valid.eq(writer.valid)
+    if hasattr(writer, "claim"):
+        m.d.comb += [reader.claim.eq(writer.claim), writer.space.eq(reader.space)]
+    else:
+        m.d.comb += writer.ready.eq(reader.ready)
+
+
 class Rule(abc.ABC):
     """The firing rule of an operator; a frozen dataclass."""
 
     latency = 0
     """Cycles from a firing to its tokens entering the output channels."""
+
+    initiation_interval = 1
+    """Cycles from a firing with a value to the next one, at least."""
 
     ports: Mapping[str, Any] = {}
     """Ports beside inputs, outputs and status."""
@@ -81,6 +99,11 @@ class Unit(Parametric):
     def stem(self) -> str:
         return type(self.rule).__name__
 
+    @property
+    def in_flight(self) -> int:
+        """Tokens that can be on their way from a firing to the output channel."""
+        return -(-self.rule.latency // self.rule.initiation_interval)
+
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         firing = Firing(m, self)
@@ -107,9 +130,9 @@ class Firing:
         self._latency = unit.rule.latency
         self._missing: list[Signal] = []
         self._full: list[Signal] = []
-        self._code = Signal(4)
-        self._ends = Signal()
-        self._busy = Signal()
+        self._code = Signal(4, name="code")
+        self._ends = Signal(name="ends")
+        self._busy = Signal(name="busy")
         self._heads = [getattr(unit, f"input{port}") for port in range(len(unit.rule.inputs))]
         self._takes = [Signal(name=f"take{port}") for port in range(len(unit.rule.inputs))]
         self._puts = [Signal(name=f"put{port}") for port in range(len(unit.rule.outputs))]
@@ -156,7 +179,7 @@ class Firing:
         format = self.unit.rule.inputs[port]
         assert isinstance(format, TokenFormat)
         before = Signal(format.stop_bits, init=-1)
-        with self._m.If(self.fires & self._takes[port]):
+        with self._m.If(self.takes(port)):
             self._m.d.sync += before.eq(self.head(port).stop)
         return before
 
@@ -189,10 +212,15 @@ class Firing:
         """This firing, if ``when``, is the last one: it handles Done."""
         self._m.d.comb += self._ends.eq(when)
 
+    def takes(self, port: int) -> Value:
+        """Whether the token in front of input ``port`` goes in this cycle."""
+        return self.fires & self._takes[port]
+
     # -- taking time (not below ``m.If``) -----------------------------------------------------------------------
 
-    def occupy(self, cycles: int, when: Value) -> None:
-        """The next firing comes ``cycles`` after this one at the earliest, if ``when``."""
+    def occupy(self, when: Value) -> None:
+        """The next firing is an initiation interval after this one at the earliest, if ``when``."""
+        cycles = self.unit.rule.initiation_interval
         if cycles == 1:
             return
         left = Signal(range(cycles))
@@ -232,10 +260,10 @@ class Firing:
         with m.If(self.ready & ~starved & (self._code != 0)):
             m.d.comb += unit.fault.eq(self._code)
             m.d.sync += stopped.eq(self._code)
-        finished = Signal()
-        m.d.comb += unit.finished.eq(finished)
+        ended = Signal()
+        m.d.comb += unit.finished.eq(ended)
         with m.If(self.fires & self._ends):
-            m.d.sync += finished.eq(1)
+            m.d.sync += ended.eq(1)
         with m.If(unit.finished):
             m.d.comb += unit.activity.eq(Activity.FINISHED)
         with m.Elif(self._busy | self.fires):

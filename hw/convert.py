@@ -1,0 +1,163 @@
+"""From components to Verilog, each distinct one once, with the text kept on disk.
+
+A text is a function of the component's class and parameters, the sources of this toolkit and the versions of the
+tools; that is its key in the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import tempfile
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from amaranth._toolchain.yosys import find_yosys
+from amaranth.back import rtlil, verilog
+
+from hw.shared import Parametric
+
+
+@dataclass(frozen=True)
+class ModuleText:
+    """Verilog of a component, without that of its children.
+
+    ``children`` are the modules that it instantiates, one entry per instance. ``model`` says that it is for
+    simulation only.
+    """
+
+    name: str
+    text: str
+    children: tuple[str, ...] = ()
+    model: bool = False
+
+
+def cache_directory() -> Path:
+    """Where texts are kept: ``STEP_CACHE``, or ``~/.cache/step-fabric``."""
+    return Path(os.environ.get("STEP_CACHE") or Path.home() / ".cache" / "step-fabric")
+
+
+@functools.cache
+def tool_versions() -> dict[str, str]:
+    """What takes part in the conversion."""
+    yosys = find_yosys(lambda found: found >= (0, 40))
+    return {"amaranth": version("amaranth"), "yosys": ".".join(str(part) for part in yosys.version())}
+
+
+@functools.cache
+def source_digest() -> str:
+    """Digest of all that can have a say in what components look like."""
+    digest = hashlib.sha256()
+    for package in ("hw", "step"):
+        root = Path(__file__).parent.parent / package
+        for path in sorted(root.rglob("*")):
+            if path.suffix in (".py", ".cpp", ".sv"):
+                digest.update(f"{package}/{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+class ModuleLibrary:
+    """Collects the distinct components of a design (see `hw.shared.ModuleLibrary`) and gives their texts."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = (directory or cache_directory()) / "verilog"
+        self._components: dict[str, Parametric] = {}
+        self._used: list[str] = []
+
+    def require(self, component: Parametric) -> str:
+        name = component.module_name
+        known = self._components.setdefault(name, component)
+        same = type(known) is type(component) and known.parameters == component.parameters
+        assert same, f"two components have the module name {name}: {known.parameters} and {component.parameters}"
+        self._used.append(name)
+        return name
+
+    def texts(self) -> dict[str, ModuleText]:
+        """Verilog of everything required so far and of all that it needs, by module name, sorted."""
+        found: dict[str, ModuleText] = {}
+        elaborated: dict[str, tuple[str, tuple[str, ...]]] = {}
+        waiting = list(self._components)
+        while waiting:
+            name = waiting.pop()
+            component = self._components[name]
+            if name in found or name in elaborated:
+                continue
+            if (cached := self._load(self._file(component))) is not None:
+                found |= {each.name: each for each in cached}
+            elif hasattr(component, "verilog"):
+                found[name] = ModuleText(name, component.verilog(), model=True)
+                self._save(found[name])
+            else:
+                elaborated[name] = self._elaborate(component)
+                waiting += elaborated[name][1]
+        texts = to_verilog({name: text for name, (text, _) in elaborated.items()})
+        for name, (_, children) in elaborated.items():
+            found[name] = ModuleText(name, texts[name], children)
+            self._save(found[name])
+        return dict(sorted(found.items()))
+
+    def _elaborate(self, component: Parametric) -> tuple[str, tuple[str, ...]]:
+        """RTLIL of ``component``, and the modules that it instantiates."""
+        self._used = []
+        text = rtlil.convert(component, name=component.module_name, platform=self, emit_src=False)
+        return text, tuple(self._used)
+
+    # -- the cache: a file per module, which names those of its children ------------------------------------------
+
+    def _file(self, component: Parametric) -> str:
+        what = (type(component).__module__, type(component).__qualname__, repr(component.parameters))
+        key = "\n".join([component.module_name, *what, source_digest(), repr(tool_versions())])
+        return f"{component.module_name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+
+    def _load(self, file: str) -> list[ModuleText] | None:
+        """The module in ``file`` and all below it; None where any of it is missing."""
+        try:
+            entry = json.loads((self._directory / file).read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+        found = [ModuleText(entry["name"], entry["text"], tuple(entry["children"]), entry["model"])]
+        for child in entry["files"]:
+            below = self._load(child)
+            if below is None:
+                return None
+            found += below
+        return found
+
+    def _save(self, text: ModuleText) -> None:
+        files = [self._file(self._components[child]) for child in sorted(set(text.children))]
+        write_atomically(self._directory / self._file(self._components[text.name]), json.dumps({**asdict(text), "files": files}))
+
+
+def write_atomically(path: Path, content: str) -> None:
+    """Write ``path`` so that others see all of it or nothing, whoever else does the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "w") as file:
+        file.write(content)
+    os.chmod(temporary, 0o644)
+    os.replace(temporary, path)
+
+
+_MODULE = re.compile(r"^module (\S+?) ?\(.*?^endmodule$", re.MULTILINE | re.DOTALL)
+_TRIGGER = re.compile(r"^ *(?:reg \\\$auto\S+  = 0;|if \(\\\$auto\S+ \) begin end)\n", re.MULTILINE)
+_INITIAL = re.compile(r"^ *\(\* init = .* \*\)\n", re.MULTILINE)
+
+
+def to_verilog(modules: dict[str, str]) -> dict[str, str]:
+    """SystemVerilog of modules given as RTLIL, by name; one call of Yosys, which takes longer to start than to run.
+
+    Submodules that are not shared come with the module that they are part of. Yosys makes ``always @*`` run at time
+    0 with a register numbered over the whole call; ``always_comb`` does so by itself.
+    """
+    if not modules:
+        return {}
+    verilog_text = verilog._convert_rtlil_text("\n".join(modules.values()), strip_internal_attrs=True)
+    verilog_text = _INITIAL.sub("", _TRIGGER.sub("", verilog_text)).replace("always @* begin", "always_comb begin")
+    parts: dict[str, list[str]] = {name: [] for name in modules}
+    for match in _MODULE.finditer(verilog_text):
+        parts[match[1].lstrip("\\").split(".")[0]].append(match[0])
+    return {name: "\n\n".join(sorted(texts, key=lambda text: "." in text.split("(")[0])) + "\n" for name, texts in parts.items()}

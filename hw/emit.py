@@ -1,0 +1,217 @@
+"""Verilog of a program's fabric, and the sidecar that describes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import Value
+
+from hw.arithmetic.model import SOURCES
+from hw.convert import ModuleLibrary, ModuleText, tool_versions, write_atomically
+from hw.fabric import Fabric, elaborate
+from hw.layout import TokenFormat
+from hw.structure import Structure
+from step.errors import FabricError
+from step.memory_map import Region
+from step.netlist import Netlist
+
+SIDECAR = "fabric.json"
+WAIVERS = Path(__file__).with_name("waivers.vlt")
+HEAVY = 200_000
+"""Characters of Verilog, all instances below it counted, from which on a repeated module is worth a build of its own."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """Emitted Verilog: ``files`` by name, and the ``sidecar`` as plain data."""
+
+    files: dict[str, str]
+    sidecar: dict[str, Any]
+
+    @property
+    def hash(self) -> str:
+        """Digest of everything."""
+        return str(self.sidecar["hash"])
+
+
+def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool) -> Design:
+    """Emit the fabric of ``netlist``, into ``directory`` if one is given.
+
+    ``probes`` adds the ports that the cosimulation looks at; without them all that is emitted can be synthesised.
+    Equal programs give equal bytes. Raises `FabricError` for programs that the fabric can not hold.
+    """
+    if not probes and netlist.fabric.arithmetic == "model":
+        raise FabricError('arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"')
+    fabric = elaborate(netlist, probes=probes)
+    library = ModuleLibrary()
+    for instance in fabric.structure.instances:
+        library.require(instance.component)
+    modules = library.texts()
+    files = {f"{module.name}.sv": module.text for module in modules.values()}
+    files[f"{fabric.structure.name}.sv"] = top_text(fabric.structure)
+    files[WAIVERS.name] = WAIVERS.read_text()
+    cpp = SOURCES if any(module.model for module in modules.values()) else ()
+    files |= {source.name: source.read_text() for source in cpp}
+    design = Design(files, _sidecar(fabric, modules, files))
+    if directory is not None:
+        _write(design, Path(directory))
+    return design
+
+
+def top_text(structure: Structure) -> str:
+    """SystemVerilog of the module that wires everything."""
+    ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
+    lines = [f"module {structure.name} ("]
+    lines += _separated(f"  {direction} wire {_range(width)}{name}" for name, (direction, width) in ports.items())
+    lines.append(");")
+    lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
+    for instance in structure.instances:
+        clock: dict[str, str | int] = {"clk": "clk", "rst": "rst"} if instance.component.clocked else {}
+        lines += ["", f"  // {instance.comment}", f"  {instance.component.module_name} {instance.name} ("]
+        widths = {
+            "__".join(map(str, path)): len(Value.cast(value))
+            for path, _, value in instance.component.signature.flatten(instance.component)
+        }
+        connections = {**clock, **{port: instance.connections.get(port, "") for port in widths}}
+        lines += _separated(
+            f"    .{port}({net if isinstance(net, str) else f'{widths[port]}h{net:x}'.replace('h', chr(39) + 'h')})"
+            for port, net in connections.items()
+        )
+        lines.append("  );")
+    for port, expressions in structure.gathered.items():
+        lines += ["", f"  assign {port} = {{"]
+        lines += _separated(f"    {each}" for each in reversed(expressions))
+        lines.append("  };")
+    return "\n".join([*lines, "endmodule"]) + "\n"
+
+
+def _range(width: int) -> str:
+    return f"[{width - 1}:0] " if width > 1 else ""
+
+
+def _separated(items: Any) -> list[str]:
+    """The lines with a comma behind each but the last."""
+    lines = list(items)
+    return [f"{line}," for line in lines[:-1]] + lines[-1:]
+
+
+def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, str]) -> dict[str, Any]:
+    netlist, memory = fabric.netlist, fabric.memory
+    nodes = {unit.node.name: unit.node for unit in fabric.units}
+
+    def streams(operator: str) -> list[dict[str, Any]]:
+        found = []
+        for node in nodes.values():
+            if node.operator.name == operator:
+                stream = node.output_types[0] if node.output_types else node.inputs[0].type
+                found.append({"name": node.name, "port": node.name, "bits": TokenFormat.of(stream).width})
+        return found
+
+    def regions(kind: dict[str, Region]) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": each.node,
+                "port": each.node,
+                "bits": 8 * netlist.fabric.memory.beat_bytes,
+                "base": each.base,
+                "beats": each.beats,
+                "size_beats": each.beats_per_tile,
+            }
+            for each in kind.values()
+        ]
+
+    digest = hashlib.sha256()
+    for name, text in sorted(files.items()):
+        digest.update(f"{name}\n{len(text)}\n{text}".encode())
+    plain: dict[str, Any] = {
+        "module": fabric.structure.name,
+        "sources": streams("source"),
+        "sinks": streams("sink"),
+        "reads": regions(memory.loads),
+        "writes": regions(memory.stores),
+        "channels": [
+            {
+                "index": channel.edge.index,
+                "name": channel.edge.name,
+                "producer": list(channel.edge.producer),
+                "consumer": list(channel.edge.consumer),
+                "bits": TokenFormat.of(channel.edge.type).width,
+                "rank": channel.edge.type.rank,
+                "depth": channel.edge.depth,
+                "capacity": channel.capacity,
+                "element": str(channel.edge.type.element),
+            }
+            for channel in fabric.channels
+        ],
+        "units": [
+            {
+                "index": index,
+                "name": unit.node.name,
+                "operator": unit.node.operator.name,
+                "module": unit.component.module_name,
+                "instance": unit.instance,
+                "source": str(unit.node.location),
+            }
+            for index, unit in enumerate(fabric.units)
+        ],
+        "memory": {**asdict(netlist.fabric.memory), "beats_total": memory.beats},
+        "fabric": netlist.fabric.to_json(),
+        "files": [name for name in files if name.endswith(".sv")],
+        "waivers": [WAIVERS.name],
+        "cpp": [name for name in files if name.endswith(".cpp")],
+        "hierarchical": heavy_modules(Counter(i.component.module_name for i in fabric.structure.instances), modules),
+        "versions": tool_versions(),
+    }
+    digest.update(json.dumps(plain).encode())
+    return {**plain, "hash": digest.hexdigest()}
+
+
+def heavy_modules(top: Counter[str], modules: dict[str, ModuleText]) -> list[str]:
+    """The outermost modules that are large and instantiated several times; ``top`` counts the top's instances."""
+    weights: dict[str, int] = {}
+
+    def weight(name: str) -> int:
+        if name not in weights:
+            weights[name] = len(modules[name].text) + sum(weight(child) for child in modules[name].children)
+        return weights[name]
+
+    chosen: list[str] = []
+    level = top
+    while level:
+        below: Counter[str] = Counter()
+        for name, count in level.items():
+            if weight(name) < HEAVY:
+                continue
+            if count > 1:
+                chosen.append(name)
+            else:
+                below.update(modules[name].children)
+        level = below
+    return sorted(set(chosen))
+
+
+def _write(design: Design, directory: Path) -> None:
+    """A new directory appears at once; in one that exists, the sidecar is gone until all else is there."""
+    contents = {**design.files, SIDECAR: json.dumps(design.sidecar, indent=2) + "\n"}
+    if not directory.exists():
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
+        temporary.chmod(0o755)
+        for name, text in contents.items():
+            (temporary / name).write_text(text)
+        try:
+            os.rename(temporary, directory)
+            return
+        except OSError:  # somebody else was faster
+            shutil.rmtree(temporary)
+    (directory / SIDECAR).unlink(missing_ok=True)
+    for name, text in contents.items():
+        write_atomically(directory / name, text)

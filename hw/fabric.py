@@ -1,0 +1,207 @@
+"""The fabric of a program: a unit for every operator, a channel for every edge, and nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.lib.wiring import In
+
+from hw.channel import Channel
+from hw.layout import TokenFormat
+from hw.shared import Parametric
+from hw.structure import Instance, Structure, flat_ports, port_widths
+from step.errors import FabricError
+from step.fabric import FabricConfig
+from step.graph import Node
+from step.memory_map import MemoryMap, memory_map
+from step.netlist import Channel as Edge
+from step.netlist import Netlist
+from step.types import Buffer, ElementType, Tile, Tuple
+
+HIGHEST_RANK = 15
+"""The probes have four bits for a stop."""
+
+_CHANNEL_PORT = re.compile(r"(input|output)(\d+)__(\w+)")
+_STATUS = ("activity", "fault", "finished")
+
+
+@dataclass(frozen=True)
+class PlacedUnit:
+    """The hardware of one operator; ``instance`` is its name in the top module."""
+
+    node: Node
+    component: Parametric
+    instance: str
+
+
+@dataclass(frozen=True)
+class PlacedChannel:
+    """The hardware of one edge; ``stem`` begins the names of its wires, ``capacity`` are the slots that it has."""
+
+    edge: Edge
+    component: Channel
+    stem: str
+    capacity: int
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """An elaborated program."""
+
+    netlist: Netlist
+    memory: MemoryMap
+    units: tuple[PlacedUnit, ...]
+    channels: tuple[PlacedChannel, ...]
+    structure: Structure
+
+
+def top_name(netlist: Netlist) -> str:
+    """Name of the top module."""
+    return f"fabric_{netlist.graph.name}"
+
+
+def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
+    """Make hardware of every unit and channel of ``netlist``.
+
+    ``probes`` adds the ports that show every channel's tokens and every unit's status. Raises `FabricError` for
+    operators and element types that the fabric does not have, and for tiles that do not fit in a token.
+    """
+    for node in netlist.units:
+        check_node(node, netlist.fabric)
+    memory = memory_map(netlist)
+    units = tuple(
+        PlacedUnit(node, _module(node).unit(node, netlist), f"u{index}_{node.name}")
+        for index, node in enumerate(netlist.units)
+    )
+    producers = {unit.node.name: unit.component for unit in units}
+    channels = tuple(_place_channel(edge, producers[edge.producer[0]]) for edge in netlist.channels)
+    structure = Structure(top_name(netlist))
+    for channel in channels:
+        _add_channel(structure, channel)
+    for unit in units:
+        _add_unit(structure, unit, netlist, channels, memory)
+    if probes:
+        _add_probes(structure, units, channels)
+    return Fabric(netlist, memory, units, channels, structure)
+
+
+def check_node(node: Node, fabric: FabricConfig) -> None:
+    """Raise `FabricError` unless the fabric has hardware for ``node`` and its streams."""
+    if importlib.util.find_spec(f"hw.units.{node.operator.name}") is None:
+        raise FabricError(f"{node.describe()}: the fabric has no unit for {node.operator.name}")
+    types = {f"input {stream}": stream.type for stream in node.inputs}
+    types |= {f"output {node.operator.outputs[port] or port}": each for port, each in enumerate(node.output_types)}
+    for where, each in types.items():
+        _check_element(each.element, fabric, f"{node.describe()}: {where}")
+        if each.rank > HIGHEST_RANK:
+            raise FabricError(f"{node.describe()}: {where} has rank {each.rank}; the fabric's streams go up to {HIGHEST_RANK}")
+
+
+def _check_element(element: ElementType, fabric: FabricConfig, where: str) -> None:
+    match element:
+        case Buffer():
+            raise FabricError(f"{where} carries {element}; the fabric has no hardware for buffers yet")
+        case Tile() if not element.is_static:
+            raise FabricError(
+                f"{where} carries {element}, a tile of dynamic size, and a wire has a fixed width; "
+                "lower the program to tiles of static size first"
+            )
+        case Tile() if int(element.elements) > fabric.tile**2:
+            least = math.isqrt(int(element.elements) - 1) + 1
+            raise FabricError(
+                f"{where} carries {element} of {int(element.elements)} scalars, but a token of this fabric carries at "
+                f"most {fabric.tile} x {fabric.tile} = {fabric.tile**2}; lower the program to smaller tiles first, or "
+                f"choose a fabric with tile={least}"
+            )
+        case Tuple():
+            for item in element.items:
+                _check_element(item, fabric, where)
+
+
+def _module(node: Node) -> Any:
+    return importlib.import_module(f"hw.units.{node.operator.name}")
+
+
+def _place_channel(edge: Edge, producer: Parametric) -> PlacedChannel:
+    capacity = edge.depth + getattr(producer, "in_flight", 0)
+    legal = re.sub(r"\W", "_", edge.name)
+    return PlacedChannel(edge, Channel(TokenFormat.of(edge.type).width, capacity), f"c{edge.index}_{legal}", capacity)
+
+
+_WRITER = {"space": "space", "claim": "claim", "valid": "enter", "payload": "entering"}
+_READER = {"valid": "present", "payload": "front", "ready": "take"}
+"""Ports of a channel, and how its wires end. No external port ends like this."""
+
+
+def _add_channel(structure: Structure, channel: PlacedChannel) -> None:
+    edge = channel.edge
+    connections: dict[str, str | int] = {f"i__{port}": f"{channel.stem}_{wire}" for port, wire in _WRITER.items()}
+    connections |= {f"o__{port}": f"{channel.stem}_{wire}" for port, wire in _READER.items()}
+    widths = port_widths(channel.component)
+    structure.wires |= {str(wire): widths[port] for port, wire in connections.items()}
+    comment = f"{edge.name}, {edge.type}: {edge.producer[0]} to input {edge.consumer[1]} of {edge.consumer[0]}"
+    structure.instances.append(Instance(channel.stem, channel.component, connections, comment))
+
+
+def _add_unit(
+    structure: Structure, unit: PlacedUnit, netlist: Netlist, channels: tuple[PlacedChannel, ...], memory: MemoryMap
+) -> None:
+    node = unit.node
+    inputs, outputs = netlist.inputs(node), netlist.outputs(node)
+    module = _module(node)
+    constants = module.constants(node, memory) if hasattr(module, "constants") else {}
+    connections: dict[str, str | int] = {}
+    widths = port_widths(unit.component)
+    for name, member, _ in flat_ports(unit.component):
+        match = _CHANNEL_PORT.fullmatch(name)
+        if match and match[1] == "input":
+            connections[name] = f"{channels[inputs[int(match[2])].index].stem}_{_READER[match[3]]}"
+        elif match:
+            edge = outputs[int(match[2])]
+            if edge is not None:
+                connections[name] = f"{channels[edge.index].stem}_{_WRITER[match[3]]}"
+            elif match[3] == "space":
+                connections[name] = 1
+        elif name in _STATUS:
+            connections[name] = f"{unit.instance}_{name}"
+            structure.wires[f"{unit.instance}_{name}"] = widths[name]
+        elif name in constants:
+            connections[name] = constants[name]
+        else:
+            port = f"{node.name}__{name.removeprefix('external__')}"
+            if port in structure.ports:
+                raise FabricError(f"{node.describe()}: another operator's ports have the name {port!r} too; rename one")
+            connections[name] = port
+            structure.ports[port] = ("input" if member.flow is In else "output", widths[name])
+    structure.instances.append(Instance(unit.instance, unit.component, connections, node.describe()))
+
+
+def _add_probes(structure: Structure, units: tuple[PlacedUnit, ...], channels: tuple[PlacedChannel, ...]) -> None:
+    probes = {"probe_finished": (1, [" & ".join(["1'd1", *_stores_finished(units)])])}
+    if channels:
+        probes["probe_enter"] = 1, [f"{each.stem}_enter" for each in channels]
+        probes["probe_leave"] = 1, [f"{each.stem}_present & {each.stem}_take" for each in channels]
+        probes["probe_token"] = 6, [_control(each) for each in channels]
+    if units:
+        probes["probe_activity"] = 2, [f"{each.instance}_activity" for each in units]
+        probes["probe_fault"] = 4, [f"{each.instance}_fault" for each in units]
+    for name, (width, expressions) in probes.items():
+        structure.ports[name] = ("output", width * len(expressions))
+        structure.gathered[name] = expressions
+
+
+def _stores_finished(units: tuple[PlacedUnit, ...]) -> list[str]:
+    """The status of the units whose end is the program's: those that write off-chip memory."""
+    return [f"{each.instance}_finished" for each in units if each.node.operator.name == "linear_off_chip_store"]
+
+
+def _control(channel: PlacedChannel) -> str:
+    """Done, value and stop of the entering token, in six bits."""
+    bits = 2 + TokenFormat.of(channel.edge.type).stop_bits
+    entering = f"{channel.stem}_entering[{bits - 1}:0]"
+    return entering if bits == 6 else f"{{{6 - bits}'d0, {entering}}}"

@@ -1,0 +1,117 @@
+"""Accum: a datapath that reduces, and hands out its state at stops."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+
+from hw.functions.datapath import Datapath
+from hw.layout import Format, TokenFormat, pack_element
+from hw.shared import Parametric, Shared
+from hw.unit import Firing, Rule, Unit
+from step.dims import product
+from step.faults import Fault
+from step.graph import Node
+from step.netlist import Netlist
+from step.ops.accum import Accum as Operator
+
+
+@dataclass(frozen=True)
+class Accum(Rule):
+    """Starts ``datapath`` on every value; a stop >= ``rank`` sends the state, or ``initial`` if nothing was reduced.
+
+    ``count``: where given, how many values every reduction must have.
+    """
+
+    operands: tuple[TokenFormat, ...]
+    result: TokenFormat
+    rank: int
+    datapath: Datapath
+    initial: int
+    count: int | None
+
+    @property
+    def initiation_interval(self) -> int:  # type: ignore[override]
+        return self.datapath.initiation_interval
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.datapath.latency
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return self.operands
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.result,)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need_aligned()
+        before = firing.before(0)
+        fresh = Signal(init=1)  # nothing was reduced since the last emission
+        no_reduction = ~token.value & (token.stop > self.rank) & (before > self.rank)
+        with m.If(token.done):
+            firing.put(0, done=1)
+            firing.finish()
+        with m.Elif(no_reduction):
+            firing.put(0, stop=token.stop - self.rank)
+            firing.next(fresh, 1)
+        with m.Elif(token.stop >= self.rank):
+            firing.put(0, value=1, stop=token.stop - self.rank)
+            firing.next(fresh, 1)
+            if self.count is not None:
+                with m.If(self._counted(m, firing, token) != self.count):
+                    firing.fault(Fault.WRONG_COUNT)
+        with m.Elif(token.value):
+            firing.next(fresh, 0)
+        for port in range(len(self.operands)):
+            firing.take(port)
+        firing.occupy(when=token.value)
+        self._compute(m, firing, fresh)
+
+    def _counted(self, m: Module, firing: Firing, token: Any) -> Signal:
+        """Values of the reduction, with this one; saturates above ``count``."""
+        assert self.count is not None
+        before, counted = Signal(range(self.count + 2)), Signal(range(self.count + 2))
+        m.d.comb += counted.eq(Mux(token.value & (before <= self.count), before + 1, before))
+        return counted
+
+    def _compute(self, m: Module, firing: Firing, fresh: Signal) -> None:
+        """The state that leaves: that of a value is the datapath's, else the initial one or what was left before."""
+        m.submodules.datapath = datapath = Shared(self.datapath)
+        token = firing.head(0)
+        for port in range(len(self.operands)):
+            m.d.comb += getattr(datapath, f"operand{port}").eq(firing.head(port).data)
+        m.d.comb += [datapath.start.eq(firing.fires & token.value), datapath.first.eq(fresh)]
+        state: Value = Const(self.initial, self.result.bits)
+        arrives = firing.delayed(datapath.start)
+        if self.rank > 1:  # a bare stop may end a reduction that has had values
+            left = Signal(self.result.bits, reset_less=True)
+            with m.If(arrives):
+                m.d.sync += left.eq(datapath.result)
+            state = Mux(firing.delayed(fresh), state, left)
+        firing.late_data(0, Mux(arrives, datapath.result, state))
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    operator = node.operator
+    assert isinstance(operator, Operator)
+    function, inputs, result = operator.function, tuple(each.element for each in node.inputs), node.output_types[0]
+    family = importlib.import_module(f"hw.functions.{function.family}")
+    datapath = family.datapath(function, inputs, result.element, netlist.fabric, reduce=True)
+    initial = function.initial(result.element)
+    whole = result.element.accepts(initial)  # else the result is only right after the promised number of values
+    return Unit(
+        Accum(
+            operands=tuple(TokenFormat.of(each.type) for each in node.inputs),
+            result=TokenFormat.of(result),
+            rank=operator.rank,
+            datapath=datapath,
+            initial=pack_element(initial, result.element) if whole else 0,
+            count=None if whole else int(product(node.inputs[0].shape[-operator.rank :])),
+        )
+    )

@@ -1,0 +1,87 @@
+"""Expand: repeats elements, counted or after a reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+
+from hw.layout import Format, TokenFormat
+from hw.shared import Parametric
+from hw.unit import Firing, Rule, Unit
+from step.faults import Fault
+from step.graph import Node
+from step.netlist import Netlist
+from step.ops.expand import Expand as Operator
+
+DATA, REFERENCE = 0, 1
+
+
+@dataclass(frozen=True)
+class ExpandStatic(Rule):
+    """Every value ``count`` times; its stop rides with the last one."""
+
+    token: TokenFormat
+    count: int
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need(0)
+        index = Signal(range(self.count))
+        with m.If(token.value & (index != self.count - 1)):
+            firing.put(0, token, stop=0)
+            firing.next(index, index + 1)
+        with m.Else():
+            firing.put(0, token)
+            firing.take(0)
+            firing.next(index, 0)
+            firing.finish(token.done)
+
+
+@dataclass(frozen=True)
+class Expand(Rule):
+    """The data in front once per element of the reference, up to a reference stop >= ``rank``."""
+
+    data: TokenFormat
+    reference: TokenFormat
+    rank: int
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.data, self.reference)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (TokenFormat(self.reference.rank, self.data.bits),)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        data, reference = firing.need(DATA), firing.need(REFERENCE)
+        last = reference.done | (reference.stop >= self.rank)
+        with m.If((reference.done != data.done) | (reference.value & ~data.value)):
+            firing.fault(Fault.STOPS_DISAGREE)
+        with m.Elif(last & (reference.stop != data.stop)):
+            firing.fault(Fault.STOPS_DISAGREE)
+        with m.If(reference.value):
+            firing.put(0, data, stop=reference.stop)
+        with m.Else():
+            firing.put(0, reference, data=0)
+        firing.take(REFERENCE)
+        with m.If(last):
+            firing.take(DATA)
+        firing.finish(reference.done)
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    operator = node.operator
+    assert isinstance(operator, Operator)
+    data, *reference = (TokenFormat.of(each.type) for each in node.inputs)
+    if operator.count is not None:
+        return Unit(ExpandStatic(data, operator.count))
+    return Unit(Expand(data, *reference, operator.rank))

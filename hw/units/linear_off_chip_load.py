@@ -1,0 +1,192 @@
+"""LinearOffChipLoad: one machine issues requests, another one delivers tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.channel import Channel
+from hw.layout import AddressFormat, Format, TileFormat, TokenFormat
+from hw.shared import Parametric, Shared
+from hw.unit import STATUS, Firing, Rule, Unit, join, pass_status
+from step.graph import Node
+from step.memory_map import MemoryMap
+from step.netlist import Netlist
+from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
+
+REQUEST, PENDING = 0, 1
+REQUEST_DEPTH = 2
+
+
+@dataclass(frozen=True)
+class LoadIssue(Rule):
+    """Walks the tiles, once or per element of ``reference``: a request each, and what its token will be.
+
+    ``extents`` and ``strides`` (in beats) are those of the walk, outermost first.
+    """
+
+    reference: TokenFormat | None
+    pending: TokenFormat
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    ports = {"base": In(32)}
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return () if self.reference is None else (self.reference,)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (AddressFormat(), self.pending)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        if self.reference is None:
+            walked = Signal()
+            with m.If(~walked):
+                firing.next(walked, self._read(m, firing, 0))
+            with m.Else():
+                firing.put(PENDING, done=1)
+                firing.finish()
+            return
+        reference = firing.need(0)
+        with m.If(reference.value):
+            with m.If(self._read(m, firing, reference.stop)):
+                firing.take(0)
+        with m.Else():
+            with m.If(reference.done):
+                firing.put(PENDING, done=1)
+            with m.Else():
+                firing.put(PENDING, stop=reference.stop + len(self.extents))
+            firing.take(0)
+            firing.finish(reference.done)
+
+    def _read(self, m: Module, firing: Firing, stop: Any) -> Value:
+        """Request a tile, and step to the next one; returns whether it was the last one, which ``stop`` follows."""
+        offset = Signal(32)
+        level = Signal(range(len(self.extents) + 1))  # how many of the inner indices are at their last value
+        steps, back, inner_last = [], 0, Value.cast(1)
+        for dimension, (extent, stride) in enumerate(zip(reversed(self.extents), reversed(self.strides), strict=True)):
+            steps.append(stride - back)
+            back += (extent - 1) * stride
+            if extent > 1:
+                index = Signal(range(extent), name=f"index{dimension}")
+                with m.If(inner_last):
+                    firing.next(index, Mux(index == extent - 1, 0, index + 1))
+                inner_last = inner_last & (index == extent - 1)
+            with m.If(inner_last):
+                m.d.comb += level.eq(dimension + 1)
+        with m.Switch(level):
+            for dimension, step in enumerate(steps):
+                with m.Case(dimension):
+                    firing.next(offset, offset + step)
+            with m.Default():
+                firing.next(offset, 0)
+        firing.put(REQUEST, address=firing.unit.base + offset)
+        firing.put(PENDING, value=1, stop=Mux(inner_last, len(self.extents) + stop, level))
+        return inner_last
+
+
+@dataclass(frozen=True)
+class LoadDeliver(Rule):
+    """Joins what a token will be with its tile."""
+
+    pending: TokenFormat
+    tile: TileFormat
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.pending, self.tile)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (TokenFormat(self.pending.rank, self.tile.bits),)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        pending = firing.need(0)
+        with m.If(pending.value):
+            firing.put(0, pending, data=firing.need(1).data)
+            firing.take(1)
+        with m.Else():
+            firing.put(0, pending, data=0)
+        firing.take(0)
+        firing.finish(pending.done)
+
+
+class LinearOffChipLoad(Parametric):
+    """The two machines, the queues between them, and the assembly of tiles from beats."""
+
+    def __init__(self, issue: LoadIssue, deliver: LoadDeliver, beat_bits: int, beats: int, outstanding: int) -> None:
+        self.issue, self.deliver = issue, deliver
+        self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding
+        members = {f"input{port}": In(stream.Signature(each.layout)) for port, each in enumerate(issue.inputs)}
+        response = wiring.Signature({"payload": Out(beat_bits), "valid": Out(1)})
+        super().__init__(
+            {
+                **members,
+                "output0": Unit(deliver).signature.members["output0"],
+                "base": In(32),
+                "request": Out(stream.Signature(32)),
+                "response": In(response),
+                **STATUS,
+            }
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.issue, self.deliver, self.beat_bits, self.beats, self.outstanding
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        m.submodules.issue = issue = Shared(Unit(self.issue))
+        m.submodules.deliver = deliver = Shared(Unit(self.deliver))
+        m.submodules.requests = requests = Shared(Channel(32, REQUEST_DEPTH))
+        m.submodules.pending = pending = Shared(Channel(self.issue.pending.width, self.outstanding))
+        m.submodules.tiles = tiles = Shared(Channel(self.deliver.tile.bits, self.outstanding))
+        for port in range(len(self.issue.inputs)):
+            join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
+        join(m, issue.output0, requests.i)
+        join(m, issue.output1, pending.i)
+        join(m, requests.o, self.request)
+        join(m, pending.o, deliver.input0)
+        join(m, tiles.o, deliver.input1)
+        join(m, deliver.output0, self.output0)
+        m.d.comb += issue.base.eq(self.base)
+        self._assemble(m, tiles.i)
+        pass_status(m, deliver, self)
+        return m
+
+    def _assemble(self, m: Module, tiles: Any) -> None:
+        """Beats become tiles; there always is room, as every request has its place in the pending queue."""
+        last, tile = Signal(), Value.cast(self.response.payload)
+        m.d.comb += last.eq(self.response.valid)
+        if self.beats > 1:
+            beat = Signal(range(self.beats))
+            earlier = Signal((self.beats - 1) * self.beat_bits, reset_less=True)
+            tile = Cat(earlier, tile)
+            m.d.comb += last.eq(self.response.valid & (beat == self.beats - 1))
+            with m.If(self.response.valid):
+                m.d.sync += [earlier.eq(tile[self.beat_bits :]), beat.eq(Mux(last, 0, beat + 1))]
+        m.d.comb += [tiles.claim.eq(last), tiles.valid.eq(last), tiles.payload.eq(tile)]
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    operator, fabric = node.operator, netlist.fabric
+    assert isinstance(operator, Operator)
+    beats = fabric.memory.beats(operator.element.bits)
+    pending = TokenFormat(node.output_types[0].rank, 0)
+    reference = TokenFormat.of(node.inputs[0].type) if node.inputs else None
+    issue = LoadIssue(reference, pending, operator.out, tuple(each * beats for each in operator.stride))
+    deliver = LoadDeliver(pending, TileFormat(operator.element.bits))
+    return LinearOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding)
+
+
+def constants(node: Node, memory: MemoryMap) -> dict[str, int]:
+    """Values of the unit's constant ports."""
+    assert isinstance(node.operator, Operator)
+    region = memory.loads[node.name]
+    return {"base": region.base + node.operator.offset * region.beats_per_tile}

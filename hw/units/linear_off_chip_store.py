@@ -1,0 +1,91 @@
+"""LinearOffChipStore: writes every tile beat by beat, one tile after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Elaboratable, Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hw.channel import Channel
+from hw.layout import Format, TokenFormat, WriteFormat
+from hw.shared import Parametric, Shared
+from hw.unit import STATUS, Firing, Rule, Unit, join, pass_status
+from step.graph import Node
+from step.memory_map import MemoryMap
+from step.netlist import Netlist
+
+WRITE_DEPTH = 2
+
+
+@dataclass(frozen=True)
+class StoreIssue(Rule):
+    """One beat per firing; a token leaves with its last one."""
+
+    token: TokenFormat
+    write: WriteFormat
+
+    ports = {"base": In(32)}
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.write,)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need(0)
+        beats = -(-self.token.bits // self.write.bits)
+        beat = Signal(range(beats))
+        written = Signal(32)
+        with m.If(token.value):
+            data = Signal(beats * self.write.bits)
+            m.d.comb += data.eq(token.data)
+            firing.put(0, address=firing.unit.base + written, data=data.word_select(beat, self.write.bits))
+            firing.next(written, written + 1)
+            firing.next(beat, Mux(beat == beats - 1, 0, beat + 1))
+            with m.If(beat == beats - 1):
+                firing.take(0)
+        with m.Else():
+            firing.take(0)
+            firing.finish(token.done)
+
+
+class LinearOffChipStore(Parametric):
+    """The machine, and the channel in front of the memory."""
+
+    def __init__(self, issue: StoreIssue) -> None:
+        self.issue = issue
+        external = Out(stream.Signature(issue.write.layout))
+        super().__init__(
+            {"input0": In(stream.Signature(issue.token.layout)), "base": In(32), "external": external, **STATUS}
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.issue,)
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        m.submodules.issue = issue = Shared(Unit(self.issue))
+        m.submodules.writes = writes = Shared(Channel(self.issue.write.width, WRITE_DEPTH))
+        m.d.comb += issue.base.eq(self.base)
+        join(m, self.input0, issue.input0)
+        join(m, issue.output0, writes.i)
+        join(m, writes.o, self.external)
+        pass_status(m, issue, self)
+        return m
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    write = WriteFormat(8 * netlist.fabric.memory.beat_bytes)
+    return LinearOffChipStore(StoreIssue(TokenFormat.of(node.inputs[0].type), write))
+
+
+def constants(node: Node, memory: MemoryMap) -> dict[str, int]:
+    """Values of the unit's constant ports."""
+    return {"base": memory.stores[node.name].base}

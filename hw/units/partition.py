@@ -1,0 +1,78 @@
+"""Partition: routes chunks to the outputs that selectors name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Module, Mux
+
+from hw.layout import Format, TokenFormat
+from hw.shared import Parametric
+from hw.unit import Firing, Rule, Unit
+from step.faults import Fault
+from step.graph import Node
+from step.netlist import Netlist
+from step.ops.partition import DATA, SELECTOR
+from step.ops.partition import Partition as Operator
+
+
+@dataclass(frozen=True)
+class Partition(Rule):
+    """Per selector, the data up to a stop >= ``rank`` to every selected output."""
+
+    data: TokenFormat
+    selector: TokenFormat
+    rank: int
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.data, self.selector)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (TokenFormat(self.rank, self.data.bits),) * self.selector.bits
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        data, selector = firing.need(DATA), firing.need(SELECTOR)
+        with m.If(selector.value):
+            self._route(m, firing, data, selector)
+        with m.Elif(selector.done != data.done):
+            with m.If(data.done):
+                firing.fault(Fault.MISSING_DATA)
+            with m.Else():
+                firing.fault(Fault.LEFTOVER_DATA)
+        with m.Elif(selector.done):
+            for port in range(self.selector.bits):
+                firing.put(port, done=1)
+            firing.take(DATA)
+            firing.take(SELECTOR)
+            firing.finish()
+        with m.Else():
+            with m.If(data.value | (data.stop != selector.stop + self.rank)):
+                firing.fault(Fault.STOPS_DISAGREE)
+            firing.take(DATA)
+            firing.take(SELECTOR)
+
+    def _route(self, m: Module, firing: Firing, data: Any, selector: Any) -> None:
+        """One token of the chunk that belongs to ``selector``."""
+        ends = data.stop >= self.rank
+        with m.If(data.done):
+            firing.fault(Fault.MISSING_DATA)
+        with m.Elif(ends & (data.stop != selector.stop + self.rank)):
+            firing.fault(Fault.STOPS_DISAGREE)
+        if self.rank == 0:
+            with m.Elif(~data.value):
+                firing.fault(Fault.STOPS_DISAGREE)
+        for port in range(self.selector.bits):
+            with m.If(selector.data[port]):
+                firing.put(port, data, stop=Mux(ends, self.rank, data.stop))
+        firing.take(DATA)
+        with m.If(ends):
+            firing.take(SELECTOR)
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    assert isinstance(node.operator, Operator)
+    data, selector = (TokenFormat.of(each.type) for each in node.inputs)
+    return Unit(Partition(data, selector, node.operator.rank))

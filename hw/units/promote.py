@@ -1,0 +1,50 @@
+"""Promote: every token waits for the next one; the last one's stop is raised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Signal
+
+from hw.layout import Format, TokenFormat
+from hw.shared import Parametric
+from hw.unit import Firing, Rule, Unit
+from step.graph import Node
+from step.netlist import Netlist
+
+
+@dataclass(frozen=True)
+class Promote(Rule):
+    """Holds one token back until it shows whether Done follows."""
+
+    token: TokenFormat
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (TokenFormat(self.token.rank + 1, self.token.bits),)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need(0)
+        held = Signal(self.token.layout)
+        holds = Signal()
+        with m.If(~token.done):
+            with m.If(holds):
+                firing.put(0, held)
+            firing.next(held, token)
+            firing.next(holds, 1)
+            firing.take(0)
+        with m.Elif(holds):
+            firing.put(0, held, stop=self.token.rank + 1)
+            firing.next(holds, 0)
+        with m.Else():
+            firing.put(0, token)
+            firing.take(0)
+            firing.finish()
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    return Unit(Promote(TokenFormat.of(node.inputs[0].type)))

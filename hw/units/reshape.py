@@ -1,0 +1,74 @@
+"""Reshape: counts chunks, fills up the last one, and says which elements are padding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Mux, Signal
+
+from hw.layout import Format, TokenFormat, pack_element
+from hw.shared import Parametric
+from hw.unit import Firing, Rule, Unit
+from step.graph import Node
+from step.netlist import Netlist
+from step.ops.reshape import Reshape as Operator
+from step.ops.reshape import pad_element
+
+
+@dataclass(frozen=True)
+class Reshape(Rule):
+    """Chunks of ``chunk`` elements; ``pad`` is the data of an element of padding."""
+
+    token: TokenFormat
+    chunk: int
+    pad: int
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (TokenFormat(self.token.rank + 1, self.token.bits), TokenFormat(self.token.rank + 1, 1))
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.head(0)
+        count = Signal(range(self.chunk))  # elements in the open chunk
+        filling = Signal()  # the stop `fill_stop` ended the last element inside a chunk
+        fill_stop = Signal(self.token.stop_bits)
+        last = Signal()
+        m.d.comb += last.eq(count == self.chunk - 1)
+
+        def put_element(data: object, padding: int, stop: object) -> None:
+            for port, each in enumerate((data, padding)):
+                firing.put(port, value=1, data=each, stop=Mux(last, stop + 1, 0))  # type: ignore[operator]
+            firing.next(count, Mux(last, 0, count + 1))
+
+        with m.If(filling):
+            put_element(self.pad, 1, fill_stop)
+            firing.next(filling, ~last)
+        with m.Else():
+            firing.need(0)
+            with m.If(token.value):
+                put_element(token.data, 0, token.stop)
+                firing.take(0)
+                firing.next(filling, (token.stop != 0) & ~last)
+                firing.next(fill_stop, token.stop)
+            with m.Elif(~token.done):
+                for port in range(2):
+                    firing.put(port, stop=token.stop + 1)
+                firing.take(0)
+            with m.Elif(count != 0):
+                put_element(self.pad, 1, 0)
+            with m.Else():
+                for port in range(2):
+                    firing.put(port, done=1)
+                firing.take(0)
+                firing.finish()
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    operator, stream = node.operator, node.inputs[0].type
+    assert isinstance(operator, Operator)
+    pad = pack_element(pad_element(stream.element, operator.pad), stream.element)
+    return Unit(Reshape(TokenFormat.of(stream), operator.chunk, pad))

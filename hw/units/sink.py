@@ -1,0 +1,42 @@
+"""Sink: hands a stream to the outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import Out
+
+from hw.layout import Format, TokenFormat
+from hw.shared import Parametric
+from hw.unit import Firing, Rule, Unit
+from step.graph import Node
+from step.netlist import Netlist
+
+
+@dataclass(frozen=True)
+class Sink(Rule):
+    """Offers the token in front on the port ``external``, and takes it when that does."""
+
+    token: TokenFormat
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    @property
+    def ports(self) -> dict[str, object]:  # type: ignore[override]
+        return {"external": Out(stream.Signature(self.token.layout))}
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need(0)
+        external = firing.unit.external
+        firing.room(external.ready)
+        firing.take(0)
+        firing.finish(token.done)
+        m.d.comb += [external.payload.eq(token), external.valid.eq(firing.ready & firing.visible(0))]
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    return Unit(Sink(TokenFormat.of(node.inputs[0].type)))

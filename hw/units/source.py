@@ -1,0 +1,41 @@
+"""Source: takes a stream from outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In
+
+from hw.layout import Format, TokenFormat
+from hw.shared import Parametric
+from hw.unit import Firing, Rule, Unit
+from step.graph import Node
+from step.netlist import Netlist
+
+
+@dataclass(frozen=True)
+class Source(Rule):
+    """Puts what is on the port ``external``."""
+
+    token: TokenFormat
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    @property
+    def ports(self) -> dict[str, object]:  # type: ignore[override]
+        return {"external": In(stream.Signature(self.token.layout))}
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        external = firing.unit.external
+        firing.wait(external.valid)
+        firing.put(0, external.payload)
+        firing.finish(external.payload.done)
+        m.d.comb += external.ready.eq(firing.fires)
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    return Unit(Source(TokenFormat.of(node.output_types[0])))

@@ -11,7 +11,7 @@ import sympy
 from step.dims import Dim, Shape, dim, product
 from step.errors import TypeMismatch
 from step.function import AccumFunction, FlatMapFunction, Function, mismatch
-from step.tokens import Token
+from step.tokens import Token, bare
 from step.types import ElementType, Tile
 
 
@@ -82,7 +82,8 @@ class RetileStreamify(FlatMapFunction):
     """Splits a tile into pieces of ``chunk`` rows (or columns: ``axis``), in their order. No FLOPs.
 
     A tile of n pieces becomes a stream of shape [n] (``rank`` 0) or [1, n] (``rank`` 1). ``chunk`` must divide the
-    extent; with ``chunk`` 1 the number of rows may be dynamic. A tile without rows becomes no element at all.
+    extent; with ``chunk`` 1 the number of rows may be dynamic. A tile without rows becomes no element at all, which
+    with ``rank`` 1 is an empty row.
     """
 
     chunk: int = 1
@@ -125,6 +126,8 @@ class RetileStreamify(FlatMapFunction):
             yield Token(piece)
         if pieces:
             yield Token(pieces[-1], self.rank)
+        elif self.rank:
+            yield bare(self.rank)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)

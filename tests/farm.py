@@ -1,0 +1,52 @@
+"""Many small programs side by side in one graph, so that one build of the simulator serves them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scenarios import FABRIC, Scenario
+
+from step.dims import Dim
+from step.dtypes import DType
+from step.graph import Graph, Tensor
+from step.location import Location
+from step.operator import Operator
+from step.program import Program
+from step.stream import Stream
+
+
+@dataclass(eq=False)
+class Farm(Graph):
+    """A graph that puts ``prefix`` before every name it is given, or makes up."""
+
+    prefix: str = ""
+
+    def add(
+        self,
+        operator: Operator,
+        inputs: Sequence[Stream] = (),
+        *,
+        name: str | None = None,
+        location: Location | None = None,
+    ) -> tuple[Stream, ...]:
+        return super().add(
+            operator, inputs, name=self.prefix + (name or self._next_name(operator.name)), location=location
+        )
+
+    def tensor(self, name: str, dims: Iterable[int], dtype: DType) -> Tensor:
+        return super().tensor(self.prefix + name, dims, dtype)
+
+    def symbol(self, name: str, *, ragged: bool = False) -> Dim:
+        return super().symbol(self.prefix + name, ragged=ragged)
+
+
+def farm(name: str, scenarios: Iterable[Scenario]) -> Program:
+    """One program that holds the programs of all ``scenarios``; their names get the prefix ``sN_``."""
+    graph = Farm(name)
+    inputs: dict[str, Any] = {}
+    for number, scenario in enumerate(scenarios):
+        graph.prefix = f"s{number}_"
+        inputs |= {graph.prefix + key: value for key, value in scenario.build(graph).items()}
+    return Program(graph, inputs, FABRIC)

@@ -1,0 +1,75 @@
+"""Datapaths of functions that make selectors."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from amaranth.hdl import Module
+
+from hw.functions.datapath import Datapath
+from step.fabric import FabricConfig
+from step.function import Function
+from step.functions.select import SelectAll, SelectValid
+from step.types import ElementType
+
+
+@singledispatch
+def datapath(
+    function: Function, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
+) -> Datapath:
+    """The datapath: wires."""
+    raise NotImplementedError(function.name)
+
+
+@datapath.register
+def _(
+    function: SelectValid, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
+) -> Datapath:
+    return SelectValidDatapath()
+
+
+@datapath.register
+def _(
+    function: SelectAll, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
+) -> Datapath:
+    return SelectAllDatapath(inputs[0].bits, result.bits)
+
+
+class _Wires(Datapath):
+    """A selector straight from the operand."""
+
+    clocked = False
+    initiation_interval = 1
+    latency = 0
+
+
+class SelectValidDatapath(_Wires):
+    """Target 0 unless the flag is set."""
+
+    parameters = ()
+
+    def __init__(self) -> None:
+        super().__init__([1], 1, reduce=False)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.d.comb += self.result.eq(~self.operand0)
+        return m
+
+
+class SelectAllDatapath(_Wires):
+    """All targets, whatever the operand of ``bits`` bits is."""
+
+    def __init__(self, bits: int, targets: int) -> None:
+        self.bits, self.targets = bits, targets
+        super().__init__([bits], targets, reduce=False)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.bits, self.targets
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.d.comb += self.result.eq((1 << self.targets) - 1)
+        return m

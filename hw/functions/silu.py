@@ -1,0 +1,43 @@
+"""Datapath of SiLU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Value
+
+from hw.arithmetic.convert import as_fp32
+from hw.arithmetic.silu import Silu as SiluUnit
+from hw.functions.datapath import Datapath
+from hw.functions.elementwise import ConvertLane
+from hw.functions.vector import Lane, Operand, VectorDatapath
+from hw.shared import Shared
+from step.dtypes import FP32, DType
+from step.fabric import FabricConfig
+from step.functions.silu import Silu
+from step.types import ElementType
+
+
+def datapath(
+    function: Silu, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
+) -> Datapath:
+    """The datapath for a tile, on `vector_lanes` lanes; the same under ``arithmetic="model"``."""
+    operand, out = Operand.of(inputs[0]), Operand.of(result)
+    return VectorDatapath(SiluLane(operand.dtype, out.dtype), (operand,), out, fabric.vector_lanes, None)
+
+
+@dataclass(frozen=True)
+class SiluLane(Lane):
+    """SiLU of a scalar in FP32, then rounded to ``out``."""
+
+    source: DType
+    out: DType
+    depth = SiluUnit.depth
+
+    def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
+        m.submodules[name] = unit = Shared(SiluUnit())
+        m.d.comb += unit.value.eq(as_fp32(operands[0], self.source))
+        if self.out is FP32:
+            return unit.result
+        return ConvertLane(FP32, self.out).connect(m, f"{name}_round", [unit.result])

@@ -145,18 +145,21 @@ def write_atomically(path: Path, content: str) -> None:
 _MODULE = re.compile(r"^module (\S+?) ?\(.*?^endmodule$", re.MULTILINE | re.DOTALL)
 _TRIGGER = re.compile(r"^ *(?:reg \\\$auto\S+  = 0;|if \(\\\$auto\S+ \) begin end)\n", re.MULTILINE)
 _INITIAL = re.compile(r"^ *\(\* init = .* \*\)\n", re.MULTILINE)
+_EMPTY = re.compile(r"^ *wire \[-1:0\] .*;\n", re.MULTILINE)
 
 
 def to_verilog(modules: dict[str, str]) -> dict[str, str]:
     """SystemVerilog of modules given as RTLIL, by name; one call of Yosys, which takes longer to start than to run.
 
-    Submodules that are not shared come with the module that they are part of. Yosys makes ``always @*`` run at time
+    Submodules that are not shared come with the module that they are part of. Wires of no bits go. Yosys makes ``always @*`` run at time
     0 with a register numbered over the whole call; ``always_comb`` does so by itself.
     """
     if not modules:
         return {}
     verilog_text = verilog._convert_rtlil_text("\n".join(modules.values()), strip_internal_attrs=True)
-    verilog_text = _INITIAL.sub("", _TRIGGER.sub("", verilog_text)).replace("always @* begin", "always_comb begin")
+    for pattern in (_TRIGGER, _INITIAL, _EMPTY):
+        verilog_text = pattern.sub("", verilog_text)
+    verilog_text = verilog_text.replace("always @* begin", "always_comb begin")
     parts: dict[str, list[str]] = {name: [] for name in modules}
     for match in _MODULE.finditer(verilog_text):
         parts[match[1].lstrip("\\").split(".")[0]].append(match[0])

@@ -11,8 +11,7 @@ import hashlib
 import re
 from typing import Any, Protocol
 
-from amaranth.hdl import Elaboratable, Instance, Module
-from amaranth.hdl import ClockSignal, ResetSignal
+from amaranth.hdl import ClockSignal, Elaboratable, Instance, Module, ResetSignal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -61,8 +60,8 @@ class Shared(wiring.Component):
         super().__init__(component.signature)
 
     def elaborate(self, platform: Any) -> Elaboratable:
-        m = Module()
         if not hasattr(platform, "require"):
+            m = Module()
             m.submodules.shared = component = self._component
             for path, member, value in self.signature.flatten(self):
                 inner: Any = component
@@ -73,8 +72,8 @@ class Shared(wiring.Component):
         ports: dict[str, Any] = {}
         for path, member, value in self.signature.flatten(self):
             direction = "i" if member.flow is In else "o"
-            ports[f"{direction}_{'__'.join(str(step) for step in path)}"] = value
+            if len(Value.cast(value)) > 0:
+                ports[f"{direction}_{'__'.join(str(step) for step in path)}"] = value
         if self._component.clocked:
             ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
-        m.submodules.shared = Instance(platform.require(self._component), **ports)
-        return m
+        return Instance(platform.require(self._component), **ports)

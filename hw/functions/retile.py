@@ -99,7 +99,7 @@ class RetileSlicer(Parametric):
     def __init__(self, pieces: int, lines: int, width: int) -> None:
         self.pieces, self.lines, self.width = pieces, lines, width
         bits = pieces * lines * width
-        super().__init__({"operand0": In(bits), "index": In(range(pieces)), "result": Out(lines * width)})
+        super().__init__({"operand0": In(bits), "index": In(range(max(2, pieces))), "result": Out(lines * width)})
 
     @property
     def parameters(self) -> tuple[Any, ...]:

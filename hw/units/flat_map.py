@@ -36,7 +36,7 @@ class FlatMap(Rule):
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         m.submodules.slicer = slicer = Shared(self.slicer)
-        index = Signal(range(len(self.stops)))
+        index = Signal(range(max(2, len(self.stops))))
         m.d.comb += [slicer.operand0.eq(token.data), slicer.index.eq(index)]
         last = index == len(self.stops) - 1
         rank = self.stops[-1]

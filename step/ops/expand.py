@@ -29,7 +29,8 @@ class Expand(Operator):
         wanted = 2 if self.count is None else 1
         expect(len(inputs) == wanted, f"expand takes {wanted} streams here, not {len(inputs)}")
         data = inputs[0]
-        expect_rank(self.rank, 1, data.rank)
+        # A reference moves on at stops, so it needs a dimension outside of those that it repeats along.
+        expect_rank(self.rank, 1, data.rank + (self.count is not None))
         expect(
             all(each == dim(1) for each in data.shape[-self.rank :]),
             f"the innermost {self.rank} dimensions of the data must be 1, but its shape is {format_shape(data.shape)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.dims import format_shape
+from step.dims import Dim, DimKind, format_shape
 from step.faults import Fault, Violation
 from step.graph import Node
 from step.operator import Names, Operator, Process, StreamType, Surroundings, expect, expect_rank
@@ -52,7 +52,18 @@ class Partition(Operator):
             lambda: tuple(names.symbol(f"D{target}") for target in range(self.targets)),
         )
         inner = data.shape[len(data.shape) - self.rank :]
-        return tuple(StreamType(data.element, (count, *inner)) for count in counts)
+        return tuple(
+            StreamType(data.element, (count, *(self._routed(each, target, names) for each in inner)))
+            for target, count in enumerate(counts)
+        )
+
+    @staticmethod
+    def _routed(each: Dim, target: int, names: Names) -> Dim:
+        """A dimension of the chunks at ``target``: ragged ones are new, as no target gets all tensors of the stream."""
+        if not each.is_ragged:
+            return each
+        key = ("partition", *names.driver(SELECTOR), target, each)
+        return names.shared(key, lambda: (names.symbol(f"{each}_{target}", DimKind.RAGGED),))[0]
 
     def process(self, node: Node, around: Surroundings) -> Process:
         while True:

@@ -45,12 +45,21 @@ class Reassemble(Operator):
                 each.rank == self.rank, f"data streams must have rank {self.rank}, but input {position} has {each.rank}"
             )
             expect(
-                (each.element, each.shape[1:]) == (data[0].element, data[0].shape[1:]),
+                each.element == data[0].element
+                and all(
+                    one == other or one.is_ragged or other.is_ragged
+                    for one, other in zip(each.shape[1:], data[0].shape[1:], strict=True)
+                ),
                 f"data streams must carry equal chunks, but input 0 is {format_shape(data[0].shape)} of {data[0].element} "
                 f"and input {position} is {format_shape(each.shape)} of {each.element}",
             )
         chosen = names.symbol("selected", DimKind.RAGGED)
-        return (StreamType(data[0].element, (*selector.shape, chosen, *data[0].shape[1:])),)
+        inner = [
+            # The tensors of all inputs together: another total than that of any of them.
+            names.symbol(f"D{self.rank - 1 - position}", DimKind.RAGGED) if any(each.is_ragged for each in dims) else dims[0]
+            for position, dims in enumerate(zip(*(each.shape[1:] for each in data), strict=True))
+        ]
+        return (StreamType(data[0].element, (*selector.shape, chosen, *inner)),)
 
     def process(self, node: Node, around: Surroundings) -> Process:
         count = len(node.inputs) - 1

@@ -342,8 +342,7 @@ def test_a_retiled_row_comes_apart_again() -> None:
     assert bench.text(back) == "1 2 S1 S1 3 S1 D"
 
 
-def test_a_fault_of_a_function_names_its_operator() -> None:
-    """A dynamic tile whose height is not what the other operand has."""
+def test_streams_of_other_lengths_are_found_when_it_runs() -> None:
     bench = Bench()
     x = bench.source("x", "1 D", ["N"], SCALAR)
     y = x.map(Mul(), bench.source("w", "1 2 D", ["N"], SCALAR), name="product")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
@@ -34,7 +35,7 @@ class Arrangement:
     """How ``[rows, inner] x [inner, cols]`` is laid on lanes.
 
     A cycle computes a block of ``block_rows`` x ``block_cols`` scalars of the result, and for them ``depth``
-    multiply-accumulates, one behind the other. Cycles go over inner first, then over the blocks of a row, then over rows.
+    multiply-accumulates, one behind the other. Cycles go over inner first, then over the blocks of a row, then rows.
     """
 
     rows: int
@@ -146,12 +147,15 @@ class MatmulDatapath(Datapath):
             for at in range(shape.row_blocks)
         ]
         width = shape.block_rows * shape.depth * 16
-        held = [[Signal(width, name=f"left_{at}_{k}", reset_less=True) for k in range(shape.steps)] for at in range(shape.row_blocks)]
+        held = [
+            [Signal(width, name=f"left_{at}_{step}", reset_less=True) for step in range(shape.steps)]
+            for at in range(shape.row_blocks)
+        ]
         with m.If(self.start):
             for registers, values in zip(held, groups, strict=True):
                 m.d.sync += [register.eq(value) for register, value in zip(registers, values, strict=True)]
         with m.Elif(row_ends):
-            for registers, following in zip(held, held[1:], strict=False):
+            for registers, following in pairwise(held):
                 m.d.sync += [register.eq(value) for register, value in zip(registers, following, strict=True)]
         with m.Elif(busy):
             _rotate(m, held[0])
@@ -171,7 +175,8 @@ class MatmulDatapath(Datapath):
             for at in range(shape.col_blocks)
             for step in range(shape.steps)
         ]
-        held = [Signal(shape.depth * shape.block_cols * 16, name=f"right_{at}", reset_less=True) for at in range(len(groups))]
+        width = shape.depth * shape.block_cols * 16
+        held = [Signal(width, name=f"right_{at}", reset_less=True) for at in range(len(groups))]
         with m.If(self.start):
             m.d.sync += [register.eq(value) for register, value in zip(held, groups, strict=True)]
         with m.Elif(busy):
@@ -207,7 +212,7 @@ class MatmulDatapath(Datapath):
         if self.reduce:
             done = [Cat(sums), *(Signal(lanes * 32, name=f"state_{at}", reset_less=True) for at in range(1, blocks))]
             with m.If(block_ends):
-                m.d.sync += [register.eq(value) for register, value in zip(done, done[1:], strict=False)]
+                m.d.sync += [register.eq(value) for register, value in pairwise(done)]
                 m.d.sync += done[-1].eq(Cat(following))
             with m.Elif(busy):
                 m.d.sync += done[0].eq(Cat(following))
@@ -217,7 +222,7 @@ class MatmulDatapath(Datapath):
                 with m.If(busy):
                     m.d.sync += [held.eq(value) for held, value in zip(sums, following, strict=True)]
             with m.If(block_ends):
-                m.d.sync += [register.eq(value) for register, value in zip(done, done[1:], strict=False)]
+                m.d.sync += [register.eq(value) for register, value in pairwise(done)]
                 m.d.sync += done[-1].eq(Cat(self._rounded(m, lane, value) for lane, value in enumerate(following)))
         m.d.comb += self.result.eq(Cat(self._scalars(done)))
 

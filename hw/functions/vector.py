@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
@@ -91,7 +92,7 @@ class VectorDatapath(Datapath):
             m.d.sync += late.eq(arrives)
             arrives = late
         with m.If(arrives):
-            m.d.sync += [to.eq(source) for to, source in zip(groups, groups[1:], strict=False)]
+            m.d.sync += [to.eq(source) for to, source in pairwise(groups)]
             m.d.sync += groups[-1].eq(Cat(results))
         m.d.comb += self.result.eq(Cat(groups))
         return m
@@ -124,5 +125,5 @@ class VectorDatapath(Datapath):
             with m.If(self.start):
                 m.d.sync += held[at].eq(group)
         with m.If(busy & ~self.start):
-            m.d.sync += [to.eq(source) for to, source in zip(held, held[1:], strict=False)]
+            m.d.sync += [to.eq(source) for to, source in pairwise(held)]
         return held[0]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from sim_approx.timing import Timing
 from step.fabric import FabricConfig
 from step.function import Function
 from step.types import ElementType, Tile
-
-from sim_approx.timing import Timing
 
 
 def timing(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from sim_approx.functions.elementwise import vector_timing
+from sim_approx.timing import Timing
 from step.fabric import FabricConfig
 from step.function import Function
 from step.types import ElementType
-
-from sim_approx.functions.elementwise import vector_timing
-from sim_approx.timing import Timing
 
 
 def timing(

@@ -52,6 +52,7 @@ class Accum(Rule):
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()
         before = firing.before(0)
+        counted = None if self.count is None else self._counted(m, firing, token)
         fresh = Signal(init=1)  # nothing was reduced since the last emission
         no_reduction = ~token.value & (token.stop > self.rank) & (before > self.rank)
         with m.If(token.done):
@@ -63,8 +64,8 @@ class Accum(Rule):
         with m.Elif(token.stop >= self.rank):
             firing.put(0, value=1, stop=token.stop - self.rank)
             firing.next(fresh, 1)
-            if self.count is not None:
-                with m.If(self._counted(m, firing, token) != self.count):
+            if counted is not None:
+                with m.If(counted != self.count):
                     firing.fault(Fault.WRONG_COUNT)
         with m.Elif(token.value):
             firing.next(fresh, 0)
@@ -78,6 +79,7 @@ class Accum(Rule):
         assert self.count is not None
         before, counted = Signal(range(self.count + 2)), Signal(range(self.count + 2))
         m.d.comb += counted.eq(Mux(token.value & (before <= self.count), before + 1, before))
+        firing.next(before, Mux(token.stop >= self.rank, 0, counted))
         return counted
 
     def _compute(self, m: Module, firing: Firing, fresh: Signal) -> None:

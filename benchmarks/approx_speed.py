@@ -1,0 +1,88 @@
+"""Speed of the fast back end: token events and firings per second, on four shapes of program.
+
+Usage: python -m benchmarks.approx_speed [tokens]
+"""
+
+from __future__ import annotations
+
+import sys
+
+from sim_approx.backend import simulate
+from sim_approx.timing import Timing
+from step.dtypes import BF16
+from step.fabric import FabricConfig
+from step.function import Function
+from step.functions.elementwise import Add, Cast
+from step.functions.retile import RetileRow
+from step.graph import Graph, Node
+from step.inputs import BoundInputs
+from step.netlist import lower
+from step.tokens import DONE, UNKNOWN, Token
+from step.types import Selector, Tile
+
+SCALAR = Tile(BF16)
+TARGETS = 16
+
+
+def chain(graph: Graph) -> None:
+    """100 units in a row, a token a cycle: the least work per firing."""
+    x = graph.source("x", SCALAR, [graph.symbol("N")])
+    for _ in range(100):
+        x = x.map(Cast(BF16))
+    x.sink("y")
+
+
+def compute(graph: Graph) -> None:
+    """Maps with long intervals: units wait most of the time."""
+    x = graph.source("x", SCALAR, [graph.symbol("N")])
+    for _ in range(20):
+        x = x.map(Add(), x)
+    x.sink("y")
+
+
+def experts(graph: Graph) -> None:
+    """Routing to 16 experts and back, in order of arrival."""
+    x = graph.source("x", SCALAR, [graph.symbol("N")])
+    which = graph.source("which", Selector(TARGETS), x.shape)
+    outputs = []
+    for part in x.partition(which, targets=TARGETS):
+        repeated = part.repeat(4)
+        outputs.append(repeated.map(Add(), repeated).accum(RetileRow()))
+    graph.reassemble(outputs, which).sink("y")
+
+
+def memory(graph: Graph) -> None:
+    """8 loads and 8 stores that share the memory, 8 beats a tile."""
+    for port in range(8):
+        table = graph.tensor(f"t{port}", (16, 1 << 16), BF16)
+        x = graph.source(f"x{port}", SCALAR, [graph.symbol(f"N{port}")])
+        graph.load(table, tile=(16, 16), out=(1,), reference=x).store(f"y{port}")
+
+
+def timing_of(node: Node, function: Function, reduce: bool) -> Timing:
+    """An addition takes eight cycles, all else one."""
+    return Timing(8, 9) if isinstance(function, Add) else Timing(1, 0)
+
+
+def main() -> None:
+    """Print one line per program."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    print(f"{'program':10} {'units':>5} {'cycles':>8} {'tokens':>9} {'tokens/s':>9} {'firings/s':>9}")
+    for build in (chain, compute, experts, memory):
+        graph = Graph(build.__name__)
+        build(graph)
+        netlist = lower(graph, FabricConfig())
+        streams = {node.name: [*[Token(UNKNOWN)] * count, DONE] for node in graph if node.operator.name == "source"}
+        if "which" in streams:
+            streams["which"] = [*[Token(1 << n * n % TARGETS) for n in range(count)], DONE]
+        simulation = simulate(netlist, BoundInputs({}, streams), timing_of=timing_of)
+        result = simulation.result(None)
+        firings = sum(machine.firings for machine in simulation.fabric.machines)
+        print(
+            f"{build.__name__:10} {len(netlist.units):5} {result.cycles:8} {result.tokens:9} "
+            f"{result.tokens_per_second:9.0f} {firings / result.wall_seconds:9.0f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -50,10 +50,10 @@ class Channel(Parametric):
             self.o.valid.eq(occupied != 0),
             self.o.payload.eq(read.data),
             leaves.eq(self.o.valid & self.o.ready),
-            write.addr.eq(self._place(m, "writes", self.i.valid)),
+            write.addr.eq(self._place(m, "write_place", self.i.valid)),
             write.data.eq(self.i.payload),
             write.en.eq(self.i.valid),
-            read.addr.eq(self._place(m, "reads", leaves)),
+            read.addr.eq(self._place(m, "read_place", leaves)),
         ]
         return m
 

@@ -55,6 +55,8 @@ class Parametric(wiring.Component):
 class Shared(wiring.Component):
     """One use of a `Parametric` component, with the same ports."""
 
+    _MustUse__silence = True  # may be made for the latency of what is inside
+
     def __init__(self, component: Parametric) -> None:
         self._component = component
         super().__init__(component.signature)

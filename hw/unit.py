@@ -284,7 +284,7 @@ class Firing:
         if port not in self._late:
             self._m.d.comb += [channel.valid.eq(claim), channel.payload.eq(token)]
             return
-        self._m.d.comb += channel.valid.eq(self.delayed(claim))
+        self._m.d.comb += [token.data.eq(0), channel.valid.eq(self.delayed(claim))]
         for name in ("done", "value", "stop"):
             self._m.d.comb += channel.payload[name].eq(self.delayed(token[name]))
         self._m.d.comb += channel.payload.data.eq(Mux(channel.payload.value, self._late[port], Const(0)))

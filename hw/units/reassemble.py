@@ -80,10 +80,9 @@ class Reassemble(Rule):
     def _head(self, m: Module, firing: Firing, port: Signal) -> Any:
         """The token in front of the input that ``port`` names."""
         token = Signal(self.data[0].layout)
-        with m.Switch(port):
-            for each in range(len(self.data)):
-                with m.Case("-" * (len(self.data) - 1 - each) + "1" + "0" * each):
-                    m.d.comb += token.eq(firing.head(each))
+        for each in range(len(self.data)):
+            with m.If(port[each]):
+                m.d.comb += token.eq(firing.head(each))
         return token
 
     def _choice(self, m: Module, firing: Firing, mask: Signal) -> Value:

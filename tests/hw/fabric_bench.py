@@ -1,0 +1,157 @@
+"""Runs a program's fabric in Amaranth's simulator, with random idling at its sources and pressure at its sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from amaranth.sim import Simulator
+
+from hw.fabric import Fabric, elaborate
+from hw.layout import pack_tiles, pack_token, unpack_token
+from hw.structure import Assembly
+from step.fabric import FabricConfig
+from step.faults import Fault
+from step.graph import Graph
+from step.inputs import bind_inputs
+from step.netlist import lower
+from step.tokens import Token
+
+
+@dataclass
+class Run:
+    """What happened: per channel the cycle and bits of every token that entered; activities per unit and cycle."""
+
+    fabric: Fabric
+    entered: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    activity: dict[str, list[int]] = field(default_factory=dict)
+    written: dict[str, dict[int, int]] = field(default_factory=dict)
+    faults: dict[str, tuple[int, Fault]] = field(default_factory=dict)
+    sinks: dict[str, list[int]] = field(default_factory=dict)
+    finished: bool = False
+
+    def tokens(self, channel: str) -> list[Token]:
+        """The tokens that entered ``channel``."""
+        (edge,) = (each.edge for each in self.fabric.channels if each.edge.name == channel)
+        return [unpack_token(word, edge.type) for _, word in self.entered[channel]]
+
+    def cycles(self, channel: str) -> list[int]:
+        """When they entered."""
+        return [cycle for cycle, _ in self.entered[channel]]
+
+
+@dataclass
+class _Reader:
+    """Answers the requests of one load, in order, ``latency`` cycles after each beat at the earliest."""
+
+    image: bytes
+    beat_bytes: int
+    base: int
+    beats: int
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+
+    def request(self, address: int, cycle: int) -> None:
+        for beat in range(self.beats):
+            start = (address - self.base + beat) * self.beat_bytes
+            word = int.from_bytes(self.image[start : start + self.beat_bytes], "little")
+            self.waiting.append((cycle + 2 + beat, word))
+
+
+def simulate(
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    config: FabricConfig,
+    *,
+    idle: float = 0.0,
+    pressure: float = 0.0,
+    seed: int = 0,
+    most: int = 3000,
+) -> Run:
+    """Run until everything is finished, a unit has a fault, or ``most`` cycles have passed.
+
+    ``idle``: how likely a source waits before a token; ``pressure``: how likely a sink is not ready in a cycle.
+    """
+    fabric = elaborate(lower(graph, config))
+    bound = bind_inputs(graph, inputs)
+    assembly = Assembly(fabric.structure)
+    run = Run(fabric)
+    random = Random(seed)
+    top, wires = assembly, assembly.wires
+    sources = {
+        unit.node.name: [pack_token(token, unit.node.output_types[0]) for token in bound.streams[unit.node.name]]
+        for unit in fabric.units
+        if unit.node.operator.name == "source"
+    }
+    offered: dict[str, int | None] = dict.fromkeys(sources)
+    readers = {}
+    for name, region in fabric.memory.loads.items():
+        node = fabric.netlist.graph.nodes[name]
+        beat_bytes = config.memory.beat_bytes
+        image = pack_tiles(bound.tiles(node), node.operator.element, beat_bytes)  # type: ignore[attr-defined]
+        readers[name] = _Reader(image, beat_bytes, region.base, region.beats_per_tile)
+    run.written = {name: {} for name in fabric.memory.stores}
+    takers = [unit.node.name for unit in fabric.units if not unit.node.operator.outputs]
+    run.sinks = {name: [] for name in takers}
+    run.entered = {channel.edge.name: [] for channel in fabric.channels}
+    run.activity = {unit.node.name: [] for unit in fabric.units}
+    ends = [unit.instance for unit in fabric.units]
+    frozen: dict[str, int] = {}
+
+    def port(name: str) -> Any:
+        return getattr(top, name)
+
+    async def bench(context: Any) -> None:
+        for cycle in range(most):
+            for name, tokens in sources.items():
+                if offered[name] is None and tokens and random.random() >= idle:
+                    offered[name] = tokens.pop(0)
+                word = offered[name]
+                context.set(port(f"{name}__valid"), word is not None)
+                context.set(port(f"{name}__payload"), word or 0)
+            for name in takers:
+                context.set(port(f"{name}__ready"), random.random() >= pressure)
+            for name, reader in readers.items():
+                context.set(port(f"{name}__request__ready"), random.random() >= pressure)
+                there = bool(reader.waiting) and reader.waiting[0][0] <= cycle and random.random() >= idle
+                context.set(port(f"{name}__response__valid"), there)
+                context.set(port(f"{name}__response__payload"), reader.waiting.pop(0)[1] if there else 0)
+
+            for name in sources:
+                if context.get(port(f"{name}__ready")) and offered[name] is not None:
+                    offered[name] = None
+            for name, reader in readers.items():
+                if context.get(port(f"{name}__request__valid")) and context.get(port(f"{name}__request__ready")):
+                    reader.request(context.get(port(f"{name}__request__payload")), cycle)
+            for name in takers:
+                valid, word = context.get(port(f"{name}__valid")), context.get(port(f"{name}__payload"))
+                if name in frozen:
+                    assert valid and word == frozen.pop(name), f"{name} changes what it offers"
+                if valid and not context.get(port(f"{name}__ready")):
+                    frozen[name] = word
+                elif valid and name in run.written:
+                    address = word & 0xFFFFFFFF
+                    assert address not in run.written[name]
+                    run.written[name][address] = word >> 32
+                elif valid:
+                    run.sinks[name].append(word)
+            for channel in fabric.channels:
+                if context.get(wires[f"{channel.stem}_enter"]):
+                    word = context.get(wires[f"{channel.stem}_entering"])
+                    run.entered[channel.edge.name].append((cycle, word))
+            for unit in fabric.units:
+                run.activity[unit.node.name].append(context.get(wires[f"{unit.instance}_activity"]))
+                fault = context.get(wires[f"{unit.instance}_fault"])
+                if fault:
+                    run.faults[unit.node.name] = cycle, Fault(fault)
+            run.finished = all(context.get(wires[f"{each}_finished"]) for each in ends)
+            if run.finished and not frozen or run.faults:
+                break
+            await context.tick()
+
+    simulator = Simulator(assembly)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return run

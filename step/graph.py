@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from step.dims import Dim, DimKind, Shape, shape, symbol
+from step.dims import Dim, DimKind, Shape, format_shape, shape, symbol
 from step.dtypes import DType
 from step.errors import GraphError, TypeMismatch
 from step.location import Location, caller_location
@@ -76,6 +76,11 @@ class Feedback:
         """Say which stream feeds the edge; its type must be the declared one."""
         if self.source is not None:
             raise GraphError(f"feedback {self.name!r} ({self.location}) is closed already, by {self.source}")
+        if stream.graph is not self.stream.graph:
+            raise GraphError(
+                f"feedback {self.name!r} ({self.location}) reads {stream} of graph {stream.graph.name!r}, "
+                f"which nobody writes in graph {self.stream.graph.name!r}"
+            )
         if stream.type != self.type:
             raise TypeMismatch(
                 f"feedback {self.name!r} ({self.location}) was declared as {self.type}, but {stream} is {stream.type}"
@@ -193,11 +198,12 @@ class Graph:
         """
         refined = shape(dims)
         if len(refined) != len(stream.shape):
-            raise TypeMismatch(f"{stream} has {len(stream.shape)} dimensions, so it can not have the shape {refined}")
+            raise TypeMismatch(f"{stream} has {len(stream.shape)} dimensions, so it can not have the shape {format_shape(refined)}")
         for known, assumed in zip(stream.shape, refined, strict=True):
             if known.is_static and known != assumed:
                 raise TypeMismatch(f"{stream} has the dimension {known}, so it can not have {assumed} there")
-        if self.readers()[stream.key]:
+        read = [each for node in self.nodes.values() for each in node.inputs]
+        if stream.key in {each.key for each in (*read, *(edge.source for edge in self.feedbacks.values() if edge.source))}:
             raise GraphError(f"assume_shape({stream}) must stand before the first reader of the stream")
         node = self.nodes[stream.producer]
         types = list(node.output_types)

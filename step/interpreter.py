@@ -20,6 +20,7 @@ from step.graph import Graph, Node
 from step.inputs import BoundInputs, bind_inputs
 from step.operator import Process
 from step.passes.broadcast import insert_broadcasts
+from step.symbols import measure
 from step.tokens import Token
 from step.validate import check
 
@@ -148,4 +149,7 @@ def interpret(
     if not lowered:
         check(graph)
     bound = inputs if isinstance(inputs, BoundInputs) else bind_inputs(graph, inputs)
-    return _Run(graph if lowered else insert_broadcasts(graph), bound, record, arrivals or {}).run()
+    result = _Run(graph if lowered else insert_broadcasts(graph), bound, record, arrivals or {}).run()
+    if graph.refinements:
+        measure(graph, result.checkers)
+    return result

@@ -7,26 +7,28 @@ from typing import Any
 
 import sympy
 
+from step.checker import StreamChecker
 from step.dims import DimKind
 from step.errors import StreamFault, UnboundSymbol
 from step.graph import Graph
-from step.interpreter import Interpretation, interpret
 
 
 def bind(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
     """Value of every symbol of ``graph`` on ``inputs``: name -> extent (ragged: total extent)."""
-    return measure(graph, interpret(graph, inputs))
+    from step.interpreter import interpret  # a run measures symbols too, to check assumed shapes
+
+    return measure(graph, interpret(graph, inputs).checkers)
 
 
-def measure(graph: Graph, run: Interpretation) -> dict[str, int]:
-    """Values of the symbols as the streams of ``run`` had them.
+def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, int]:
+    """Values of the symbols as the ``checkers`` of a run's streams saw them.
 
     Raises `StreamFault` where a dynamic-regular symbol has several extents, or a derived dimension is not what its
     expression says. A symbol that no tensor showed is 0.
     """
     values = {name: 0 for name in graph.symbols}
     for stream in graph.streams():
-        checker = run.checkers[str(stream)]
+        checker = checkers[str(stream)]
         for level, dim in enumerate(reversed(stream.shape)):
             name = str(dim.extent)
             if not dim.extent.is_Symbol or not checker.extents[level]:
@@ -41,7 +43,7 @@ def measure(graph: Graph, run: Interpretation) -> dict[str, int]:
             values[name] = next(iter(checker.extents[level]))
     for stream in graph.streams():
         for level, dim in enumerate(reversed(stream.shape)):
-            seen = run.checkers[str(stream)].extents[level]
+            seen = checkers[str(stream)].extents[level]
             if dim.kind is DimKind.DYNAMIC and seen and seen != {expected := int(evaluate(dim.extent, values, graph))}:
                 raise StreamFault(f"stream {stream}: the dimension {dim} should be {expected}, but is {sorted(seen)}")
     return values

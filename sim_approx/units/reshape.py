@@ -71,5 +71,5 @@ class Reshape(Machine):
 def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
-    filler = pad_element(site.node.inputs[0].element, operator.pad)
+    filler = pad_element(site.node.inputs[0].element, operator.pad) if operator.chunk > 1 else None
     return site.add(Reshape(**site.ports(), chunk=operator.chunk, filler=filler))

@@ -1,0 +1,248 @@
+"""A clocked reference: every machine is tried in every cycle, and a channel is only its history.
+
+Slow, and written apart from the engine: it takes the rules and parameters of the machines, but gives the rules other
+words for need, room, take and put, and has its own memory, latencies, counters and ending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any, NoReturn
+
+from sim_approx.build import Fabric, TimingOf, build_fabric
+from sim_approx.machine import COMPUTES, ENDS, Channel, Machine, Unread
+from sim_approx.memory import Memory
+from sim_approx.values import computing_units
+from step.faults import Fault
+from step.inputs import BoundInputs
+from step.netlist import Netlist
+from step.tokens import Token
+
+STARVED, BUSY, BLOCKED, FINISHED = range(4)
+
+
+class Stop(Exception):
+    """The rule can not fire; ``args[0]`` is the activity."""
+
+
+class Broken(Exception):
+    """The rule found a fault."""
+
+
+@dataclass
+class Wire:
+    """The history of one channel: cycles in which tokens were claimed, entered and left."""
+
+    slots: int
+    tokens: list[Token] = field(default_factory=list)
+    claims: list[int] = field(default_factory=list)
+    enters: list[int] = field(default_factory=list)
+    leaves: list[int] = field(default_factory=list)
+
+    def visible(self, now: int) -> bool:
+        """Whether there is a token that entered before ``now`` and did not leave."""
+        return len(self.leaves) < len(self.enters) and self.enters[len(self.leaves)] < now
+
+    def has_space(self, now: int) -> bool:
+        """Whether fewer slots than there are were claimed and not left before ``now``."""
+        left = len(self.leaves) - (self.leaves[-1:] == [now])
+        return len(self.claims) - left < self.slots
+
+    def since(self) -> int:
+        """The first cycle in which the front token could be read as such."""
+        front = len(self.leaves)
+        return max(self.enters[front] + 1, self.leaves[-1] + 1 if self.leaves else 0)
+
+    def level(self, now: int) -> int:
+        """Occupancy after cycle ``now``."""
+        return sum(cycle <= now for cycle in self.enters) - len(self.leaves)
+
+
+@dataclass
+class Unit:
+    """A machine in the reference."""
+
+    machine: Machine
+    fire: Callable[[Machine], int | None]
+    free_at: int = 0
+    ended: bool = False
+    activity: int = STARVED
+    counts: list[int] = field(default_factory=lambda: [0] * 4)
+
+
+@dataclass
+class Reference:
+    """A run of the reference; `events` compares with `step.result.ChannelEvents`."""
+
+    fabric: Fabric
+    wires: dict[Channel, Wire]
+    units: list[Unit]
+    status: str = ""
+    cycles: int = 0
+    fault: tuple[Machine, Fault] | None = None
+    peaks: dict[Channel, int] = field(default_factory=dict)
+    now: int = 0
+
+    def events(self) -> dict[str, tuple[list[int], list[int]]]:
+        """Per channel, the cycle in which each token entered, and its stop."""
+        found = {}
+        for each, channel in zip(self.fabric.netlist.channels, self.fabric.channels, strict=True):
+            wire = self.wires[channel]
+            count = sum(cycle < self.cycles for cycle in wire.enters)
+            found[each.name] = wire.enters[:count], [token.stop for token in wire.tokens[:count]]
+        return found
+
+
+def clocked(
+    netlist: Netlist, data: BoundInputs, timing_of: TimingOf, *, patience: int = 200, max_cycles: int = 20000
+) -> Reference:
+    """Run ``netlist`` cycle by cycle; it is stuck when nothing moved for ``patience`` cycles."""
+    fabric = build_fabric(netlist, data, computing_units(netlist), timing_of)
+    wires = {channel: Wire(channel.capacity) for channel in fabric.all_channels}
+    latency = {channel: machine.latency for machine in fabric.machines for channel in machine.outputs}
+    run = Reference(fabric, wires, [])
+
+    def need(channel: Channel) -> Token:
+        if not wires[channel].visible(run.now):
+            raise Stop(STARVED)
+        return wires[channel].tokens[len(wires[channel].leaves)]
+
+    def need_oldest(channels: Sequence[Channel], mask: int) -> int:
+        seen = [
+            (-min(run.now - wires[channel].since(), 65535), port)
+            for port, channel in enumerate(channels)
+            if mask >> port & 1 and wires[channel].visible(run.now)
+        ]
+        if not seen:
+            raise Stop(STARVED)
+        return min(seen)[1]
+
+    def room(channel: Channel) -> None:
+        if not isinstance(channel, Unread) and not wires[channel].has_space(run.now):
+            raise Stop(BLOCKED)
+
+    def take(channel: Channel) -> None:
+        wires[channel].leaves.append(run.now)
+
+    def put(channel: Channel, token: Token) -> None:
+        if not isinstance(channel, Unread):
+            wires[channel].claims.append(run.now)
+            wires[channel].enters.append(run.now + latency[channel])
+            wires[channel].tokens.append(token)
+
+    def fault(code: Fault) -> NoReturn:
+        raise Broken(code)
+
+    def aligned(*tokens: Token) -> Token:
+        for token in tokens[1:]:
+            if (token.done, token.has_value, token.stop) != (tokens[0].done, tokens[0].has_value, tokens[0].stop):
+                raise Broken(Fault.STOPS_DISAGREE)
+        return tokens[0]
+
+    words: Mapping[str, Any] = {
+        "need": need, "need_oldest": need_oldest, "room": room, "take": take, "put": put, "fault": fault,
+        "need_all": lambda channels: [need(channel) for channel in channels], "aligned": aligned,
+    }  # fmt: skip
+    for machine in fabric.machines:
+        if not isinstance(machine, Memory):
+            rule = type(machine).fire
+            run.units.append(Unit(machine, FunctionType(rule.__code__, {**rule.__globals__, **words})))
+    memory = ClockedMemory(fabric.memory, netlist, need, take, put, wires) if fabric.memory else None
+    moved = 0
+    while True:
+        now = run.now
+        for unit in run.units:
+            if unit.ended:
+                unit.activity = FINISHED
+            elif now < unit.free_at:
+                unit.activity = BUSY
+            else:
+                try:
+                    outcome = unit.fire(unit.machine)
+                except Stop as stop:
+                    unit.activity = stop.args[0]
+                except Broken as broken:
+                    if run.fault is None:
+                        run.fault = unit.machine, broken.args[0]
+                else:
+                    unit.activity = BUSY
+                    unit.free_at = now + (unit.machine.interval if outcome == COMPUTES else 1)
+                    unit.ended = outcome == ENDS
+                    moved = now
+        if run.fault is not None:
+            run.status, run.cycles = "fault", now
+            return run
+        if memory is not None and memory.cycle(now):
+            moved = now
+        for unit in run.units:
+            unit.counts[unit.activity] += 1
+        for channel, wire in wires.items():
+            run.peaks[channel] = max(run.peaks.get(channel, 0), wire.level(now))
+        run.now = run.cycles = now + 1
+        if all(unit.ended for unit in run.units if unit.machine.ends_run) and (memory is None or memory.quiet(now)):
+            run.status = "finished"
+            return run
+        if now - moved > patience:
+            run.status = "deadlock"
+            return run
+        assert now < max_cycles
+
+
+class ClockedMemory:
+    """Every cycle: what every port presents, and who is granted."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        netlist: Netlist,
+        need: Callable[[Channel], Token],
+        take: Callable[[Channel], None],
+        put: Callable[[Channel, Token], None],
+        wires: dict[Channel, Wire],
+    ) -> None:
+        self._wires = wires
+        self._config = netlist.fabric.memory
+        self._need, self._take, self._put = need, take, put
+        self._ports = [(port.asks, port.arrives, port.beats) for port in memory._ports]
+        self._beat = [0] * len(self._ports)
+        self._last = [-1] * self._config.channels
+        self._free = [0] * self._config.channels
+        self._visible = -1
+
+    def quiet(self, now: int) -> bool:
+        """Whether all that was written is visible."""
+        waiting = any(
+            len(self._wires[asks].enters) > len(self._wires[asks].leaves)
+            for asks, arrives, _ in self._ports
+            if arrives is None
+        )
+        return not waiting and now >= self._visible
+
+    def cycle(self, now: int) -> bool:
+        """One cycle; returns whether something was granted or is on its way."""
+        presented: dict[int, int] = {}
+        for number, (asks, _, _) in enumerate(self._ports):
+            try:
+                presented[number] = (self._need(asks).value + self._beat[number]) % self._config.channels
+            except Stop:
+                continue
+        granted = []
+        for channel in range(self._config.channels):
+            wanting = [number for number, wanted in presented.items() if wanted == channel]
+            if wanting and now >= self._free[channel]:
+                after = [number for number in wanting if number > self._last[channel]]
+                winner = min(after or wanting)
+                self._last[channel], self._free[channel] = winner, now + self._config.interval
+                granted.append(winner)
+        for number in granted:
+            asks, arrives, beats = self._ports[number]
+            self._beat[number] = (self._beat[number] + 1) % beats
+            if arrives is None:
+                self._visible = now + self._config.latency
+            if self._beat[number] == 0:
+                self._take(asks)
+                if arrives is not None:
+                    self._put(arrives, Token(None))
+        return bool(granted)

@@ -1,0 +1,68 @@
+"""The event engine against the clocked reference: every token of every channel, on random programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from sim_approx.backend import Simulation, simulate
+from step.errors import Deadlock, StreamFault
+from step.netlist import lower
+from step.result import Activity, Status
+from tests.approx.clocked import Reference, clocked
+from tests.approx.random_graphs import Program
+
+GRAPHS_PER_TEST = 25
+
+
+def check(simulation: Simulation, reference: Reference) -> None:
+    """Both runs are the same."""
+    assert simulation.ending.status.value == reference.status
+    result = simulation.result(None)
+    assert result.events is not None
+    events = reference.events()
+    for name, each in result.events.items():
+        assert each.cycles.tolist() == events[name][0], name
+        assert (each.control >> 2).tolist() == events[name][1], name
+    if reference.fault is not None:
+        ours, theirs = simulation.ending, reference
+        assert ours.machine is not None and ours.violation is not None
+        position = reference.fabric.machines.index(theirs.fault[0])
+        assert (simulation.fabric.machines.index(ours.machine), ours.violation.fault) == (position, theirs.fault[1])
+        return
+    units = {id(unit.machine): unit for unit in reference.units}
+    for name, machine in reference.fabric.units.items():
+        unit = units[id(machine)]
+        if simulation.ending.status == Status.FINISHED:
+            assert simulation.fabric.units[name].cycles_in == unit.counts, name
+        else:
+            assert Activity(simulation.fabric.units[name].activity) == unit.activity, name
+    for ours, theirs in zip(simulation.fabric.channels, reference.fabric.channels, strict=True):
+        assert ours.peak == reference.peaks.get(theirs, 0)
+    if simulation.ending.status == Status.FINISHED:
+        assert simulation.ending.cycles == reference.cycles
+
+
+def compare(seed: int, steps: int) -> str:
+    """Make a random program, run it on both, and return how it ended."""
+    program = Program(Random(seed))
+    try:
+        program.build(steps)
+    except (StreamFault, Deadlock):
+        return "faulty"
+    netlist = lower(program.graph, program.fabric)
+    data = program.bound()
+    simulation = simulate(netlist, data, events=True, timing_of=program.timing_of)
+    reference = clocked(netlist, data, program.timing_of)
+    check(simulation, reference)
+    return reference.status
+
+
+@pytest.mark.parametrize("block", range(16))
+def test_random_programs(block: int) -> None:
+    endings: Counter[str] = Counter()
+    for seed in range(block * GRAPHS_PER_TEST, (block + 1) * GRAPHS_PER_TEST):
+        endings[compare(seed, 3 + seed % 12)] += 1
+    assert endings["finished"] > GRAPHS_PER_TEST // 3, endings

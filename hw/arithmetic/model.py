@@ -28,6 +28,7 @@ module {name} (
 {variables}
   reg [{result_top}:0] computed;
   reg [31:0] wait_;
+  // verilator lint_off BLKSEQ
   always @(posedge clk) begin
     if (rst) wait_ <= 0;
     else if (start) wait_ <= {interval};
@@ -39,6 +40,7 @@ module {name} (
       for (int i = 0; i < {result_words}; i++) computed[32 * i +: 32] <= result_words[i];
     end
   end
+  // verilator lint_on BLKSEQ
 endmodule
 """
 

@@ -1,0 +1,169 @@
+"""Types, FLOPs and error texts of the function library."""
+
+from __future__ import annotations
+
+import pytest
+import sympy
+
+from step.dims import DimKind, dim, shape, symbol
+from step.dtypes import BF16, BOOL, FP32, INT32
+from step.errors import TypeMismatch
+from step.function import AccumFunction, FlatMapFunction, Function, MapFunction
+from step.functions.elementwise import Add, Cast, Mul
+from step.functions.matmul import Matmul
+from step.functions.retile import RetileCol, RetileRow, RetileStreamify
+from step.functions.select import SelectAll, SelectValid
+from step.functions.silu import Silu
+from step.types import ElementType, Selector, Tile
+
+ROWS = symbol("R")
+
+
+@pytest.mark.parametrize(
+    "function, inputs, result, flops",
+    [
+        (Matmul(), (Tile(BF16, 2, 3), Tile(BF16, 3, 4)), Tile(FP32, 2, 4), 48),
+        (Matmul(True, BF16), (Tile(BF16, 2, 3), Tile(BF16, 4, 3)), Tile(BF16, 2, 4), 48),
+        (Matmul(), (Tile(BF16, ROWS, 3), Tile(BF16, 3, 4)), Tile(FP32, ROWS, 4), 24 * ROWS.extent),
+        (Add(), (Tile(BF16, 2, 3), Tile(BF16, 2, 3)), Tile(BF16, 2, 3), 6),
+        (Add(), (Tile(BF16, 2, 3), Tile(FP32, 1, 3)), Tile(FP32, 2, 3), 6),
+        (Mul(BF16), (Tile(FP32, 1, 3), Tile(FP32, 2, 1)), Tile(BF16, 2, 3), 6),
+        (Mul(), (Tile(BF16, ROWS, 3), Tile(BF16, 1, 3)), Tile(BF16, ROWS, 3), 3 * ROWS.extent),
+        (Cast(FP32), (Tile(BF16, 2, 3),), Tile(FP32, 2, 3), 0),
+        (Silu(), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 48),
+        (Silu(BF16), (Tile(FP32, ROWS, 3),), Tile(BF16, ROWS, 3), 24 * ROWS.extent),
+        (SelectValid(), (Tile(BOOL),), Selector(1), 0),
+        (SelectAll(5), (Tile(BOOL),), Selector(5), 0),
+    ],
+)
+def test_map_types(function: MapFunction, inputs: tuple[ElementType, ...], result: ElementType, flops: object) -> None:
+    assert function.result_type(*inputs) == result
+    assert sympy.simplify(function.flops(*inputs) - flops) == 0
+
+
+@pytest.mark.parametrize(
+    "function, reduced, inputs, state, flops",
+    [
+        (Matmul(), [7], (Tile(BF16, 2, 3), Tile(BF16, 3, 4)), Tile(FP32, 2, 4), 48),
+        (Add(), [7], (Tile(BF16, 2, 3),), Tile(FP32, 2, 3), 6),
+        (Mul(BF16), [7], (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 6),
+        (RetileRow(), [2, 3], (Tile(BF16, 2, 3),), Tile(BF16, 12, 3), 0),
+        (RetileCol(), [3], (Tile(FP32, 2, 3),), Tile(FP32, 2, 9), 0),
+    ],
+)
+def test_reduction_types(
+    function: AccumFunction, reduced: list[int], inputs: tuple[ElementType, ...], state: Tile, flops: int
+) -> None:
+    assert function.state_type(shape(reduced), *inputs) == state
+    assert function.flops(*inputs) == flops
+
+
+def test_joining_a_dynamic_number_of_tiles_makes_a_dynamic_tile() -> None:
+    state = RetileRow().state_type((ROWS, dim(2)), Tile(BF16, 2, 3))
+    assert str(state) == "Tile(BF16, 4*R, 3)" and not state.is_static
+    assert RetileRow().initial(state).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "function, tile, result, pieces",
+    [
+        (RetileStreamify(), Tile(BF16, 4, 3), Tile(BF16, 1, 3), "(4,)"),
+        (RetileStreamify(2, "row", 1), Tile(BF16, 4, 3), Tile(BF16, 2, 3), "(1, 2)"),
+        (RetileStreamify(3, "col"), Tile(BF16, 4, 6), Tile(BF16, 4, 3), "(2,)"),
+        (RetileStreamify(rank=1), Tile(BF16, ROWS, 3), Tile(BF16, 1, 3), "(1, R)"),
+    ],
+)
+def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pieces: str) -> None:
+    assert function.result_type(tile) == result
+    assert str(function.result_shape(tile)) == pieces
+
+
+@pytest.mark.parametrize(
+    "function, inputs, text",
+    [
+        (
+            Matmul(),
+            (Tile(BF16, 2, 3), Tile(BF16, 2, 3)),
+            "matmul needs [M,K] and [K,N] tiles of BF16, not Tile(BF16, 2, 3), Tile(BF16, 2, 3)",
+        ),
+        (
+            Matmul(transposed=True),
+            (Tile(BF16, 2, 3), Tile(FP32, 2, 3)),
+            "matmul needs [M,K] and [N,K] tiles of BF16, not Tile(BF16, 2, 3), Tile(FP32, 2, 3)",
+        ),
+        (Matmul(), (), "matmul needs [M,K] and [K,N] tiles of BF16, not nothing"),
+        (
+            Matmul(out=INT32),
+            (Tile(BF16), Tile(BF16)),
+            "matmul needs out to be BF16 or FP32 rather than INT32, not Tile(BF16, 1, 1), Tile(BF16, 1, 1)",
+        ),
+        (Add(), (Tile(BF16),), "add needs 2 tiles of BF16 or FP32, not Tile(BF16, 1, 1)"),
+        (Mul(), (Tile(BF16), Selector(2)), "mul needs 2 tiles of BF16 or FP32, not Tile(BF16, 1, 1), Selector(2)"),
+        (
+            Add(),
+            (Tile(BF16, 2, 3), Tile(BF16, 3, 3)),
+            "add needs tiles of the same shape, or with 1 row or 1 column to repeat,"
+            " not Tile(BF16, 2, 3), Tile(BF16, 3, 3)",
+        ),
+        (Cast(INT32), (Tile(BF16),), "cast needs out to be BF16 or FP32 rather than INT32, not Tile(BF16, 1, 1)"),
+        (Silu(), (Tile(INT32),), "silu needs 1 tile of BF16 or FP32, not Tile(INT32, 1, 1)"),
+        (SelectValid(), (Tile(BF16),), "select_valid needs one padding flag, a Tile(BOOL, 1, 1), not Tile(BF16, 1, 1)"),
+        (SelectAll(0), (Tile(BF16),), "select_all needs targets to be an integer >= 1, not 0"),
+    ],
+)
+def test_map_errors(function: MapFunction, inputs: tuple[ElementType, ...], text: str) -> None:
+    with pytest.raises(TypeMismatch) as caught:
+        function.result_type(*inputs)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    "function, inputs, text",
+    [
+        (
+            Matmul(out=BF16),
+            (Tile(BF16), Tile(BF16)),
+            "matmul needs out to be FP32 in a reduction rather than BF16, not Tile(BF16, 1, 1), Tile(BF16, 1, 1)",
+        ),
+        (Add(), (Tile(BF16), Tile(BF16)), "add needs 1 tile of BF16 or FP32, not Tile(BF16, 1, 1), Tile(BF16, 1, 1)"),
+        (RetileRow(), (Selector(2),), "retile_row needs one tile, not Selector(2)"),
+        (
+            RetileCol(),
+            (Tile(BF16, symbol("R", DimKind.RAGGED), 2),),
+            "retile_col needs tiles with the same number of rows, not Tile(BF16, R, 2)",
+        ),
+    ],
+)
+def test_reduction_errors(function: AccumFunction, inputs: tuple[ElementType, ...], text: str) -> None:
+    with pytest.raises(TypeMismatch) as caught:
+        function.state_type(shape([2]), *inputs)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    "function, tile, text",
+    [
+        (
+            RetileStreamify(3),
+            Tile(BF16, 4, 3),
+            "retile_streamify needs a number of rows that chunk 3 divides, not Tile(BF16, 4, 3)",
+        ),
+        (RetileStreamify(axis="x"), Tile(BF16), "retile_streamify needs axis to be \"row\" or \"col\", not 'x'"),
+        (RetileStreamify(rank=2), Tile(BF16), "retile_streamify needs rank to be 0 or 1, not 2"),
+        (RetileStreamify(chunk=0), Tile(BF16), "retile_streamify needs chunk to be an integer >= 1, not 0"),
+        (
+            RetileStreamify(2),
+            Tile(BF16, ROWS, 3),
+            "retile_streamify needs a fixed number of rows to split into chunks of 2, not Tile(BF16, R, 3)",
+        ),
+    ],
+)
+def test_splitting_errors(function: FlatMapFunction, tile: Tile, text: str) -> None:
+    with pytest.raises(TypeMismatch) as caught:
+        function.result_type(tile)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("function", [Matmul(), Add(), Cast(BF16), Silu(), RetileRow(), RetileStreamify(), SelectAll(1)])
+def test_functions_know_their_family(function: Function) -> None:
+    assert function.family == type(function).__module__.split(".")[-1]

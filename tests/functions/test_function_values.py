@@ -1,0 +1,135 @@
+"""The NumPy definitions against float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import patterns
+import pytest
+
+from step.dtypes import BF16, FP32, DType
+from step.functions.elementwise import Add, Cast, Mul
+from step.functions.matmul import Matmul
+from step.functions.retile import RetileCol, RetileRow, RetileStreamify
+from step.functions.select import SelectAll, SelectValid
+from step.functions.silu import Silu, sigmoid_table
+from step.tokens import Token, bare
+from step.types import Tile
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("rows, inner, cols", [(16, 16, 16), (1, 64, 3), (5, 1, 7), (0, 4, 4)])
+def test_matmul_is_close_to_float64(rows: int, inner: int, cols: int, transposed: bool) -> None:
+    """K sums, each off by half a unit of the largest partial sum at most: K * 2^-24 * |A| x |B|."""
+    random = np.random.default_rng(2)
+    first = random.standard_normal((rows, inner)).astype(BF16.numpy)
+    second = random.standard_normal((inner, cols)).astype(BF16.numpy)
+    got = Matmul(transposed).apply(first, second.T if transposed else second)
+    left, right = first.astype(np.float64), second.astype(np.float64)
+    assert got.dtype == np.float32 and got.shape == (rows, cols)
+    assert np.all(np.abs(got - left @ right) <= inner * 2.0**-24 * (np.abs(left) @ np.abs(right)))
+
+
+def test_matmul_sums_in_order_from_the_state_on() -> None:
+    random = np.random.default_rng(3)
+    first, second = (patterns.tile(random, Tile(BF16, 4, 4), wild=0) for _ in range(2))
+    expected = np.ones((4, 4), np.float32)
+    for k in range(4):
+        expected = expected + first[:, k : k + 1].astype(np.float32) * second[k].astype(np.float32)
+    state = np.ones((4, 4), np.float32)
+    assert np.array_equal(Matmul().update(state, first, second), expected)
+    assert np.all(state == 1), "the old state stays"
+
+
+def test_matmul_takes_nan_infinity_and_subnormal_numbers() -> None:
+    row = np.array([[np.inf, 1.0]], np.float32).astype(BF16.numpy)
+    columns = np.array([[0.0, 1.0, 1e-40], [1.0, -np.inf, 1.0]], np.float32).astype(BF16.numpy)
+    assert [hex(each) for each in Matmul().apply(row, columns)[0].view(np.uint32)] == ["0x7fc00000"] * 3
+
+
+@pytest.mark.parametrize("dtype", [BF16, FP32])
+@pytest.mark.parametrize("function, ufunc", [(Add, np.add), (Mul, np.multiply)])
+def test_elementwise_is_numpy_on_ordinary_numbers(function: type, ufunc: np.ufunc, dtype: DType) -> None:
+    random = np.random.default_rng(4)
+    first, second = patterns.tile(random, Tile(dtype, 8, 8), wild=0), patterns.tile(random, Tile(dtype, 1, 8), wild=0)
+    wide = ufunc(first.astype(np.float32), second.astype(np.float32))
+    assert np.array_equal(function().apply(first, second), wide.astype(dtype.numpy))
+    assert np.array_equal(function(FP32).apply(first, second), wide)
+    state = wide.astype(np.float32)
+    assert np.array_equal(function().update(state, first), ufunc(state, first.astype(np.float32)))
+
+
+@pytest.mark.parametrize("function, start", [(Add(), 0.0), (Mul(BF16), 1.0)])
+def test_reductions_start_at_the_identity(function: Add | Mul, start: float) -> None:
+    state = function.state_type((), Tile(BF16, 2, 3))
+    assert np.array_equal(function.initial(state), np.full((2, 3), start, state.dtype.numpy))
+
+
+def test_cast_rounds_to_nearest_even() -> None:
+    value = np.array([[1 + 2.0**-8, 1 + 3 * 2.0**-8, 1e-40, np.inf]], np.float32)
+    assert [float(each) for each in Cast(BF16).apply(value)[0]] == [1.0, 1 + 2.0**-6, 0.0, np.inf]
+    assert np.array_equal(Cast(FP32).apply(value)[0, :2], value[0, :2])
+
+
+def reference_silu(x: np.ndarray) -> np.ndarray:
+    decay = np.exp(-np.abs(x))
+    return x * np.where(x < 0, decay, 1) / (1 + decay)
+
+
+def test_silu_is_within_its_bound_for_every_bf16_number() -> None:
+    every = np.arange(1 << 16, dtype=np.uint16).view(BF16.numpy)
+    every = every[np.isfinite(every)]
+    x = every.astype(np.float64)
+    exact = reference_silu(x)
+    normal = np.abs(exact) >= 2.0**-126
+    ulp = 2.0 ** (np.floor(np.log2(np.abs(exact), where=normal, out=np.zeros_like(x))) - 7)
+    error = np.abs(Silu().apply(every[None])[0].astype(np.float64) - exact) / ulp
+    assert 0.50 < error[normal].max() < 0.51
+    relative = np.abs(Silu(FP32).apply(every[None])[0] - exact)[normal] / np.abs(exact[normal])
+    assert relative.max() < 9e-5
+    assert np.all(Silu(FP32).apply(every[None])[0][~normal] == 0)
+
+
+def test_silu_of_fp32_is_within_its_relative_error() -> None:
+    random = np.random.default_rng(5)
+    for reach in (88, 20, 1):
+        x = random.uniform(-reach, reach, (1, 1_000_000)).astype(np.float32)
+        exact = reference_silu(x.astype(np.float64))
+        normal = np.abs(exact) >= 2.0**-126
+        assert (np.abs(Silu().apply(x) - exact)[normal] / np.abs(exact[normal])).max() < 9e-5
+
+
+def test_silu_of_specials() -> None:
+    x = np.array([[np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, 1e-40, -1e-40, 300.0, -300.0]], np.float32)
+    got = [hex(each) for each in Silu().apply(x)[0].view(np.uint32)]
+    zero, minus = "0x0", "0x80000000"
+    assert got == ["0x7f800000", minus, "0x7fc00000", "0x7fc00000", zero, minus, zero, minus, "0x43960000", minus]
+
+
+def test_the_sigmoid_table_fits_its_words() -> None:
+    for value, slope in sigmoid_table():
+        assert 1 << 17 <= value < 1 << 19 and 0 <= slope < 1 << 14 and value + slope <= 1 << 19
+
+
+def test_retile_joins_in_order() -> None:
+    tiles = [np.full((2, 3), at, np.float32) for at in range(3)]
+    for function, axis in ((RetileRow(), 0), (RetileCol(), 1)):
+        state = function.initial(function.state_type((), Tile(FP32, 2, 3)))
+        for tile in tiles:
+            state = function.update(state, tile)
+        assert np.array_equal(state, np.concatenate(tiles, axis=axis))
+
+
+def test_retile_streamify_ends_its_stream_with_its_rank() -> None:
+    tile = np.arange(8, dtype=np.float32).reshape(4, 2)
+    tokens = list(RetileStreamify(2, "row", 1).expand(tile))
+    assert [token.stop for token in tokens] == [0, 1]
+    assert np.array_equal(np.concatenate([token.value for token in tokens]), tile)
+    columns = list(RetileStreamify(1, "col").expand(tile))
+    assert [token.stop for token in columns] == [0, 0] and np.array_equal(columns[1].value, tile[:, 1:])
+    assert list(RetileStreamify(rank=1).expand(tile[:0])) == [bare(1)]
+
+
+def test_selectors() -> None:
+    assert [SelectValid().apply(np.array([[flag]])) for flag in (False, True)] == [1, 0]
+    assert SelectAll(3).apply(np.zeros((1, 1))) == 0b111
+    assert isinstance(Token(SelectAll(2).apply(None)).value, int)

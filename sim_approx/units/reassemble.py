@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sim_approx.machine import ENDS, Machine, fault, need, need_all, need_oldest, put, room, take
+from sim_approx.machine import ENDS, Machine, fault, lowest, need, need_all, need_oldest, put, room, take
 from sim_approx.site import Site
 from step.faults import Fault
 from step.graph import Node
@@ -52,7 +52,7 @@ class Reassemble(Machine):
         elif self.by_arrival:
             port = need_oldest(self.inputs, mask)
         else:
-            port = (mask & -mask).bit_length() - 1
+            port = lowest(mask)
         x = need(self.inputs[port])
         if x.done:
             fault(Fault.MISSING_DATA)

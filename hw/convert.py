@@ -20,6 +20,7 @@ from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil, verilog
 
 from hw.shared import Parametric
+from hw.wide import allow_wide_modules
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ class ModuleLibrary:
     def _elaborate(self, component: Parametric) -> tuple[str, tuple[str, ...]]:
         """RTLIL of ``component``, and the modules that it instantiates."""
         self._used = []
+        allow_wide_modules()
         text = rtlil.convert(component, name=component.module_name, platform=self, emit_src=False)
         return text, tuple(self._used)
 

@@ -145,8 +145,9 @@ def simulate(
                 fault = context.get(wires[f"{unit.instance}_fault"])
                 if fault:
                     run.faults[unit.node.name] = cycle, Fault(fault)
-            run.finished = all(context.get(wires[f"{each}_finished"]) for each in ends)
-            if run.finished and not frozen or run.faults:
+            leaving = any(context.get(port(f"{name}__valid")) for name in takers)
+            run.finished = all(context.get(wires[f"{each}_finished"]) for each in ends) and not leaving
+            if run.finished or run.faults:
                 break
             await context.tick()
 

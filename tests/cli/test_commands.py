@@ -1,0 +1,369 @@
+"""The verbs of the language: what they print where, exit codes, and the text of every complaint."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from step.cli import main
+from step.schema import schema
+from step.serialize import graph_from_json
+
+ROOT = Path(__file__).parents[2]
+SIMPLE = "examples/moe_simple.py"
+MIXTRAL = "examples/moe_mixtral.py"
+
+PROGRAM = """
+from step import BF16, Graph, Program
+from step.types import Tile
+
+def program():
+    graph = Graph("small")
+    x = graph.source("x", Tile(BF16), [graph.symbol("N"), 2])
+    x.flatten(0, 1, name="flat").store("y")
+    x.promote(name="unread")
+    return graph
+
+def number():
+    return 7
+
+def broken():
+    return 1 / 0
+
+def mismatch():
+    graph = Graph("bad")
+    return graph.source("x", Tile(BF16), [3]).flatten(0, 1)
+"""
+
+
+class Result:
+    """What a command printed, and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs the command line in this process, from the project's folder."""
+    monkeypatch.chdir(ROOT)
+
+    def run(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["step", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out, err = capsys.readouterr()
+        assert isinstance(stopped.value.code, int)
+        return Result(stopped.value.code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def in_a_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "step", *arguments],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+# -- check ----------------------------------------------------------------------------------------------------------
+
+
+def test_check(step: Any) -> None:
+    result = step("check", SIMPLE)
+    assert (result.code, result.err) == (0, "")
+    assert result.out == "moe_simple: ok, 29 operators, 33 streams, 0 warnings\n"
+
+
+def test_check_warns_on_stderr(step: Any, small: Path) -> None:
+    result = step("check", small)
+    assert result.code == 0
+    assert result.out == "small: ok, 4 operators, 3 streams, 1 warnings\n"
+    assert result.err == f"warning: promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped\n"
+
+
+def test_check_as_json(step: Any, small: Path) -> None:
+    result = step("check", small, "--json")
+    warning = f"promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped"
+    assert json.loads(result.out) == {"program": "small", "operators": 4, "streams": 3, "warnings": [warning]}
+
+
+def test_check_looks_at_the_data(step: Any, small: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "good.npz", x=np.zeros((5, 2)))
+    assert step("check", small, "--inputs", tmp_path / "good.npz").code == 0
+    np.savez(tmp_path / "bad.npz", x=np.zeros((5, 3)))
+    result = step("check", small, "--inputs", tmp_path / "bad.npz")
+    assert (result.code, result.out) == (1, "")
+    assert result.err == "error: input 'x' must have the dimensions [N, 2], not [5, 3]\n"
+    np.savez(tmp_path / "other.npz", z=np.zeros((5, 2)))
+    result = step("check", small, "--inputs", tmp_path / "other.npz")
+    assert result.err == "error: there is no input 'x'; the program needs x\n"
+
+
+def test_check_of_a_wrong_program(step: Any, small: Path) -> None:
+    result = step("check", f"{small}:mismatch")
+    assert result.code == 1
+    assert result.err == (
+        f"error: flatten 'flatten_0' ({small}:20): high must be at least 1, but this stream allows at most 0\n"
+        f"  input 0: x: [3] of Tile(BF16, 1, 1), from {small}:20\n"
+    )
+
+
+# -- what is no program ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["check", "metrics", "show"])
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("gone.py", "there is no file 'gone.py'"),
+        ("examples", "there is no file 'examples'"),
+        ("pyproject.toml", "a program must be file.py, file.py:function or file.json, not 'pyproject.toml'"),
+        (f"{SIMPLE}:gone", f"{SIMPLE} has no function 'gone'; it has expert, program"),
+    ],
+)
+def test_what_is_no_program(step: Any, verb: str, spec: str, message: str) -> None:
+    result = step(verb, spec)
+    assert (result.code, result.out, result.err) == (1, "", f"error: {message}\n")
+
+
+def test_a_function_that_returns_something_else(step: Any, small: Path) -> None:
+    result = step("check", f"{small}:number")
+    assert result.code == 1
+    assert result.err.startswith(f"error: {small}:number must return a Program") and "not int" in result.err
+
+
+def test_a_program_that_raises_shows_its_own_line(small: Path) -> None:
+    """An ordinary exception is the user's: the traceback leads to the line."""
+    result = in_a_process("check", f"{small}:broken")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert f'File "{small}", line 16, in broken' in result.stderr
+    assert result.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"
+
+
+def test_a_program_that_is_no_python(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text("def program(:\n")
+    result = in_a_process("check", str(tmp_path / "p.py"))
+    assert result.returncode == 1 and "SyntaxError" in result.stderr and f'"{tmp_path}/p.py", line 1' in result.stderr
+
+
+def test_corrupt_json(step: Any, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text("{}")
+    result = step("check", tmp_path / "p.json")
+    assert result.code == 1 and result.err.startswith(f"error: {tmp_path}/p.json: $: ")
+
+
+# -- options --------------------------------------------------------------------------------------------------------
+
+KNOWN = (
+    "tile, matmul_lanes, vector_lanes, channel_depth, outstanding, arithmetic, memory.beat_bytes, memory.channels, "
+    "memory.interval, memory.latency"
+)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("tile", "a fabric parameter must be NAME=VALUE, not 'tile'"),
+        ("lanes=4", f"fabric has no parameter 'lanes'; it has {KNOWN}"),
+        ("memory=4", f"fabric has no parameter 'memory'; it has {KNOWN}"),
+        ("memory.banks=4", f"fabric has no parameter 'memory.banks'; it has {KNOWN}"),
+        ("tile.rows=4", f"fabric has no parameter 'tile.rows'; it has {KNOWN}"),
+        ("tile=abc", "tile must be an integer >= 1, not 'abc'"),
+        ("tile=0", "tile must be an integer >= 1, not 0"),
+        ("tile=-4", "tile must be an integer >= 1, not -4"),
+        ("tile=1.5", "tile must be an integer >= 1, not '1.5'"),
+        ("channel_depth=1", "channel_depth must be an integer >= 2, not 1"),
+        ("memory.channels=3", "memory.channels must be a power of two, not 3"),
+        ("arithmetic=fast", "arithmetic must be \"rtl\" or \"model\", not 'fast'"),
+    ],
+)
+def test_bad_settings(step: Any, setting: str, message: str) -> None:
+    result = step("check", SIMPLE, "--set", setting)
+    assert (result.code, result.out, result.err) == (1, "", f"error: {message}\n")
+
+
+def test_settings_reach_the_program(step: Any, small: Path) -> None:
+    found = [
+        json.loads(step("metrics", small, "--json", "--set", f"channel_depth={depth}").out)["metrics"]["channel_bytes"]
+        for depth in (2, 7)
+    ]
+    # x -> broadcast, two copies, flat -> y: four channels of two bytes a slot
+    assert found == [2 * 8, 7 * 8]
+
+
+@pytest.mark.parametrize("binding", ["N", "N=", "N=x", "N=-1", "N=1.5"])
+def test_bad_bindings(step: Any, small: Path, binding: str) -> None:
+    result = step("metrics", small, "--bind", binding)
+    assert (result.code, result.out) == (1, "")
+    assert result.err == f"error: a binding must be NAME=VALUE with an integer >= 0, not {binding!r}\n"
+
+
+def test_a_wrong_name_in_a_binding(step: Any, small: Path) -> None:
+    result = step("metrics", small, "--bind", "M=3")
+    assert (result.code, result.err) == (1, "error: the program has no symbol 'M'; it has N\n")
+
+
+def test_a_missing_binding(step: Any) -> None:
+    result = step("metrics", SIMPLE, "--bind", "route_D0=3", "--bind", "in_order_flat=10")
+    assert result.code == 1
+    head, line = result.err.splitlines()
+    assert head == "error: these symbols have no value; bind them with NAME=VALUE or give input data:"
+    assert line.startswith("  route_D1: from 'route' (examples/moe_simple.py:")
+
+
+def test_data_without_data(step: Any, small: Path) -> None:
+    result = step("metrics", small, "--data")
+    message = "error: --data needs input data, but the program has none; give --inputs FILE.npz\n"
+    assert (result.code, result.err) == (1, message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check"], "Missing argument 'PROGRAM'."),
+        (["nothing"], "No such command 'nothing'."),
+        (["check", SIMPLE, "--nothing"], "No such option"),
+        (["check", SIMPLE, "--inputs", "gone.npz"], "File 'gone.npz' does not exist."),
+        (["metrics", SIMPLE, "--accounting", "mine"], "'mine' is not one of 'paper', 'artifact'."),
+        (["show", SIMPLE, "--format", "png"], "'png' is not one of 'text', 'dot', 'svg'."),
+    ],
+)
+def test_wrong_usage(step: Any, arguments: list[str], message: str) -> None:
+    result = step(*arguments)
+    assert (result.code, result.out) == (1, "") and message in result.err
+
+
+# -- metrics --------------------------------------------------------------------------------------------------------
+
+
+def test_metrics_as_expressions(step: Any, small: Path) -> None:
+    result = step("metrics", small)
+    assert result.code == 0
+    assert result.out.splitlines() == [
+        "off_chip_bytes = 4*N", "on_chip_bytes = 4", "flops = 0", "channel_bytes = 16", "intensity = 0"
+    ]  # fmt: skip
+    assert result.err == "symbols: N; give values with --bind NAME=VALUE or --data\n"
+
+
+def test_metrics_with_a_value(step: Any, small: Path) -> None:
+    result = step("metrics", small, "--bind", "N=300", "--json")
+    assert json.loads(result.out) == {
+        "program": "small",
+        "accounting": "paper",
+        "metrics": {"off_chip_bytes": 1200, "on_chip_bytes": 4, "flops": 0, "channel_bytes": 16, "intensity": 0},
+        "symbols": {"N": 300},
+    }
+
+
+def test_metrics_as_a_table(step: Any, small: Path) -> None:
+    result = step("metrics", small, "--bind", "N=300", "--accounting", "artifact")
+    assert result.code == 0 and "small (artifact accounting)" in result.out
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.out.splitlines() if "│" in line]
+    assert rows[0] == ["off_chip_bytes", "1,200", "B"] and rows[1] == ["on_chip_bytes", "2", "B"]
+
+
+COUNTS = [13, 10, 17, 14, 17, 10, 24, 23]
+"""Tokens per expert in the trace."""
+
+
+@pytest.mark.parametrize(("function", "reads"), [("program", sum(-(-n // 4) for n in COUNTS)), ("dynamic", 8)])
+def test_metrics_of_the_trace(step: Any, function: str, reads: int) -> None:
+    """Weights are read once per tile of 4 rows, or once per expert; the rest is activations, scores and results."""
+    result = step("metrics", f"{MIXTRAL}:{function}", "--data", "--json")
+    data = json.loads(result.out)
+    assert data["metrics"]["off_chip_bytes"] == reads * 3 * 64 * 64 * 2 + 64 * 64 * 2 + 64 * 2 * 2 + 64 * 64 * 4
+    assert [data["symbols"][f"route_D{expert}"] for expert in range(8)] == COUNTS
+
+
+def test_a_binding_goes_before_data(step: Any) -> None:
+    result = step("metrics", f"{MIXTRAL}:dynamic", "--data", "--bind", "route_D0=99", "--json")
+    assert json.loads(result.out)["symbols"]["route_D0"] == 99
+
+
+# -- show -----------------------------------------------------------------------------------------------------------
+
+
+def test_show_as_text(step: Any, small: Path) -> None:
+    result = step("show", small)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines() == [
+        "x = source()",
+        "    x: [N, 2] of Tile(BF16, 1, 1)",
+        "flat = flatten(x)",
+        "    flat: [2*N] of Tile(BF16, 1, 1)",
+        "y = linear_off_chip_store(flat)",
+        "unread = promote(x)",
+        "    unread: [Min(1, N), N, 2] of Tile(BF16, 1, 1)",
+    ]
+
+
+def test_show_as_dot(step: Any, small: Path) -> None:
+    result = step("show", small, "--format", "dot")
+    lines = result.out.splitlines()
+    assert lines[0] == 'digraph "small" {' and lines[-1] == "}"
+    assert '  x -> flat [label="[N, 2] of Tile(BF16, 1, 1)", fontsize=9];' in lines
+
+
+def test_show_as_svg_to_a_file(step: Any, tmp_path: Path) -> None:
+    result = step("show", SIMPLE, "-o", tmp_path / "drawn.svg")
+    assert (result.code, result.out) == (0, "")
+    text = (tmp_path / "drawn.svg").read_text()
+    assert "<svg" in text and text.rstrip().endswith("</svg>") and "expert1_product" in text
+
+
+def test_show_as_json_is_the_program(step: Any, small: Path) -> None:
+    data = json.loads(step("show", small, "--json").out)
+    assert data["name"] == "small" and list(graph_from_json(data).nodes) == ["x", "flat", "y", "unread"]
+
+
+# -- schema ---------------------------------------------------------------------------------------------------------
+
+
+def test_schema_names(step: Any) -> None:
+    assert "program" in step("schema").out.splitlines()
+
+
+def test_a_schema_is_a_schema(step: Any) -> None:
+    for name in step("schema").out.split():
+        data = json.loads(step("schema", name).out)
+        jsonschema.Draft202012Validator.check_schema(data)
+        assert data == schema(name) and data["additionalProperties"] is False
+
+
+def test_an_unknown_schema(step: Any) -> None:
+    result = step("schema", "trace")
+    names = ", ".join(step("schema").out.split())
+    assert (result.code, result.err) == (1, f"error: schema must be one of {names}, not 'trace'\n")
+
+
+# -- as a process ---------------------------------------------------------------------------------------------------
+
+
+def test_results_and_talk_are_apart_and_without_colour() -> None:
+    result = in_a_process("metrics", SIMPLE, NO_COLOR="1")
+    assert result.returncode == 0
+    assert result.stdout.startswith("off_chip_bytes = ") and "give values with --bind" not in result.stdout
+    assert result.stderr.startswith("symbols: ") and "\x1b" not in result.stdout + result.stderr
+
+
+def test_version_and_help() -> None:
+    assert "0.1.0" in in_a_process("--version").stdout
+    help_text = in_a_process("--help").stdout
+    assert all(verb in help_text for verb in ("check", "metrics", "show", "schema"))
+    assert "Exit codes: 0 ok, 1 user or program error" in help_text.replace("\n  ", " ")

@@ -198,12 +198,15 @@ class Graph:
         """
         refined = shape(dims)
         if len(refined) != len(stream.shape):
-            raise TypeMismatch(f"{stream} has {len(stream.shape)} dimensions, so it can not have the shape {format_shape(refined)}")
+            raise TypeMismatch(
+                f"{stream} has {len(stream.shape)} dimensions, so it can not have the shape {format_shape(refined)}"
+            )
         for known, assumed in zip(stream.shape, refined, strict=True):
             if known.is_static and known != assumed:
                 raise TypeMismatch(f"{stream} has the dimension {known}, so it can not have {assumed} there")
         read = [each for node in self.nodes.values() for each in node.inputs]
-        if stream.key in {each.key for each in (*read, *(edge.source for edge in self.feedbacks.values() if edge.source))}:
+        read += [edge.source for edge in self.feedbacks.values() if edge.source is not None]
+        if stream.key in {each.key for each in read}:
             raise GraphError(f"assume_shape({stream}) must stand before the first reader of the stream")
         node = self.nodes[stream.producer]
         types = list(node.output_types)

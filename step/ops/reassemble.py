@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from step.dims import DimKind, format_shape
+from step.dims import DimKind
 from step.faults import Fault, Violation
 from step.graph import Graph, Node, graph_method
 from step.operator import Names, Operator, Process, StreamType, Surroundings, expect, expect_rank
@@ -50,13 +50,14 @@ class Reassemble(Operator):
                     one == other or one.is_ragged or other.is_ragged
                     for one, other in zip(each.shape[1:], data[0].shape[1:], strict=True)
                 ),
-                f"data streams must carry equal chunks, but input 0 is {format_shape(data[0].shape)} of {data[0].element} "
-                f"and input {position} is {format_shape(each.shape)} of {each.element}",
+                f"data streams must carry equal chunks, but input 0 is {data[0]} and input {position} is {each}",
             )
         chosen = names.symbol("selected", DimKind.RAGGED)
         inner = [
-            # The tensors of all inputs together: another total than that of any of them.
-            names.symbol(f"D{self.rank - 1 - position}", DimKind.RAGGED) if any(each.is_ragged for each in dims) else dims[0]
+            # Ragged: the tensors of all inputs together have another total than those of any one.
+            names.symbol(f"D{self.rank - 1 - position}", DimKind.RAGGED)
+            if any(each.is_ragged for each in dims)
+            else dims[0]
             for position, dims in enumerate(zip(*(each.shape[1:] for each in data), strict=True))
         ]
         return (StreamType(data[0].element, (*selector.shape, chosen, *inner)),)

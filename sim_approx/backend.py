@@ -8,11 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-
-from sim_approx.build import Fabric, TimingOf, build_fabric
-from sim_approx.depths import clearing_depths
-from sim_approx.engine import Ending, Engine, Log
-from sim_approx.values import computing_units
 from step.deadlock import Snapshot, report
 from step.errors import Deadlock, FabricError, Runaway, SimulationError
 from step.fabric import FabricConfig
@@ -21,6 +16,11 @@ from step.graph import Graph
 from step.inputs import BoundInputs, bind_inputs
 from step.netlist import Netlist, lower
 from step.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_word
+
+from sim_approx.build import Fabric, TimingOf, build_fabric
+from sim_approx.depths import clearing_depths
+from sim_approx.engine import Ending, Engine, Log
+from sim_approx.values import computing_units
 
 Values = Literal["control", "all"]
 
@@ -71,7 +71,7 @@ def depths_that_clear(
     max_cycles: int | None = None,
     timing_of: TimingOf | None = None,
 ) -> dict[str, int]:
-    """The smallest depths, by channel, with which ``netlist`` gets past the deadlock of ``snapshot``; empty: none do."""
+    """The smallest depths, by channel, that get ``netlist`` past the deadlock of ``snapshot``; empty: none do."""
 
     def rerun(depths: Mapping[str, int]) -> Simulation:
         return simulate(_with_depths(netlist, depths), data, max_cycles=max_cycles, timing_of=timing_of)

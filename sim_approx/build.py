@@ -6,11 +6,6 @@ import importlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from sim_approx.machine import Channel, Clock, Machine, Unread
-from sim_approx.memory import Memory
-from sim_approx.site import Site
-from sim_approx.timing import Timing
-from sim_approx.units import unit_module
 from step.errors import FabricError
 from step.function import Function
 from step.graph import Node
@@ -18,6 +13,12 @@ from step.inputs import BoundInputs
 from step.memory_map import memory_map
 from step.netlist import Netlist
 from step.tokens import Token
+
+from sim_approx.machine import Channel, Clock, Machine, Unread
+from sim_approx.memory import Memory
+from sim_approx.site import Site
+from sim_approx.timing import Timing
+from sim_approx.units import unit_module
 
 TimingOf = Callable[[Node, Function, bool], Timing]
 

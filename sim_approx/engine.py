@@ -11,11 +11,12 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Machine, Starved, Unread
-from sim_approx.memory import Memory
 from step.faults import Violation
 from step.result import Activity, Status
 from step.tokens import Token
+
+from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Machine, Starved, Unread
+from sim_approx.memory import Memory
 
 Entry = tuple[Channel, Token]
 Log = list[tuple[int, list[Entry]]]
@@ -135,8 +136,7 @@ class Engine:
                         machine.switch(Activity.FINISHED, now + 1)
                         self._open -= machine.ends_run
             if violations:
-                machine, violation = min(violations, key=lambda each: each[0].order)
-                return Ending(Status.FAULT, now, machine, violation)
+                return Ending(Status.FAULT, now, *min(violations, key=lambda each: each[0].order))
             for channel in freed:
                 channel.taken += 1
                 channel.available = now + 1

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict, TypeVar
 
-from sim_approx.machine import Channel, Machine
-from sim_approx.memory import Memory
-from sim_approx.timing import Timing
 from step.fabric import FabricConfig
 from step.function import Function
 from step.graph import Node
 from step.inputs import BoundInputs
 from step.memory_map import MemoryMap
 from step.tokens import Token
+
+from sim_approx.machine import Channel, Machine
+from sim_approx.memory import Memory
+from sim_approx.timing import Timing
 
 Placed = TypeVar("Placed", bound=Machine)
 
@@ -30,8 +31,8 @@ class Ports(TypedDict):
 class Site:
     """Where the unit of ``node`` goes.
 
-    ``computes``: whether the values that the unit sends are wanted. ``channel`` makes an internal channel of that depth,
-    ``timing_of`` looks up how long a function takes, ``outputs_of_run``, ``arrivals`` (see
+    ``computes``: whether the values that the unit sends are wanted. ``channel`` makes an internal channel of a
+    depth, ``timing_of`` looks up how long a function takes; ``outputs_of_run``, ``arrivals`` (see
     `step.result.RunResult`) and ``machines`` collect what is placed.
     """
 

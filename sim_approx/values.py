@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sim_approx.units import control_ports, value_ports
 from step.netlist import Netlist
+
+from sim_approx.units import control_ports, value_ports
 
 
 def computing_units(netlist: Netlist) -> frozenset[str]:

@@ -156,10 +156,10 @@ def _advice(netlist: Netlist, channel: Channel, depth: int) -> str:
     while isinstance(netlist.graph.nodes[stream].operator, Broadcast):
         origin = netlist.graph.nodes[stream].inputs[0]
         stream, port = origin.key
-    reader = netlist.graph.nodes[channel.consumer[0]]
+    reader, name = netlist.graph.nodes[channel.consumer[0]], netlist.graph.stream_name(stream, port)
     if isinstance(reader.operator, Broadcast):
         return f"{channel.name}: {depth} instead of {channel.depth} (in front of its broadcast)"
     return (
         f"{channel.name}: {depth} instead of {channel.depth} "
-        f"(input {channel.consumer[1]} of {reader.describe()}: {netlist.graph.stream_name(stream, port)}.buffered({depth}))"
+        f"(input {channel.consumer[1]} of {reader.describe()}: {name}.buffered({depth}))"
     )

@@ -181,7 +181,7 @@ def _read_token(plain: Mapping[str, Any]) -> Token:
 
 
 def _value(value: Any) -> Any:
-    """A tile as dtype, shape and bytes in hexadecimal (row-major, little-endian); a tuple as a list; a selector as is."""
+    """A tile as dtype, shape and bytes in hexadecimal (row-major, little-endian), a tuple as a list."""
     if isinstance(value, np.ndarray):
         dtype = next(each.name for each in DTYPES.values() if each.numpy == value.dtype)
         return {"dtype": dtype, "shape": list(value.shape), "data": np.ascontiguousarray(value).tobytes().hex()}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sim_approx.machine import ENDS, Machine, need, put, room, take
-from sim_approx.site import Site
 from step.ops.flatten import Flatten as Operator
 from step.tokens import OPEN, Token, bare
+
+from sim_approx.machine import ENDS, Machine, need, put, room, take
+from sim_approx.site import Site
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

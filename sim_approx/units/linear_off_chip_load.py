@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import ENDS, Channel, Machine, need, put, room, take, unknown
-from sim_approx.site import Site
 from step.graph import Node
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
 from step.tokens import DONE, Token, bare
+
+from sim_approx.machine import ENDS, Machine, need, put, room, take, unknown
+from sim_approx.site import Site
 
 REQUEST, PENDING = 0, 1
 """Outputs of the machine that asks: beat addresses to the memory, and what is to come to the one that delivers."""
@@ -102,15 +103,16 @@ def build(site: Site) -> Machine:
     tiles = site.data.tiles(node) if site.computes else None
     request = site.channel(REQUEST_DEPTH)
     pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
-    issue_ports: dict[str, tuple[Channel, ...]] = {"inputs": site.inputs, "outputs": (request, pending)}
-    what: dict[str, Any] = {
+    issue: dict[str, Any] = {
+        "inputs": site.inputs,
+        "outputs": (request, pending),
         "addresses": [region.base + index * region.beats_per_tile for index, _ in walk],
         "levels": [level for _, level in walk],
         "tiles": [unknown() if tiles is None else tiles[index] for index, _ in walk],
     }
     if site.inputs:
-        site.add(IssuePerReference(**issue_ports, rank=len(operator.out), **what))
+        site.add(IssuePerReference(rank=len(operator.out), **issue))
     else:
-        site.add(IssueOnce(**issue_ports, **what))
+        site.add(IssueOnce(**issue))
     site.memory.read_port(request, arrived, region.beats_per_tile)
     return site.add(Deliver(inputs=(pending, arrived), outputs=site.outputs))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import ENDS, Machine, need_all, put, room, take
-from sim_approx.site import Site
 from step.faults import aligned
 from step.tokens import Token
+
+from sim_approx.machine import ENDS, Machine, need_all, put, room, take
+from sim_approx.site import Site
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

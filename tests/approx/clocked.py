@@ -84,6 +84,12 @@ class Reference:
     fault: tuple[Machine, Fault] | None = None
     peaks: dict[Channel, int] = field(default_factory=dict)
     now: int = 0
+    memory_moved: int = -1
+
+    def stopped(self) -> int:
+        """The first cycle after the last one in which a token moved on a channel of the program, or in memory."""
+        wires = [self.wires[channel] for channel in self.fabric.channels]
+        return 1 + max(self.memory_moved, *(max([-1, *wire.enters, *wire.leaves]) for wire in wires))
 
     def events(self) -> dict[str, tuple[list[int], list[int]]]:
         """Per channel, the cycle in which each token entered, and its stop."""
@@ -176,6 +182,7 @@ def clocked(
             return run
         if memory is not None and memory.cycle(now):
             moved = now
+            run.memory_moved = memory.moved
         for unit in run.units:
             unit.counts[unit.activity] += 1
         for channel, wire in wires.items():
@@ -210,6 +217,8 @@ class ClockedMemory:
         self._last = [-1] * self._config.channels
         self._free = [0] * self._config.channels
         self._visible = -1
+        self.moved = -1
+        """The last cycle in which a granted beat is still on its way."""
 
     def quiet(self, now: int) -> bool:
         """Whether all that was written is visible."""
@@ -241,6 +250,7 @@ class ClockedMemory:
             self._beat[number] = (self._beat[number] + 1) % beats
             if arrives is None:
                 self._visible = now + self._config.latency
+            self.moved = max(self.moved, now + self._config.latency - (arrives is not None))
             if self._beat[number] == 0:
                 self._take(asks)
                 if arrives is not None:

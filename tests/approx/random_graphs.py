@@ -140,7 +140,8 @@ class Program:
                 part = part.map(Cast(BF16)) if part.element == SCALAR else part
             outputs.append(part.buffered(self.random.randint(2, 9)))
         order = self.random.choice(["arrival", "arrival", "index"])
-        self.pool.append(self.graph.reassemble(outputs, selector.buffered(self.random.randint(2, 6)), rank=rank, order=order))
+        again = selector.buffered(self.random.randint(2, 6))
+        self.pool.append(self.graph.reassemble(outputs, again, rank=rank, order=order))
 
     def add_load(self) -> None:
         name, tiles = self.name("t"), self.random.randint(1, 3)

@@ -70,7 +70,7 @@ def test_text() -> None:
 
 def test_depth_is_enough_and_not_too_much() -> None:
     assert run(fork_join(5), {"x": STREAM}, FABRIC, timing_of=timing_of).status == Status.FINISHED
-    with pytest.raises(Deadlock, match="x_broadcast.1: 5 instead of 4"):
+    with pytest.raises(Deadlock, match=r"x_broadcast\.1: 5 instead of 4"):
         run(fork_join(4), {"x": STREAM}, FABRIC, timing_of=timing_of)
 
 
@@ -109,7 +109,8 @@ def test_waits_alike_are_grouped() -> None:
     graph = Graph("many")
     x = graph.source("x", Tile(BF16), [graph.symbol("N"), graph.symbol("M", ragged=True)])
     for number in range(5):
-        x.accum(Add(), name=f"sum{number}").repeat(1, name=f"one{number}").expand(x, name=f"e{number}").sink(f"y{number}")
+        total = x.accum(Add(), name=f"sum{number}").repeat(1, name=f"one{number}")
+        total.expand(x, name=f"e{number}").sink(f"y{number}")
     with pytest.raises(Deadlock) as caught:
         run(graph, {"x": STREAM}, FABRIC, timing_of=timing_of)
     text = str(caught.value)

@@ -24,6 +24,7 @@ from step.tokens import parse
 from step.types import Selector, Tile
 
 FABRIC = FabricConfig(outstanding=2, memory=MemoryConfig(beat_bytes=2, channels=2, interval=2, latency=5))
+NUMBER = Tile(BF16)
 
 
 class Bench:
@@ -33,9 +34,11 @@ class Bench:
         self.graph = Graph("hand")
         self.inputs: dict[str, Any] = {}
 
-    def play(self, name: str, text: str, rank: int, tile: Tile | Selector | None = None, like: Stream | None = None) -> Stream:
-        element = tile or Tile(BF16)
-        dims = like.shape if like else [self.graph.symbol(f"{name}{level}", ragged=level > 0) for level in range(rank + 1)]
+    def play(
+        self, name: str, text: str, rank: int, element: Tile | Selector = NUMBER, like: Stream | None = None
+    ) -> Stream:
+        symbol = self.graph.symbol
+        dims = like.shape if like else [symbol(f"{name}{level}", ragged=level > 0) for level in range(rank + 1)]
         self.inputs[name] = [
             token._replace(value=np.full(element.shape, token.value, BF16.numpy))
             if token.has_value and isinstance(element, Tile)

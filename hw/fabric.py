@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -16,15 +15,11 @@ from hw.layout import TokenFormat
 from hw.shared import Parametric
 from hw.structure import Instance, Structure, flat_ports, port_widths
 from step.errors import FabricError
-from step.fabric import FabricConfig
+from step.feasible import check_feasible
 from step.graph import Node
 from step.memory_map import MemoryMap, memory_map
 from step.netlist import Channel as Edge
 from step.netlist import Netlist
-from step.types import Buffer, ElementType, Tile, Tuple
-
-HIGHEST_RANK = 15
-"""The probes have four bits for a stop."""
 
 _CHANNEL_PORT = re.compile(r"(input|output)(\d+)__(\w+)")
 _STATUS = ("activity", "fault", "finished")
@@ -71,8 +66,9 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
     ``probes`` adds the ports that show every channel's tokens and every unit's status. Raises `FabricError` for
     operators and element types that the fabric does not have, and for tiles that do not fit in a token.
     """
+    check_feasible(netlist)
     for node in netlist.units:
-        check_node(node, netlist.fabric)
+        check_node(node)
     memory = memory_map(netlist)
     units = tuple(
         PlacedUnit(node, _module(node).unit(node, netlist), f"u{index}_{node.name}")
@@ -90,37 +86,10 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
     return Fabric(netlist, memory, units, channels, structure)
 
 
-def check_node(node: Node, fabric: FabricConfig) -> None:
-    """Raise `FabricError` unless the fabric has hardware for ``node`` and its streams."""
+def check_node(node: Node) -> None:
+    """Raise `FabricError` unless the fabric has a unit for ``node``."""
     if importlib.util.find_spec(f"hw.units.{node.operator.name}") is None:
         raise FabricError(f"{node.describe()}: the fabric has no unit for {node.operator.name}")
-    types = {f"input {stream}": stream.type for stream in node.inputs}
-    types |= {f"output {node.operator.outputs[port] or port}": each for port, each in enumerate(node.output_types)}
-    for where, each in types.items():
-        _check_element(each.element, fabric, f"{node.describe()}: {where}")
-        if each.rank > HIGHEST_RANK:
-            raise FabricError(f"{node.describe()}: {where} has rank {each.rank}; the fabric's streams go up to {HIGHEST_RANK}")
-
-
-def _check_element(element: ElementType, fabric: FabricConfig, where: str) -> None:
-    match element:
-        case Buffer():
-            raise FabricError(f"{where} carries {element}; the fabric has no hardware for buffers yet")
-        case Tile() if not element.is_static:
-            raise FabricError(
-                f"{where} carries {element}, a tile of dynamic size, and a wire has a fixed width; "
-                "lower the program to tiles of static size first"
-            )
-        case Tile() if int(element.elements) > fabric.tile**2:
-            least = math.isqrt(int(element.elements) - 1) + 1
-            raise FabricError(
-                f"{where} carries {element} of {int(element.elements)} scalars, but a token of this fabric carries at "
-                f"most {fabric.tile} x {fabric.tile} = {fabric.tile**2}; lower the program to smaller tiles first, or "
-                f"choose a fabric with tile={least}"
-            )
-        case Tuple():
-            for item in element.items:
-                _check_element(item, fabric, where)
 
 
 def _module(node: Node) -> Any:

@@ -8,6 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+
+from sim_approx.build import Fabric, TimingOf, build_fabric
+from sim_approx.depths import clearing_depths
+from sim_approx.engine import Ending, Engine, Log
+from sim_approx.values import computing_units
 from step.deadlock import Snapshot, report
 from step.errors import Deadlock, FabricError, Runaway, SimulationError
 from step.fabric import FabricConfig
@@ -16,11 +21,6 @@ from step.graph import Graph
 from step.inputs import BoundInputs, bind_inputs
 from step.netlist import Netlist, lower
 from step.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_word
-
-from sim_approx.build import Fabric, TimingOf, build_fabric
-from sim_approx.depths import clearing_depths
-from sim_approx.engine import Ending, Engine, Log
-from sim_approx.values import computing_units
 
 Values = Literal["control", "all"]
 

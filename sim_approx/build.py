@@ -6,19 +6,19 @@ import importlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from sim_approx.machine import Channel, Clock, Machine, Unread
+from sim_approx.memory import Memory
+from sim_approx.site import Site
+from sim_approx.timing import Timing
+from sim_approx.units import unit_module
 from step.errors import FabricError
+from step.feasible import check_feasible
 from step.function import Function
 from step.graph import Node
 from step.inputs import BoundInputs
 from step.memory_map import memory_map
 from step.netlist import Netlist
 from step.tokens import Token
-
-from sim_approx.machine import Channel, Clock, Machine, Unread
-from sim_approx.memory import Memory
-from sim_approx.site import Site
-from sim_approx.timing import Timing
-from sim_approx.units import unit_module
 
 TimingOf = Callable[[Node, Function, bool], Timing]
 
@@ -67,6 +67,7 @@ def build_fabric(
 
     ``timing_of`` replaces the formulas. Raises `FabricError` for what the fabric can not do.
     """
+    check_feasible(netlist)
     clock, machines = Clock(), list[Machine]()
     outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()
     memory = Memory(netlist.fabric.memory, clock)

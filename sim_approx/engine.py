@@ -11,12 +11,11 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Machine, Starved, Unread
+from sim_approx.memory import Memory
 from step.faults import Violation
 from step.result import Activity, Status
 from step.tokens import Token
-
-from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Machine, Starved, Unread
-from sim_approx.memory import Memory
 
 Entry = tuple[Channel, Token]
 Log = list[tuple[int, list[Entry]]]

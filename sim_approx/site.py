@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict, TypeVar
 
+from sim_approx.machine import Channel, Machine
+from sim_approx.memory import Memory
+from sim_approx.timing import Timing
 from step.fabric import FabricConfig
 from step.function import Function
 from step.graph import Node
 from step.inputs import BoundInputs
 from step.memory_map import MemoryMap
 from step.tokens import Token
-
-from sim_approx.machine import Channel, Machine
-from sim_approx.memory import Memory
-from sim_approx.timing import Timing
 
 Placed = TypeVar("Placed", bound=Machine)
 

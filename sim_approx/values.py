@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from step.netlist import Netlist
-
 from sim_approx.units import control_ports, value_ports
+from step.netlist import Netlist
 
 
 def computing_units(netlist: Netlist) -> frozenset[str]:

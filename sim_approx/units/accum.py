@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, room, take, unknown
+from sim_approx.site import Site
 from step.dims import product
 from step.faults import Fault, aligned
 from step.ops.accum import Accum as Operator
 from step.tokens import OPEN, Token, bare
-
-from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, room, take, unknown
-from sim_approx.site import Site
 
 COUNTED = ("retile_row", "retile_col")
 """Reductions whose result has the promised shape only after the promised number of elements."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sim_approx.machine import ENDS, Machine, fault, need, put, room, take
+from sim_approx.site import Site
 from step.faults import Fault
 from step.graph import Node
 from step.ops.expand import Expand as Operator
 from step.tokens import Token
-
-from sim_approx.machine import ENDS, Machine, fault, need, put, room, take
-from sim_approx.site import Site
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sim_approx.machine import ENDS, Machine, need, put, room, take, unknown
+from sim_approx.site import Site
 from step.dims import Shape
 from step.errors import FabricError
 from step.ops.flat_map import FlatMap as Operator
 from step.tokens import Token, bare
-
-from sim_approx.machine import ENDS, Machine, need, put, room, take, unknown
-from sim_approx.site import Site
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

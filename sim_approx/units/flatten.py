@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from step.ops.flatten import Flatten as Operator
-from step.tokens import OPEN, Token, bare
-
 from sim_approx.machine import ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
+from step.ops.flatten import Flatten as Operator
+from step.tokens import OPEN, Token, bare
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from step.tokens import Token
-
 from sim_approx.machine import ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
+from step.tokens import Token
 
 WRITE_DEPTH = 2
 

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take, unknown
+from sim_approx.site import Site
 from step.faults import aligned
 from step.ops.map import Map as Operator
 from step.tokens import Token
-
-from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take, unknown
-from sim_approx.site import Site
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sim_approx.machine import ENDS, Machine, chosen, fault, need, put, room, take
+from sim_approx.site import Site
 from step.faults import Fault
 from step.graph import Node
 from step.ops.partition import DATA, SELECTOR
 from step.ops.partition import Partition as Operator
 from step.tokens import Token
-
-from sim_approx.machine import ENDS, Machine, chosen, fault, need, put, room, take
-from sim_approx.site import Site
 
 CONTROL = (SELECTOR,)
 

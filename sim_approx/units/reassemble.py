@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sim_approx.machine import ENDS, Machine, fault, lowest, need, need_all, need_oldest, put, room, take
+from sim_approx.site import Site
 from step.faults import Fault
 from step.graph import Node
 from step.ops.reassemble import Reassemble as Operator
 from step.tokens import Token, bare
-
-from sim_approx.machine import ENDS, Machine, fault, lowest, need, need_all, need_oldest, put, room, take
-from sim_approx.site import Site
 
 CONTROL = (-1,)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from step.tokens import Token
-
 from sim_approx.machine import ENDS, Machine, put, room
 from sim_approx.site import Site
+from step.tokens import Token
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

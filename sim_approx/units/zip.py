@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.faults import aligned
-from step.tokens import Token
-
 from sim_approx.machine import ENDS, Machine, need_all, put, room, take
 from sim_approx.site import Site
+from step.faults import aligned
+from step.tokens import Token
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -66,3 +66,10 @@ def test_random_programs(block: int) -> None:
     for seed in range(block * GRAPHS_PER_TEST, (block + 1) * GRAPHS_PER_TEST):
         endings[compare(seed, 3 + seed % 12)] += 1
     assert endings["finished"] > GRAPHS_PER_TEST // 3, endings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(40))
+def test_many_random_programs(block: int) -> None:
+    for seed in range(10_000 + block * 100, 10_000 + (block + 1) * 100):
+        compare(seed, 5 + seed % 16)

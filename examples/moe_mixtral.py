@@ -22,10 +22,14 @@ TRACE = Path(__file__).parent / "data" / "mixtral_b64.npz"
 
 def read_trace(path: Path, experts: int) -> np.ndarray:
     """Expert ids per token, [tokens, k]; raises `FormatError` for a file of another form."""
-    with np.load(path) as archive:
-        if "data" not in archive:
-            raise FormatError(f"{path} must have an array 'data', not {', '.join(archive) or 'nothing'}")
-        trace = archive["data"]
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = dict(archive)
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path} is no .npz file with a trace: {error}") from None
+    if "data" not in arrays:
+        raise FormatError(f"{path} must have an array 'data', not {', '.join(arrays) or 'nothing'}")
+    trace = arrays["data"]
     if trace.ndim != 2 or trace.dtype.kind not in "iu":
         raise FormatError(f"{path}: 'data' must be integers [tokens, k], not {trace.dtype} {list(trace.shape)}")
     if trace.size and not 0 <= trace.min() <= trace.max() < experts:
@@ -72,15 +76,16 @@ def build(
     scores = score.flatten(0, 2, name="scores").partition(choice, targets=EXPERTS, name="route_scores")
     routed = x.partition(routing, targets=EXPERTS, name="route")
 
+    # An expert waits until it has a tile of rows, and tokens leave in order: meanwhile all others must find room.
+    room = max(2, tokens)
     weighted = []
     for number, (rows, row_scores) in enumerate(zip(routed, scores, strict=True)):
         prefix = f"expert{number}_"
         weights = Weights.declare(graph, prefix, hidden, inner)
         y = (dynamic_expert if dynamic else padded_expert)(graph, rows, weights, tile_rows, step, prefix)
-        # An expert waits until it has a tile of rows, and tokens leave in order: meanwhile all others must find room.
-        matching = row_scores.assume_shape(rows.shape).buffered(tokens)
-        weighted.append(y.map(Mul(), matching, name=f"{prefix}weighted").buffered(tokens))
-    gathered = graph.reassemble(weighted, routing.buffered(tokens), name="gather")
+        matching = row_scores.assume_shape(rows.shape).buffered(room)
+        weighted.append(y.map(Mul(), matching, name=f"{prefix}weighted").buffered(room))
+    gathered = graph.reassemble(weighted, routing.buffered(room), name="gather")
     gathered.accum(Add(), name="sum").store("output")
     return _with_data(graph, trace, hidden, inner)
 

@@ -1,0 +1,207 @@
+"""The examples: they build, mean what float64 says, and cost what their loops say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import moe_mixtral
+import moe_simple
+import numpy as np
+import pytest
+import swiglu
+
+from step.errors import FormatError, TypeMismatch
+from step.interpreter import interpret
+from step.metrics import metrics
+from step.program import Program
+from step.symbols import bind
+from step.validate import check
+
+EXPERTS = moe_mixtral.EXPERTS
+
+
+def assert_close(program: Program) -> None:
+    """Every expected output is within the tolerance that the program states itself."""
+    outputs = interpret(program.graph, program.inputs).outputs
+    assert program.expected and set(program.expected) <= set(outputs)
+    assert 0 < program.tolerance < 0.1
+    for name, expected in program.expected.items():
+        values = [token.value.astype(np.float64) for token in outputs[name] if token.has_value]
+        found = np.concatenate(values) if values else np.zeros((0, expected.shape[1]))
+        assert found.shape == expected.shape
+        error = np.abs(found - expected).max(initial=0)
+        assert error <= program.tolerance * np.abs(expected).max(initial=0)
+
+
+def numbers(program: Program, accounting: Any = "paper") -> dict[str, int]:
+    found = metrics(program.graph, program.fabric, accounting)
+    bound = found.bind(bind(program.graph, program.inputs), program.graph)
+    return {name: int(value) for name, value in bound.items().items()}
+
+
+def assert_clean(program: Program) -> None:
+    assert check(program.graph) == []
+
+
+# -- simplified mixture of experts ----------------------------------------------------------------------------------
+
+
+def test_simple_moe() -> None:
+    program = moe_simple.program()
+    assert_clean(program)
+    assert_close(program)
+
+
+def test_simple_moe_finds_a_wrong_result() -> None:
+    """The comparison above can fail."""
+    program = moe_simple.program()
+    program.expected["output"] = program.expected["output"] * 1.01
+    with pytest.raises(AssertionError):
+        assert_close(program)
+
+
+@pytest.mark.parametrize("expert", [0, 1])
+def test_simple_moe_when_one_expert_gets_all_rows(expert: int) -> None:
+    program = moe_simple.program()
+    data, weight = (program.inputs[name].astype(np.float64) for name in ("x", f"weight{expert}"))
+    program.inputs["routing"] = np.full(moe_simple.TOKENS, expert)
+    program.expected["output"] = data @ weight
+    assert_close(program)
+    # ten rows are three tiles of four, each of which reads the weight of 16 * 64 * 2 bytes once
+    assert numbers(program)["off_chip_bytes"] == 10 * 16 * 2 + 3 * 2048 + 10 * 64 * 2
+
+
+# -- swiglu ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+@pytest.mark.parametrize("columns", [8, 16])
+def test_swiglu_sweep(rows: int, columns: int) -> None:
+    program = swiglu.program(rows=rows, columns=columns)
+    assert_clean(program)
+    assert_close(program)
+    found = numbers(program)
+    # weights once per row tile
+    assert found["off_chip_bytes"] == 16 * 64 * 2 + 16 // rows * 3 * 64 * 64 * 2 + 16 * 64 * 4
+    # three products, silu and the gate per hidden scalar, and a sum over the blocks of F
+    assert found["flops"] == 16 * (3 * 2 * 64 * 64 + 9 * 64 + 64 // columns * 64)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"batch": 4, "hidden": 16, "inner": 16},
+        {"batch": 8, "hidden": 32, "inner": 16},
+        {"batch": 4, "hidden": 16, "inner": 48},
+        {"batch": 6, "hidden": 32, "inner": 32, "rows": 3, "depth": 8, "columns": 32},
+        {"batch": 1, "hidden": 16, "inner": 16, "rows": 1},
+    ],
+)
+def test_swiglu_in_other_sizes(sizes: dict[str, int]) -> None:
+    assert_close(swiglu.program(**sizes))
+
+
+def test_swiglu_in_sizes_that_do_not_divide() -> None:
+    with pytest.raises(TypeMismatch, match=r"tiles of \[4, 64\] do not divide tensor 'x' of shape \[10, 64\]"):
+        swiglu.program(batch=10)
+
+
+def test_the_sweep_is_six_programs() -> None:
+    names = [program.name for program in swiglu.sweep()]
+    assert len(set(names)) == len(names) == 6
+
+
+# -- mixture of experts on the trace --------------------------------------------------------------------------------
+
+COUNTS = [13, 10, 17, 14, 17, 10, 24, 23]
+"""Tokens per expert in the trace."""
+
+
+def test_the_trace() -> None:
+    trace = moe_mixtral.read_trace(moe_mixtral.TRACE, EXPERTS)
+    assert trace.shape == (64, 2)
+    assert np.bincount(trace.reshape(-1), minlength=EXPERTS).tolist() == COUNTS
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_mixtral_on_the_trace(dynamic: bool) -> None:
+    program = moe_mixtral.dynamic() if dynamic else moe_mixtral.program()
+    assert_clean(program)
+    assert_close(program)
+    symbols = bind(program.graph, program.inputs)
+    assert [symbols[f"route_D{expert}"] for expert in range(EXPERTS)] == COUNTS
+    reads = EXPERTS if dynamic else sum(-(-count // 4) for count in COUNTS)
+    found = numbers(program)
+    assert found["off_chip_bytes"] == reads * 24576 + 64 * 64 * 2 + 64 * 2 * 2 + 64 * 64 * 4
+    rows = sum(COUNTS) if dynamic else 4 * reads
+    # per row of an expert: three products, silu and gate, sums over four blocks; then weights and sums per row
+    assert found["flops"] == rows * (3 * 2 * 64 * 64 + 9 * 64 + 4 * 64) + 2 * sum(COUNTS) * 64
+
+
+def test_a_dynamic_tile_needs_less_traffic_and_the_artifact_counts_less_memory() -> None:
+    static, dynamic = moe_mixtral.program(), moe_mixtral.dynamic()
+    assert numbers(dynamic)["off_chip_bytes"] < numbers(static)["off_chip_bytes"]
+    assert numbers(static, "artifact")["on_chip_bytes"] < numbers(static)["on_chip_bytes"]
+
+
+TRACES: dict[str, Any] = {
+    "an expert without tokens": [[0, 1], [2, 3], [4, 5], [6, 0], [1, 2]],
+    "two experts only": [[3, 4]] * 5,
+    "one token": [[7, 0]],
+    "one expert a token": [[0], [1], [0]],
+    "three experts a token": [[0, 3, 5], [7, 6, 5]],
+    "all experts": [list(range(8))],
+    "a full tile": [[1, 2]] * 4,
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("trace", TRACES.values(), ids=TRACES)
+def test_mixtral_on_other_traces(trace: Any, dynamic: bool) -> None:
+    assert_close(moe_mixtral.build(np.array(trace), hidden=16, inner=16, dynamic=dynamic))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    "sizes", [{"hidden": 32, "inner": 16}, {"hidden": 16, "inner": 64, "step": 8}, {"hidden": 32, "inner": 32, "tile_rows": 2}]
+)
+def test_mixtral_in_other_sizes(sizes: dict[str, int], dynamic: bool) -> None:
+    trace = np.random.default_rng(1).integers(0, EXPERTS, (12, 1))
+    assert_close(moe_mixtral.build(trace, dynamic=dynamic, **sizes))
+
+
+def test_an_expert_without_tokens_reads_no_weights() -> None:
+    trace = np.array([[3, 4]] * 4)
+    for dynamic in (False, True):
+        program = moe_mixtral.build(trace, hidden=16, inner=16, dynamic=dynamic)
+        assert numbers(program)["off_chip_bytes"] == 2 * 3 * 16 * 16 * 2 + 4 * 16 * 2 + 4 * 2 * 2 + 4 * 16 * 4
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"ids": np.zeros((4, 2), int)}, "{path} must have an array 'data', not ids"),
+        ({}, "{path} must have an array 'data', not nothing"),
+        ({"data": np.zeros(4, int)}, "{path}: 'data' must be integers [tokens, k], not int64 [4]"),
+        ({"data": np.zeros((4, 2))}, "{path}: 'data' must be integers [tokens, k], not float64 [4, 2]"),
+        ({"data": np.array([[0, 8]])}, "{path}: expert ids must be 0 to 7, but go from 0 to 8"),
+        ({"data": np.array([[-1, 2]])}, "{path}: expert ids must be 0 to 7, but go from -1 to 2"),
+    ],
+)
+def test_traces_of_another_form(arrays: dict[str, np.ndarray], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.npz"
+    np.savez(path, **arrays)
+    with pytest.raises(FormatError) as error:
+        moe_mixtral.read_trace(path, EXPERTS)
+    assert str(error.value) == message.format(path=path)
+
+
+@pytest.mark.parametrize("content", [None, b"not an archive"])
+def test_a_trace_that_can_not_be_read(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "trace.npz"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(FormatError) as error:
+        moe_mixtral.read_trace(path, EXPERTS)
+    assert str(error.value).startswith(f"{path} is no .npz file with a trace: ")

@@ -1,0 +1,59 @@
+"""Every unit driven at the clock edge, with random idle cycles and backpressure, against the interpreter."""
+
+from __future__ import annotations
+
+import pytest
+from farm import farm
+from scenarios import SCENARIOS
+
+from cosim.compare import equal_values
+from cosim.edges import drive_edges
+from cosim.program_data import source_payloads
+from hw.emit import emit
+from hw.layout import unpack_token
+from step.interpreter import interpret
+from step.netlist import lower
+from step.program import Program
+from step.tokens import Token
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    """All scenarios that need no memory behind the fabric."""
+    return farm("edges", [each for each in SCENARIOS if not each.operator.startswith("linear_off_chip")])
+
+
+@pytest.mark.parametrize(
+    ("idle", "backpressure", "seed"), [("none", "random", 1), ("random", "none", 2), ("random", "random", 3), ("bursty", "bursty", 4)]
+)
+def test_tokens_do_not_depend_on_when_ports_are_willing(
+    program: Program, tmp_path, idle: str, backpressure: str, seed: int
+) -> None:
+    netlist = lower(program.graph, program.fabric)
+    emit(netlist, tmp_path / "design", probes=True)
+    payloads = source_payloads(netlist, program.inputs)
+    run = drive_edges(tmp_path / "design", sources=payloads, idle=idle, backpressure=backpressure, seed=seed)
+    assert run.violations == []
+    meaning = interpret(program.graph, program.inputs)
+    unordered = {f"s{number}_" for number, each in enumerate(_played()) if not each.ordered}
+    for name, words in run.sinks.items():
+        stream = netlist.graph.nodes[name].inputs[0].type
+        got = [token for word in words if not (token := unpack_token(word, stream)).done]
+        wanted = meaning.outputs[name]
+        if any(name.startswith(prefix) for prefix in unordered):
+            assert sorted(map(_key, got)) == sorted(map(_key, wanted)), name
+        else:
+            assert len(got) == len(wanted), name
+            assert all(
+                left.stop == right.stop and left.has_value == right.has_value and equal_values(left.value, right.value)
+                for left, right in zip(got, wanted, strict=True)
+            ), name
+
+
+def _played() -> list:
+    return [each for each in SCENARIOS if not each.operator.startswith("linear_off_chip")]
+
+
+def _key(token: Token) -> str:
+    """Orders the values of tokens; where their order may differ, their stops may too."""
+    return str(token.value.tolist() if hasattr(token.value, "tolist") else token.value)

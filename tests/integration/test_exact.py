@@ -1,0 +1,76 @@
+"""RTL, fast model and interpreter agree: on every operator, and on the examples."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from farm import farm
+from scenarios import SCENARIOS
+
+from cosim import backend as rtl
+from cosim.compare import compare
+from sim_approx import backend as approx
+from step.program import Program, load_program
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def check(program: Program) -> None:
+    """Every token on time, outputs equal bit for bit, and the same counters."""
+    found = compare(program)
+    assert found.first_mismatch is None
+    assert found.mismatches == 0
+    assert found.first_difference is None
+    assert found.exact_cycles == found.approximate_cycles
+    assert found.passed
+    for each in found.operators:
+        # Firings are counted by the fast model only.
+        exact, approximate = each.exact, each.approximate
+        assert (exact.busy, exact.starved, exact.blocked, exact.finished) == (
+            approximate.busy,
+            approximate.starved,
+            approximate.blocked,
+            approximate.finished,
+        ), each.name
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_every_scenario_is_exact(half: int) -> None:
+    check(farm(f"farm{half}", SCENARIOS[half::2]))
+
+
+def test_channel_counters_are_equal() -> None:
+    program = load_program(str(EXAMPLES / "moe_simple.py"))
+    exact = rtl.run(program.graph, program.inputs, program.fabric)
+    approximate = approx.run(program.graph, program.inputs, program.fabric)
+    assert exact.channels == approximate.channels
+
+
+@pytest.mark.parametrize("arithmetic", ["rtl", "model"])
+def test_the_simplified_mixture_of_experts_is_exact(arithmetic: str) -> None:
+    program = load_program(str(EXAMPLES / "moe_simple.py"))
+    program.fabric = type(program.fabric)(arithmetic=arithmetic)
+    check(program)
+
+
+def test_a_program_of_the_readme_runs() -> None:
+    """The two first commands a newcomer types, on the smaller example."""
+    command = [sys.executable, "-m", "step", "compare", str(EXAMPLES / "moe_simple.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "moe_simple" in done.stdout
+
+
+def test_the_mixtral_mixture_of_experts_is_exact() -> None:
+    check(load_program(str(EXAMPLES / "moe_mixtral.py")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", range(6))
+def test_the_swiglu_sweep_is_exact(index: int) -> None:
+    from step.program import load_programs
+
+    check(load_programs(str(EXAMPLES / "swiglu.py:sweep"))[index])

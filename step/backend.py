@@ -1,8 +1,8 @@
 """Back ends by name, and the untimed one.
 
 A back end is an entry point in the group ``step.backends``: a function ``run(graph, inputs, fabric, **options)`` that
-returns a `RunResult`. The timed ones take ``events`` and ``max_cycles``, and ``rtl`` also ``waves`` and ``progress``. A run
-that fails is a `SimulationError` with the result up to there as its ``result``.
+returns a `RunResult`. The timed ones take ``events`` and ``max_cycles``, and ``rtl`` also ``waves`` and ``progress``.
+A run that fails is a `SimulationError` with the result up to there as its ``result``.
 """
 
 from __future__ import annotations

@@ -142,9 +142,9 @@ def interpret(
     """Run ``graph`` on ``inputs`` (tensor and source name -> data, see `step.inputs.bind_inputs`).
 
     ``record`` keeps the tokens of all streams. ``lowered`` says that the graph went through `insert_broadcasts`
-    already and was checked. ``arrivals`` replays the order in which operators took their data in a timed run: per node, the
-    input port of every data token. Raises `InputError` for data that does not fit, `StreamFault` for tokens that break an
-    operator's contract, and `Deadlock` where operators starve.
+    already and was checked. ``arrivals`` replays the order in which operators took their data in a timed run: per
+    node, the input port of every data token. Raises `InputError` for data that does not fit, `StreamFault` for tokens
+    that break an operator's contract or an assumed shape, and `Deadlock` where operators starve.
     """
     if not lowered:
         check(graph)

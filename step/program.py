@@ -31,8 +31,8 @@ from step.types import Selector, Tile
 class Program:
     """``inputs`` has data per tensor and source name (see `step.inputs.bind_inputs`).
 
-    ``expected`` may hold arrays in float64 that the outputs of those names should be close to: the largest difference may
-    be ``tolerance`` times the largest expected magnitude.
+    ``expected`` may hold arrays in float64 that the outputs of those names should be close to: the largest difference
+    may be ``tolerance`` times the largest expected magnitude.
     """
 
     graph: Graph
@@ -158,8 +158,8 @@ def _storable(array: np.ndarray) -> np.ndarray:
 def load_inputs(path: Path, graph: Graph) -> dict[str, Any]:
     """The input data in an .npz file: an array per name, or ``NAME.values`` and ``NAME.stops`` per stream.
 
-    BF16 data is stored as uint16 bit patterns (a float array is rounded). Raises `FormatError` where the file can not be
-    read.
+    BF16 data is stored as uint16 bit patterns (a float array is rounded). Raises `FormatError` where the file can not
+    be read.
     """
     try:
         with np.load(path, allow_pickle=False) as archive:

@@ -37,9 +37,8 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
                 values[name] = checker.totals[level]
                 continue
             if len(checker.extents[level]) > 1:
-                raise StreamFault(
-                    f"stream {stream}: the dimension {name} must have one extent, but has {sorted(checker.extents[level])}"
-                )
+                extents = sorted(checker.extents[level])
+                raise StreamFault(f"stream {stream}: the dimension {name} must have one extent, but has {extents}")
             values[name] = next(iter(checker.extents[level]))
     for stream in graph.streams():
         for level, dim in enumerate(reversed(stream.shape)):

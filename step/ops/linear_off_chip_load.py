@@ -61,7 +61,8 @@ class LinearOffChipLoad(Operator):
         tiles = int(sympy.prod(self.tiled))
         expect(
             first >= 0 and last < tiles,
-            f"the read goes from tile {first} to tile {last}, but tensor {self.tensor.name!r} has tiles 0 to {tiles - 1}",
+            f"the read goes from tile {first} to tile {last}, "
+            f"but tensor {self.tensor.name!r} has tiles 0 to {tiles - 1}",
         )
         outer = inputs[0].shape if inputs else (dim(1),)
         return (StreamType(self.element, (*outer, *shape(self.out))),)

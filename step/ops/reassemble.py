@@ -23,8 +23,8 @@ class Reassemble(Operator):
 
     Inputs 0 .. n-1 are the data, input n the selectors. ``order="arrival"`` takes the chunks in the order in which they
     become available (ties: lowest index), ``"index"`` in the order of the inputs. The last chunk's stop is raised by 1
-    plus the selector's own; an empty selector gives an empty tensor. Without times, arrival order is index order, unless the run replays
-    the order of a timed one.
+    plus the selector's own; an empty selector gives an empty tensor. Without times, arrival order is index order,
+    unless the run replays the order of a timed one.
     """
 
     rank: int

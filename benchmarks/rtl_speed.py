@@ -2,9 +2,9 @@
 
     python benchmarks/rtl_speed.py [PROGRAM] [--repeat N]
 
-Prints, per kind of arithmetic: seconds to write the Verilog (warm cache of modules), cycles per second of the simulation, token
-events per second of the fast model, and the ratio of their times; medians of N runs. Machines differ and are noisy:
-quote the ratios.
+Prints, per kind of arithmetic: seconds to write the Verilog (warm cache of modules), cycles per second of the
+simulation, token events per second of the fast model, and the ratio of their times; medians of N runs. Machines
+differ and are noisy: quote the ratios.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def main() -> None:
         simulated, model = statistics.median(simulating), statistics.median(modelling)
         cycles, tokens = exact.result.cycles, modelled.tokens
         print(
-            f"  arithmetic={arithmetic}: {cycles:,} cycles, {tokens:,} tokens; Verilog {statistics.median(writing):.2f} s, "
-            f"build {build:.0f} s; RTL {cycles / simulated:,.0f} cycles/s; "
+            f"  arithmetic={arithmetic}: {cycles:,} cycles, {tokens:,} tokens; "
+            f"Verilog {statistics.median(writing):.2f} s, build {build:.0f} s; RTL {cycles / simulated:,.0f} cycles/s; "
             f"fast model {tokens / model:,.0f} tokens/s, {cycles / model:,.0f} cycles/s; "
             f"RTL time / model time {simulated / model:.1f}"
         )

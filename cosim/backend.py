@@ -58,8 +58,8 @@ def run(
 ) -> RunResult:
     """Simulate the RTL of ``graph``; ``waves`` is a .vcd file to write.
 
-    Raises `Deadlock`, `Runaway` (more than ``max_cycles`` cycles) and `StreamFault`, each with the result up to there as its
-    ``result``; `InputError`, `FabricError`, `BuildError` and `EnvironmentProblem`.
+    Raises `Deadlock`, `Runaway` (more than ``max_cycles`` cycles) and `StreamFault`, each with the result up to there
+    as its ``result``; `InputError`, `FabricError`, `BuildError` and `EnvironmentProblem`.
     """
     found = run_rtl(graph, inputs, fabric, max_cycles=max_cycles, waves=waves, progress=progress).result
     return found if events else RunResult(**{**vars(found), "events": None})

@@ -49,5 +49,6 @@ def verilog(
         show_json(design.sidecar)
     else:
         click.echo(
-            f"{output}: {len(design.files)} files, top module {design.sidecar['module']}, {len(netlist.units)} units, {len(netlist.channels)} channels"
+            f"{output}: {len(design.files)} files, top module {design.sidecar['module']}, "
+            f"{len(netlist.units)} units, {len(netlist.channels)} channels"
         )

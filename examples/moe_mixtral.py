@@ -1,7 +1,7 @@
 """A SwiGLU mixture of experts, routed by a real Mixtral trace: 64 tokens, 8 experts, two experts a token.
 
-The batch is routed row by row; every expert packs its rows into tiles (padded, or of dynamic size), reads its weights once
-per tile, and returns rows, which are weighted, gathered in token order and summed.
+The batch is routed row by row; every expert packs its rows into tiles (padded, or of dynamic size), reads its weights
+once per tile, and returns rows, which are weighted, gathered in token order and summed.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def expert(graph: Graph, x: Stream, weights: Weights, *, depth: int, columns: in
     gate, up = project(weights.gate, "gate"), project(weights.up, "up")
     hidden_state = gate.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), up, name=f"{prefix}gated")
 
-    # Each block of F adds its part to all of D: [tiles, blocks, steps] of [rows, depth], packed to [rows, D], summed up.
+    # Each block of F adds its part to all of D: [tiles, blocks, steps] of [rows, depth], packed to [rows, D], summed.
     tiles = graph.load(weights.down, tile=(columns, depth), out=(blocks, steps), reference=x, name=f"{prefix}load_down")
     partial = hidden_state.repeat(steps, name=f"{prefix}h_repeated").map(
         Matmul(), tiles, name=f"{prefix}down_projection"

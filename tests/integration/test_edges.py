@@ -24,7 +24,8 @@ def program() -> Program:
 
 
 @pytest.mark.parametrize(
-    ("idle", "backpressure", "seed"), [("none", "random", 1), ("random", "none", 2), ("random", "random", 3), ("bursty", "bursty", 4)]
+    ("idle", "backpressure", "seed"),
+    [("none", "random", 1), ("random", "none", 2), ("random", "random", 3), ("bursty", "bursty", 4)],
 )
 def test_tokens_do_not_depend_on_when_ports_are_willing(
     program: Program, tmp_path, idle: str, backpressure: str, seed: int

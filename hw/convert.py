@@ -131,7 +131,9 @@ class ModuleLibrary:
 
     def _save(self, text: ModuleText) -> None:
         files = [self._file(self._components[child]) for child in sorted(set(text.children))]
-        write_atomically(self._directory / self._file(self._components[text.name]), json.dumps({**asdict(text), "files": files}))
+        write_atomically(
+            self._directory / self._file(self._components[text.name]), json.dumps({**asdict(text), "files": files})
+        )
 
 
 def write_atomically(path: Path, content: str) -> None:
@@ -165,4 +167,7 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
     parts: dict[str, list[str]] = {name: [] for name in modules}
     for match in _MODULE.finditer(verilog_text):
         parts[match[1].lstrip("\\").split(".")[0]].append(match[0])
-    return {name: "\n\n".join(sorted(texts, key=lambda text: "." in text.split("(")[0])) + "\n" for name, texts in parts.items()}
+    return {
+        name: "\n\n".join(sorted(texts, key=lambda text: "." in text.split("(")[0])) + "\n"
+        for name, texts in parts.items()
+    }

@@ -32,7 +32,9 @@ class Parametric(wiring.Component):
 
     clocked = True
 
-    _MustUse__silence = True  # made to be asked for its name and ports, and often not elaborated: Amaranth need not warn
+    _MustUse__silence = (
+        True  # made to be asked for its name and ports, and often not elaborated: Amaranth need not warn
+    )
 
     @property
     def parameters(self) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ import numpy as np
 from step.dims import Dim
 from step.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.fabric import FabricConfig, MemoryConfig
+from step.faults import Fault
 from step.functions.elementwise import Add, Cast, Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
@@ -179,10 +180,14 @@ for _what, _rank, _text in STREAMS:
     single("map", f"silu-{_name}", _rank, _text, lambda x: x.map(Silu()), Tile(BF16, 2, 3))
     single("promote", _name, _rank, _text, lambda x: x.promote())
     for _chunk in (1, 2, 3):
-        single("reshape", f"{_chunk}-{_name}", _rank, _text, lambda x, n=_chunk: x.reshape(n, pad=-1.0), Tile(INT8, 1, 2))
+        single(
+            "reshape", f"{_chunk}-{_name}", _rank, _text, lambda x, n=_chunk: x.reshape(n, pad=-1.0), Tile(INT8, 1, 2)
+        )
     for _high in range(1, _rank + 1):
         for _low in range(_high):
-            single("flatten", f"{_low}-{_high}-{_name}", _rank, _text, lambda x, low=_low, high=_high: x.flatten(low, high))
+            single(
+                "flatten", f"{_low}-{_high}-{_name}", _rank, _text, lambda x, low=_low, high=_high: x.flatten(low, high)
+            )
     for _reduced in range(1, _rank + 1):
         single(
             "accum", f"add-{_reduced}-{_name}", _rank, _text,
@@ -244,7 +249,9 @@ for _what, _rank, _text in STREAMS:
     _name, _second = f"{_what}{_rank}", renumbered(_text)
     pair("zip", _name, _rank, _text, _second, (NUMBER, Tile(BOOL, 1, 3)), lambda x, w: x.zip(w))
     pair("map", f"matmul-{_name}", _rank, _text, _second, (_LEFT, _RIGHT), lambda x, w: x.map(Matmul(), w))
-    pair("map", f"mul-{_name}", _rank, _text, _second, (Tile(BF16, 3, 3), Tile(BF16, 3, 3)), lambda x, w: x.map(Mul(), w))
+    pair(
+        "map", f"mul-{_name}", _rank, _text, _second, (Tile(BF16, 3, 3), Tile(BF16, 3, 3)), lambda x, w: x.map(Mul(), w)
+    )
     for _reduced in range(1, _rank + 1):
         pair("accum", f"matmul-{_reduced}-{_name}", _rank, _text, _second, (_LEFT, _RIGHT),
              lambda x, w, rank=_reduced: x.accum(Matmul(), w, rank=rank))  # fmt: skip
@@ -306,13 +313,13 @@ add("partition", "unread", _partition(0, 3, "1 2 3 4 D", "7 2 0 5 D", unread=Tru
 add("partition", "nothing", _partition(1, 2, "D", "D"))
 
 
-def _reassemble(rank: int, order: str, data: Sequence[str], selectors: str, outer: int = 1) -> Callable[[Graph], Inputs]:
+def _reassemble(
+    rank: int, order: str, data: Sequence[str], selectors: str, outer: int = 1
+) -> Callable[[Graph], Inputs]:
     def build(graph: Graph) -> Inputs:
         bench = Bench(graph)
         inner = bench.dims([f"I{level}" for level in range(rank)])
-        streams = [
-            bench.play(f"x{port}", text, [graph.symbol(f"D{port}"), *inner]) for port, text in enumerate(data)
-        ]
+        streams = [bench.play(f"x{port}", text, [graph.symbol(f"D{port}"), *inner]) for port, text in enumerate(data)]
         which = bench.choose("which", selectors, len(data), dims_of(outer - 1))
         graph.reassemble(streams, which, rank=rank, order=order).sink("y")
         return bench.inputs
@@ -336,7 +343,12 @@ for _order in ("index", "arrival"):
 
 
 def _load(
-    shape: Sequence[int], tile: tuple[int, int], reference: str | None = None, rank: int = 0, dtype: Any = BF16, **walk: Any
+    shape: Sequence[int],
+    tile: tuple[int, int],
+    reference: str | None = None,
+    rank: int = 0,
+    dtype: Any = BF16,
+    **walk: Any,
 ) -> Callable[[Graph], Inputs]:
     def build(graph: Graph) -> Inputs:
         bench = Bench(graph)
@@ -376,3 +388,61 @@ for _what, _rank, _text in STREAMS[:9]:
     add("linear_off_chip_store", f"{_what}{_rank}", _store(Tile(BF16, 3, 3), _rank, _text))
 add("linear_off_chip_store", "one-beat", _store(Tile(INT8, 1, 3), 1, "1 2 S1 S1 3 S1 D"))
 add("linear_off_chip_store", "bits", _store(Tile(BOOL, 3, 3), 1, "1 2 S1 S1 3 S1 D"))
+
+
+# -- programs that break a contract ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A program whose data makes ``operator`` meet ``fault``."""
+
+    name: str
+    operator: str
+    fault: Fault
+    build: Callable[[Graph], Inputs]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BROKEN: list[Broken] = []
+
+
+def broken(operator: str, what: str, fault: Fault, build: Callable[[Graph], Inputs]) -> None:
+    """Put a broken program on the list."""
+    BROKEN.append(Broken(f"{operator}-{what}", operator, fault, build))
+
+
+def _unequal(apply: Callable[[Stream, Stream], Stream], left: str, right: str) -> Callable[[Graph], Inputs]:
+    def build(graph: Graph) -> Inputs:
+        bench = Bench(graph)
+        dims = bench.dims(["N", "M"])
+        tile = Tile(BF16, 2, 2)
+        apply(bench.play("x", left, dims, tile), bench.play("w", right, dims, tile)).sink("y")
+        return bench.inputs
+
+    return build
+
+
+for _operator, _apply in (
+    ("map", lambda x, w: x.map(Mul(), w)),
+    ("zip", lambda x, w: x.zip(w)),
+    ("accum", lambda x, w: x.accum(Matmul(), w)),
+):
+    broken(_operator, "stop", Fault.STOPS_DISAGREE, _unequal(_apply, "1 2 S1 3 S1 D", "1 S1 3 S1 D"))
+    broken(_operator, "bare", Fault.STOPS_DISAGREE, _unequal(_apply, "1 2 S1 3 S1 D", "1 2 S1 S1 D"))
+    broken(_operator, "done", Fault.STOPS_DISAGREE, _unequal(_apply, "1 2 S1 3 S1 D", "1 2 S1 D"))
+
+broken("expand", "stop", Fault.STOPS_DISAGREE, _expand(1, "1 S1 2 S2 D", "9 9 S1 9 9 S1 9 S2 D", 2))
+broken("expand", "done", Fault.STOPS_DISAGREE, _expand(1, "1 S1 D", "9 9 S1 9 S1 D", 1))
+broken("expand", "empty", Fault.STOPS_DISAGREE, _expand(1, "S2 D", "9 9 S2 D", 2))
+broken("partition", "missing", Fault.MISSING_DATA, _partition(1, 2, "1 2 S1 D", "1 2 D"))
+broken("partition", "leftover", Fault.LEFTOVER_DATA, _partition(1, 2, "1 2 S1 3 S1 D", "1 D"))
+broken("partition", "missing-empty", Fault.MISSING_DATA, _partition(0, 2, "1 S1 D", "1 S1 S1 D", 2))
+broken("partition", "stop", Fault.STOPS_DISAGREE, _partition(1, 2, "1 2 S1 3 S2 D", "1 S1 2 S1 D", 2))
+broken("partition", "bare", Fault.STOPS_DISAGREE, _partition(0, 2, "1 S1 S1 D", "1 S1 2 S1 D", 2))
+broken("partition", "not-bare", Fault.STOPS_DISAGREE, _partition(0, 2, "1 S1 2 S1 D", "1 S1 S1 D", 2))
+for _order in ("index", "arrival"):
+    broken("reassemble", f"{_order}-missing", Fault.MISSING_DATA, _reassemble(0, _order, ["1 D", "2 D"], "1 2 2 D"))
+    broken("reassemble", f"{_order}-leftover", Fault.LEFTOVER_DATA, _reassemble(0, _order, ["1 D", "2 3 D"], "1 2 D"))

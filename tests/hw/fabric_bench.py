@@ -15,7 +15,7 @@ from hw.structure import Assembly
 from step.fabric import FabricConfig
 from step.faults import Fault
 from step.graph import Graph
-from step.inputs import bind_inputs
+from step.inputs import BoundInputs, bind_inputs
 from step.netlist import lower
 from step.tokens import Token
 
@@ -61,7 +61,7 @@ class _Reader:
 
 def simulate(
     graph: Graph,
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, Any] | BoundInputs,
     config: FabricConfig,
     *,
     idle: float = 0.0,
@@ -71,10 +71,10 @@ def simulate(
 ) -> Run:
     """Run until everything is finished, a unit has a fault, or ``most`` cycles have passed.
 
-    ``idle``: how likely a source waits before a token; ``pressure``: how likely a sink is not ready in a cycle.
+    Inputs that are bound already are not checked. ``idle``: how likely a source waits before a token; ``pressure``: how likely a sink is not ready in a cycle.
     """
     fabric = elaborate(lower(graph, config))
-    bound = bind_inputs(graph, inputs)
+    bound = inputs if isinstance(inputs, BoundInputs) else bind_inputs(graph, inputs)
     assembly = Assembly(fabric.structure)
     run = Run(fabric)
     random = Random(seed)

@@ -1,0 +1,226 @@
+"""Emitted Verilog: always the same bytes, clean, and refused where the fabric can not hold the program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scenarios import FABRIC, SCENARIOS
+
+from cosim.toolchain import find_toolchain
+from hw.emit import SIDECAR, Design, emit
+from step.dtypes import BF16, FP32
+from step.errors import FabricError
+from step.fabric import FabricConfig
+from step.functions.matmul import Matmul
+from step.graph import Graph
+from step.netlist import Netlist, lower
+from step.types import Tile
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that nothing else has written to."""
+    cache = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("STEP_CACHE", str(cache))
+    return cache
+
+
+def sample(fabric: FabricConfig = FABRIC) -> Netlist:
+    """Loads, a matrix product, routing, a store and an output that nobody reads."""
+    graph = Graph("sample")
+    count = graph.symbol("N")
+    left = graph.load(graph.tensor("a", [8, 4], BF16), tile=(4, 4), reference=graph.source("ref", Tile(FP32), [count]))
+    right = graph.load(
+        graph.tensor("b", [8, 4], BF16), tile=(4, 4), reference=graph.source("again", Tile(FP32), [count])
+    )
+    product = left.map(Matmul(), right)
+    flat = product.flatten(0, 2)
+    odd, even, _ = flat.partition(graph.selectors("which", 3, flat.shape), targets=3)
+    odd.store("odd")
+    even.reshape(2)[0].sink("even")
+    return lower(graph, fabric)
+
+
+def written(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_equal_programs_give_equal_bytes(tmp_path: Path, own_cache: Path) -> None:
+    cold = emit(sample(), tmp_path / "cold", probes=True)
+    warm = emit(sample(), tmp_path / "warm", probes=True)
+    assert written(tmp_path / "cold") == written(tmp_path / "warm")
+    assert cold.hash == warm.hash
+    assert emit(sample(replace(FABRIC, channel_depth=3)), probes=True).hash != cold.hash
+
+
+def test_a_module_is_the_same_in_whatever_company_it_is_converted(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = emit(sample(), probes=True).files
+    monkeypatch.setenv("STEP_CACHE", str(own_cache / "another"))
+    graph = Graph("alone")
+    graph.source("ref", Tile(FP32), [graph.symbol("N")]).sink("y")
+    alone = emit(lower(graph, FABRIC), probes=True).files
+    shared = set(alone) & set(whole) - {"waivers.vlt"}
+    assert any(name.startswith("channel_") for name in shared) and any(name.startswith("source_") for name in shared)
+    assert {name: alone[name] for name in shared} == {name: whole[name] for name in shared}
+
+
+def test_equal_units_share_a_module() -> None:
+    graph = Graph("twins")
+    for side in "ab":
+        tensor = graph.tensor(side, [16, 4], BF16)
+        graph.load(tensor, tile=(4, 4), out=(2,), offset=2 if side == "b" else 0).promote(name=f"p{side}").sink(
+            f"y{side}"
+        )
+    design = emit(lower(graph, FABRIC), probes=False)
+    modules = {unit["name"]: unit["module"] for unit in design.sidecar["units"]}
+    assert modules["linear_off_chip_load_0"] == modules["linear_off_chip_load_1"]
+    assert modules["pa"] == modules["pb"]
+    assert len([name for name in design.files if name.startswith("promote_")]) == 1
+
+
+def test_the_sidecar_describes_the_design(tmp_path: Path) -> None:
+    emit(sample(), tmp_path / "design", probes=True)
+    sidecar: dict[str, Any] = json.loads((tmp_path / "design" / SIDECAR).read_text())
+    assert sidecar["module"] == "fabric_sample"
+    assert [each["name"] for each in sidecar["sources"]] == ["ref", "again", "which"]
+    assert [(each["name"], each["base"], each["beats"], each["size_beats"]) for each in sidecar["reads"]] == [
+        ("linear_off_chip_load_0", 0, 16, 8),
+        ("linear_off_chip_load_1", 16, 16, 8),
+    ]
+    assert [each["name"] for each in sidecar["writes"]] == ["odd"]
+    channel = next(each for each in sidecar["channels"] if each["producer"][0] == "map_0")
+    assert channel["depth"] == 2 and channel["capacity"] > 2 and channel["element"] == "Tile(FP32, 4, 4)"
+    assert sidecar["units"][0]["source"].rpartition(":")[0].endswith("test_emit.py")
+    assert {*sidecar["files"], *sidecar["waivers"], SIDECAR} == {path.name for path in (tmp_path / "design").iterdir()}
+    top = (tmp_path / "design" / "fabric_sample.sv").read_text()
+    assert all(unit["instance"] in top and unit["source"] in top for unit in sidecar["units"])
+
+
+def test_writing_again_replaces_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    emit(sample(), tmp_path, probes=False)
+    first = written(tmp_path)
+    emit(sample(), tmp_path, probes=False)
+    assert written(tmp_path) == first and "mine" in first
+
+
+def lint(design: Design, directory: Path) -> str:
+    """What Verilator has to say."""
+    tools = find_toolchain()
+    files = [*design.sidecar["waivers"], *design.sidecar["files"]]
+    command = [str(tools.verilator.path), "--lint-only", "-Wall", "--top-module", design.sidecar["module"], *files]
+    done = subprocess.run(command, cwd=directory, env=tools.environment, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr if done.returncode else done.stderr
+
+
+def one_of_each() -> Iterable[Any]:
+    """One scenario per operator, and those that lint has found something in."""
+    seen = set()
+    for scenario in SCENARIOS:
+        if scenario.operator not in seen or scenario.name in (
+            "flat_map-one-piece",
+            "partition-unread",
+            "expand-static-1",
+        ):
+            seen.add(scenario.operator)
+            yield pytest.param(scenario, id=scenario.name)
+
+
+@pytest.mark.parametrize("probes", [False, True])
+@pytest.mark.parametrize("scenario", one_of_each())
+def test_lint_is_clean(scenario: Any, probes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # the cache of all: lint minds only the text
+    graph = Graph("scenario")
+    scenario.build(graph)
+    design = emit(lower(graph, FABRIC), tmp_path / "design", probes=probes)
+    assert lint(design, tmp_path / "design") == ""
+
+
+def _dynamic_tile(graph: Graph) -> None:
+    graph.source("x", Tile(BF16, graph.symbol("rows"), 4), [4]).sink("y")
+
+
+def _large_tile(graph: Graph) -> None:
+    graph.source("x", Tile(BF16, 4, 8), [4]).sink("y")
+
+
+def _large_item(graph: Graph) -> None:
+    small = graph.source("x", Tile(BF16, 2, 2), [4])
+    small.zip(graph.source("w", Tile(BF16, 5, 5), [4])).sink("y")
+
+
+def _high_rank(graph: Graph) -> None:
+    graph.source("x", Tile(BF16), [2] * 17).sink("y")
+
+
+REFUSED: list[tuple[Callable[[Graph], None], str]] = [
+    (
+        _dynamic_tile,
+        "output 0 carries Tile(BF16, rows, 4), a tile of dynamic size, and a wire "
+        "has a fixed width; lower the program to tiles of static size first",
+    ),
+    (
+        _large_tile,
+        "output 0 carries Tile(BF16, 4, 8) of 32 scalars, but a token of this "
+        "fabric carries at most 4 x 4 = 16; lower the program to smaller tiles first, or choose a fabric with tile=6",
+    ),
+    (
+        _large_item,
+        "output 0 carries Tile(BF16, 5, 5) of 25 scalars, but a token of this "
+        "fabric carries at most 4 x 4 = 16; lower the program to smaller tiles first, or choose a fabric with tile=5",
+    ),
+    (
+        _high_rank,
+        "output 0 has rank 16; the fabric's streams go up to 15",
+    ),
+]
+
+
+@pytest.mark.parametrize(("build", "text"), REFUSED, ids=lambda value: getattr(value, "__name__", ""))
+def test_what_the_fabric_can_not_hold_is_refused(build: Callable[[Graph], None], text: str) -> None:
+    graph = Graph("refused")
+    build(graph)
+    with pytest.raises(FabricError) as caught:
+        emit(lower(graph, FABRIC), probes=True)
+    (node,) = (node for node in graph if str(caught.value).startswith(node.describe()))
+    assert str(caught.value) == f"{node.describe()}: {text}"
+
+
+def test_models_are_not_for_synthesis() -> None:
+    model = replace(FABRIC, arithmetic="model")
+    with pytest.raises(FabricError) as caught:
+        emit(sample(model), probes=False)
+    assert str(caught.value) == (
+        'arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"'
+    )
+    design = emit(sample(model), probes=True)
+    assert design.sidecar["cpp"] and all(name in design.files for name in design.sidecar["cpp"])
+
+
+def test_synthesis_gets_no_simulation_only_construct() -> None:
+    design = emit(sample(), probes=False)
+    text = "\n".join(design.files.values())
+    assert "probe_" not in text and "$display" not in text and "DPI-C" not in text and not design.sidecar["cpp"]
+
+
+def test_gathering_many_wide_streams_is_possible() -> None:
+    """More input bits in one module than Amaranth has numbers for."""
+    graph = Graph("gather")
+    streams = [graph.source(f"x{port}", Tile(FP32, 16, 16), [graph.symbol(f"D{port}")]) for port in range(9)]
+    graph.reassemble(streams, graph.selectors("which", 9, [graph.symbol("N")])).sink("y")
+    design = emit(lower(graph, FabricConfig()), probes=False)
+    assert sum(port["bits"] for port in design.sidecar["sources"]) > 1 << 16
+
+
+def test_an_empty_program_has_a_top(tmp_path: Path) -> None:
+    design = emit(lower(Graph("empty"), FABRIC), tmp_path / "design", probes=True)
+    assert lint(design, tmp_path / "design") == ""
+    assert not any(design.sidecar[kind] for kind in ("sources", "sinks", "reads", "writes", "channels", "units"))

@@ -190,7 +190,7 @@ KNOWN = (
         ("tile=1.5", "tile must be an integer >= 1, not '1.5'"),
         ("channel_depth=1", "channel_depth must be an integer >= 2, not 1"),
         ("memory.channels=3", "memory.channels must be a power of two, not 3"),
-        ("arithmetic=fast", "arithmetic must be \"rtl\" or \"model\", not 'fast'"),
+        ("arithmetic=fast", 'arithmetic must be "rtl" or "model", not \'fast\''),
     ],
 )
 def test_bad_settings(step: Any, setting: str, message: str) -> None:

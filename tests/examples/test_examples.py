@@ -164,7 +164,8 @@ def test_mixtral_on_other_traces(trace: Any, dynamic: bool) -> None:
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize(
-    "sizes", [{"hidden": 32, "inner": 16}, {"hidden": 16, "inner": 64, "step": 8}, {"hidden": 32, "inner": 32, "tile_rows": 2}]
+    "sizes",
+    [{"hidden": 32, "inner": 16}, {"hidden": 16, "inner": 64, "step": 8}, {"hidden": 32, "inner": 32, "tile_rows": 2}],
 )
 def test_mixtral_in_other_sizes(sizes: dict[str, int], dynamic: bool) -> None:
     trace = np.random.default_rng(1).integers(0, EXPERTS, (12, 1))

@@ -41,9 +41,7 @@ def value_of(number: int, element: ElementType) -> Any:
 
 def play(text: str, element: ElementType = NUMBER) -> list[Token]:
     """The stream of ``element`` that ``text`` says in numbers."""
-    return [
-        token._replace(value=value_of(token.value, element)) if token.has_value else token for token in parse(text)
-    ]
+    return [token._replace(value=value_of(token.value, element)) if token.has_value else token for token in parse(text)]
 
 
 def plain(value: Any) -> Any:
@@ -84,9 +82,7 @@ class Bench:
             result.append(each)
         return result
 
-    def source(
-        self, name: str, text: str, dims: Sequence[Dim | int | str], element: ElementType = NUMBER
-    ) -> Stream:
+    def source(self, name: str, text: str, dims: Sequence[Dim | int | str], element: ElementType = NUMBER) -> Stream:
         self.inputs[name] = play(text, element)
         return self.graph.source(name, element, self.dims(dims))
 

@@ -40,7 +40,7 @@ def test_what_is_no_dimension(value: object, shown: str) -> None:
 
 
 def test_a_symbol_has_no_fixed_extent() -> None:
-    with pytest.raises(TypeError, match="^dimension N has no fixed extent$"):
+    with pytest.raises(TypeError, match=r"^dimension N has no fixed extent$"):
         int(N)
 
 

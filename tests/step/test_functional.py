@@ -63,7 +63,8 @@ def test_map_changes_the_element_and_no_dimension() -> None:
          "inputs must have the same shape, but input 0 is [2, 1] and input 1 is [2]"),
         (lambda b: b.source("x", "D", [2]).map(Mul(), b.source("w", "D", [2])),
          "mul needs 2 tiles of BF16 or FP32, not Tile(INT32, 1, 1), Tile(INT32, 1, 1)"),
-        (lambda b: b.source("x", "D", [2], SCALAR).map(RetileRow()), "map needs a function of elements, not RetileRow()"),
+        (lambda b: b.source("x", "D", [2], SCALAR).map(RetileRow()),
+         "map needs a function of elements, not RetileRow()"),
         (lambda b: b.source("x", "D", [2], Tile(BF16, 2, 3)).map(Matmul(), b.source("w", "D", [2], Tile(BF16, 2, 3))),
          "matmul needs [M,K] and [K,N] tiles of BF16, not Tile(BF16, 2, 3), Tile(BF16, 2, 3)"),
     ],
@@ -173,7 +174,8 @@ def test_accum_is_refused(dims: list[Any], build: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dims", "element"), [([2, 3], "Tile(INT32, 3, 1)"), (["N", "R"], "Tile(INT32, R, 1)"), ([2, "N"], "Tile(INT32, N, 1)")]
+    ("dims", "element"),
+    [([2, 3], "Tile(INT32, 3, 1)"), (["N", "R"], "Tile(INT32, R, 1)"), ([2, "N"], "Tile(INT32, N, 1)")],
 )
 def test_an_accumulator_may_grow(dims: list[Any], element: str) -> None:
     bench = Bench(N=False)
@@ -348,5 +350,3 @@ def test_streams_of_other_lengths_are_found_when_it_runs() -> None:
     y = x.map(Mul(), bench.source("w", "1 2 D", ["N"], SCALAR), name="product")
     with pytest.raises(StreamFault, match=r"^map 'product' \(\S+:\d+\): its inputs do not have the same shape"):
         bench.text(y)
-
-

@@ -92,9 +92,11 @@ def test_bad_tensors(dims: list[int]) -> None:
 def test_unknown_operators_are_told_apart_from_known_ones() -> None:
     bench = Bench()
     x = bench.source("x", "D", [1])
-    with pytest.raises(AttributeError, match="^a stream has no operator 'flaten'; it has accum, expand, .*flatten"):
+    with pytest.raises(AttributeError, match=r"^a stream has no operator 'flaten'; it has accum, expand, .*flatten"):
         x.flaten(0, 1)
-    with pytest.raises(AttributeError, match="^a graph has no operator 'lod'; it has load, reassemble, selectors, source$"):
+    with pytest.raises(
+        AttributeError, match=r"^a graph has no operator 'lod'; it has load, reassemble, selectors, source$"
+    ):
         bench.graph.lod()
     assert {"accum", "flatten", "buffered"} <= set(dir(x))
 
@@ -194,7 +196,7 @@ def test_a_stream_that_feeds_an_edge_is_read() -> None:
     bench = Bench()
     first, _ = route(bench, "1 2 1 D")
     bench.graph.feedback(NUMBER, first.shape, name="back").close(first)
-    with pytest.raises(GraphError, match="must stand before the first reader of the stream$"):
+    with pytest.raises(GraphError, match=r"must stand before the first reader of the stream$"):
         first.assume_shape([2])
 
 
@@ -246,7 +248,9 @@ def test_a_feedback_edge_closed_twice() -> None:
 def test_a_feedback_edge_of_another_graph() -> None:
     graph, other = Graph("one"), Graph("other")
     edge = graph.feedback(NUMBER, [3], name="before")
-    with pytest.raises(GraphError, match="^feedback 'before' .* reads x of graph 'other', which nobody writes in graph 'one'$"):
+    with pytest.raises(
+        GraphError, match=r"^feedback 'before' .* reads x of graph 'other', which nobody writes in graph 'one'$"
+    ):
         edge.close(other.source("x", NUMBER, [3]))
 
 
@@ -259,9 +263,7 @@ def test_a_cycle_that_no_feedback_edge_cuts() -> None:
     object.__setattr__(node, "inputs", (x, y))
     with pytest.raises(GraphError) as error:
         check(graph)
-    assert str(error.value) == (
-        f"these operators form a cycle without a declared feedback edge:\n  {node.describe()}"
-    )
+    assert str(error.value) == (f"these operators form a cycle without a declared feedback edge:\n  {node.describe()}")
 
 
 # -- refinements ----------------------------------------------------------------------------------------------------
@@ -299,7 +301,7 @@ def test_a_wrong_dynamic_assumption_is_found_when_it_runs() -> None:
     first, _ = x.partition(bench.choose("which", "1 2 1 D", 2, [n]), targets=2, name="route")
     first.assume_shape([n]).sink("y")
     for run in (interpret, bind):
-        with pytest.raises(StreamFault, match="N") as error:
+        with pytest.raises(StreamFault, match=r"N") as error:
             run(bench.graph, bench.inputs)
         assert "route.0" in str(error.value) or "x" in str(error.value)
 

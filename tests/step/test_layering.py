@@ -40,7 +40,9 @@ class TestFile:
 
     def test_library_code_does_not_print(self, path: Path) -> None:
         calls = [each for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, ast.Call)]
-        assert not [each for each in calls if isinstance(each.func, ast.Name) and each.func.id in ("print", "eval", "exec")]
+        assert not [
+            each for each in calls if isinstance(each.func, ast.Name) and each.func.id in ("print", "eval", "exec")
+        ]
 
     def test_has_a_docstring_and_is_not_long(self, path: Path) -> None:
         text = path.read_text()
@@ -97,7 +99,9 @@ def test_every_function_is_exported() -> None:
     assert functions.__all__ == sorted(cls.__name__ for cls in FUNCTIONS.values())
     assert not [name for name in functions.__all__ if name.startswith("_")]
     for cls in FUNCTIONS.values():
-        assert issubclass(cls, (MapFunction, AccumFunction, FlatMapFunction)) and cls.__module__.startswith("step.functions.")
+        assert issubclass(cls, (MapFunction, AccumFunction, FlatMapFunction)) and cls.__module__.startswith(
+            "step.functions."
+        )
 
 
 @pytest.mark.parametrize("cls", [*OPERATORS.values(), *FUNCTIONS.values()], ids=lambda cls: cls.__name__)

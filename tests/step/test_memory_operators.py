@@ -111,7 +111,7 @@ def test_a_store_takes_the_tiles_in_order(rank: int, text: str, stored: list[int
 def test_a_store_needs_tiles() -> None:
     bench = Bench()
     x = bench.source("x", "D", [2], Selector(3))
-    with pytest.raises(TypeMismatch, match="a store needs tiles, not Selector"):
+    with pytest.raises(TypeMismatch, match=r"a store needs tiles, not Selector"):
         x.store("y")
 
 

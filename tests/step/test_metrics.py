@@ -150,7 +150,9 @@ def test_intensity_without_traffic() -> None:
 def routed() -> Bench:
     bench = Bench()
     x = bench.source("x", "1 2 S1 3 S1 S1 4 5 6 S1 D", ["N", "R"], Tile(INT32))
-    for port, each in enumerate(x.partition(bench.choose("which", "1 2 2 3 D", 2, ["N"]), targets=2, rank=1, name="route")):
+    for port, each in enumerate(
+        x.partition(bench.choose("which", "1 2 2 3 D", 2, ["N"]), targets=2, rank=1, name="route")
+    ):
         each.store(f"y{port}")
     return bench
 
@@ -187,7 +189,7 @@ def test_two_streams_of_one_symbol_must_agree() -> None:
     bench = Bench(N=False)
     for name, text in (("x", "1 2 D"), ("y", "1 2 3 D")):
         bench.source(name, text, [bench.symbols["N"]])
-    with pytest.raises(StreamFault, match="^stream x: the dimension N should be 3, but is \\[2\\]$"):
+    with pytest.raises(StreamFault, match=r"^stream x: the dimension N should be 3, but is \[2\]$"):
         bind(bench.graph, bench.inputs)
 
 
@@ -209,7 +211,7 @@ def test_wrong_names() -> None:
     with pytest.raises(UnboundSymbol) as error:
         metrics(bench.graph).bind({"D7": 4}, bench.graph)
     assert str(error.value) == "the program has no symbol 'D7'; it has N, R, route_D0, route_D1, route_R_0, route_R_1"
-    with pytest.raises(UnboundSymbol, match="^the program has no symbol 'N'; it has none$"):
+    with pytest.raises(UnboundSymbol, match=r"^the program has no symbol 'N'; it has none$"):
         metrics(copied()).bind({"N": 1}, copied())
 
 

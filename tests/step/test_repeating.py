@@ -94,8 +94,10 @@ def test_repeat_names_both_of_its_operators() -> None:
          "data and reference must agree outside of the innermost 1 dimensions, but they are [2, 1] and [2]"),
         (lambda b: b.source("x", "D", [1]).expand(b.source("r", "D", [2])),
          "rank must be at least 1, but this stream allows at most 0"),
-        (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [2, 5]), rank=2), "rank must be 1 to 1 here, not 2"),
-        (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [2, 5]), rank=0), "rank must be 1 to 1 here, not 0"),
+        (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [2, 5]), rank=2),
+         "rank must be 1 to 1 here, not 2"),
+        (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [2, 5]), rank=0),
+         "rank must be 1 to 1 here, not 0"),
         (lambda b: b.source("x", "D", [2, 1]).expand_static(0), "count must be at least 1, not 0"),
         (lambda b: b.source("x", "D", [2, 3]).expand_static(2),
          "the innermost 1 dimensions of the data must be 1, but its shape is [2, 3]"),
@@ -132,7 +134,7 @@ def test_a_reference_of_another_outer_structure(data: str, reference: str) -> No
     bench = Bench()
     dims = bench.dims(["N", "M", "R"])
     y = bench.source("x", data, [*dims[:2], 1]).expand(bench.source("ref", reference, dims))
-    with pytest.raises(StreamFault, match="its inputs do not have the same shape"):
+    with pytest.raises(StreamFault, match=r"its inputs do not have the same shape"):
         bench.text(y)
 
 

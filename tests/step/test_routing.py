@@ -1,4 +1,4 @@
-"""Partition and Reassemble: shapes, meaning with empty chunks and empty selectors, faults, and that they are inverses."""
+"""Partition and Reassemble: shapes, meaning with empty chunks and selectors, faults, and that they are inverses."""
 
 from __future__ import annotations
 
@@ -160,7 +160,9 @@ def test_partition_faults(rank: int, outer: int, x: str, which: str, heads: list
 def gather(rank: int, order: str, data: list[str], which: str, outer: int = 1) -> str:
     bench = Bench()
     inner = [bench.graph.symbol(f"I{level}", ragged=True) for level in range(rank)]
-    streams = [bench.source(f"x{port}", text, [bench.graph.symbol(f"D{port}"), *inner]) for port, text in enumerate(data)]
+    streams = [
+        bench.source(f"x{port}", text, [bench.graph.symbol(f"D{port}"), *inner]) for port, text in enumerate(data)
+    ]
     selector = bench.choose("which", which, len(data), DIMS[:outer])
     return bench.text(bench.graph.reassemble(streams, selector, rank=rank, order=order, name="gather"))
 
@@ -212,7 +214,8 @@ def test_ragged_chunks_are_a_new_ragged_dimension_together() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda b: b.graph.reassemble([], b.choose("w", "D", 1, [2])), "reassemble takes data and selectors, not 1 streams"),
+        (lambda b: b.graph.reassemble([], b.choose("w", "D", 1, [2])),
+         "reassemble takes data and selectors, not 1 streams"),
         (lambda b: b.graph.reassemble([b.source("x", "D", [2])], b.source("w", "D", [2])),
          "the last stream must carry selectors, not Tile(INT32, 1, 1)"),
         (lambda b: b.graph.reassemble([b.source("x", "D", [2])], b.choose("w", "D", 2, [2])),

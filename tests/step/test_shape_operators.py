@@ -106,7 +106,13 @@ def test_reshape_then_flatten_is_padding_to_whole_chunks(rows: list[list[int]], 
 
 @pytest.mark.parametrize(
     ("dims", "shape"),
-    [([3], "[1, 3]"), ([0], "[0, 0]"), ([1, 2], "[1, 1, 2]"), (["N", 4], "[Min(1, N), N, 4]"), (["N", "R"], "[Min(1, N), N, R]")],
+    [
+        ([3], "[1, 3]"),
+        ([0], "[0, 0]"),
+        ([1, 2], "[1, 1, 2]"),
+        (["N", 4], "[Min(1, N), N, 4]"),
+        (["N", "R"], "[Min(1, N), N, R]"),
+    ],
 )
 def test_promote_shape(dims: list[Any], shape: str) -> None:
     bench = Bench()

@@ -104,30 +104,24 @@ class MatmulDatapath(Datapath):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         shape = self.arrangement
-        step, step_ends = _counter(m, shape.steps, "step")
-        block, row_ends = _counter(m, shape.col_blocks, "block")
-        row, all_ends = _counter(m, shape.row_blocks, "row")
-        busy = Signal()
-        with m.If(busy):
-            m.d.sync += step.eq(Mux(step_ends, 0, step + 1))
-            with m.If(step_ends):
-                m.d.sync += block.eq(Mux(row_ends, 0, block + 1))
-                with m.If(row_ends):
-                    m.d.sync += row.eq(Mux(all_ends, 0, row + 1))
-        block_ends = Signal()
-        m.d.comb += block_ends.eq(busy & step_ends)
+        busy, block_ends, row_ends = Signal(), Signal(), Signal()
+        begins, last_step = _counter(m, shape.steps, "step", busy)
+        m.d.comb += block_ends.eq(busy & last_step)
+        _, last_block = _counter(m, shape.col_blocks, "block", block_ends)
+        m.d.comb += row_ends.eq(block_ends & last_block)
+        _, last_row = _counter(m, shape.row_blocks, "row", row_ends)
         with m.If(self.start):
             m.d.sync += busy.eq(1)
-        with m.Elif(block_ends & row_ends & all_ends):
+        with m.Elif(row_ends & last_row):
             m.d.sync += busy.eq(0)
 
-        fresh: Value = step == 0
+        fresh = begins
         if self.reduce:
             first = Signal(reset_less=True)
             with m.If(self.start):
                 m.d.sync += first.eq(self.first)
             fresh = fresh & first
-        left = self._left(m, busy, block_ends & row_ends)
+        left = self._left(m, busy, row_ends)
         right = self._right(m, busy)
         self._accumulate(m, left, right, fresh, busy, block_ends)
         return m
@@ -268,12 +262,15 @@ class MatmulModel(DatapathModel):
         )
 
 
-def _counter(m: Module, extent: int, name: str) -> tuple[Signal, Value]:
-    """A register that counts to ``extent``, and whether it is at its last value."""
-    count = Signal(range(extent), name=name)
-    last = Signal(name=f"{name}_last")
+def _counter(m: Module, extent: int, name: str, advance: Value) -> tuple[Value, Value]:
+    """A register that counts to ``extent`` again and again: whether it is at its first and at its last value."""
+    if extent == 1:
+        return C(1, 1), C(1, 1)
+    count, last = Signal(range(extent), name=name), Signal(name=f"last_{name}")
     m.d.comb += last.eq(count == extent - 1)
-    return count, last
+    with m.If(advance):
+        m.d.sync += count.eq(Mux(last, 0, count + 1))
+    return count == 0, last
 
 
 def _scalar(tile: Value, index: int, beyond: Value, exists: bool) -> Value:

@@ -11,7 +11,7 @@ import patterns
 import playing
 import pytest
 from amaranth.sim import Simulator
-from verilated import Verilated, lint
+from verilated import HARMLESS, Verilated, kinds, lint
 
 from hw.arithmetic.model import SOURCES
 from hw.functions.datapath import Datapath
@@ -111,7 +111,7 @@ def test_matmul_back_to_back(lanes: int) -> None:
     matmul_case(4, 4, 4, lanes, "map").check(7, GAPS["back to back"])
 
 
-@pytest.mark.parametrize("lanes, interval", [(1, 4096), (16, 256), (64, 64), (256, 16), (1024, 4), (4096, 1), (9999, 1)])
+@pytest.mark.parametrize("lanes, interval", [(1, 4096), (16, 256), (64, 64), (256, 16), (1024, 4), (4096, 1)])
 def test_a_square_matmul_takes_its_multiplications_over_lanes(lanes: int, interval: int) -> None:
     case = matmul_case(16, 16, 16, lanes, "accum")
     assert case.path.initiation_interval == interval
@@ -191,7 +191,7 @@ def test_retile_slicer(function: RetileStreamify) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arithmetic", ["rtl", "model"])
-@pytest.mark.parametrize("how", ["map", "map to bf16", "accum transposed"])
+@pytest.mark.parametrize("how", ["map to bf16", "accum transposed"])
 @pytest.mark.parametrize("rows, inner, cols, lanes", [(16, 16, 16, 64), (3, 5, 7, 50)])
 def test_matmul_in_verilator(
     rows: int, inner: int, cols: int, lanes: int, how: str, arithmetic: str, tmp_path: Path
@@ -203,22 +203,16 @@ def test_matmul_in_verilator(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("function, inputs, reduce", [each for each in VECTORS if not each[2]], ids=str)
-@pytest.mark.parametrize("arithmetic", ["rtl", "model"])
-def test_vector_in_verilator(
-    function: Function, inputs: tuple[Tile, ...], reduce: bool, arithmetic: str, tmp_path: Path
-) -> None:
-    case = Case(function, inputs, FabricConfig(vector_lanes=5, arithmetic=arithmetic), reduce=reduce)
-    modelled = hasattr(case.path, "verilog")
-    if arithmetic == "model" and not modelled:
-        pytest.skip("has no model of its own")
-    program = Verilated(case.path, tmp_path, SOURCES if modelled else ())
+@pytest.mark.parametrize("function", [Add(), Mul(BF16), Mul(FP32)], ids=str)
+def test_vector_model_in_verilator(function: Function, tmp_path: Path) -> None:
+    case = Case(function, (WIDE, Tile(BF16, 1, 4)), FabricConfig(vector_lanes=5, arithmetic="model"), reduce=False)
+    program = Verilated(case.path, tmp_path, SOURCES)
     for gaps in GAPS.values():
         case.check(2000, gaps, program)
 
 
 @pytest.mark.parametrize("arithmetic", ["rtl", "model"])
-def test_verilog_of_datapaths_has_only_warnings_of_width(arithmetic: str, tmp_path: Path) -> None:
+def test_verilog_of_datapaths_has_only_harmless_warnings(arithmetic: str, tmp_path: Path) -> None:
     fabric = FabricConfig(matmul_lanes=8, vector_lanes=4, arithmetic=arithmetic)
     for case in (
         matmul_case(4, 4, 4, 8, "accum", arithmetic),
@@ -227,5 +221,4 @@ def test_verilog_of_datapaths_has_only_warnings_of_width(arithmetic: str, tmp_pa
         Case(RetileCol(), (NARROW,), fabric, reduce=True),
     ):
         said = lint(case.path, tmp_path)
-        kinds = {line.split(":")[0] for line in said.splitlines() if line.startswith("%")}
-        assert kinds <= {"%Warning-WIDTHTRUNC", "%Warning-WIDTHEXPAND", "%Warning-UNUSEDSIGNAL", "%Error"}, said
+        assert kinds(said) <= HARMLESS, said

@@ -164,6 +164,6 @@ def test_splitting_errors(function: FlatMapFunction, tile: Tile, text: str) -> N
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize("function", [Matmul(), Add(), Cast(BF16), Silu(), RetileRow(), RetileStreamify(), SelectAll(1)])
+@pytest.mark.parametrize("function", [Matmul(), Add(), Cast(BF16), Silu(), RetileRow(), SelectAll(1)])
 def test_functions_know_their_family(function: Function) -> None:
     assert function.family == type(function).__module__.split(".")[-1]

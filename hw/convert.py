@@ -155,8 +155,8 @@ _EMPTY = re.compile(r"^ *wire \[-1:0\] .*;\n", re.MULTILINE)
 def to_verilog(modules: dict[str, str]) -> dict[str, str]:
     """SystemVerilog of modules given as RTLIL, by name; one call of Yosys, which takes longer to start than to run.
 
-    Submodules that are not shared come with the module that they are part of. Wires of no bits go. Yosys makes ``always @*`` run at time
-    0 with a register numbered over the whole call; ``always_comb`` does so by itself.
+    Submodules that are not shared come with the module that they are part of. Wires of no bits go. Yosys makes
+    ``always @*`` run at time 0 with a register numbered over the whole call; ``always_comb`` does so by itself.
     """
     if not modules:
         return {}
@@ -167,7 +167,5 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
     parts: dict[str, list[str]] = {name: [] for name in modules}
     for match in _MODULE.finditer(verilog_text):
         parts[match[1].lstrip("\\").split(".")[0]].append(match[0])
-    return {
-        name: "\n\n".join(sorted(texts, key=lambda text: "." in text.split("(")[0])) + "\n"
-        for name, texts in parts.items()
-    }
+    order = {name: sorted(texts, key=lambda text: "." in text.split("(")[0]) for name, texts in parts.items()}
+    return {name: "\n\n".join(texts) + "\n" for name, texts in order.items()}

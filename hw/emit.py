@@ -26,7 +26,7 @@ from step.netlist import Netlist
 SIDECAR = "fabric.json"
 WAIVERS = Path(__file__).with_name("waivers.vlt")
 HEAVY = 200_000
-"""Characters of Verilog, all instances below it counted, from which on a repeated module is worth a build of its own."""
+"""Characters of Verilog, all instances below counted, from which on a repeated module is worth a build of its own."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dataclasses import fields
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hw.channel import ProducerSignature
@@ -66,9 +66,6 @@ class Rule(abc.ABC):
     initiation_interval = 1
     """Cycles from a firing with a value to the next one, at least."""
 
-    ports: Mapping[str, Any] = {}
-    """Ports beside inputs, outputs and status."""
-
     @property
     def inputs(self) -> tuple[Format, ...]:
         return ()
@@ -76,6 +73,11 @@ class Rule(abc.ABC):
     @property
     def outputs(self) -> tuple[Format, ...]:
         return ()
+
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        """Ports beside inputs, outputs and status."""
+        return {}
 
     @abc.abstractmethod
     def fire(self, m: Module, firing: Firing) -> None:
@@ -148,11 +150,11 @@ class Firing:
 
     def head(self, port: int) -> data.View[data.StructLayout]:
         """What is in front of input ``port``; only right where a firing needs it."""
-        return self._heads[port].payload  # type: ignore[no-any-return]
+        return self._heads[port].payload
 
     def visible(self, port: int) -> Signal:
         """Whether there is a token in front of input ``port``."""
-        return self._heads[port].valid  # type: ignore[no-any-return]
+        return self._heads[port].valid
 
     def wait(self, there: Value) -> None:
         """Starve unless ``there``."""

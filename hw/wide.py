@@ -1,7 +1,7 @@
 """Lets Amaranth convert modules with more than 65 536 bits of inputs.
 
-Amaranth 0.5 numbers a net as (cell, bit) with 16 bits for the bit, and all inputs of a module are one cell. Gathering the
-tiles of many experts takes more. Only the packing of the number changes; what is emitted is the same.
+Amaranth 0.5 numbers a net as (cell, bit) with 16 bits for the bit, and all inputs of a module are one cell. Gathering
+the tiles of many experts takes more. Only the packing of the number changes; what is emitted is the same.
 """
 
 from __future__ import annotations

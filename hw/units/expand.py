@@ -81,7 +81,7 @@ class Expand(Rule):
 def unit(node: Node, netlist: Netlist) -> Parametric:
     operator = node.operator
     assert isinstance(operator, Operator)
-    data, *reference = (TokenFormat.of(each.type) for each in node.inputs)
+    data, *references = (TokenFormat.of(each.type) for each in node.inputs)
     if operator.count is not None:
         return Unit(ExpandStatic(data, operator.count))
-    return Unit(Expand(data, *reference, operator.rank))
+    return Unit(Expand(data, references[0], operator.rank))

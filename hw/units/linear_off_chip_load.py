@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,9 @@ class LoadIssue(Rule):
     extents: tuple[int, ...]
     strides: tuple[int, ...]
 
-    ports = {"base": In(32)}
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        return {"base": In(32)}
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -55,7 +58,8 @@ class LoadIssue(Rule):
             return
         reference = firing.need(0)
         with m.If(reference.value):
-            with m.If(self._read(m, firing, reference.stop)):
+            last = self._read(m, firing, reference.stop)
+            with m.If(last):
                 firing.take(0)
         with m.Else():
             with m.If(reference.done):

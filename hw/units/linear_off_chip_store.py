@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,9 @@ class StoreIssue(Rule):
     token: TokenFormat
     write: WriteFormat
 
-    ports = {"base": In(32)}
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        return {"base": In(32)}
 
     @property
     def inputs(self) -> tuple[Format, ...]:

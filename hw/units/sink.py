@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
@@ -26,7 +28,7 @@ class Sink(Rule):
         return (self.token,)
 
     @property
-    def ports(self) -> dict[str, object]:  # type: ignore[override]
+    def ports(self) -> Mapping[str, Any]:
         return {"external": Out(stream.Signature(self.token.layout))}
 
     def fire(self, m: Module, firing: Firing) -> None:

@@ -71,7 +71,8 @@ def simulate(
 ) -> Run:
     """Run until everything is finished, a unit has a fault, or ``most`` cycles have passed.
 
-    Inputs that are bound already are not checked. ``idle``: how likely a source waits before a token; ``pressure``: how likely a sink is not ready in a cycle.
+    Inputs that are bound already are not checked.
+    ``idle``: how likely a source waits before a token; ``pressure``: how likely a sink is not ready in a cycle.
     """
     fabric = elaborate(lower(graph, config))
     bound = inputs if isinstance(inputs, BoundInputs) else bind_inputs(graph, inputs)

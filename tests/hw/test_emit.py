@@ -135,7 +135,7 @@ def one_of_each() -> Iterable[Any]:
 
 
 @pytest.mark.parametrize("probes", [False, True])
-@pytest.mark.parametrize("scenario", one_of_each())
+@pytest.mark.parametrize("scenario", list(one_of_each()))
 def test_lint_is_clean(scenario: Any, probes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # the cache of all: lint minds only the text
     graph = Graph("scenario")

@@ -14,7 +14,8 @@ from step.tokens import DONE, Token, bare
 from step.types import Selector, Tile, Tuple
 
 ELEMENTS = [
-    Tile(BF16, 2, 3), Tile(FP32, 3, 1), Tile(INT8, 1, 5), Tile(INT32), Tile(UINT32, 2, 2), Tile(BOOL, 3, 3), Selector(5),
+    Tile(BF16, 2, 3), Tile(FP32, 3, 1), Tile(INT8, 1, 5), Tile(INT32), Tile(UINT32, 2, 2), Tile(BOOL, 3, 3),
+    Selector(5),
     Tuple((Tile(BOOL, 1, 3), Tile(BF16), Tuple((Selector(3), Tile(INT8))))),
 ]  # fmt: skip
 

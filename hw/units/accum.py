@@ -100,6 +100,7 @@ class Accum(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     operator = node.operator
     assert isinstance(operator, Operator)
     function, inputs, result = operator.function, tuple(each.element for each in node.inputs), node.output_types[0]

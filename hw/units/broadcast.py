@@ -37,4 +37,5 @@ class Broadcast(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     return Unit(Broadcast(TokenFormat.of(node.inputs[0].type), len(node.output_types)))

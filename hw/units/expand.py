@@ -79,6 +79,7 @@ class Expand(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     operator = node.operator
     assert isinstance(operator, Operator)
     data, *references = (TokenFormat.of(each.type) for each in node.inputs)

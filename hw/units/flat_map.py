@@ -53,6 +53,7 @@ class FlatMap(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
     function, element, result = node.operator.function, node.inputs[0].element, node.output_types[0]
     family = importlib.import_module(f"hw.functions.{function.family}")

@@ -67,6 +67,7 @@ class Flatten(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     operator, stream = node.operator, node.inputs[0].type
     assert isinstance(operator, Operator)
     return Unit(Flatten(TokenFormat.of(stream), operator.low, operator.high, operator.holds(stream)))

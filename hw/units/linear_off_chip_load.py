@@ -179,6 +179,7 @@ class LinearOffChipLoad(Parametric):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     operator, fabric = node.operator, netlist.fabric
     assert isinstance(operator, Operator)
     beats = fabric.memory.beats(operator.element.bits)

@@ -85,6 +85,7 @@ class LinearOffChipStore(Parametric):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     write = WriteFormat(8 * netlist.fabric.memory.beat_bytes)
     return LinearOffChipStore(StoreIssue(TokenFormat.of(node.inputs[0].type), write))
 

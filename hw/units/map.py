@@ -55,6 +55,7 @@ class Map(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
     function, inputs = node.operator.function, tuple(each.element for each in node.inputs)
     family = importlib.import_module(f"hw.functions.{function.family}")

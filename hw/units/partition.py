@@ -73,6 +73,7 @@ class Partition(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
     data, selector = (TokenFormat.of(each.type) for each in node.inputs)
     return Unit(Partition(data, selector, node.operator.rank))

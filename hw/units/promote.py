@@ -47,4 +47,5 @@ class Promote(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     return Unit(Promote(TokenFormat.of(node.inputs[0].type)))

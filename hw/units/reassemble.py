@@ -117,6 +117,7 @@ class Reassemble(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     operator = node.operator
     assert isinstance(operator, Operator)
     *data, selector = (TokenFormat.of(each.type) for each in node.inputs)

@@ -68,6 +68,7 @@ class Reshape(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     operator, stream = node.operator, node.inputs[0].type
     assert isinstance(operator, Operator)
     pad = pack_element(pad_element(stream.element, operator.pad), stream.element)

@@ -41,4 +41,5 @@ class Sink(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     return Unit(Sink(TokenFormat.of(node.inputs[0].type)))

@@ -40,4 +40,5 @@ class Source(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     return Unit(Source(TokenFormat.of(node.output_types[0])))

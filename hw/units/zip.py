@@ -36,4 +36,5 @@ class Zip(Rule):
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
     return Unit(Zip(tuple(TokenFormat.of(each.type) for each in node.inputs)))

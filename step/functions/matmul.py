@@ -29,8 +29,8 @@ class Matmul(MapFunction, AccumFunction):
     def _result(self, inputs: tuple[ElementType, ...]) -> Tile:
         wanted = "[M,K] and [N,K] tiles of BF16" if self.transposed else "[M,K] and [K,N] tiles of BF16"
         match inputs:
-            case (Tile(dtype=first), Tile(dtype=second)) if first is BF16 and second is BF16:
-                left, right = inputs
+            case (Tile() as left, Tile() as right) if left.dtype is BF16 and right.dtype is BF16:
+                pass
             case _:
                 raise mismatch(self, wanted, inputs)
         inner, cols = (right.cols, right.rows) if self.transposed else (right.rows, right.cols)

@@ -75,7 +75,7 @@ def environment() -> dict[str, str]:
 
 
 HARMLESS = {"WIDTHTRUNC", "WIDTHEXPAND", "UNUSEDSIGNAL", "PROCASSINIT"}
-"""Warnings of how Yosys writes Verilog: operands of unequal width, words used in part, registers with initial values."""
+"""Warnings of how Yosys writes Verilog: operands of unequal width, words used in part, initial values."""
 
 
 def kinds(said: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -133,9 +134,15 @@ def _elements(name: str, source: Source, array: np.ndarray) -> Any:
     for declared, extent in zip(source.shape, leading, strict=True):
         if declared.is_static and int(declared) != extent:
             raise InputError(f"input {name!r} must have the dimensions {shape}, not {list(leading)}")
-    for extent in reversed(leading[1:]):
-        flat = [flat[start : start + extent] for start in range(0, len(flat), extent)] if extent else flat
-    return flat
+    return _nested(flat, leading)
+
+
+def _nested(elements: list[Any], extents: tuple[int, ...]) -> list[Any]:
+    """``elements``, row-major, as nested lists of these extents."""
+    if len(extents) == 1:
+        return elements
+    size = math.prod(extents[1:])
+    return [_nested(elements[row * size : (row + 1) * size], extents[1:]) for row in range(extents[0])]
 
 
 def _convert(value: Any, depth: int, element: ElementType) -> Any:

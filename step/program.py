@@ -56,7 +56,7 @@ class Program:
         }
         if self.inputs:
             buffer = io.BytesIO()
-            np.savez_compressed(buffer, **_arrays(self.graph, self.inputs))
+            np.savez_compressed(buffer, allow_pickle=False, **_arrays(self.graph, self.inputs))
             write_atomically(path.with_suffix(".npz"), buffer.getvalue())
         write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
 

@@ -318,7 +318,7 @@ def _reassemble(
 ) -> Callable[[Graph], Inputs]:
     def build(graph: Graph) -> Inputs:
         bench = Bench(graph)
-        inner = bench.dims([f"I{level}" for level in range(rank)])
+        inner = [graph.symbol(f"I{level}", ragged=True) for level in range(rank)]
         streams = [bench.play(f"x{port}", text, [graph.symbol(f"D{port}"), *inner]) for port, text in enumerate(data)]
         which = bench.choose("which", selectors, len(data), dims_of(outer - 1))
         graph.reassemble(streams, which, rank=rank, order=order).sink("y")

@@ -13,10 +13,6 @@ from step.faults import Fault, aligned
 from step.ops.accum import Accum as Operator
 from step.tokens import OPEN, Token, bare
 
-COUNTED = ("retile_row", "retile_col")
-"""Reductions whose result has the promised shape only after the promised number of elements."""
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Accum(Machine):
     """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have.
@@ -62,8 +58,11 @@ def build(site: Site) -> Machine:
     assert isinstance(operator, Operator)
     function, reduced = operator.function, site.node.inputs[0].shape[-operator.rank :]
     timing = site.timing(function, reduce=True)
-    counted = function.name in COUNTED and all(each.is_static for each in reduced)
-    initial = function.initial(site.node.output_types[0].element) if site.computes else unknown()
+    element = site.node.output_types[0].element
+    start = function.initial(element)
+    # A state that is no result at first (an empty tile) becomes one after the promised number of elements.
+    counted = not element.accepts(start)
+    initial = start if site.computes else unknown()
     return site.add(
         Accum(
             **site.ports(),

@@ -38,6 +38,8 @@ def command(
             raise InputError("--data needs input data, but the program has none; give --inputs FILE.npz")
         values = {**bind(opened.graph, opened.inputs), **values}
     found = metrics(opened.graph, opened.fabric, "artifact" if accounting == "artifact" else "paper")
+    used = {str(each) for value in found.items().values() for each in value.free_symbols}
+    symbols = [name for name in opened.graph.symbols if name in used]
     if values:
         found = found.bind(values, opened.graph)
     rows = {**found.items(), "intensity": found.intensity}
@@ -47,14 +49,14 @@ def command(
                 "program": opened.name,
                 "accounting": accounting,
                 "metrics": {name: _plain(value) for name, value in rows.items()},
-                "symbols": {name: values.get(name) for name in opened.graph.symbols},
+                "symbols": {name: values.get(name) for name in symbols},
             }
         )
         return
     if not all(value.is_number for value in rows.values()):
         for name, value in rows.items():
             click.echo(f"{name} = {value}")
-        talk(f"symbols: {', '.join(opened.graph.symbols)}; give values with --bind NAME=VALUE or --data")
+        talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
         return
     table = Table("metric", "value", "unit", title=f"{opened.name} ({accounting} accounting)")
     table.columns[1].justify = "right"

@@ -64,8 +64,21 @@ class Channel:
     """
 
     __slots__ = (
-        "available", "capacity", "clock", "entered_last", "entering", "freed", "index", "peak", "reader",
-        "reader_waits", "space", "taken", "tokens", "writer", "writer_waits",
+        "available",
+        "capacity",
+        "clock",
+        "entered_last",
+        "entering",
+        "freed",
+        "index",
+        "peak",
+        "reader",
+        "reader_waits",
+        "space",
+        "taken",
+        "tokens",
+        "writer",
+        "writer_waits",
     )
 
     def __init__(self, capacity: int, clock: Clock, index: int = -1) -> None:
@@ -205,4 +218,3 @@ def chosen(channels: Sequence[Channel], mask: int) -> list[Channel]:
 def unknown(*_: Any) -> Any:
     """Stands for a function whose result nobody needs."""
     return UNKNOWN
-

@@ -37,8 +37,18 @@ class Memory(Machine):
     """
 
     __slots__ = (
-        "_clock", "_config", "_free_at", "_idle", "_later", "_ports", "_reads", "_waiting", "_wants", "_writes",
-        "last_read", "last_write",
+        "_clock",
+        "_config",
+        "_free_at",
+        "_idle",
+        "_later",
+        "_ports",
+        "_reads",
+        "_waiting",
+        "_wants",
+        "_writes",
+        "last_read",
+        "last_write",
     )
 
     def __init__(self, config: MemoryConfig, clock: Clock) -> None:

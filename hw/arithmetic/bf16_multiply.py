@@ -36,9 +36,7 @@ class Bf16Multiply(Parametric):
             zero.eq((exponents[0] == 0) | (exponents[1] == 0)),
             special.eq((exponents[0] == 255) | (exponents[1] == 255)),
             nan.eq(
-                special & zero
-                | (exponents[0] == 255) & fractions[0].any()
-                | (exponents[1] == 255) & fractions[1].any()
+                special & zero | (exponents[0] == 255) & fractions[0].any() | (exponents[1] == 255) & fractions[1].any()
             ),
         ]
         sign = self.first[15] ^ self.second[15]

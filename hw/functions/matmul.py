@@ -177,9 +177,7 @@ class MatmulDatapath(Datapath):
             _rotate(m, held)
         return held[0]
 
-    def _accumulate(
-        self, m: Module, left: Signal, right: Signal, fresh: Value, busy: Value, block_ends: Value
-    ) -> None:
+    def _accumulate(self, m: Module, left: Signal, right: Signal, fresh: Value, busy: Value, block_ends: Value) -> None:
         """The lanes, and the registers behind them.
 
         A reduction keeps its state there and rotates it by one block after the other; else every block starts at zero,

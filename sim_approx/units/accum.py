@@ -13,6 +13,7 @@ from step.faults import Fault, aligned
 from step.ops.accum import Accum as Operator
 from step.tokens import OPEN, Token, bare
 
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class Accum(Machine):
     """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have.

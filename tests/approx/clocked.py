@@ -101,9 +101,7 @@ class Reference:
         return found
 
 
-def clocked(
-    netlist: Netlist, data: BoundInputs, timing_of: TimingOf, *, patience: int = 200
-) -> Reference:
+def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf, *, patience: int = 200) -> Reference:
     """Run ``netlist`` cycle by cycle; it is stuck when nothing moved for ``patience`` cycles."""
     fabric = build_fabric(netlist, data, computing_units(netlist), timing_of)
     wires = {channel: Wire(channel.capacity) for channel in fabric.all_channels}

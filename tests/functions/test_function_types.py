@@ -148,7 +148,7 @@ def test_reduction_errors(function: AccumFunction, inputs: tuple[ElementType, ..
             Tile(BF16, 4, 3),
             "retile_streamify needs a number of rows that chunk 3 divides, not Tile(BF16, 4, 3)",
         ),
-        (RetileStreamify(axis="x"), Tile(BF16), "retile_streamify needs axis to be \"row\" or \"col\", not 'x'"),
+        (RetileStreamify(axis="x"), Tile(BF16), 'retile_streamify needs axis to be "row" or "col", not \'x\''),
         (RetileStreamify(rank=2), Tile(BF16), "retile_streamify needs rank to be 0 or 1, not 2"),
         (RetileStreamify(chunk=0), Tile(BF16), "retile_streamify needs chunk to be an integer >= 1, not 0"),
         (

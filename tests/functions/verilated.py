@@ -52,8 +52,10 @@ class Library:
         if name not in self.modules:
             self.modules[name] = ""
             own = getattr(component, "verilog", None)
-            self.modules[name] = own() if own else verilog.convert(
-                component, name=name, platform=self, emit_src=False, strip_internal_attrs=True
+            self.modules[name] = (
+                own()
+                if own
+                else verilog.convert(component, name=name, platform=self, emit_src=False, strip_internal_attrs=True)
             )
         return name
 

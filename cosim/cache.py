@@ -8,31 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from filelock import FileLock
 
-from step.errors import EnvironmentProblem
-
-
-def cache_directory() -> Path:
-    """``STEP_CACHE``, or ``~/.cache/step-fabric``; made where it is missing.
-
-    Raises `EnvironmentProblem` where it can not be written, or has a blank in its name (make can not build there).
-    """
-    chosen = os.environ.get("STEP_CACHE")
-    path = Path(chosen) if chosen else Path.home() / ".cache" / "step-fabric"
-    path = path.absolute()
-    if any(character.isspace() for character in str(path)):
-        raise EnvironmentProblem(f"the cache {str(path)!r} has a blank in its name: set STEP_CACHE to a path without")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise EnvironmentProblem(f"the cache {path} can not be made ({error.strerror}): set STEP_CACHE") from None
-    return path
+from step.files import cache_directory
 
 
 def content_key(parts: Iterable[str | bytes]) -> str:

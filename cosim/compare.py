@@ -32,8 +32,8 @@ class Comparison:
 
     ``mismatches`` counts the tokens whose cycle or control differs between RTL and fast model, of ``tokens`` in all
     channels; ``first_mismatch`` names the earliest one. ``outputs_equal``: the RTL's outputs equal the interpreter's
-    bit for bit (which replays the RTL's order of arrival where an operator depends on it). ``deviation`` is the largest difference to the
-    program's float64 expectation, relative to its largest magnitude; None where it has none.
+    bit for bit (which replays the RTL's order of arrival where an operator depends on it). ``deviation`` is the
+    largest difference to the program's float64 expectation, relative to its largest magnitude; None where it has none.
     """
 
     program: str

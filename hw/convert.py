@@ -9,9 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import re
-import tempfile
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +19,7 @@ from amaranth.back import rtlil, verilog
 
 from hw.shared import Parametric
 from hw.wide import allow_wide_modules
+from step.files import cache_directory, write_atomically
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,6 @@ class ModuleText:
     text: str
     children: tuple[str, ...] = ()
     model: bool = False
-
-
-def cache_directory() -> Path:
-    """Where texts are kept: ``STEP_CACHE``, or ``~/.cache/step-fabric``."""
-    return Path(os.environ.get("STEP_CACHE") or Path.home() / ".cache" / "step-fabric")
 
 
 @functools.cache
@@ -131,19 +125,8 @@ class ModuleLibrary:
 
     def _save(self, text: ModuleText) -> None:
         files = [self._file(self._components[child]) for child in sorted(set(text.children))]
-        write_atomically(
-            self._directory / self._file(self._components[text.name]), json.dumps({**asdict(text), "files": files})
-        )
-
-
-def write_atomically(path: Path, content: str) -> None:
-    """Write ``path`` so that others see all of it or nothing, whoever else does the same."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w") as file:
-        file.write(content)
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+        entry = json.dumps({**asdict(text), "files": files})
+        write_atomically(self._directory / self._file(self._components[text.name]), entry.encode())
 
 
 _MODULE = re.compile(r"^module (\S+?) ?\(.*?^endmodule$", re.MULTILINE | re.DOTALL)

@@ -15,11 +15,12 @@ from typing import Any
 from amaranth.hdl import Value
 
 from hw.arithmetic.model import SOURCES
-from hw.convert import ModuleLibrary, ModuleText, tool_versions, write_atomically
+from hw.convert import ModuleLibrary, ModuleText, tool_versions
 from hw.fabric import Fabric, elaborate
 from hw.layout import TokenFormat
 from hw.structure import Structure
 from step.errors import FabricError
+from step.files import write_atomically
 from step.memory_map import Region
 from step.netlist import Netlist
 
@@ -214,4 +215,4 @@ def _write(design: Design, directory: Path) -> None:
             shutil.rmtree(temporary)
     (directory / SIDECAR).unlink(missing_ok=True)
     for name, text in contents.items():
-        write_atomically(directory / name, text)
+        write_atomically(directory / name, text.encode())

@@ -14,7 +14,6 @@ describes one firing. The skeleton decides *when* it happens: a firing is all or
 from __future__ import annotations
 
 import abc
-import enum
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -27,16 +26,7 @@ from hw.channel import ProducerSignature
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric
 from step.faults import Fault
-
-
-class Activity(enum.IntEnum):
-    """What a unit does in a cycle."""
-
-    STARVED = 0
-    BUSY = 1
-    BLOCKED = 2
-    FINISHED = 3
-
+from step.result import Activity
 
 STATUS: Mapping[str, Any] = {"activity": Out(2), "fault": Out(4), "finished": Out(1)}
 """Ports that every unit has, besides ``input0`` ... (streams), ``output0`` ... (`ProducerSignature`)."""

@@ -7,6 +7,7 @@ A program is a `Graph` of operators joined by streams of tiles with stop tokens.
 from __future__ import annotations
 
 from step import functions, ops
+from step.binding import bind
 from step.dims import Dim, DimKind
 from step.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
 from step.errors import StepError
@@ -17,7 +18,6 @@ from step.metrics import metrics
 from step.netlist import lower
 from step.program import Program, load_program
 from step.stream import Stream
-from step.symbols import bind
 from step.types import Buffer, Selector, Tile, Tuple
 
 __all__ = [

@@ -12,7 +12,7 @@ class StreamChecker:
     """Counts the extents of every dimension of one stream.
 
     ``extents[d]`` has the extent of dimension d (counted from the innermost one) of every tensor seen;
-    an empty tensor of rank r says nothing of the dimensions inside of it but the outermost, which is 0.
+    an empty tensor says nothing of the dimensions inside of it, but that the outermost one is 0 where no other may be.
     """
 
     def __init__(self, name: str, stream: StreamType) -> None:
@@ -55,8 +55,9 @@ class StreamChecker:
             # [[]] and [] are the same tokens: the empty dimension is any of the inner ones.
             if not any(each.may_be_empty for each in self._type.shape[len(self._type.shape) - empty :]):
                 self._fail(f"is an empty tensor of rank {empty}, but no dimension of it may be empty")
-            if empty and self._static[empty - 1] is None:
-                self.extents[empty - 1].add(0)
+            inner = self._type.shape[len(self._type.shape) - empty + 1 :]
+            if self._static[empty - 1] is None and not any(each.may_be_empty for each in inner):
+                self.extents[empty - 1].add(0)  # else it may as well be an extent of 1, of something empty
         self._counts[empty] += 1
         for level in range(empty, token.stop):
             self._close(level)

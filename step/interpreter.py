@@ -136,20 +136,17 @@ def interpret(
     inputs: Mapping[str, Any] | BoundInputs,
     *,
     record: bool = False,
-    lowered: bool = False,
     arrivals: Mapping[str, Sequence[int]] | None = None,
 ) -> Interpretation:
     """Run ``graph`` on ``inputs`` (tensor and source name -> data, see `step.inputs.bind_inputs`).
 
-    ``record`` keeps the tokens of all streams. ``lowered`` says that the graph went through `insert_broadcasts`
-    already and was checked. ``arrivals`` replays the order in which operators took their data in a timed run: per
-    node, the input port of every data token. Raises `InputError` for data that does not fit, `StreamFault` for tokens
-    that break an operator's contract or an assumed shape, and `Deadlock` where operators starve.
+    ``record`` keeps the tokens of all streams. ``arrivals`` replays the order in which operators took their data in a
+    timed run: per node, the input port of every data token. Raises `InputError` for data that does not fit,
+    `StreamFault` for tokens that break an operator's contract or a stream's shape, and `Deadlock` where operators
+    starve.
     """
-    if not lowered:
-        check(graph)
+    check(graph)
     bound = inputs if isinstance(inputs, BoundInputs) else bind_inputs(graph, inputs)
-    result = _Run(graph if lowered else insert_broadcasts(graph), bound, record, arrivals or {}).run()
-    if graph.refinements:
-        measure(graph, result.checkers)
+    result = _Run(insert_broadcasts(graph), bound, record, arrivals or {}).run()
+    measure(graph, result.checkers)
     return result

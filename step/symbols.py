@@ -1,9 +1,8 @@
-"""Symbols get their values here, by name, from a run on input data."""
+"""Symbols get their values here, by name, from the streams of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import sympy
 
@@ -11,13 +10,6 @@ from step.checker import StreamChecker
 from step.dims import DimKind
 from step.errors import StreamFault, UnboundSymbol
 from step.graph import Graph
-
-
-def bind(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """Value of every symbol of ``graph`` on ``inputs``: name -> extent (ragged: total extent)."""
-    from step.interpreter import interpret  # a run measures symbols too, to check assumed shapes
-
-    return measure(graph, interpret(graph, inputs).checkers)
 
 
 def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, int]:

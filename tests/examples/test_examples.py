@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import swiglu
 
+from step.binding import bind
 from step.errors import FormatError, TypeMismatch
 from step.interpreter import interpret
 from step.metrics import metrics
 from step.program import Program
-from step.symbols import bind
 from step.validate import check
 
 EXPERTS = moe_mixtral.EXPERTS

@@ -8,7 +8,6 @@ import pytest
 from fabric_bench import simulate
 from scenarios import BROKEN, FABRIC, SCENARIOS, Bench, Broken
 
-from hw.unit import Activity
 from step.dtypes import BF16
 from step.errors import StreamFault
 from step.faults import Fault
@@ -18,6 +17,7 @@ from step.functions.retile import RetileRow
 from step.graph import Graph
 from step.inputs import BoundInputs
 from step.interpreter import interpret
+from step.result import Activity
 from step.types import Tile
 
 STARVED, BUSY, BLOCKED, FINISHED = Activity

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from running import NUMBER, Bench, here, play, text_of
 
+from step.binding import bind
 from step.dtypes import BF16, FP32, INT32
 from step.errors import Deadlock, GraphError, ProgramError, StreamFault, TypeMismatch
 from step.fabric import FabricConfig
@@ -19,7 +20,6 @@ from step.netlist import lower
 from step.operator import OPERATORS, Names, Operator, Process, StreamType, Surroundings
 from step.ops import Zip
 from step.passes.broadcast import insert_broadcasts
-from step.symbols import bind
 from step.tokens import DONE
 from step.types import Tile
 from step.validate import check
@@ -386,7 +386,7 @@ def test_lowering_does_not_change_what_a_program_means() -> None:
     x.map(Mul(), x).map(Add(), x).sink("y")
     lowered = insert_broadcasts(bench.graph)
     plain = interpret(bench.graph, bench.inputs)
-    again = interpret(lowered, bench.inputs, lowered=True)
+    again = interpret(lowered, bench.inputs)
     assert text_of(plain.outputs["y"]) == text_of(again.outputs["y"]) == "2 6"
 
 

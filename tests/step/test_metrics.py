@@ -9,6 +9,7 @@ import pytest
 import sympy
 from running import Bench
 
+from step.binding import bind
 from step.dtypes import BF16, FP32, INT32
 from step.errors import StreamFault, UnboundSymbol
 from step.fabric import FabricConfig
@@ -16,7 +17,7 @@ from step.functions import Add, Cast, Matmul, Mul, RetileCol, RetileRow, RetileS
 from step.graph import Graph
 from step.metrics import metrics
 from step.stream import Stream
-from step.symbols import bind, evaluate
+from step.symbols import evaluate
 from step.types import Selector, Tile
 
 LEFT, RIGHT = Tile(BF16, 4, 16), Tile(BF16, 16, 8)

@@ -35,8 +35,8 @@ HINTS = {
     "make": "install GNU make (Debian: apt install make)",
     "perl": "install perl (Debian: apt install perl); Verilator's launcher needs it",
     "cocotb": "pip install 'cocotb>=2.0'",
-    "libpython": "install a Python with a shared library (Debian: apt install libpython3-dev; pyenv: build Python with "
-    "PYTHON_CONFIGURE_OPTS=--enable-shared), or set LIBPYTHON_LOC to it",
+    "libpython": "pip install find_libpython, and install a Python with a shared library (Debian: apt install "
+    "libpython3-dev; pyenv: build Python with PYTHON_CONFIGURE_OPTS=--enable-shared), or set LIBPYTHON_LOC to it",
     "lz4": "for FST waves install lz4.h and zlib.h (Debian: apt install liblz4-dev zlib1g-dev); VCD needs nothing",
     "dot": "to draw graphs install graphviz (Debian: apt install graphviz)",
 }
@@ -153,8 +153,10 @@ def find_libpython() -> str | None:
     chosen = os.environ.get("LIBPYTHON_LOC")
     if chosen:
         return chosen
-    import find_libpython as finder
-
+    try:
+        import find_libpython as finder
+    except ModuleNotFoundError:
+        return None
     return finder.find_libpython()
 
 

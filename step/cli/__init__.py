@@ -25,11 +25,19 @@ class Verbs(click.Group):
             try:
                 command: click.Command = each.load()
             except ModuleNotFoundError as error:
-                raise EnvironmentProblem(
-                    f"step {name} needs the module {error.name}; install it with: pip install 'step-fabric[sim]'"
-                ) from None
+                return _unavailable(name, f"the module {error.name}; install it with: pip install 'step-fabric[sim]'")
             return command
         return None
+
+
+def _unavailable(name: str, needed: str) -> click.Command:
+    """A verb that only says what it needs: the list of verbs must not fail for one of them."""
+
+    def complain() -> None:
+        raise EnvironmentProblem(f"step {name} needs {needed}")
+
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+    return click.Command(name, callback=complain, help=f"Needs {needed}.", context_settings=anything)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -11,7 +11,7 @@ from cosim.program_data import memory_image, source_payloads
 from cosim.run_files import write_inputs
 from hw.emit import emit
 from step.cli.console import show_json, working
-from step.cli.options import json_option, open_program, program_options
+from step.cli.options import json_option, open_program, program_options, writing
 from step.errors import InputError
 from step.netlist import lower
 
@@ -38,7 +38,8 @@ def verilog(
     netlist = lower(opened.graph, opened.fabric)
     with working() as progress:
         progress("writing Verilog")
-        design = emit(netlist, output, probes=bench)
+        with writing(output):
+            design = emit(netlist, output, probes=bench)
     if bench:
         data = output / "data"
         data.mkdir(exist_ok=True)

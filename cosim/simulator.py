@@ -123,5 +123,5 @@ def _wave_kind(waves: Path | None) -> str | None:
     if kind not in ("vcd", "fst"):
         raise InputError(f"waves must go to a file that ends in .vcd or .fst, not {str(waves)!r}")
     if not waves.absolute().parent.is_dir():
-        raise SimulationError(f"waves can not go to {waves}: {waves.parent} is no directory")
+        raise InputError(f"waves can not go to {waves}: {waves.parent} is no directory")
     return kind

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,16 @@ def program_options(function: Command) -> Command:
         help="Input data (.npz) instead of the program's own.",
     )(function)
     return click.argument("program")(function)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Makes the directory that ``path`` is in; what then keeps it from being written is an `InputError`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise InputError(f"{path} can not be written: {error.strerror}") from None
 
 
 def open_program(spec: str, inputs: Path | None, settings: tuple[str, ...]) -> Program:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from step.backend import backend
 from step.cli.console import show_json, show_table, working
-from step.cli.options import json_option, open_program, program_options
+from step.cli.options import json_option, open_program, program_options, writing
 from step.errors import InputError, SimulationError
 from step.result import RunResult
 
@@ -54,6 +54,9 @@ def command(
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
     opened = open_program(program, inputs, settings)
+    if save is not None:
+        with writing(save):
+            pass  # told before the run, not after it
     failure: SimulationError | None = None
     with working() as progress:
         if name == "rtl":
@@ -65,7 +68,8 @@ def command(
                 raise
             failure, result = error, error.result
     if save is not None:
-        result.save(save)
+        with writing(save):
+            result.save(save)
     if as_json:
         show_json(result.to_json())
     elif failure is None:

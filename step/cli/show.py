@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from step.cli.console import show_json
-from step.cli.options import json_option, open_program, program_options
+from step.cli.options import json_option, open_program, program_options, writing
 from step.drawing import dot, svg, text
 from step.files import write_atomically
 from step.serialize import graph_to_json
@@ -37,4 +37,5 @@ def command(
     if output is None:
         click.echo(drawn, nl=False)
     else:
-        write_atomically(output, drawn.encode())
+        with writing(output):
+            write_atomically(output, drawn.encode())

@@ -107,7 +107,7 @@ def test_waves(tmp_path):
 
 def test_waves_that_can_not_be_written(tmp_path):
     waves = tmp_path / "missing" / "run.vcd"
-    with pytest.raises(SimulationError) as error:
+    with pytest.raises(InputError) as error:
         simulate(pass_through(tmp_path), sources={"a": [DONE]}, waves=waves)
     assert str(error.value) == f"waves can not go to {waves}: {waves.parent} is no directory"
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 from rich.markup import escape
 from rich.table import Table
 
-from cosim.compare import Comparison
-from cosim.compare import compare as compare_program
 from cosim.doctor import diagnose
+from step.backend import backend
 from step.cli.console import show_json, show_table, talk, working
 from step.cli.options import json_option, with_settings
-from step.errors import EnvironmentProblem, SimulationError
+from step.errors import EnvironmentProblem, SimulationError, StepError
 from step.program import load_programs
+
+if TYPE_CHECKING:
+    from cosim.compare import Comparison
 
 
 @click.command()
@@ -24,12 +28,21 @@ from step.program import load_programs
 @json_option
 def compare(programs: tuple[str, ...], settings: tuple[str, ...], operators: bool, as_json: bool) -> None:
     """Run programs on RTL, fast model and interpreter, and compare cycles, token times and outputs."""
+    backend("rtl")  # says what to install where a module is missing; `doctor`, beside this, must do without them
+    from cosim.compare import compare as compare_program
+
     found: list[Comparison] = []
-    with working() as progress:
-        for spec in programs:
-            for program in load_programs(spec):
-                program.fabric = with_settings(program.fabric, settings)
-                found.append(compare_program(program, progress))
+    failure: StepError | None = None
+    try:
+        with working() as progress:
+            for spec in programs:
+                for program in load_programs(spec):
+                    program.fabric = with_settings(program.fabric, settings)
+                    found.append(compare_program(program, progress))
+    except StepError as error:
+        if not found:
+            raise
+        failure = error  # what was compared before is shown first
     if as_json:
         show_json([each.to_json() for each in found])
     else:
@@ -41,6 +54,8 @@ def compare(programs: tuple[str, ...], settings: tuple[str, ...], operators: boo
             for line in (each.first_mismatch, each.first_difference):
                 if line:
                     talk(f"[yellow]{escape(each.program)}:[/] {escape(line)}")
+    if failure is not None:
+        raise failure
     failed = [each.program for each in found if not each.passed]
     if failed:
         raise SimulationError(f"the back ends disagree on {', '.join(failed)}")

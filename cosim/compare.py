@@ -10,6 +10,7 @@ import numpy as np
 
 from cosim.backend import run_rtl
 from sim_approx import backend as approx
+from step.errors import InputError
 from step.interpreter import interpret
 from step.program import Program
 from step.progress import Progress, silent
@@ -159,10 +160,16 @@ def equal_values(left: Any, right: Any) -> bool:
 
 def _deviation(program: Program, outputs: Mapping[str, list[Token]]) -> float | None:
     """Largest relative deviation from the program's float64 expectations."""
-    worst: float | None = None
+    found = []
     for name, expected in program.expected.items():
-        got = np.stack([np.asarray(token.value, np.float64) for token in outputs[name] if token.has_value])
-        scale = np.abs(expected).max()
-        found = float(np.abs(got.reshape(expected.shape) - expected).max() / scale) if scale else 0.0
-        worst = found if worst is None else max(worst, found)
-    return worst
+        if name not in outputs:
+            raise InputError(f"there is no output {name!r} to compare with the expected one")
+        values = [np.asarray(token.value, np.float64).ravel() for token in outputs[name] if token.has_value]
+        got = np.concatenate([np.zeros(0), *values])
+        if got.size != expected.size:
+            raise InputError(f"output {name!r} has {got.size} scalars, but {expected.size} are expected")
+        difference = np.abs(got - expected.ravel()).max(initial=0.0)
+        scale = np.abs(expected).max(initial=0.0)
+        # NaN stays NaN, and where zeros are expected every difference counts.
+        found.append(difference / scale if scale else np.inf if difference else 0.0)
+    return float(np.max(found)) if found else None

@@ -143,6 +143,14 @@ class Operator(abc.ABC):
         return sympy.Integer(0)
 
 
+def each_input(node: Node) -> Generator[int, Token, list[Token]]:
+    """Part of a process: one token of every input, in the order of the ports."""
+    tokens = []
+    for port in range(len(node.inputs)):
+        tokens.append((yield port))
+    return tokens
+
+
 def operator_named(name: str) -> type[Operator]:
     """The operator class called ``name``; raises `FormatError` for any other text."""
     try:

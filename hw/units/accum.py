@@ -8,10 +8,10 @@ from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath
-from hw.layout import Format, TokenFormat, pack_element
+from hw.function_rule import FunctionRule
+from hw.layout import TokenFormat, pack_element
 from hw.shared import Parametric, Shared
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Firing, Unit
 from step.dims import product
 from step.faults import Fault
 from step.graph import Node
@@ -20,34 +20,15 @@ from step.ops.accum import Accum as Operator
 
 
 @dataclass(frozen=True)
-class Accum(Rule):
+class Accum(FunctionRule):
     """Starts ``datapath`` on every value; a stop >= ``rank`` sends the state, or ``initial`` if nothing was reduced.
 
     ``count``: where given, how many values every reduction must have.
     """
 
-    operands: tuple[TokenFormat, ...]
-    result: TokenFormat
     rank: int
-    datapath: Datapath
     initial: int
     count: int | None
-
-    @property
-    def initiation_interval(self) -> int:  # type: ignore[override]
-        return self.datapath.initiation_interval
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.datapath.latency
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return self.operands
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.result,)
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()

@@ -7,38 +7,18 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Module
 
-from hw.functions.datapath import Datapath
-from hw.layout import Format, TokenFormat
+from hw.function_rule import FunctionRule
+from hw.layout import TokenFormat
 from hw.shared import Parametric, Shared
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Firing, Unit
 from step.graph import Node
 from step.netlist import Netlist
 from step.ops.map import Map as Operator
 
 
 @dataclass(frozen=True)
-class Map(Rule):
+class Map(FunctionRule):
     """Starts ``datapath`` on every value; everything leaves ``latency`` cycles later."""
-
-    operands: tuple[TokenFormat, ...]
-    result: TokenFormat
-    datapath: Datapath
-
-    @property
-    def initiation_interval(self) -> int:  # type: ignore[override]
-        return self.datapath.initiation_interval
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.datapath.latency
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return self.operands
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.result,)
 
     def fire(self, m: Module, firing: Firing) -> None:
         m.submodules.datapath = datapath = Shared(self.datapath)

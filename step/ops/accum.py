@@ -17,6 +17,7 @@ from step.operator import (
     Process,
     StreamType,
     Surroundings,
+    each_input,
     expect,
     expect_rank,
     expect_same_shape,
@@ -49,9 +50,7 @@ class Accum(Operator):
         initial = self.function.initial(element)
         state, before = initial, OPEN
         while True:
-            tokens = []
-            for port in range(len(node.inputs)):
-                tokens.append((yield port))
+            tokens = yield from each_input(node)
             token = aligned(*tokens)
             if token.done:
                 around.emit(0, token)

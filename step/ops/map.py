@@ -17,6 +17,7 @@ from step.operator import (
     Process,
     StreamType,
     Surroundings,
+    each_input,
     expect,
     expect_same_shape,
 )
@@ -38,9 +39,7 @@ class Map(Operator):
 
     def process(self, node: Node, around: Surroundings) -> Process:
         while True:
-            tokens = []
-            for port in range(len(node.inputs)):
-                tokens.append((yield port))
+            tokens = yield from each_input(node)
             token = aligned(*tokens)
             if token.has_value:
                 token = Token(self.function.apply(*(each.value for each in tokens)), token.stop)

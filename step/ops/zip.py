@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from step.faults import aligned
 from step.graph import Node
-from step.operator import Names, Operator, Process, StreamType, Surroundings, expect, expect_same_shape
+from step.operator import Names, Operator, Process, StreamType, Surroundings, each_input, expect, expect_same_shape
 from step.stream import Stream, stream_method
 from step.tokens import Token
 from step.types import Tuple
@@ -22,9 +22,7 @@ class Zip(Operator):
 
     def process(self, node: Node, around: Surroundings) -> Process:
         while True:
-            tokens = []
-            for port in range(len(node.inputs)):
-                tokens.append((yield port))
+            tokens = yield from each_input(node)
             token = aligned(*tokens)
             if token.has_value:
                 token = Token(tuple(each.value for each in tokens), token.stop)

@@ -1,0 +1,91 @@
+"""What the README and the documents show: code that runs, excerpts that are in the code, links that lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+EXTENDING = ROOT / "docs" / "extending.md"
+DOCUMENTS = [README, *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    """The code blocks of ``language``, in their order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A folder with the program that the README shows."""
+    (code,) = blocks(README, "python")
+    (tmp_path / "program.py").write_text(code)
+    return tmp_path
+
+
+LINES = [line.partition("#")[0].split() for block in blocks(README, "sh") for line in block.splitlines()]
+COMMANDS = [line for line in LINES if line and line[0] == "step"]
+
+
+def test_the_readme_shows_commands() -> None:
+    assert {each[1] for each in COMMANDS} >= {"check", "show", "metrics", "run", "verilog"}
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each[1] != "compare"], ids=" ".join)
+def test_the_program_of_the_readme_runs(program: Path, command: list[str]) -> None:
+    arguments = [sys.executable, "-m", "step", *command[1:]]
+    done = subprocess.run(arguments, cwd=program, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for each in command:
+        assert not each.startswith(("build", "program.svg")) or (program / each).exists()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda each: each.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)", document.read_text()):
+        assert "://" in link or (document.parent / link).exists(), link
+
+
+def test_excerpts_are_in_the_code() -> None:
+    excerpts = [each for each in blocks(EXTENDING, "python") if each.startswith("# from ")]
+    assert excerpts
+    for each in excerpts:
+        first, _, code = each.partition("\n")
+        assert code in (ROOT / first.removeprefix("# from ")).read_text(), first
+
+
+USE = """
+import numpy as np
+import patterns
+from functions.test_datapaths import Case
+from step.dtypes import BF16, FP32
+from step.fabric import FabricConfig
+from step.functions import Negate
+from step.types import Tile
+
+for dtype in (BF16, FP32):
+    case = Case(Negate(), (Tile(dtype, 3, 4),), FabricConfig(vector_lanes=5), reduce=False)
+    assert (case.path.initiation_interval, case.path.latency) == case.timing() == (3, 4)
+    case.check(7, [0])
+assert Negate().apply(np.array([[1, -0.0, 1e-40]], np.float32)).tolist() == [[-1, 0, -0.0]]
+"""
+
+
+def test_the_function_of_the_manual_works(tmp_path: Path) -> None:
+    for folder in ("step", "hw", "sim_approx", "tests"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    written = [each for each in blocks(EXTENDING, "python") if re.match(r"# \w+/", each)]
+    assert len(written) == 3
+    for each in written:
+        first, _, code = each.partition("\n")
+        (tmp_path / first.removeprefix("# ")).write_text(code)
+    places = [tmp_path, tmp_path / "tests", tmp_path / "tests" / "functions"]
+    program = f"import sys\nsys.path[:0] = {[str(each) for each in places]}\n{USE}"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -83,7 +83,7 @@ def top_text(structure: Structure) -> str:
         }
         connections = {**clock, **{port: instance.connections.get(port, "") for port in widths}}
         lines += _separated(
-            f"    .{port}({net if isinstance(net, str) else f'{widths[port]}h{net:x}'.replace('h', chr(39) + 'h')})"
+            f"    .{port}({net if isinstance(net, str) else _constant(net, widths[port])})"
             for port, net in connections.items()
         )
         lines.append("  );")
@@ -92,6 +92,10 @@ def top_text(structure: Structure) -> str:
         lines += _separated(f"    {each}" for each in reversed(expressions))
         lines.append("  };")
     return "\n".join([*lines, "endmodule"]) + "\n"
+
+
+def _constant(value: int, width: int) -> str:
+    return f"{width}'h{value:x}"
 
 
 def _range(width: int) -> str:
@@ -133,6 +137,7 @@ def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, st
     for name, text in sorted(files.items()):
         digest.update(f"{name}\n{len(text)}\n{text}".encode())
     plain: dict[str, Any] = {
+        "format": "step-sidecar-1",
         "module": fabric.structure.name,
         "sources": streams("source"),
         "sinks": streams("sink"),
@@ -142,6 +147,7 @@ def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, st
             {
                 "index": channel.edge.index,
                 "name": channel.edge.name,
+                "wires": channel.stem,
                 "producer": list(channel.edge.producer),
                 "consumer": list(channel.edge.consumer),
                 "bits": TokenFormat.of(channel.edge.type).width,

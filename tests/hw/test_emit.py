@@ -20,6 +20,7 @@ from step.fabric import FabricConfig
 from step.functions.matmul import Matmul
 from step.graph import Graph
 from step.netlist import Netlist, lower
+from step.schema import validate
 from step.types import Tile
 
 
@@ -89,6 +90,7 @@ def test_equal_units_share_a_module() -> None:
 def test_the_sidecar_describes_the_design(tmp_path: Path) -> None:
     emit(sample(), tmp_path / "design", probes=True)
     sidecar: dict[str, Any] = json.loads((tmp_path / "design" / SIDECAR).read_text())
+    validate(sidecar, "sidecar", SIDECAR)
     assert sidecar["module"] == "fabric_sample"
     assert [each["name"] for each in sidecar["sources"]] == ["ref", "again", "which"]
     assert [(each["name"], each["base"], each["beats"], each["size_beats"]) for each in sidecar["reads"]] == [

@@ -79,6 +79,7 @@ def build(
     # An expert waits until it has a tile of rows, and tokens leave in order: meanwhile all others must find room.
     room = max(2, tokens)
     weighted = []
+    room = tokens + 1  # every token, and Done
     for number, (rows, row_scores) in enumerate(zip(routed, scores, strict=True)):
         prefix = f"expert{number}_"
         weights = Weights.declare(graph, prefix, hidden, inner)

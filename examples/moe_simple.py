@@ -40,10 +40,10 @@ def program() -> Program:
     weights = [graph.tensor(f"weight{number}", (HIDDEN, INNER), BF16) for number in range(2)]
     results = [
         # An expert waits for four rows, so results of the other one must find room meanwhile.
-        expert(graph, rows, weight, f"expert{number}").buffered(TOKENS)
+        expert(graph, rows, weight, f"expert{number}").buffered(TOKENS + 1)
         for number, (rows, weight) in enumerate(zip(routed, weights, strict=True))
     ]
-    gathered = graph.reassemble(results, routing.buffered(TOKENS), name="gather")
+    gathered = graph.reassemble(results, routing.buffered(TOKENS + 1), name="gather")
     gathered.flatten(0, 1, name="in_order").store("output")
 
     random = np.random.default_rng(0)

@@ -77,9 +77,8 @@ def build(
     routed = x.partition(routing, targets=EXPERTS, name="route")
 
     # An expert waits until it has a tile of rows, and tokens leave in order: meanwhile all others must find room.
-    room = max(2, tokens)
+    room = tokens + 1  # Done takes a slot, too
     weighted = []
-    room = tokens + 1  # every token, and Done
     for number, (rows, row_scores) in enumerate(zip(routed, scores, strict=True)):
         prefix = f"expert{number}_"
         weights = Weights.declare(graph, prefix, hidden, inner)

@@ -118,9 +118,11 @@ def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error:
 
 
 def _activity(raw: RawRun, unit: int) -> OperatorResult:
-    """Cycles per activity of ``unit``; the harness counts on for a few cycles after the run, when it is finished."""
-    starved, busy, blocked, finished = (int(each) for each in raw.activity[unit])
-    return OperatorResult(busy, starved, blocked, finished - (raw.simulated - raw.cycles))
+    """Cycles per activity of ``unit``; the harness counts on after the run, while nothing changes any more."""
+    counts = [int(each) for each in raw.activity[unit]]
+    counts[int(raw.last_activity[unit])] -= raw.simulated - raw.cycles
+    starved, busy, blocked, finished = counts
+    return OperatorResult(busy, starved, blocked, finished)
 
 
 def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:

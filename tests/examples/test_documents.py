@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from step.schema import schema
+
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 EXTENDING = ROOT / "docs" / "extending.md"
@@ -50,6 +52,13 @@ def test_the_program_of_the_readme_runs(program: Path, command: list[str]) -> No
 def test_links_lead_somewhere(document: Path) -> None:
     for link in re.findall(r"\]\(([^)#]+)", document.read_text()):
         assert "://" in link or (document.parent / link).exists(), link
+
+
+def test_the_sidecar_is_described_field_by_field() -> None:
+    described = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "tools.md").read_text().partition("## The sidecar")[2]))
+    properties = schema("sidecar")["properties"]
+    named = {*properties, *properties["channels"]["items"]["properties"], *properties["units"]["items"]["properties"]}
+    assert named <= described, named - described
 
 
 def test_excerpts_are_in_the_code() -> None:

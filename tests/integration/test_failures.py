@@ -80,6 +80,27 @@ def test_a_deadlock_is_reported_with_the_depths_that_clear_it(backend: str) -> N
     assert found.value.result.status is Status.DEADLOCK
 
 
+@pytest.mark.parametrize("data", [fragile.LONG_ROW, fragile.RAGGED], ids=["deadlock", "fault"])
+def test_counters_of_a_broken_run_are_equal(data: dict) -> None:
+    program = fragile.program()
+    results = []
+    for run in BACKENDS.values():
+        with pytest.raises((Deadlock, StreamFault)) as found:
+            run(program.graph, data, program.fabric)
+        results.append(found.value.result)
+    approximate, exact = results
+    assert approximate.cycles == exact.cycles
+    assert approximate.channels == exact.channels
+    for name, each in exact.operators.items():
+        other = approximate.operators[name]
+        assert (each.busy, each.starved, each.blocked, each.finished) == (
+            other.busy,
+            other.starved,
+            other.blocked,
+            other.finished,
+        ), name
+
+
 def test_the_depths_of_the_report_do_clear_the_deadlock() -> None:
     program = fragile.program()
     depths = {"rows_broadcast.1": 9, "rows_broadcast.2": 9}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,10 +173,15 @@ def _stored(netlist: Netlist, node: Node, raw: RawRun, content: bytes) -> list[T
 
 def _arrivals(netlist: Netlist, raw: RawRun) -> dict[str, list[int]]:
     """The input port of every data token that a Reassemble in arrival order took."""
-    orders = {}
+    orders: dict[str, list[int]] = {}
     for node in netlist.units:
         if isinstance(node.operator, Reassemble) and node.operator.order == "arrival":
             ports = {channel.index: port for port, channel in enumerate(netlist.inputs(node)[:-1])}
             taken = raw.leaves["channel"][np.isin(raw.leaves["channel"], list(ports))]
-            orders[node.name] = [ports[int(channel)] for channel in taken]
+            data = Counter(raw.enters["channel"][raw.enters["control"] & 1 == 0].tolist())
+            order = orders[node.name] = []
+            for channel in taken.tolist():
+                if data[channel]:  # what leaves last, behind all data, is Done
+                    data[channel] -= 1
+                    order.append(ports[channel])
     return orders

@@ -1,0 +1,118 @@
+"""Ctrl-C while a simulator is built: nothing runs on, nothing half-made stays, and the next try works."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+from step import FP32, FabricConfig, Graph, Program, Tile
+
+def program():
+    graph = Graph("tiny")
+    graph.source("x", Tile(FP32), [3]).promote().sink("y")
+    return Program(graph, {"x": [1, 2, 3]}, FabricConfig(tile=2))
+"""
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
+
+
+class Session:
+    """A cold cache and a place for temporary files, by which the processes of a command are known."""
+
+    def __init__(self, directory: Path) -> None:
+        self.cache, self.temporary = directory / "cache", directory / "temporary"
+        self.temporary.mkdir()
+        program = directory / "tiny.py"
+        program.write_text(PROGRAM)
+        self.command = [sys.executable, "-m", "step", "compare", str(program), "--no-operators"]
+        self.environment = {**os.environ, "STEP_CACHE": str(self.cache), "TMPDIR": str(self.temporary)}
+
+    def start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command, cwd=ROOT, env=self.environment, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def processes(self) -> dict[int, str]:
+        """The command lines of all processes that were told of this cache."""
+        mark = f"STEP_CACHE={self.cache}".encode()
+        found = {}
+        for path in Path("/proc").iterdir():
+            if path.name.isdigit():
+                try:
+                    if mark in (path / "environ").read_bytes().split(b"\0"):
+                        found[int(path.name)] = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                except OSError:  # it has ended
+                    continue
+        return {process: command for process, command in found.items() if command}  # a zombie has none
+
+    def interrupt_when(self, reached: Callable[[], bool]) -> tuple[int, str, str]:
+        """Start the command and press Ctrl-C once ``reached``; the exit code, stdout and stderr."""
+        started = self.start()
+        try:
+            deadline = time.monotonic() + 120
+            while not reached():
+                assert started.poll() is None and time.monotonic() < deadline, "the build never got there"
+                time.sleep(0.02)
+            os.killpg(started.pid, signal.SIGINT)
+            out, err = started.communicate(timeout=30)
+        finally:
+            if started.poll() is None:
+                started.kill()
+                started.communicate()
+        return started.returncode, out, err
+
+    def compiles(self, name: str) -> bool:
+        """Whether a C++ compiler works on the cache entry ``name``."""
+        compiling = any("cc1plus" in command for command in self.processes().values())
+        return compiling and any(self.cache.glob(f"{name}-*.partial"))
+
+    def is_clean(self) -> None:
+        """No process, no half entry and no temporary file is left."""
+        assert self.processes() == {}
+        assert [path.name for path in self.cache.iterdir() if path.name.startswith(("simulator", "runtime"))] == [
+            path.name for path in self.cache.iterdir() if path.suffix == ".lock"
+        ]
+        assert list(self.temporary.iterdir()) == []
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return Session(tmp_path)
+
+
+def test_an_interrupted_build_leaves_nothing(session: Session) -> None:
+    code, out, err = session.interrupt_when(lambda: session.compiles("runtime"))
+    assert (code, out, err.strip()) == (130, "", "interrupted")
+    session.is_clean()
+
+
+def test_an_interruption_before_the_build_leaves_nothing(session: Session) -> None:
+    code, out, err = session.interrupt_when(lambda: any(session.temporary.glob("step-verilog-*")))
+    assert (code, out, err.strip()) == (130, "", "interrupted")
+    assert session.processes() == {}
+    assert list(session.temporary.iterdir()) == []
+    assert not session.cache.exists() or not list(session.cache.glob("**/*.partial"))
+
+
+@pytest.mark.slow
+def test_the_same_command_works_after_an_interruption(session: Session) -> None:
+    session.interrupt_when(lambda: session.compiles("runtime"))
+    session.is_clean()
+    code, _, _ = session.interrupt_when(lambda: session.compiles("simulator") and not session.compiles("runtime"))
+    assert code == 130 and session.processes() == {}
+    assert not list(session.cache.glob("*.partial")) and not list(session.cache.glob("simulator-*[!k]"))
+    done = session.start()
+    out, err = done.communicate(timeout=300)
+    assert done.returncode == 0, err
+    assert "tiny" in out and "equal" in out
+    assert len([path for path in session.cache.glob("simulator-*") if path.is_dir()]) == 1

@@ -1,0 +1,126 @@
+"""Counters that saturate or must come out even: rows of a retile, and the ages that decide an arrival order."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from scenarios import FABRIC, Bench
+
+from cosim import backend as rtl
+from sim_approx import backend as approx
+from step.checker import StreamChecker
+from step.dtypes import BF16
+from step.errors import StreamFault
+from step.functions import RetileRow
+from step.graph import Graph
+from step.interpreter import interpret
+from step.program import Program
+from step.result import Status
+from step.tokens import DONE, Token
+from step.types import Tile
+
+TILE = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+class Unchecked(StreamChecker):
+    """Takes every token."""
+
+    def see(self, token: Token) -> None:
+        pass
+
+
+def retile() -> Graph:
+    """Joins pairs of tiles; that they are pairs is only assumed, so that no check of the input says otherwise."""
+    graph = Graph("counted")
+    x = graph.source("x", Tile(BF16, 2, 3), [graph.symbol("N"), graph.symbol("R", ragged=True)])
+    x.assume_shape([x.shape[0], 2]).accum(RetileRow(), name="rows").sink("y")
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("counts", "token"),
+    [
+        ([2, 1], "token 2 of x is a value with S1"),
+        ([2, 3, 2], "token 4 of x is a value with S1"),
+        # One and a multiple too many: the count must not wrap around.
+        ([4], "token 3 of x is a value with S1"),
+        ([2, 10], "token 11 of x is a value with S1"),
+        ([0, 2], "token 0 of x is a bare S1"),
+    ],
+    ids=str,
+)
+def test_a_wrong_count_is_the_same_fault_everywhere(
+    counts: list[int], token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = {"x": [[TILE] * count for count in counts]}
+    with pytest.raises(StreamFault, match=r"^source 'x' .*: stream x of shape \[N, 2\]: token \d+ "):
+        interpret(retile(), inputs)
+    monkeypatch.setattr("step.interpreter.StreamChecker", Unchecked)  # the others look at inputs only
+    wanted = (
+        "accum 'rows' (test_counts.py:LINE): a reduction did not get the number of elements that its static shape "
+        f"promises\n  {token}"
+    )
+    runs: dict[str, Any] = {"interpret": interpret}
+    runs |= {
+        name: lambda *given, run=each.run: run(*given, FABRIC) for name, each in (("approx", approx), ("rtl", rtl))
+    }
+    cycles = []
+    for name, run in runs.items():
+        with pytest.raises(StreamFault) as found:
+            run(retile(), inputs)
+        assert re.sub(r"\([^ (]*test_counts\.py:\d+\)", "(test_counts.py:LINE)", str(found.value)) == wanted, name
+        if name != "interpret":
+            assert found.value.result is not None and found.value.result.status is Status.FAULT
+            cycles.append(found.value.result.cycles)
+    assert cycles[0] == cycles[1]
+
+
+AGE_MOST = (1 << 16) - 1
+
+
+def gathering(waiting: int) -> Program:
+    """Two streams that wait until ``waiting`` empty selectors have passed: then one selector names both."""
+    graph = Graph("waiting")
+    bench = Bench(graph)
+    far = bench.play("far", "1 D", ["F"])
+    far = far.promote().flatten(0, 1).promote().flatten(0, 1)  # its token is there a few cycles later
+    near = bench.play("near", "2 D", ["M"])
+    selectors = [Token(0, 0)] * waiting + [Token(3, 0), DONE]
+    which = bench.choose("which", selectors, 2, ["W"])
+    graph.reassemble([far, near], which, name="gather").sink("out")
+    return Program(graph, bench.inputs, FABRIC)
+
+
+def order_of(waiting: int) -> list[int]:
+    """Which inputs came first, according to the fast model."""
+    program = gathering(waiting)
+    return approx.run(program.graph, program.inputs, program.fabric).arrivals["gather"]
+
+
+def test_ages_saturate_and_ties_go_to_the_lowest_index() -> None:
+    """Until the later one's age saturates too, the older goes first; RTL and fast model change at the same cycle."""
+    assert order_of(100) == [1, 0]
+    low, high = AGE_MOST - 30, AGE_MOST + 30
+    assert (order_of(low), order_of(high)) == ([1, 0], [0, 1])
+    while high - low > 1:
+        middle = (low + high) // 2
+        if order_of(middle) == [1, 0]:
+            low = middle
+        else:
+            high = middle
+    for waiting, order in ((low, [1, 0]), (high, [0, 1])):
+        program = gathering(waiting)
+        exact = rtl.run(program.graph, program.inputs, program.fabric, events=True)
+        model = approx.run(program.graph, program.inputs, program.fabric, events=True)
+        assert exact.arrivals == model.arrivals == {"gather": order}
+        assert exact.cycles == model.cycles > AGE_MOST
+        assert exact.events is not None and model.events is not None
+        for name, events in exact.events.items():
+            assert np.array_equal(events.cycles, model.events[name].cycles), name
+            assert np.array_equal(events.control, model.events[name].control), name
+        assert exact.outputs is not None
+        values = [int(token.value[0, 0]) for token in exact.outputs["out"] if token.has_value]
+        assert [value - 1 for value in values] == order

@@ -1,0 +1,577 @@
+"""The verbs that run, compare and generate: exit codes, exact complaints, and what goes to which stream and file."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from cosim import compare as comparing
+from cosim.toolchain import HINTS, find_toolchain
+from sim_approx import backend as approx
+from step.cli import main
+from step.errors import InputError
+from step.interpreter import interpret
+from step.program import load_program
+from step.result import RunResult, Status
+
+ROOT = Path(__file__).parents[2]
+SIMPLE = "examples/moe_simple.py"
+MIXTRAL = "examples/moe_mixtral.py"
+
+VARIANTS = f"""
+import sys
+
+sys.path.insert(0, {str(ROOT / "tests" / "integration")!r})
+import fragile
+from step import Program
+
+def variant(data):
+    made = fragile.program()
+    return Program(made.graph, data, made.fabric)
+
+def good():
+    return variant(fragile.GOOD)
+
+def ragged():
+    return variant(fragile.RAGGED)
+
+def stuck():
+    return variant(fragile.LONG_ROW)
+
+def bare():
+    return variant({{}})
+
+def several():
+    return [good(), good()]
+
+def mixed():
+    return [good(), stuck()]
+"""
+
+FAULT = """\
+error: map 'product' (fragile.py:26): its inputs do not have the same shape
+  token 0 of left is a value
+  token 0 of right is a value with S1
+"""
+
+DEADLOCK_HEAD = "error: deadlock: from cycle 11 on nothing can move, and 7 of 11 operators are not finished\n"
+DEADLOCK_END = """\
+the smallest depths that clear it:
+  rows_broadcast.1: 9 instead of 2 (input 1 of expand 'spread' (fragile.py:29): rows.buffered(9))
+  rows_broadcast.2: 9 instead of 2 (input 0 of map 'scaled' (fragile.py:30): rows.buffered(9))
+"""
+DYNAMIC = (
+    "error: accum 'expert0_tile' (examples/moe_mixtral.py): output 0 carries Tile(BF16, route_D0, 64), a tile of "
+    "dynamic size, and a wire has a fixed width; lower the program to tiles of static size first\n"
+)
+TOO_LARGE = (
+    "error: accum 'expert0_tiles' (examples/moe_mixtral.py): output 0 carries Tile(BF16, 4, 64) of 256 scalars, but "
+    "a token of this fabric carries at most 8 x 8 = 64; lower the program to smaller tiles first, or choose a fabric "
+    "with tile=16\n"
+)
+
+
+class Result:
+    """What a command printed (`fragile.py` without its path, examples without their lines), and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out = code, out
+        self.err = re.sub(r"(moe_mixtral\.py):\d+", r"\1", re.sub(r"[^ (]*fragile\.py", "fragile.py", err))
+
+    @property
+    def all(self) -> tuple[int, str, str]:
+        return self.code, self.out, self.err
+
+
+Step = Callable[..., Result]
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process, from the project's folder."""
+    monkeypatch.chdir(ROOT)
+
+    def run(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["step", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out, err = capsys.readouterr()
+        assert isinstance(stopped.value.code, int)
+        return Result(stopped.value.code, out, err)
+
+    return run
+
+
+def cycles_of_simple() -> int:
+    """How long the simple example takes, by the fast model."""
+    program = load_program(SIMPLE)
+    return approx.run(program.graph, program.inputs, program.fabric).cycles
+
+
+@pytest.fixture
+def fragile(tmp_path: Path) -> str:
+    """A program file with variants of the fragile program; give one as ``f"{fragile}:good"``."""
+    path = tmp_path / "variants.py"
+    path.write_text(VARIANTS)
+    return str(path)
+
+
+# -- run: results ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["interpret", "approx", "rtl"])
+def test_run_prints_a_result_and_no_talk(step: Step, fragile: str, backend: str) -> None:
+    result = step("run", f"{fragile}:good", "--backend", backend)
+    assert (result.code, result.err) == (0, "")
+    assert (f"fragile on {backend}: 20 cycles" in result.out) == (backend != "interpret")
+    outputs = "products: 3 elements, the first one [[1.]]\nscaled_rows: 3 elements, the first one [[3.]]\n"
+    assert result.out.endswith(outputs) == (backend != "approx")  # the fast model computes no values
+
+
+@pytest.mark.parametrize("backend", ["interpret", "approx", "rtl"])
+def test_run_as_json_fits_the_printed_schema(step: Step, backend: str) -> None:
+    schema = json.loads(step("schema", "result").out)
+    result = step("run", SIMPLE, "--backend", backend, "--json")
+    assert (result.code, result.err) == (0, "")
+    data = json.loads(result.out)
+    jsonschema.Draft202012Validator(schema).validate(data)
+    assert (data["backend"], data["program"], data["status"], data["error"]) == (
+        backend, "moe_simple", "finished", None,
+    )  # fmt: skip
+    assert data["cycles"] == (0 if backend == "interpret" else cycles_of_simple())
+    assert data["events"] is None
+
+
+def test_rtl_is_the_default_back_end(step: Step, fragile: str) -> None:
+    assert json.loads(step("run", f"{fragile}:good", "--json").out)["backend"] == "rtl"
+
+
+def test_both_timed_back_ends_give_the_same_events(step: Step, fragile: str) -> None:
+    found = {}
+    for backend in ("approx", "rtl"):
+        result = step("run", f"{fragile}:good", "--backend", backend, "--json", "--events")
+        found[backend] = json.loads(result.out)
+    assert found["approx"]["events"] == found["rtl"]["events"]
+    events = found["rtl"]["events"]
+    assert set(events) == set(found["rtl"]["channels"])
+    assert events["left"] == {"cycles": [0, 1, 2, 3], "control": [2, 6, 6, 1]}
+
+
+def test_save_replaces_the_file_as_a_whole(
+    step: Step, fragile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = tmp_path / "new" / "result.json"
+    assert step("run", f"{fragile}:good", "--save", saved, "--events").code == 0
+    first = RunResult.load(saved)
+    assert (first.status, first.cycles, first.events is not None) == (Status.FINISHED, 20, True)
+    result = step("run", f"{fragile}:stuck", "--backend", "approx", "--save", saved)
+    assert result.code == 4
+    kept = saved.read_bytes()
+    failed = RunResult.load(saved)
+    assert (failed.status, failed.cycles) == (Status.DEADLOCK, 11)
+    assert failed.error is not None and failed.error.startswith("deadlock: from cycle 11 on nothing can move")
+
+    def breaks(source: object, target: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", breaks)
+    result = step("run", f"{fragile}:good", "--backend", "approx", "--save", saved)
+    assert result.all == (1, "", f"error: {saved} can not be written: No space left on device\n")
+    assert saved.read_bytes() == kept
+    assert [path.name for path in saved.parent.iterdir()] == ["result.json"]
+
+
+def test_a_place_where_nothing_can_be_saved_is_told_before_the_run(step: Step, fragile: str) -> None:
+    # The variant deadlocks, which would be told if it ran.
+    for arguments in (("run", f"{fragile}:stuck", "--save"), ("show", f"{fragile}:good", "-o")):
+        result = step(*arguments, f"{fragile}/there")
+        assert result.all == (1, "", f"error: {fragile}/there can not be written: File exists\n")
+    result = step("verilog", f"{fragile}:good", "-o", f"{fragile}/there")
+    assert result.all == (1, "", f"error: {fragile}/there can not be written: File exists\n")
+
+
+# -- run: failures --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["interpret", "approx", "rtl"])
+def test_a_fault_exits_with_4(step: Step, fragile: str, backend: str) -> None:
+    assert step("run", f"{fragile}:ragged", "--backend", backend).all == (4, "", FAULT)
+
+
+@pytest.mark.parametrize("backend", ["approx", "rtl"])
+def test_a_failed_run_is_a_result_as_json(step: Step, fragile: str, backend: str) -> None:
+    result = step("run", f"{fragile}:ragged", "--backend", backend, "--json")
+    assert (result.code, result.err) == (4, FAULT)
+    data = json.loads(result.out)
+    assert RunResult.from_json(data).status is Status.FAULT
+    assert "error: " + re.sub(r"[^ (]*fragile\.py", "fragile.py", data["error"]) + "\n" == FAULT
+
+
+@pytest.mark.parametrize("backend", ["approx", "rtl"])
+def test_a_deadlock_exits_with_4(step: Step, fragile: str, backend: str) -> None:
+    result = step("run", f"{fragile}:stuck", "--backend", backend)
+    assert (result.code, result.out) == (4, "")
+    assert result.err.startswith(DEADLOCK_HEAD) and result.err.endswith(DEADLOCK_END)
+
+
+@pytest.mark.parametrize("backend", ["approx", "rtl"])
+def test_max_cycles(step: Step, fragile: str, backend: str) -> None:
+    assert step("run", f"{fragile}:good", "--backend", backend, "--max-cycles", 20).code == 0
+    result = step("run", f"{fragile}:good", "--backend", backend, "--max-cycles", 10)
+    message = "error: the run did not end within 10 cycles; raise max_cycles if that is too few\n"
+    assert result.all == (4, "", message)
+    assert step("run", f"{fragile}:good", "--max-cycles", 0).code == 1
+
+
+@pytest.mark.parametrize("backend", ["approx", "rtl"])
+def test_what_the_fabric_can_not_hold_exits_with_1(step: Step, backend: str) -> None:
+    assert step("run", f"{MIXTRAL}:dynamic", "--backend", backend).all == (1, "", DYNAMIC)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--backend", "interpret", "--max-cycles", "9"),
+         "--max-cycles has no effect with --backend interpret; it needs approx or rtl"),
+        (("--backend", "interpret", "--events", "--json"),
+         "--events has no effect with --backend interpret; it needs approx or rtl"),
+        (("--backend", "interpret", "--waves", "w.vcd"),
+         "--waves has no effect with --backend interpret; it needs rtl"),
+        (("--backend", "approx", "--waves", "w.vcd"), "--waves has no effect with --backend approx; it needs rtl"),
+        (("--events",), "--events has no effect without --json or --save"),
+        (("--waves", "w.txt"), "waves must go to a file that ends in .vcd or .fst, not 'w.txt'"),
+        (("--waves", "/gone/w.vcd"), "waves can not go to /gone/w.vcd: /gone is no directory"),
+    ],
+)  # fmt: skip
+def test_options_that_make_no_sense(step: Step, fragile: str, arguments: tuple[str, ...], message: str) -> None:
+    assert step("run", f"{fragile}:good", *arguments).all == (1, "", f"error: {message}\n")
+
+
+def test_several_programs_are_too_many_to_run(step: Step, fragile: str) -> None:
+    message = f"error: {fragile}:several gives 2 programs, but one is needed here\n"
+    assert step("run", f"{fragile}:several").all == (1, "", message)
+
+
+# -- run: waves -----------------------------------------------------------------------------------------------------
+
+
+def read_vcd(path: Path) -> tuple[dict[str, str], dict[str, int]]:
+    """The code of every signal by its path, and how often each code changes."""
+    signals: dict[str, str] = {}
+    changes: dict[str, int] = {}
+    scope: list[str] = []
+    header, _, body = path.read_text().partition("$enddefinitions $end")
+    for match in re.finditer(r"\$(scope|var|upscope)\s+(.*?)\s*\$end", header):
+        words = match[2].split()
+        if match[1] == "scope":
+            scope.append(words[1])
+        elif match[1] == "upscope":
+            scope.pop()
+        else:
+            signals[".".join([*scope, words[3]])] = words[2]
+    for line in body.split("\n"):
+        if line and line[0] in "01xzXZ":
+            changes[line[1:]] = changes.get(line[1:], 0) + 1
+        elif line and line[0] in "bB":
+            code = line.split()[1]
+            changes[code] = changes.get(code, 0) + 1
+    assert scope == [] and "#" in body
+    return signals, changes
+
+
+def test_waves_show_the_units_at_work(step: Step, fragile: str, tmp_path: Path) -> None:
+    waves = tmp_path / "run.vcd"
+    assert step("run", f"{fragile}:good", "--waves", waves).code == 0
+    assert step("verilog", f"{fragile}:good", "-o", tmp_path / "v", "--bench").code == 0
+    sidecar = json.loads((tmp_path / "v" / "fabric.json").read_text())
+    signals, changes = read_vcd(waves)
+    for unit in sidecar["units"]:
+        inside = {name: code for name, code in signals.items() if f".{unit['instance']}." in name}
+        assert inside, unit
+        toggling = [name for name, code in inside.items() if changes.get(code, 0) > 1 and not name.endswith(".clk")]
+        assert toggling, unit
+
+
+# -- compare --------------------------------------------------------------------------------------------------------
+
+COMPARED = {
+    "program", "exact_cycles", "approximate_cycles", "tokens", "mismatches", "first_mismatch", "outputs_equal",
+    "first_difference", "deviation", "tolerance", "build_seconds", "rtl_seconds", "rtl_cycles_per_second",
+    "approx_seconds", "approx_tokens_per_second", "operators", "error", "speedup", "passed",
+}  # fmt: skip
+
+
+def test_compare_as_json(step: Step, fragile: str) -> None:
+    """Several programs at once, one of which is a list."""
+    result = step("compare", f"{fragile}:several", SIMPLE, "--json")
+    assert (result.code, result.err) == (0, "")
+    found = json.loads(result.out)
+    assert [each["program"] for each in found] == ["fragile", "fragile", "moe_simple"]
+    for each in found:
+        assert set(each) == COMPARED
+        assert each["passed"] is True and each["outputs_equal"] is True
+        assert (each["mismatches"], each["first_mismatch"], each["first_difference"]) == (0, None, None)
+        assert each["error"] == 0.0 and each["exact_cycles"] == each["approximate_cycles"]
+    simple = found[2]
+    assert (simple["exact_cycles"], simple["tolerance"]) == (cycles_of_simple(), 2**-8)
+    assert 0 < simple["deviation"] < simple["tolerance"]
+    assert len(simple["operators"]) == 34
+    assert (found[0]["deviation"], found[0]["tolerance"]) == (None, None)
+
+
+def test_compare_as_a_table(step: Step, fragile: str) -> None:
+    result = step("compare", f"{fragile}:good")
+    assert (result.code, result.err) == (0, "")
+    assert "fragile: cycles per operator" in result.out and "rows_broadcast" in result.out
+    short = step("compare", f"{fragile}:good", "--no-operators")
+    assert "rows_broadcast" not in short.out and "equal" in short.out
+
+
+def test_compare_with_modelled_arithmetic(step: Step) -> None:
+    (found,) = json.loads(step("compare", SIMPLE, "--set", "arithmetic=model", "--json").out)
+    assert (found["passed"], found["exact_cycles"]) == (True, cycles_of_simple())
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_compare_of_programs_that_fail(step: Step, fragile: str, form: tuple[str, ...]) -> None:
+    assert step("compare", f"{fragile}:ragged", *form).all == (4, "", FAULT)
+    result = step("compare", f"{fragile}:stuck", *form)
+    assert (result.code, result.out) == (4, "")
+    assert result.err.startswith(DEADLOCK_HEAD) and result.err.endswith(DEADLOCK_END)
+    assert step("compare", f"{MIXTRAL}:dynamic", *form).all == (1, "", DYNAMIC)
+    assert step("compare", MIXTRAL, "--set", "tile=8", *form).all == (1, "", TOO_LARGE)
+
+
+def test_compare_keeps_what_came_before_a_failure(step: Step, fragile: str) -> None:
+    result = step("compare", f"{fragile}:mixed", f"{fragile}:good", "--json")
+    assert result.code == 4 and result.err.startswith(DEADLOCK_HEAD)
+    assert [each["passed"] for each in json.loads(result.out)] == [True]
+
+
+def test_compare_needs_data(step: Step, fragile: str) -> None:
+    result = step("compare", f"{fragile}:bare")
+    assert result.all == (1, "", "error: there is no input 'left'; the program needs left, right, rows\n")
+
+
+def test_compare_tells_of_a_difference(step: Step, fragile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fast model that is off by one is found, and told with the first token."""
+    run = comparing.approx.run
+
+    def late(*arguments: Any, **options: Any) -> RunResult:
+        found = run(*arguments, **options)
+        assert found.events is not None
+        found.events["scaled"].cycles[1:] += 1
+        return found
+
+    monkeypatch.setattr(comparing.approx, "run", late)
+    result = step("compare", f"{fragile}:good", "--no-operators")
+    assert result.code == 4 and "fragile" in result.out
+    lines = result.err.splitlines()
+    assert re.fullmatch(r"fragile: scaled: token 1 at \d+ in the RTL, \d+ in the model", lines[0])
+    assert lines[1:] == ["error: the back ends disagree on fragile"]
+
+
+def deviation(fragile: str, **expected: Any) -> float | None:
+    """The deviation of the good variant from expectations."""
+    program = load_program(f"{fragile}:good")
+    program.expected = {name: np.array(values, np.float64) for name, values in expected.items()}
+    return comparing._deviation(program, interpret(program.graph, program.inputs).outputs)
+
+
+def test_deviations(fragile: str) -> None:
+    assert deviation(fragile) is None
+    assert deviation(fragile, scaled_rows=[3, 6, 9]) == 0
+    assert deviation(fragile, scaled_rows=[3, 6, 10]) == pytest.approx(0.1)
+    assert deviation(fragile, scaled_rows=[3, 6, 10], products=[1, 4, 9]) == pytest.approx(0.1)
+    assert deviation(fragile, scaled_rows=[0, 0, 0]) == np.inf
+    for broken in ({"scaled_rows": [3, np.nan, 9]}, {"products": [1, 4, 9], "scaled_rows": [3, np.nan, 9]}):
+        assert np.isnan(deviation(fragile, **broken) or 0)
+    with pytest.raises(InputError, match=r"^output 'products' has 3 scalars, but 2 are expected$"):
+        deviation(fragile, products=[1, 4])
+    with pytest.raises(InputError, match=r"^there is no output 'product' to compare with the expected one$"):
+        deviation(fragile, product=[1, 4, 9])
+
+
+# -- verilog --------------------------------------------------------------------------------------------------------
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_verilog_for_synthesis(step: Step, tmp_path: Path) -> None:
+    directory = tmp_path / "one"
+    result = step("verilog", SIMPLE, "-o", directory)
+    assert (result.code, result.err) == (0, "")
+    first = contents(directory)
+    assert result.out == (f"{directory}: {len(first) - 1} files, top module fabric_moe_simple, 34 units, 41 channels\n")
+    sidecar = json.loads(first["fabric.json"])
+    assert set(first) == {"fabric.json", *sidecar["files"], *sidecar["waivers"]}
+    assert not sidecar["cpp"] and not (directory / "data").exists()
+
+    again = step("verilog", SIMPLE, "-o", tmp_path / "two", "--json")
+    assert (again.code, json.loads(again.out)) == (0, sidecar)
+    assert contents(tmp_path / "two") == first
+    assert step("verilog", SIMPLE, "-o", directory).code == 0
+    assert contents(directory) == first
+
+    for name, text in first.items():
+        if name.endswith(".sv"):
+            assert not re.search(rb"\$display|\$finish|\$write|\$f?open|\$stop|DPI-C|\bimport\b|#\d|probe_", text), name
+            # Registers and memories may have values at power-on; nothing else may happen there.
+            for block in re.findall(rb"\binitial\b(?!\s*begin)([^;]*;)|\binitial\s+begin(.*?)\bend\b", text, re.DOTALL):
+                statements = b"".join(block)
+                assert re.fullmatch(rb"(?:\s*\\?[\w.$]+\s*(?:\[[^\]]*\])?\s*=\s*\d+'[bdhs][\w?]+;)*\s*", statements), (
+                    name, statements[:200],
+                )  # fmt: skip
+
+    tools = find_toolchain()
+    files = [*sidecar["waivers"], *sidecar["files"]]
+    command = [str(tools.verilator.path), "--lint-only", "-Wall", "--top-module", sidecar["module"], *files]
+    done = subprocess.run(command, cwd=directory, env=tools.environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_verilog_with_a_bench_brings_its_data(step: Step, fragile: str, tmp_path: Path) -> None:
+    assert step("verilog", f"{fragile}:good", "-o", tmp_path / "v", "--bench").code == 0
+    assert {path.name for path in (tmp_path / "v" / "data").iterdir()} == {
+        "source.left", "source.right", "source.rows",
+    }  # fmt: skip
+    assert "probe_" in (tmp_path / "v" / "fabric_fragile.sv").read_text()
+    first = contents(tmp_path / "v")
+    assert step("verilog", f"{fragile}:good", "-o", tmp_path / "v", "--bench").code == 0
+    assert contents(tmp_path / "v") == first
+
+
+def test_verilog_without_data_has_no_bench(step: Step, fragile: str, tmp_path: Path) -> None:
+    message = "error: --bench needs input data, but the program has none; give --inputs FILE.npz\n"
+    assert step("verilog", f"{fragile}:bare", "-o", tmp_path / "v", "--bench").all == (1, "", message)
+    assert not (tmp_path / "v").exists()
+    assert step("verilog", f"{fragile}:bare", "-o", tmp_path / "v").code == 0
+
+
+def test_models_are_for_a_bench_only(step: Step, tmp_path: Path) -> None:
+    model = ("verilog", SIMPLE, "-o", tmp_path / "v", "--set", "arithmetic=model")
+    message = 'error: arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"\n'
+    assert step(*model).all == (1, "", message)
+    assert not (tmp_path / "v").exists()
+    assert step(*model, "--bench").code == 0
+    assert list((tmp_path / "v").glob("*.cpp"))
+
+
+# -- the environment ------------------------------------------------------------------------------------------------
+
+
+def test_doctor_finds_all(step: Step) -> None:
+    result = step("doctor")
+    assert (result.code, result.err) == (0, "")
+    assert "MISSING" not in result.out
+    findings = json.loads(step("doctor", "--json").out)
+    assert [set(each) for each in findings] == [{"tool", "found", "minimum", "ok", "required", "hint"}] * len(findings)
+    assert all(each["ok"] for each in findings if each["required"])
+
+
+@pytest.fixture
+def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing on PATH."""
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.delenv("CXX", raising=False)
+
+
+def test_doctor_on_a_bare_machine(
+    step: Step, bare_machine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEP_VERILATOR", str(tmp_path / "gone"))
+    result = step("doctor")
+    assert (result.code, result.err) == (3, "error: missing or too old: verilator, g++, make, perl\n")
+    missing = {"verilator": "5.036", "g++": "10", "make": "4", "perl": "5.10"}
+    for tool, minimum in missing.items():
+        assert f"MISSING  {tool} (>= {minimum}) not found: {HINTS[tool]}\n" in result.out
+    as_json = step("doctor", "--json")
+    assert as_json.code == 3
+    assert {each["tool"] for each in json.loads(as_json.out) if each["required"] and not each["ok"]} == set(missing)
+
+
+def test_a_run_without_a_compiler_exits_with_3(
+    step: Step, fragile: str, bare_machine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("STEP_VERILATOR", raising=False)
+    assert step("run", f"{fragile}:good").all == (3, "", f"error: g++ not found: {HINTS['g++']}\n")
+    assert step("run", f"{fragile}:good", "--backend", "approx").code == 0
+
+
+def test_a_compiler_that_fails_exits_with_2(
+    step: Step, fragile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = tmp_path / "broken-g++"
+    compiler.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo "g++ 12.9.9" && exit 0\necho "x.cpp:1: error: no" >&2; exit 1\n'
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
+    result = step("run", f"{fragile}:good")
+    assert (result.code, result.out) == (2, "")
+    lines = result.err.splitlines()
+    assert lines[0] == "error: make failed:" and "  x.cpp:1: error: no" in lines
+    assert Path(lines[-1].removeprefix("full log: ")).is_file()
+    assert not list((tmp_path / "cache").glob("*.partial"))
+
+
+HIDING = """
+import os
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in os.environ["HIDDEN"].split(","):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+"""
+
+
+@pytest.fixture
+def without(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command line in a Python that lacks some modules."""
+    hook = tmp_path / "hook"
+    hook.mkdir()
+    (hook / "sitecustomize.py").write_text(HIDING)
+
+    def run(modules: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "step", *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
+            env={**os.environ, "PYTHONPATH": str(hook), "HIDDEN": modules},
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.mark.parametrize(("hidden", "named"), [("amaranth", "amaranth"), ("cocotb,cocotb_tools", "cocotb_tools")])
+def test_modules_that_are_not_installed(without: Any, fragile: str, hidden: str, named: str) -> None:
+    hint = f"needs the module {named}; install it with: pip install 'step-fabric[sim]'"
+    for verb in (("run", "--backend", "rtl"), ("compare",)):
+        done = without(hidden, verb[0], f"{fragile}:good", *verb[1:])
+        assert (done.returncode, done.stdout, done.stderr) == (3, "", f"error: the back end rtl {hint}\n")
+    assert without(hidden, "run", f"{fragile}:good", "--backend", "approx").returncode == 0
+    assert without(hidden, "doctor").stdout.startswith("ok       python")
+
+
+def test_verbs_that_are_not_installed_are_listed(without: Any, fragile: str) -> None:
+    done = without("amaranth", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^  verilog +Needs the module amaranth", done.stdout, re.MULTILINE)
+    hint = "step verilog needs the module amaranth; install it with: pip install 'step-fabric[sim]'"
+    done = without("amaranth", "verilog", f"{fragile}:good", "-o", "there", "--bench")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", f"error: {hint}\n")

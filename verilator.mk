@@ -52,9 +52,11 @@ $(PLAIN)/tools.mk: $(DIR)/fabric.json
 $(TRACED)/tools.mk: $(DIR)/fabric.json
 	@$(ASK) prepare $(DIR) $(TRACED) vcd
 
+# Simulation hardware counts with blocking assignments, and its instance `memory` has a memory of that name.
 lint: $(PLAIN)/tools.mk
-	cd $(PLAIN) && $(VERILATOR) --lint-only -Wall -Wno-fatal -Wno-DECLFILENAME --top-module bench \
-	    bench.sv $(filter-out %.cpp,$(SOURCES))
+	cd $(PLAIN) && $(VERILATOR) --lint-only -Wall -Wno-fatal -Wno-DECLFILENAME -Wno-BLKSEQ -Wno-VARHIDDEN \
+	    --top-module bench \
+	    $(abspath $(wildcard $(DIR)/*.vlt)) bench.sv $(filter-out %.cpp,$(SOURCES))
 
 build: $(PLAIN)/objects/Vtop
 

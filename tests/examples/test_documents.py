@@ -48,6 +48,20 @@ def test_the_program_of_the_readme_runs(program: Path, command: list[str]) -> No
         assert not each.startswith(("build", "program.svg")) or (program / each).exists()
 
 
+def sessions() -> list[tuple[str, str]]:
+    """Commands that the manual of the tools shows, and what they print."""
+    shown = [each for block in blocks(ROOT / "docs" / "tools.md", "console") for each in block.split("$ ")[1:]]
+    pairs = [(command, printed) for command, _, printed in (each.partition("\n") for each in shown)]
+    return [each for each in pairs if each[0].startswith("step ") and not each[0].startswith("step doctor")]
+
+
+@pytest.mark.parametrize("command, printed", sessions(), ids=lambda each: each.partition("\n")[0])
+def test_the_tools_print_what_the_manual_says(program: Path, command: str, printed: str) -> None:
+    arguments = [sys.executable, "-m", *command.split()]
+    done = subprocess.run(arguments, cwd=program, capture_output=True, text=True, check=False)
+    assert done.stdout + done.stderr == printed
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda each: each.name)
 def test_links_lead_somewhere(document: Path) -> None:
     for link in re.findall(r"\]\(([^)#]+)", document.read_text()):

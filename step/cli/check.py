@@ -9,7 +9,10 @@ from rich.markup import escape
 
 from step.cli.console import show_json, talk
 from step.cli.options import json_option, open_program, program_options
+from step.errors import FabricError
+from step.feasible import check_feasible
 from step.inputs import bind_inputs
+from step.netlist import lower
 from step.validate import check
 
 
@@ -17,9 +20,16 @@ from step.validate import check
 @program_options
 @json_option
 def command(program: str, inputs: Path | None, settings: tuple[str, ...], as_json: bool) -> None:
-    """Check a program: types, shapes, the graph and, where it has any, its input data."""
+    """Check a program: types, shapes, the graph and, where it has any, its input data.
+
+    What is well formed, but does not fit the fabric, gets a warning.
+    """
     opened = open_program(program, inputs, settings)
     warnings = check(opened.graph)
+    try:
+        check_feasible(lower(opened.graph, opened.fabric))
+    except FabricError as error:
+        warnings.append(str(error))
     if opened.inputs:
         bind_inputs(opened.graph, opened.inputs)
     for warning in warnings:

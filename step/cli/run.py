@@ -23,7 +23,7 @@ TIMED = ("approx", "rtl")
 @click.option("--backend", "name", type=click.Choice(["interpret", "approx", "rtl"]), default="rtl", show_default=True)
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop a timed run there.")
 @click.option("--events", is_flag=True, help="Keep the cycle of every token (with --json or --save).")
-@click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Write waves (.vcd) of an RTL run.")
+@click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of an RTL run (.vcd or .fst).")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to this file, as JSON.")
 @json_option
 def command(

@@ -7,14 +7,15 @@ from pathlib import Path
 import click
 
 from step.cli.console import show_json
-from step.cli.options import json_option, open_program, program_options, writing
+from step.cli.options import json_option, writing
 from step.drawing import dot, svg, text
 from step.files import write_atomically
+from step.program import load_program
 from step.serialize import graph_to_json
 
 
 @click.command()
-@program_options
+@click.argument("program")
 @click.option(
     "--format",
     "form",
@@ -23,17 +24,15 @@ from step.serialize import graph_to_json
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @json_option
-def command(
-    program: str, inputs: Path | None, settings: tuple[str, ...], form: str | None, output: Path | None, as_json: bool
-) -> None:
+def command(program: str, form: str | None, output: Path | None, as_json: bool) -> None:
     """Show a program: operators and streams with their types, as text, Graphviz or SVG."""
-    opened = open_program(program, inputs, settings)
+    graph = load_program(program).graph
     if as_json:
-        show_json(graph_to_json(opened.graph))
+        show_json(graph_to_json(graph))
         return
     if form is None:
         form = output.suffix.removeprefix(".") if output and output.suffix in (".dot", ".svg") else "text"
-    drawn = {"text": text, "dot": dot, "svg": svg}[form](opened.graph)
+    drawn = {"text": text, "dot": dot, "svg": svg}[form](graph)
     if output is None:
         click.echo(drawn, nl=False)
     else:

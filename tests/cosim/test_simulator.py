@@ -122,7 +122,7 @@ def test_fst_needs_lz4(tmp_path, monkeypatch):
     monkeypatch.setattr("cosim.build.has_lz4", lambda: False)
     with pytest.raises(EnvironmentProblem) as error:
         simulate(pass_through(tmp_path), sources={"a": [DONE]}, waves=tmp_path / "run.fst")
-    assert str(error.value) == f"FST waves need lz4.h: {toolchain.HINTS['lz4']}"
+    assert str(error.value) == f"lz4.h is missing: {toolchain.HINTS['lz4']}"
 
 
 @pytest.mark.parametrize(

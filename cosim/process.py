@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -53,3 +54,9 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, way)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(2)
+    # Its children die a moment after it.
+    limit = time.monotonic() + 2
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < limit:
+            os.killpg(process.pid, 0)
+            time.sleep(0.01)

@@ -10,12 +10,14 @@ import functools
 import hashlib
 import json
 import re
+import warnings
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil, verilog
+from amaranth.hdl import UnusedElaboratable
 
 from hw.shared import Parametric
 from hw.wide import allow_wide_modules
@@ -99,7 +101,12 @@ class ModuleLibrary:
         """RTLIL of ``component``, and the modules that it instantiates."""
         self._used = []
         allow_wide_modules()
-        text = rtlil.convert(component, name=component.module_name, platform=self, emit_src=False)
+        try:
+            text = rtlil.convert(component, name=component.module_name, platform=self, emit_src=False)
+        except BaseException:
+            # What was broken off (Ctrl-C, an error) was not used up, and Amaranth would warn of that besides.
+            warnings.simplefilter("ignore", UnusedElaboratable)
+            raise
         return text, tuple(self._used)
 
     # -- the cache: a file per module, which names those of its children ------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from hw.layout import unpack_tiles, unpack_token
 from step.errors import SimulationError
 from step.fabric import FabricConfig
 from step.graph import Graph, Node
+from step.inputs import BoundInputs, bind_inputs
 from step.memory_map import memory_map
 from step.netlist import Netlist, lower
 from step.ops.linear_off_chip_store import LinearOffChipStore
@@ -49,7 +50,7 @@ class RtlRun:
 
 def run(
     graph: Graph,
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, Any] | BoundInputs,
     fabric: FabricConfig,
     *,
     events: bool = False,
@@ -63,12 +64,12 @@ def run(
     as its ``result``; `InputError`, `FabricError`, `BuildError` and `EnvironmentProblem`.
     """
     found = run_rtl(graph, inputs, fabric, max_cycles=max_cycles, waves=waves, progress=progress).result
-    return found if events else RunResult(**{**vars(found), "events": None})
+    return found if events else replace(found, events=None)
 
 
 def run_rtl(
     graph: Graph,
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, Any] | BoundInputs,
     fabric: FabricConfig,
     *,
     max_cycles: int | None = None,
@@ -77,7 +78,8 @@ def run_rtl(
 ) -> RtlRun:
     """Like `run`, with all that `cosim.compare` wants to know besides."""
     netlist = lower(graph, fabric)
-    sources, memory = source_payloads(netlist, inputs), memory_image(netlist, inputs)
+    data = bind_inputs(graph, inputs)
+    sources, memory = source_payloads(netlist, data), memory_image(netlist, data)
     with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
         progress("writing Verilog")
         design = emit(netlist, directory, probes=True)
@@ -93,7 +95,7 @@ def run_rtl(
         )
     capacities = {each["name"]: each["capacity"] for each in design.sidecar["channels"]}
     if raw.status != "finished":
-        error = failure(netlist, inputs, raw, capacities)
+        error = failure(netlist, data, raw, capacities)
         error.result = _result(netlist, raw, capacities, str(error))
         raise error
     return RtlRun(_result(netlist, raw, capacities, None), raw.cycles_per_second, raw.build_seconds)

@@ -13,6 +13,7 @@ from hw.emit import emit
 from step.cli.console import show_json, working
 from step.cli.options import json_option, open_program, program_options, writing
 from step.errors import InputError
+from step.inputs import bind_inputs
 from step.netlist import lower
 
 
@@ -43,9 +44,8 @@ def verilog(
     if bench:
         data = output / "data"
         data.mkdir(exist_ok=True)
-        write_inputs(
-            load_design(output), data, source_payloads(netlist, opened.inputs), memory_image(netlist, opened.inputs)
-        )
+        bound = bind_inputs(opened.graph, opened.inputs)
+        write_inputs(load_design(output), data, source_payloads(netlist, bound), memory_image(netlist, bound))
     if as_json:
         show_json(design.sidecar)
     else:

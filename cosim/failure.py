@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from cosim.run_files import RawRun
 from sim_approx.backend import depths_that_clear
 from step.deadlock import Snapshot, report
 from step.errors import Deadlock, Runaway, SimulationError
 from step.faults import Fault, stream_fault
-from step.inputs import bind_inputs
+from step.inputs import BoundInputs
 from step.netlist import Netlist
 from step.result import Activity
 from step.tokens import DONE, Token
 
 
-def failure(netlist: Netlist, inputs: Mapping[str, Any], raw: RawRun, capacities: Mapping[str, int]) -> SimulationError:
+def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError:
     """The error for a run that did not finish."""
     if raw.status == "runaway":
         return Runaway(f"the run did not end within {raw.cycles} cycles; raise max_cycles if that is too few")
@@ -28,8 +27,7 @@ def failure(netlist: Netlist, inputs: Mapping[str, Any], raw: RawRun, capacities
         {channel.name: int(raw.level[channel.index]) for channel in netlist.channels},
         capacities,
     )
-    bound = bind_inputs(netlist.graph, inputs)
-    return Deadlock(report(netlist, snapshot, depths_that_clear(netlist, bound, snapshot)))
+    return Deadlock(report(netlist, snapshot, depths_that_clear(netlist, data, snapshot)))
 
 
 def _fault(netlist: Netlist, raw: RawRun) -> SimulationError:

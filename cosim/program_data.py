@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from hw.layout import pack_tiles, pack_token
-from step.inputs import bind_inputs
+from step.inputs import BoundInputs
 from step.memory_map import memory_map
 from step.netlist import Netlist
 from step.ops.linear_off_chip_load import LinearOffChipLoad
 from step.ops.source import Source
 
 
-def source_payloads(netlist: Netlist, inputs: Mapping[str, Any]) -> dict[str, list[int]]:
+def source_payloads(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]]:
     """The tokens of every source as bits."""
-    bound = bind_inputs(netlist.graph, inputs)
     return {
-        node.name: [pack_token(token, node.output_types[0]) for token in bound.streams[node.name]]
+        node.name: [pack_token(token, node.output_types[0]) for token in data.streams[node.name]]
         for node in netlist.units
         if isinstance(node.operator, Source)
     }
 
 
-def memory_image(netlist: Netlist, inputs: Mapping[str, Any]) -> bytes:
+def memory_image(netlist: Netlist, data: BoundInputs) -> bytes:
     """Off-chip memory before a run: the tensors of all loads in their regions."""
-    bound, layout = bind_inputs(netlist.graph, inputs), memory_map(netlist)
+    layout = memory_map(netlist)
     beat = netlist.fabric.memory.beat_bytes
     image = bytearray(layout.beats * beat)
     for node in netlist.units:
         if isinstance(node.operator, LinearOffChipLoad):
             start = layout.loads[node.name].base * beat
-            packed = pack_tiles(bound.tiles(node), node.operator.element, beat)
+            packed = pack_tiles(data.tiles(node), node.operator.element, beat)
             image[start : start + len(packed)] = packed
     return bytes(image)

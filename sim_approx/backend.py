@@ -46,7 +46,7 @@ def run(
     as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist.
     """
     netlist = _netlist(program, fabric, depths or {})
-    bound = inputs if isinstance(inputs, BoundInputs) else bind_inputs(netlist.graph, inputs)
+    bound = bind_inputs(netlist.graph, inputs)
     simulation = simulate(netlist, bound, values=values, events=events, max_cycles=max_cycles, timing_of=timing_of)
     status = simulation.ending.status
     if status == Status.FINISHED:

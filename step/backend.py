@@ -21,11 +21,6 @@ from step.result import RunResult, Status
 Backend = Callable[..., RunResult]
 
 
-def backend_names() -> list[str]:
-    """All installed back ends."""
-    return sorted(each.name for each in entry_points(group="step.backends"))
-
-
 def backend(name: str) -> Backend:
     """The back end called ``name``; raises `EnvironmentProblem` where what it needs is not installed."""
     (entry,) = entry_points(group="step.backends", name=name)

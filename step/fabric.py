@@ -33,11 +33,6 @@ class MemoryConfig:
             if value & (value - 1):
                 raise FabricError(f"memory.{name} must be a power of two, not {value}")
 
-    @property
-    def bytes_per_cycle(self) -> float:
-        """Peak bandwidth."""
-        return self.beat_bytes * self.channels / self.interval
-
     def beats(self, bits: int) -> int:
         """Beats that an element of ``bits`` bits takes; an element starts on a beat of its own."""
         return -(-bits // (8 * self.beat_bytes))

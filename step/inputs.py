@@ -43,12 +43,14 @@ class BoundInputs:
         return cut_tiles(self.tensors[operator.tensor.name], operator.tile)
 
 
-def bind_inputs(graph: Graph, inputs: Mapping[str, Any]) -> BoundInputs:
-    """Check ``inputs`` against the tensors and sources of ``graph``.
+def bind_inputs(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> BoundInputs:
+    """Check ``inputs`` against the tensors and sources of ``graph``; what is bound already stays as it is.
 
     A tensor takes an array of its shape. A source takes nested sequences, an array whose leading dimensions are the
     stream's, or a list of tokens; for selectors also target indices (see `selectors`). Raises `InputError`.
     """
+    if isinstance(inputs, BoundInputs):
+        return inputs
     sources = {node.name: node.operator for node in graph if isinstance(node.operator, Source)}
     wanted = [*graph.tensors, *sources]
     for name in wanted:

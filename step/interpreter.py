@@ -146,7 +146,7 @@ def interpret(
     starve.
     """
     check(graph)
-    bound = inputs if isinstance(inputs, BoundInputs) else bind_inputs(graph, inputs)
+    bound = bind_inputs(graph, inputs)
     result = _Run(insert_broadcasts(graph), bound, record, arrivals or {}).run()
     measure(graph, result.checkers)
     return result

@@ -14,17 +14,16 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from commanding import ROOT, Result, Step, commanding
 
 from cosim import compare as comparing
 from cosim.toolchain import HINTS, find_toolchain
 from sim_approx import backend as approx
-from step.cli import main
 from step.errors import InputError
 from step.interpreter import interpret
 from step.program import load_program
 from step.result import RunResult, Status
 
-ROOT = Path(__file__).parents[2]
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"
 
@@ -81,33 +80,15 @@ TOO_LARGE = (
 )
 
 
-class Result:
-    """What a command printed (`fragile.py` without its path, examples without their lines), and its exit code."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out = code, out
-        self.err = re.sub(r"(moe_mixtral\.py):\d+", r"\1", re.sub(r"[^ (]*fragile\.py", "fragile.py", err))
-
-    @property
-    def all(self) -> tuple[int, str, str]:
-        return self.code, self.out, self.err
-
-
-Step = Callable[..., Result]
-
-
 @pytest.fixture
 def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process, from the project's folder."""
-    monkeypatch.chdir(ROOT)
+    """Runs the command line in this process; errors name `fragile.py` without path, and examples without lines."""
+    plain = commanding(monkeypatch, capsys)
 
     def run(*arguments: object) -> Result:
-        monkeypatch.setattr(sys, "argv", ["step", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        out, err = capsys.readouterr()
-        assert isinstance(stopped.value.code, int)
-        return Result(stopped.value.code, out, err)
+        result = plain(*arguments)
+        err = re.sub(r"(moe_mixtral\.py):\d+", r"\1", re.sub(r"[^ (]*fragile\.py", "fragile.py", result.err))
+        return result._replace(err=err)
 
     return run
 
@@ -186,7 +167,7 @@ def test_save_replaces_the_file_as_a_whole(
 
     monkeypatch.setattr(os, "replace", breaks)
     result = step("run", f"{fragile}:good", "--backend", "approx", "--save", saved)
-    assert result.all == (1, "", f"error: {saved} can not be written: No space left on device\n")
+    assert result == (1, "", f"error: {saved} can not be written: No space left on device\n")
     assert saved.read_bytes() == kept
     assert [path.name for path in saved.parent.iterdir()] == ["result.json"]
 
@@ -195,9 +176,9 @@ def test_a_place_where_nothing_can_be_saved_is_told_before_the_run(step: Step, f
     # The variant deadlocks, which would be told if it ran.
     for arguments in (("run", f"{fragile}:stuck", "--save"), ("show", f"{fragile}:good", "-o")):
         result = step(*arguments, f"{fragile}/there")
-        assert result.all == (1, "", f"error: {fragile}/there can not be written: File exists\n")
+        assert result == (1, "", f"error: {fragile}/there can not be written: File exists\n")
     result = step("verilog", f"{fragile}:good", "-o", f"{fragile}/there")
-    assert result.all == (1, "", f"error: {fragile}/there can not be written: File exists\n")
+    assert result == (1, "", f"error: {fragile}/there can not be written: File exists\n")
 
 
 # -- run: failures --------------------------------------------------------------------------------------------------
@@ -205,7 +186,7 @@ def test_a_place_where_nothing_can_be_saved_is_told_before_the_run(step: Step, f
 
 @pytest.mark.parametrize("backend", ["interpret", "approx", "rtl"])
 def test_a_fault_exits_with_4(step: Step, fragile: str, backend: str) -> None:
-    assert step("run", f"{fragile}:ragged", "--backend", backend).all == (4, "", FAULT)
+    assert step("run", f"{fragile}:ragged", "--backend", backend) == (4, "", FAULT)
 
 
 @pytest.mark.parametrize("backend", ["approx", "rtl"])
@@ -229,13 +210,13 @@ def test_max_cycles(step: Step, fragile: str, backend: str) -> None:
     assert step("run", f"{fragile}:good", "--backend", backend, "--max-cycles", 20).code == 0
     result = step("run", f"{fragile}:good", "--backend", backend, "--max-cycles", 10)
     message = "error: the run did not end within 10 cycles; raise max_cycles if that is too few\n"
-    assert result.all == (4, "", message)
+    assert result == (4, "", message)
     assert step("run", f"{fragile}:good", "--max-cycles", 0).code == 1
 
 
 @pytest.mark.parametrize("backend", ["approx", "rtl"])
 def test_what_the_fabric_can_not_hold_exits_with_1(step: Step, backend: str) -> None:
-    assert step("run", f"{MIXTRAL}:dynamic", "--backend", backend).all == (1, "", DYNAMIC)
+    assert step("run", f"{MIXTRAL}:dynamic", "--backend", backend) == (1, "", DYNAMIC)
 
 
 @pytest.mark.parametrize(
@@ -254,12 +235,12 @@ def test_what_the_fabric_can_not_hold_exits_with_1(step: Step, backend: str) -> 
     ],
 )  # fmt: skip
 def test_options_that_make_no_sense(step: Step, fragile: str, arguments: tuple[str, ...], message: str) -> None:
-    assert step("run", f"{fragile}:good", *arguments).all == (1, "", f"error: {message}\n")
+    assert step("run", f"{fragile}:good", *arguments) == (1, "", f"error: {message}\n")
 
 
 def test_several_programs_are_too_many_to_run(step: Step, fragile: str) -> None:
     message = f"error: {fragile}:several gives 2 programs, but one is needed here\n"
-    assert step("run", f"{fragile}:several").all == (1, "", message)
+    assert step("run", f"{fragile}:several") == (1, "", message)
 
 
 # -- run: waves -----------------------------------------------------------------------------------------------------
@@ -344,12 +325,12 @@ def test_compare_with_modelled_arithmetic(step: Step) -> None:
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_compare_of_programs_that_fail(step: Step, fragile: str, form: tuple[str, ...]) -> None:
-    assert step("compare", f"{fragile}:ragged", *form).all == (4, "", FAULT)
+    assert step("compare", f"{fragile}:ragged", *form) == (4, "", FAULT)
     result = step("compare", f"{fragile}:stuck", *form)
     assert (result.code, result.out) == (4, "")
     assert result.err.startswith(DEADLOCK_HEAD) and result.err.endswith(DEADLOCK_END)
-    assert step("compare", f"{MIXTRAL}:dynamic", *form).all == (1, "", DYNAMIC)
-    assert step("compare", MIXTRAL, "--set", "tile=8", *form).all == (1, "", TOO_LARGE)
+    assert step("compare", f"{MIXTRAL}:dynamic", *form) == (1, "", DYNAMIC)
+    assert step("compare", MIXTRAL, "--set", "tile=8", *form) == (1, "", TOO_LARGE)
 
 
 def test_compare_keeps_what_came_before_a_failure(step: Step, fragile: str) -> None:
@@ -360,7 +341,7 @@ def test_compare_keeps_what_came_before_a_failure(step: Step, fragile: str) -> N
 
 def test_compare_needs_data(step: Step, fragile: str) -> None:
     result = step("compare", f"{fragile}:bare")
-    assert result.all == (1, "", "error: there is no input 'left'; the program needs left, right, rows\n")
+    assert result == (1, "", "error: there is no input 'left'; the program needs left, right, rows\n")
 
 
 def test_compare_tells_of_a_difference(step: Step, fragile: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,7 +436,7 @@ def test_verilog_with_a_bench_brings_its_data(step: Step, fragile: str, tmp_path
 
 def test_verilog_without_data_has_no_bench(step: Step, fragile: str, tmp_path: Path) -> None:
     message = "error: --bench needs input data, but the program has none; give --inputs FILE.npz\n"
-    assert step("verilog", f"{fragile}:bare", "-o", tmp_path / "v", "--bench").all == (1, "", message)
+    assert step("verilog", f"{fragile}:bare", "-o", tmp_path / "v", "--bench") == (1, "", message)
     assert not (tmp_path / "v").exists()
     assert step("verilog", f"{fragile}:bare", "-o", tmp_path / "v").code == 0
 
@@ -463,7 +444,7 @@ def test_verilog_without_data_has_no_bench(step: Step, fragile: str, tmp_path: P
 def test_models_are_for_a_bench_only(step: Step, tmp_path: Path) -> None:
     model = ("verilog", SIMPLE, "-o", tmp_path / "v", "--set", "arithmetic=model")
     message = 'error: arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"\n'
-    assert step(*model).all == (1, "", message)
+    assert step(*model) == (1, "", message)
     assert not (tmp_path / "v").exists()
     assert step(*model, "--bench").code == 0
     assert list((tmp_path / "v").glob("*.cpp"))
@@ -507,7 +488,7 @@ def test_a_run_without_a_compiler_exits_with_3(
     step: Step, fragile: str, bare_machine: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("STEP_VERILATOR", raising=False)
-    assert step("run", f"{fragile}:good").all == (3, "", f"error: g++ not found: {HINTS['g++']}\n")
+    assert step("run", f"{fragile}:good") == (3, "", f"error: g++ not found: {HINTS['g++']}\n")
     assert step("run", f"{fragile}:good", "--backend", "approx").code == 0
 
 

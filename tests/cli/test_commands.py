@@ -12,12 +12,11 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from commanding import ROOT, Step, commanding
 
-from step.cli import main
 from step.schema import schema
 from step.serialize import graph_from_json
 
-ROOT = Path(__file__).parents[2]
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"
 
@@ -44,27 +43,10 @@ def mismatch():
 """
 
 
-class Result:
-    """What a command printed, and its exit code."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
 @pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Runs the command line in this process, from the project's folder."""
-    monkeypatch.chdir(ROOT)
-
-    def run(*arguments: object) -> Result:
-        monkeypatch.setattr(sys, "argv", ["step", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        out, err = capsys.readouterr()
-        assert isinstance(stopped.value.code, int)
-        return Result(stopped.value.code, out, err)
-
-    return run
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from cosim.edges import drive_edges
 from cosim.program_data import source_payloads
 from hw.emit import emit
 from hw.layout import unpack_token
+from step.inputs import bind_inputs
 from step.interpreter import interpret
 from step.netlist import lower
 from step.program import Program
@@ -32,7 +33,7 @@ def test_tokens_do_not_depend_on_when_ports_are_willing(
 ) -> None:
     netlist = lower(program.graph, program.fabric)
     emit(netlist, tmp_path / "design", probes=True)
-    payloads = source_payloads(netlist, program.inputs)
+    payloads = source_payloads(netlist, bind_inputs(program.graph, program.inputs))
     run = drive_edges(tmp_path / "design", sources=payloads, idle=idle, backpressure=backpressure, seed=seed)
     assert run.violations == []
     meaning = interpret(program.graph, program.inputs)

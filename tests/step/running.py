@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from step.dims import Dim
 from step.dtypes import INT32, DType
@@ -117,3 +118,18 @@ def refusal(operator: str, build: Callable[[Bench], Any]) -> str:
     for port, line in enumerate(origins):
         assert re.fullmatch(rf"  input {port}: \S+: \[.*\] of .*, from \S+\.py:\d+", line), line
     return match[2]
+
+
+def nested_lists(rank: int) -> st.SearchStrategy[list[Any]]:
+    strategy: st.SearchStrategy[Any] = st.integers(0, 3)
+    for _ in range(rank + 1):
+        strategy = st.lists(strategy, max_size=3)
+    return strategy
+
+
+def as_carried(tensor: Any) -> Any:
+    """A tensor as a stream can carry it: ``[[]]`` and ``[]`` are the same."""
+    if not isinstance(tensor, list):
+        return tensor
+    items = [as_carried(each) for each in tensor]
+    return [] if items == [[]] else items

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from running import Bench, refusal
+from running import Bench, as_carried, nested_lists, refusal
 
 from step.dims import format_shape
 from step.graph import Graph
@@ -119,21 +119,6 @@ def test_tokens_wait_only_where_an_empty_may_follow(dims: list[Any], low: int, h
     stream = x.flatten(low, high)
     operator = bench.graph.nodes[stream.producer].operator
     assert operator.holds(x.type) is holds  # type: ignore[attr-defined]
-
-
-def nested_lists(rank: int) -> st.SearchStrategy[list[Any]]:
-    strategy: st.SearchStrategy[Any] = st.integers(0, 3)
-    for _ in range(rank + 1):
-        strategy = st.lists(strategy, max_size=3)
-    return strategy
-
-
-def as_carried(tensor: Any) -> Any:
-    """A tensor as a stream can carry it: ``[[]]`` and ``[]`` are the same."""
-    if not isinstance(tensor, list):
-        return tensor
-    items = [as_carried(each) for each in tensor]
-    return [] if items == [[]] else items
 
 
 def merged(nested: list[Any], rank: int, low: int, high: int) -> list[Any]:

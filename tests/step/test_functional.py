@@ -12,7 +12,7 @@ import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
-from running import Bench, refusal, text_of
+from running import Bench, as_carried, nested_lists, refusal, text_of
 
 from step.dims import Shape, dim, format_shape
 from step.dtypes import BF16, FP32, INT32
@@ -120,21 +120,6 @@ def test_accum_of_two_streams() -> None:
     w = bench.source("w", "2 2 S1 S1 D", ["N", "R"], Tile(BF16, 2, 1))
     y = x.accum(Matmul(), w)
     assert str(y.type) == "[N] of Tile(FP32, 1, 1)" and bench.text(y) == "8 0 D"
-
-
-def nested_lists(rank: int) -> st.SearchStrategy[list[Any]]:
-    strategy: st.SearchStrategy[Any] = st.integers(0, 3)
-    for _ in range(rank + 1):
-        strategy = st.lists(strategy, max_size=3)
-    return strategy
-
-
-def as_carried(tensor: Any) -> Any:
-    """A tensor as a stream can carry it: ``[[]]`` and ``[]`` are the same."""
-    if not isinstance(tensor, list):
-        return tensor
-    items = [as_carried(each) for each in tensor]
-    return [] if items == [[]] else items
 
 
 def total(nested: Any) -> int:

@@ -1,0 +1,40 @@
+"""Runs the command line in this process, for tests of what it prints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from step.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+class Result(NamedTuple):
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+Step = Callable[..., Result]
+
+
+def commanding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """A function that runs ``step`` with its arguments, from the project's folder."""
+    monkeypatch.chdir(ROOT)
+
+    def run(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["step", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out, err = capsys.readouterr()
+        assert isinstance(stopped.value.code, int)
+        return Result(stopped.value.code, out, err)
+
+    return run

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import sys
 
-from sim_approx.backend import simulate
+from sim_approx.simulation import simulate
 from sim_approx.timing import Timing
-from step.dtypes import BF16
-from step.fabric import FabricConfig
-from step.function import Function
 from step.functions.elementwise import Add, Cast
 from step.functions.retile import RetileRow
-from step.graph import Graph, Node
-from step.inputs import BoundInputs
-from step.netlist import lower
-from step.tokens import DONE, UNKNOWN, Token
-from step.types import Selector, Tile
+from step.language.dtypes import BF16
+from step.language.function import Function
+from step.language.graph import Graph, Node
+from step.language.tokens import DONE, UNKNOWN, Token
+from step.language.types import Selector, Tile
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
+from step.programs.inputs import BoundInputs
 
 SCALAR = Tile(BF16)
 TARGETS = 16

@@ -19,8 +19,8 @@ from pathlib import Path
 from cosim.backend import run_rtl
 from hw.emit import emit
 from sim_approx import backend as approx
-from step.netlist import lower
-from step.program import load_program
+from step.lowering.netlist import lower
+from step.programs.program import load_program
 
 DEFAULT = Path(__file__).parents[1] / "examples" / "moe_mixtral.py"
 

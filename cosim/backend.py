@@ -18,18 +18,18 @@ from cosim.simulator import NO_LIMIT, simulate
 from hw.emit import emit
 from hw.layout import unpack_tiles, unpack_token
 from step.errors import SimulationError
-from step.fabric import FabricConfig
-from step.graph import Graph, Node
-from step.inputs import BoundInputs, bind_inputs
-from step.memory_map import memory_map
-from step.netlist import Netlist, lower
+from step.host.progress import Progress, silent
+from step.language.graph import Graph, Node
+from step.language.tokens import NOTHING, Token
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig
+from step.lowering.memory_map import memory_map
+from step.lowering.netlist import Netlist, lower
 from step.ops.linear_off_chip_store import LinearOffChipStore
 from step.ops.reassemble import Reassemble
 from step.ops.sink import Sink
-from step.progress import Progress, silent
-from step.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
-from step.tokens import NOTHING, Token
-from step.types import Tile
+from step.programs.inputs import BoundInputs, bind_inputs
+from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
 
 _STATUS = {
     "finished": Status.FINISHED,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from step.files import cache_directory
+from step.host.files import cache_directory
 
 
 def content_key(parts: Iterable[str | bytes]) -> str:

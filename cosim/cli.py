@@ -9,11 +9,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from cosim.doctor import diagnose
-from step.backend import backend
 from step.cli.console import show_json, show_table, talk, working
 from step.cli.options import json_option, with_settings
 from step.errors import EnvironmentProblem, SimulationError, StepError
-from step.program import load_programs
+from step.programs.program import load_programs
+from step.running.backend import backend
 
 if TYPE_CHECKING:
     from cosim.compare import Comparison

@@ -12,11 +12,11 @@ import numpy as np
 from cosim.backend import run_rtl
 from sim_approx import backend as approx
 from step.errors import InputError
-from step.interpreter import interpret
-from step.program import Program
-from step.progress import Progress, silent
-from step.result import ChannelEvents, OperatorResult
-from step.tokens import Token
+from step.host.progress import Progress, silent
+from step.language.tokens import Token
+from step.programs.program import Program
+from step.running.interpreter import interpret
+from step.running.result import ChannelEvents, OperatorResult
 
 
 @dataclass(frozen=True)

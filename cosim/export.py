@@ -13,8 +13,8 @@ from hw.emit import emit
 from step.cli.console import show_json, working
 from step.cli.options import json_option, open_program, program_options, writing
 from step.errors import InputError
-from step.inputs import bind_inputs
-from step.netlist import lower
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
 
 
 @click.command()

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cosim.run_files import RawRun
-from sim_approx.backend import depths_that_clear
-from step.deadlock import Snapshot, report
+from sim_approx.depths import depths_that_clear
 from step.errors import Deadlock, Runaway, SimulationError
-from step.faults import Fault, stream_fault
-from step.inputs import BoundInputs
-from step.netlist import Netlist
-from step.result import Activity
-from step.tokens import DONE, Token
+from step.language.faults import Fault
+from step.language.tokens import DONE, Token
+from step.lowering.netlist import Netlist
+from step.programs.inputs import BoundInputs
+from step.running.deadlock import Snapshot, report
+from step.running.result import Activity
+from step.running.stream_fault import stream_fault
 
 
 def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hw.layout import pack_tiles, pack_token
-from step.inputs import BoundInputs
-from step.memory_map import memory_map
-from step.netlist import Netlist
+from step.lowering.memory_map import memory_map
+from step.lowering.netlist import Netlist
 from step.ops.linear_off_chip_load import LinearOffChipLoad
 from step.ops.source import Source
+from step.programs.inputs import BoundInputs
 
 
 def source_payloads(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]]:

@@ -21,7 +21,7 @@ from amaranth.hdl import UnusedElaboratable
 
 from hw.shared import Parametric
 from hw.wide import allow_wide_modules
-from step.files import cache_directory, write_atomically
+from step.host.files import cache_directory, write_atomically
 
 
 @dataclass(frozen=True)

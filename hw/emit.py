@@ -20,9 +20,9 @@ from hw.fabric import Fabric, elaborate
 from hw.layout import TokenFormat
 from hw.structure import Structure
 from step.errors import FabricError
-from step.files import write_atomically
-from step.memory_map import Region
-from step.netlist import Netlist
+from step.host.files import write_atomically
+from step.lowering.memory_map import Region
+from step.lowering.netlist import Netlist
 
 SIDECAR = "fabric.json"
 WAIVERS = Path(__file__).with_name("waivers.vlt")

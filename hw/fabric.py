@@ -15,11 +15,11 @@ from hw.layout import TokenFormat
 from hw.shared import Parametric
 from hw.structure import Instance, Structure, flat_ports, port_widths
 from step.errors import FabricError
-from step.feasible import check_feasible
-from step.graph import Node
-from step.memory_map import MemoryMap, memory_map
-from step.netlist import Channel as Edge
-from step.netlist import Netlist
+from step.language.graph import Node
+from step.lowering.feasible import check_feasible
+from step.lowering.memory_map import MemoryMap, memory_map
+from step.lowering.netlist import Channel as Edge
+from step.lowering.netlist import Netlist
 
 _CHANNEL_PORT = re.compile(r"(input|output)(\d+)__(\w+)")
 _STATUS = ("activity", "fault", "finished")

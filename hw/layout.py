@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from amaranth.lib import data
 
-from step.dtypes import BOOL
-from step.operator import StreamType
-from step.tokens import DONE, NOTHING, Token
-from step.types import ElementType, Tile, Tuple
+from step.language.dtypes import BOOL
+from step.language.operator import StreamType
+from step.language.tokens import DONE, NOTHING, Token
+from step.language.types import ElementType, Tile, Tuple
 
 
 @dataclass(frozen=True)

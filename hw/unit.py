@@ -25,8 +25,8 @@ from amaranth.lib.wiring import In, Out
 from hw.channel import ProducerSignature
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric
-from step.faults import Fault
-from step.result import Activity
+from step.language.faults import Fault
+from step.running.result import Activity
 
 STATUS: Mapping[str, Any] = {"activity": Out(2), "fault": Out(4), "finished": Out(1)}
 """Ports that every unit has, besides ``input0`` ... (streams), ``output0`` ... (`ProducerSignature`)."""

@@ -12,13 +12,13 @@ from sim_approx.site import Site
 from sim_approx.timing import Timing
 from sim_approx.units import unit_module
 from step.errors import FabricError
-from step.feasible import check_feasible
-from step.function import Function
-from step.graph import Node
-from step.inputs import BoundInputs
-from step.memory_map import memory_map
-from step.netlist import Netlist
-from step.tokens import Token
+from step.language.function import Function
+from step.language.graph import Node
+from step.language.tokens import Token
+from step.lowering.feasible import check_feasible
+from step.lowering.memory_map import memory_map
+from step.lowering.netlist import Netlist
+from step.programs.inputs import BoundInputs
 
 TimingOf = Callable[[Node, Function, bool], Timing]
 

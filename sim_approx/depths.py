@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
-from step.deadlock import Snapshot, full_channels
-from step.netlist import Netlist
-from step.result import Status
-
-if TYPE_CHECKING:
-    from sim_approx.backend import Simulation
+from sim_approx.build import TimingOf
+from sim_approx.simulation import Simulation, simulate
+from step.lowering.netlist import Netlist
+from step.programs.inputs import BoundInputs
+from step.running.deadlock import Snapshot, full_channels
+from step.running.result import Status
 
 ENOUGH = 1 << 40
 """A depth that no run fills."""
 
-Rerun = Callable[[Mapping[str, int]], "Simulation"]
+Rerun = Callable[[Mapping[str, int]], Simulation]
+
+
+def depths_that_clear(
+    netlist: Netlist,
+    data: BoundInputs,
+    snapshot: Snapshot,
+    *,
+    max_cycles: int | None = None,
+    timing_of: TimingOf | None = None,
+) -> dict[str, int]:
+    """The smallest depths, by channel, that get ``netlist`` past the deadlock of ``snapshot``; empty: none do."""
+
+    def rerun(depths: Mapping[str, int]) -> Simulation:
+        return simulate(netlist.with_depths(depths), data, max_cycles=max_cycles, timing_of=timing_of)
+
+    return clearing_depths(netlist, snapshot, rerun)
 
 
 def clearing_depths(netlist: Netlist, snapshot: Snapshot, rerun: Rerun) -> dict[str, int]:

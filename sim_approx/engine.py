@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Machine, Starved, Unread
 from sim_approx.memory import Memory
-from step.faults import Violation
-from step.result import Activity, Status
-from step.tokens import Token
+from step.language.faults import Violation
+from step.language.tokens import Token
+from step.running.result import Activity, Status
 
 Entry = tuple[Channel, Token]
 Log = list[tuple[int, list[Entry]]]

@@ -21,9 +21,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn, Protocol
 
-from step.faults import Fault, Violation
-from step.result import Activity
-from step.tokens import UNKNOWN, Token
+from step.language.faults import Fault, Violation
+from step.language.tokens import UNKNOWN, Token
+from step.running.result import Activity
 
 COMPUTES, ENDS = 1, 2
 
@@ -135,7 +135,7 @@ class Machine:
     cycles_in: list[int] = field(default_factory=lambda: [0] * len(Activity), init=False)
 
     def fire(self) -> int | None:
-        """One firing, or none: raises `Starved`, `Blocked` or `step.faults.Violation` and has changed nothing."""
+        """One firing, or none: then raises `Starved`, `Blocked` or `Violation`, and has changed nothing."""
         raise NotImplementedError
 
     def switch(self, activity: int, now: int) -> None:

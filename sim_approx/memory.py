@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sim_approx.machine import Channel, Clock, Machine, Starved, put, take
-from step.fabric import MemoryConfig
-from step.tokens import Token
+from step.language.tokens import Token
+from step.lowering.fabric import MemoryConfig
 
 ARRIVED = Token(None)
 """Says that a tile is there; its value travels with what the load unit expects."""

@@ -9,12 +9,12 @@ from typing import TypedDict, TypeVar
 from sim_approx.machine import Channel, Machine
 from sim_approx.memory import Memory
 from sim_approx.timing import Timing
-from step.fabric import FabricConfig
-from step.function import Function
-from step.graph import Node
-from step.inputs import BoundInputs
-from step.memory_map import MemoryMap
-from step.tokens import Token
+from step.language.function import Function
+from step.language.graph import Node
+from step.language.tokens import Token
+from step.lowering.fabric import FabricConfig
+from step.lowering.memory_map import MemoryMap
+from step.programs.inputs import BoundInputs
 
 Placed = TypeVar("Placed", bound=Machine)
 
@@ -32,7 +32,7 @@ class Site:
 
     ``computes``: whether the values that the unit sends are wanted. ``channel`` makes an internal channel of a
     depth, ``timing_of`` looks up how long a function takes; ``outputs_of_run``, ``arrivals`` (see
-    `step.result.RunResult`) and ``machines`` collect what is placed.
+    `step.running.result.RunResult`) and ``machines`` collect what is placed.
     """
 
     node: Node

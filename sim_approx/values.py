@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim_approx.units import control_ports, value_ports
-from step.netlist import Netlist
+from step.lowering.netlist import Netlist
 
 
 def computing_units(netlist: Netlist) -> frozenset[str]:

@@ -7,18 +7,18 @@ A program is a `Graph` of operators joined by streams of tiles with stop tokens.
 from __future__ import annotations
 
 from step import functions, ops
-from step.binding import bind
-from step.dims import Dim, DimKind
-from step.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
 from step.errors import StepError
-from step.fabric import FabricConfig, MemoryConfig
-from step.graph import Graph, Tensor
-from step.interpreter import interpret
-from step.metrics import metrics
-from step.netlist import lower
-from step.program import Program, load_program
-from step.stream import Stream
-from step.types import Buffer, Selector, Tile, Tuple
+from step.language.dims import Dim, DimKind
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
+from step.language.graph import Graph, Tensor
+from step.language.stream import Stream
+from step.language.types import Buffer, Selector, Tile, Tuple
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.netlist import lower
+from step.programs.metrics import metrics
+from step.programs.program import Program, load_program
+from step.running.binding import bind
+from step.running.interpreter import interpret
 
 __all__ = [
     "BF16",

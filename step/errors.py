@@ -20,10 +20,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from step.result import RunResult
+from typing import Any
 
 
 class StepError(Exception):
@@ -79,8 +76,8 @@ class SimulationError(StepError):
     """A run did not end as it should."""
 
     exit_code = 4
-    result: RunResult | None = None
-    """What is known of the run up to there."""
+    result: Any = None
+    """What is known of the run up to there: a `step.running.result.RunResult`, or None."""
 
 
 class StreamFault(SimulationError):

@@ -8,13 +8,13 @@ from typing import Any
 
 from scenarios import FABRIC, Scenario
 
-from step.dims import Dim
-from step.dtypes import DType
-from step.graph import Graph, Tensor
-from step.location import Location
-from step.operator import Operator
-from step.program import Program
-from step.stream import Stream
+from step.language.dims import Dim
+from step.language.dtypes import DType
+from step.language.graph import Graph, Tensor
+from step.language.location import Location
+from step.language.operator import Operator
+from step.language.stream import Stream
+from step.programs.program import Program
 
 
 @dataclass(eq=False)

@@ -1,7 +1,7 @@
 """Small programs around one operator each, as data: what every back end's tests run.
 
 A scenario builds its program into a graph and returns the inputs. Streams are written as text (see
-`step.tokens.parse`); an integer n of a stream of tiles stands for a tile whose scalars follow from n, and of a
+`step.language.tokens.parse`); an integer n of a stream of tiles stands for a tile whose scalars follow from n, and of a
 stream of selectors for the mask n.
 """
 
@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from step.dims import Dim
-from step.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
-from step.fabric import FabricConfig, MemoryConfig
-from step.faults import Fault
 from step.functions.elementwise import Add, Cast, Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu
-from step.graph import Graph
-from step.stream import Stream
-from step.tokens import Token, from_nested, parse
-from step.types import ElementType, Tile, Tuple
+from step.language.dims import Dim
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
+from step.language.faults import Fault
+from step.language.graph import Graph
+from step.language.stream import Stream
+from step.language.tokens import Token, from_nested, parse
+from step.language.types import ElementType, Tile, Tuple
+from step.lowering.fabric import FabricConfig, MemoryConfig
 
 FABRIC = FabricConfig(
     tile=4,

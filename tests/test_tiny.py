@@ -6,7 +6,7 @@ import numpy as np
 
 from step import BF16, Graph, interpret, metrics
 from step.functions import Add, Mul
-from step.types import Tile
+from step.language.types import Tile
 
 
 def test_a_program_of_five_operators() -> None:

@@ -8,7 +8,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.shared import Parametric
-from step.dtypes import BF16, FP32, DType
+from step.language.dtypes import BF16, FP32, DType
 
 
 def as_fp32(value: Value, dtype: DType) -> Value:

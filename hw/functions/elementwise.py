@@ -17,11 +17,11 @@ from hw.arithmetic.model import DatapathModel
 from hw.functions.datapath import Datapath
 from hw.functions.vector import Lane, Operand, VectorDatapath
 from hw.shared import Shared
-from step.dtypes import BF16, FP32, DType
-from step.fabric import FabricConfig
-from step.function import Function
 from step.functions.elementwise import Add, Cast, Mul
-from step.types import ElementType
+from step.language.dtypes import BF16, FP32, DType
+from step.language.function import Function
+from step.language.types import ElementType
+from step.lowering.fabric import FabricConfig
 
 
 @singledispatch

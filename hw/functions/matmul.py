@@ -13,10 +13,10 @@ from hw.arithmetic.model import DatapathModel
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
 from hw.functions.datapath import Datapath
 from hw.shared import Shared
-from step.dtypes import BF16, FP32, DType
-from step.fabric import FabricConfig
 from step.functions.matmul import Matmul
-from step.types import ElementType, Tile
+from step.language.dtypes import BF16, FP32, DType
+from step.language.types import ElementType, Tile
+from step.lowering.fabric import FabricConfig
 
 
 def datapath(

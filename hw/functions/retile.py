@@ -10,10 +10,10 @@ from amaranth.lib.wiring import In, Out
 
 from hw.functions.datapath import Datapath
 from hw.shared import Parametric
-from step.fabric import FabricConfig
-from step.function import Function
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
-from step.types import ElementType, Tile
+from step.language.function import Function
+from step.language.types import ElementType, Tile
+from step.lowering.fabric import FabricConfig
 
 
 @singledispatch

@@ -8,10 +8,10 @@ from typing import Any
 from amaranth.hdl import Module
 
 from hw.functions.datapath import Datapath
-from step.fabric import FabricConfig
-from step.function import Function
 from step.functions.select import SelectAll, SelectValid
-from step.types import ElementType
+from step.language.function import Function
+from step.language.types import ElementType
+from step.lowering.fabric import FabricConfig
 
 
 @singledispatch

@@ -13,10 +13,10 @@ from hw.functions.datapath import Datapath
 from hw.functions.elementwise import ConvertLane
 from hw.functions.vector import Lane, Operand, VectorDatapath
 from hw.shared import Shared
-from step.dtypes import FP32, DType
-from step.fabric import FabricConfig
 from step.functions.silu import Silu
-from step.types import ElementType
+from step.language.dtypes import FP32, DType
+from step.language.types import ElementType
+from step.lowering.fabric import FabricConfig
 
 
 def datapath(

@@ -11,8 +11,8 @@ from typing import Any
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath
-from step.dtypes import DType
-from step.types import ElementType, Tile
+from step.language.dtypes import DType
+from step.language.types import ElementType, Tile
 
 
 class Lane(abc.ABC):

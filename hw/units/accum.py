@@ -12,10 +12,10 @@ from hw.function_rule import FunctionRule
 from hw.layout import TokenFormat, pack_element
 from hw.shared import Parametric, Shared
 from hw.unit import Firing, Unit
-from step.dims import product
-from step.faults import Fault
-from step.graph import Node
-from step.netlist import Netlist
+from step.language.dims import product
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 from step.ops.accum import Accum as Operator
 
 

@@ -9,8 +9,8 @@ from amaranth.hdl import Module
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
-from step.graph import Node
-from step.netlist import Netlist
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 
 
 @dataclass(frozen=True)

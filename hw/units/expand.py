@@ -9,9 +9,9 @@ from amaranth.hdl import Module, Signal
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
-from step.faults import Fault
-from step.graph import Node
-from step.netlist import Netlist
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 from step.ops.expand import Expand as Operator
 
 DATA, REFERENCE = 0, 1

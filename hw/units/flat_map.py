@@ -10,9 +10,9 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric, Shared
 from hw.unit import Firing, Rule, Unit
-from step.dims import Shape
-from step.graph import Node
-from step.netlist import Netlist
+from step.language.dims import Shape
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 from step.ops.flat_map import FlatMap as Operator
 
 

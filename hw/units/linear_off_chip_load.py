@@ -14,9 +14,9 @@ from hw.channel import Channel
 from hw.layout import AddressFormat, Format, TileFormat, TokenFormat
 from hw.shared import Parametric, Shared
 from hw.unit import STATUS, Firing, Rule, Unit, join, pass_status
-from step.graph import Node
-from step.memory_map import MemoryMap
-from step.netlist import Netlist
+from step.language.graph import Node
+from step.lowering.memory_map import MemoryMap
+from step.lowering.netlist import Netlist
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
 
 REQUEST, PENDING = 0, 1

@@ -14,9 +14,9 @@ from hw.channel import Channel
 from hw.layout import Format, TokenFormat, WriteFormat
 from hw.shared import Parametric, Shared
 from hw.unit import STATUS, Firing, Rule, Unit, join, pass_status
-from step.graph import Node
-from step.memory_map import MemoryMap
-from step.netlist import Netlist
+from step.language.graph import Node
+from step.lowering.memory_map import MemoryMap
+from step.lowering.netlist import Netlist
 
 WRITE_DEPTH = 2
 

@@ -11,8 +11,8 @@ from hw.function_rule import FunctionRule
 from hw.layout import TokenFormat
 from hw.shared import Parametric, Shared
 from hw.unit import Firing, Unit
-from step.graph import Node
-from step.netlist import Netlist
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 from step.ops.map import Map as Operator
 
 

@@ -10,9 +10,9 @@ from amaranth.hdl import Module, Mux
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
-from step.faults import Fault
-from step.graph import Node
-from step.netlist import Netlist
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 from step.ops.partition import DATA, SELECTOR
 from step.ops.partition import Partition as Operator
 

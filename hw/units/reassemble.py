@@ -10,9 +10,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
-from step.faults import Fault
-from step.graph import Node
-from step.netlist import Netlist
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 from step.ops.reassemble import Reassemble as Operator
 
 AGE_BITS = 16

@@ -9,8 +9,8 @@ from amaranth.hdl import Module, Mux, Signal
 from hw.layout import Format, TokenFormat, pack_element
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
-from step.graph import Node
-from step.netlist import Netlist
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 from step.ops.reshape import Reshape as Operator
 from step.ops.reshape import pad_element
 

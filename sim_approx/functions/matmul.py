@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sim_approx.timing import Timing
-from step.fabric import FabricConfig
-from step.function import Function
-from step.types import ElementType, Tile
+from step.language.function import Function
+from step.language.types import ElementType, Tile
+from step.lowering.fabric import FabricConfig
 
 
 def timing(

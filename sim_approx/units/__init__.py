@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from step.errors import FabricError
-from step.graph import Node
+from step.language.graph import Node
 
 
 def unit_module(node: Node) -> ModuleType:

@@ -8,10 +8,10 @@ from typing import Any
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, room, take, unknown
 from sim_approx.site import Site
-from step.dims import product
-from step.faults import Fault, aligned
+from step.language.dims import product
+from step.language.faults import Fault, aligned
+from step.language.tokens import OPEN, Token, bare
 from step.ops.accum import Accum as Operator
-from step.tokens import OPEN, Token, bare
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

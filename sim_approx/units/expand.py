@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sim_approx.machine import ENDS, Machine, fault, need, put, room, take
 from sim_approx.site import Site
-from step.faults import Fault
-from step.graph import Node
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.language.tokens import Token
 from step.ops.expand import Expand as Operator
-from step.tokens import Token
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

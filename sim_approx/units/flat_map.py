@@ -8,10 +8,10 @@ from typing import Any
 
 from sim_approx.machine import ENDS, Machine, need, put, room, take, unknown
 from sim_approx.site import Site
-from step.dims import Shape
 from step.errors import FabricError
+from step.language.dims import Shape
+from step.language.tokens import Token, bare
 from step.ops.flat_map import FlatMap as Operator
-from step.tokens import Token, bare
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

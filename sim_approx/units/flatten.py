@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sim_approx.machine import ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
+from step.language.tokens import OPEN, Token, bare
 from step.ops.flatten import Flatten as Operator
-from step.tokens import OPEN, Token, bare
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

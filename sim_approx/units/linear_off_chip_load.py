@@ -8,9 +8,9 @@ from typing import Any
 
 from sim_approx.machine import ENDS, Machine, need, put, room, take, unknown
 from sim_approx.site import Site
-from step.graph import Node
+from step.language.graph import Node
+from step.language.tokens import DONE, Token, bare
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
-from step.tokens import DONE, Token, bare
 
 REQUEST, PENDING = 0, 1
 """Outputs of the machine that asks: beat addresses to the memory, and what is to come to the one that delivers."""

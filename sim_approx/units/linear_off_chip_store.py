@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from sim_approx.machine import ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
-from step.tokens import Token
+from step.language.tokens import Token
 
 WRITE_DEPTH = 2
 

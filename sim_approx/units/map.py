@@ -8,9 +8,9 @@ from typing import Any
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take, unknown
 from sim_approx.site import Site
-from step.faults import aligned
+from step.language.faults import aligned
+from step.language.tokens import Token
 from step.ops.map import Map as Operator
-from step.tokens import Token
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

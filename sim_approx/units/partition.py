@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sim_approx.machine import ENDS, Machine, chosen, fault, need, put, room, take
 from sim_approx.site import Site
-from step.faults import Fault
-from step.graph import Node
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.language.tokens import Token
 from step.ops.partition import DATA, SELECTOR
 from step.ops.partition import Partition as Operator
-from step.tokens import Token
 
 CONTROL = (SELECTOR,)
 

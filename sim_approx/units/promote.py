@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sim_approx.machine import ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
-from step.tokens import Token
+from step.language.tokens import Token
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

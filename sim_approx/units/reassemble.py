@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from sim_approx.machine import ENDS, Machine, fault, lowest, need, need_all, need_oldest, put, room, take
 from sim_approx.site import Site
-from step.faults import Fault
-from step.graph import Node
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.language.tokens import Token, bare
 from step.ops.reassemble import Reassemble as Operator
-from step.tokens import Token, bare
 
 CONTROL = (-1,)
 

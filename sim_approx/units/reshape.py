@@ -9,9 +9,9 @@ import numpy as np
 
 from sim_approx.machine import ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
+from step.language.tokens import Token, bare
 from step.ops.reshape import Reshape as Operator
 from step.ops.reshape import pad_element
-from step.tokens import Token, bare
 
 REAL, PADDING = np.zeros((1, 1), np.bool_), np.ones((1, 1), np.bool_)
 

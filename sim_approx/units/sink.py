@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from sim_approx.machine import ENDS, Machine, need, take
 from sim_approx.site import Site
-from step.tokens import Token
+from step.language.tokens import Token
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

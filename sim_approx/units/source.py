@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sim_approx.machine import ENDS, Machine, put, room
 from sim_approx.site import Site
-from step.tokens import Token
+from step.language.tokens import Token
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sim_approx.machine import ENDS, Machine, need_all, put, room, take
 from sim_approx.site import Site
-from step.faults import aligned
-from step.tokens import Token
+from step.language.faults import aligned
+from step.language.tokens import Token
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -10,10 +10,10 @@ from rich.markup import escape
 from step.cli.console import show_json, talk
 from step.cli.options import json_option, open_program, program_options
 from step.errors import FabricError
-from step.feasible import check_feasible
-from step.inputs import bind_inputs
-from step.netlist import lower
-from step.validate import check
+from step.language.validate import check
+from step.lowering.feasible import check_feasible
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
 
 
 @click.command()

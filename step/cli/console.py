@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from step.progress import Progress, silent
+from step.host.progress import Progress, silent
 
 
 def talk(text: str) -> None:

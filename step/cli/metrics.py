@@ -8,11 +8,11 @@ import click
 import sympy
 from rich.table import Table
 
-from step.binding import bind
 from step.cli.console import show_json, show_table, talk
 from step.cli.options import json_option, open_program, parse_bindings, program_options
 from step.errors import InputError
-from step.metrics import metrics
+from step.programs.metrics import metrics
+from step.running.binding import bind
 
 
 @click.command()

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from step.errors import FabricError, InputError
-from step.fabric import FabricConfig
-from step.program import Program, load_program
+from step.lowering.fabric import FabricConfig
+from step.programs.program import Program, load_program
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -9,11 +9,11 @@ import click
 import numpy as np
 from rich.table import Table
 
-from step.backend import backend
 from step.cli.console import show_json, show_table, working
 from step.cli.options import json_option, open_program, program_options, writing
 from step.errors import InputError, SimulationError
-from step.result import RunResult
+from step.running.backend import backend
+from step.running.result import RunResult
 
 TIMED = ("approx", "rtl")
 

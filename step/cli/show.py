@@ -8,10 +8,10 @@ import click
 
 from step.cli.console import show_json
 from step.cli.options import json_option, writing
-from step.drawing import dot, svg, text
-from step.files import write_atomically
-from step.program import load_program
-from step.serialize import graph_to_json
+from step.host.files import write_atomically
+from step.programs.drawing import dot, svg, text
+from step.programs.program import load_program
+from step.programs.serialize import graph_to_json
 
 
 @click.command()

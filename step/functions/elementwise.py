@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from step import numerics
-from step.dims import Dim, Shape, dim
-from step.dtypes import BF16, FP32, DType
-from step.function import AccumFunction, Function, MapFunction, mismatch
-from step.types import ElementType, Tile
+from step.language import numerics
+from step.language.dims import Dim, Shape, dim
+from step.language.dtypes import BF16, FP32, DType
+from step.language.function import AccumFunction, Function, MapFunction, mismatch
+from step.language.types import ElementType, Tile
 
 
 def _float_tiles(function: Function, count: int, inputs: tuple[ElementType, ...], out: DType | None) -> list[Tile]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from step import numerics
-from step.dims import Shape
-from step.dtypes import BF16, FP32, DType
-from step.function import AccumFunction, MapFunction, mismatch
-from step.types import ElementType, Tile
+from step.language import numerics
+from step.language.dims import Shape
+from step.language.dtypes import BF16, FP32, DType
+from step.language.function import AccumFunction, MapFunction, mismatch
+from step.language.types import ElementType, Tile
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from step.dims import Dim, Shape, dim, product
 from step.errors import TypeMismatch
-from step.function import AccumFunction, FlatMapFunction, Function, mismatch
-from step.tokens import Token, bare
-from step.types import ElementType, Tile
+from step.language.dims import Dim, Shape, dim, product
+from step.language.function import AccumFunction, FlatMapFunction, Function, mismatch
+from step.language.tokens import Token, bare
+from step.language.types import ElementType, Tile
 
 
 def _tile(function: Function, inputs: tuple[ElementType, ...]) -> Tile:

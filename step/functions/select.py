@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import sympy
 
-from step.dtypes import BOOL
 from step.errors import TypeMismatch
-from step.function import MapFunction, mismatch
-from step.types import ElementType, Selector, Tile
+from step.language.dtypes import BOOL
+from step.language.function import MapFunction, mismatch
+from step.language.types import ElementType, Selector, Tile
 
 
 @dataclass(frozen=True)

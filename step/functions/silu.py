@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 import sympy
 
-from step import numerics
-from step.dtypes import BF16, FP32, DType
-from step.function import MapFunction, mismatch
-from step.types import ElementType, Tile
+from step.language import numerics
+from step.language.dtypes import BF16, FP32, DType
+from step.language.function import MapFunction, mismatch
+from step.language.types import ElementType, Tile
 
 LOG2_E = round(math.log2(math.e) * 2**23)
 """log2(e) as a 24 bit number with 23 fraction bits."""

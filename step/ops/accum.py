@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.faults import Fault, Violation, aligned
-from step.function import AccumFunction
-from step.graph import Node
-from step.metric_rules import matmul_operands
-from step.operator import (
+from step.language.faults import Fault, Violation, aligned
+from step.language.function import AccumFunction
+from step.language.metric_rules import matmul_operands
+from step.language.operator import (
     Accounting,
     Names,
     Operator,
+    Placed,
     Process,
     StreamType,
     Surroundings,
@@ -22,8 +22,8 @@ from step.operator import (
     expect_rank,
     expect_same_shape,
 )
-from step.stream import Stream, stream_method
-from step.tokens import OPEN, Token, bare
+from step.language.stream import Stream, stream_method
+from step.language.tokens import OPEN, Token, bare
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Accum(Operator):
         state = self.function.state_type(shape[-self.rank :], *(each.element for each in inputs))
         return (StreamType(state, shape[: -self.rank]),)
 
-    def process(self, node: Node, around: Surroundings) -> Process:
+    def process(self, node: Placed, around: Surroundings) -> Process:
         element = node.output_types[0].element
         initial = self.function.initial(element)
         state, before = initial, OPEN
@@ -67,12 +67,12 @@ class Accum(Operator):
                 state = initial
             before = token.stop
 
-    def on_chip_bytes(self, node: Node, accounting: Accounting) -> sympy.Expr:
+    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         operands = matmul_operands(self.function, node) if accounting == "paper" else sympy.Integer(0)
         return operands + node.output_types[0].element.bytes
 
-    def flops(self, node: Node) -> sympy.Expr:
-        return node.inputs[0].type.count * self.function.flops(*(each.element for each in node.inputs))
+    def flops(self, node: Placed) -> sympy.Expr:
+        return node.input_types[0].count * self.function.flops(*(each.element for each in node.input_types))
 
 
 @stream_method

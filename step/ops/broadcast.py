@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.graph import Node
-from step.operator import Names, Operator, Process, StreamType, Surroundings, expect
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Broadcast(Operator):
         expect(self.copies >= 2, f"copies must be at least 2, not {self.copies}")
         return inputs * self.copies
 
-    def process(self, node: Node, around: Surroundings) -> Process:
+    def process(self, node: Placed, around: Surroundings) -> Process:
         done = False
         while not done:
             token = yield 0

@@ -6,12 +6,21 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.dims import dim, format_shape
-from step.faults import Fault, Violation
-from step.graph import Node
-from step.operator import Accounting, Names, Operator, Process, StreamType, Surroundings, expect, expect_rank
-from step.stream import Stream, stream_method
-from step.tokens import Token, bare
+from step.language.dims import dim, format_shape
+from step.language.faults import Fault, Violation
+from step.language.operator import (
+    Accounting,
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    expect,
+    expect_rank,
+)
+from step.language.stream import Stream, stream_method
+from step.language.tokens import Token, bare
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,7 @@ class Expand(Operator):
         )
         return (StreamType(data.element, reference.shape),)
 
-    def process(self, node: Node, around: Surroundings) -> Process:
+    def process(self, node: Placed, around: Surroundings) -> Process:
         if self.count is not None:
             yield from self._repeat(around, self.count)
         else:
@@ -78,7 +87,7 @@ class Expand(Operator):
                 return
             around.emit(0, Token(held.value, reference.stop) if reference.has_value else bare(reference.stop))
 
-    def on_chip_bytes(self, node: Node, accounting: Accounting) -> sympy.Expr:
+    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return node.output_types[0].element.bytes
 
 

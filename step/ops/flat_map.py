@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.dims import DimKind, derive
-from step.function import FlatMapFunction
-from step.graph import Node
-from step.operator import Names, Operator, Process, StreamType, Surroundings, expect
-from step.stream import Stream, stream_method
-from step.tokens import Token, bare
+from step.language.dims import DimKind, derive
+from step.language.function import FlatMapFunction
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.stream import Stream, stream_method
+from step.language.tokens import Token, bare
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class FlatMap(Operator):
         )
         return (StreamType(self.function.result_type(stream.element), (*stream.shape[:-1], joined, *inner[1:])),)
 
-    def process(self, node: Node, around: Surroundings) -> Process:
+    def process(self, node: Placed, around: Surroundings) -> Process:
         rank = self.function.rank
         held: Token | None = None
 
@@ -59,8 +58,8 @@ class FlatMap(Operator):
         release()
         around.emit(0, token)
 
-    def flops(self, node: Node) -> sympy.Expr:
-        return node.inputs[0].type.count * self.function.flops(node.inputs[0].element)
+    def flops(self, node: Placed) -> sympy.Expr:
+        return node.input_types[0].count * self.function.flops(node.input_types[0].element)
 
 
 @stream_method

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.dims import DimKind, derive, product
-from step.graph import Node
-from step.operator import Names, Operator, Process, StreamType, Surroundings, expect, expect_rank
-from step.stream import Stream, stream_method
-from step.tokens import OPEN, Token, bare
+from step.language.dims import DimKind, derive, product
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
+from step.language.stream import Stream, stream_method
+from step.language.tokens import OPEN, Token, bare
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Flatten(Operator):
             return stop
         return self.low if stop <= self.high else stop - (self.high - self.low)
 
-    def process(self, node: Node, around: Surroundings) -> Process:
+    def process(self, node: Placed, around: Surroundings) -> Process:
         held: Token | None = None
         before = OPEN
         while True:

@@ -8,12 +8,12 @@ from itertools import product
 
 import sympy
 
-from step.dims import dim, shape
-from step.graph import Graph, Node, Tensor, graph_method
-from step.operator import Accounting, Names, Operator, Process, StreamType, Surroundings, expect
-from step.stream import Stream
-from step.tokens import DONE, Token, bare
-from step.types import Tile
+from step.language.dims import dim, shape
+from step.language.graph import Graph, Tensor, graph_method
+from step.language.operator import Accounting, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.stream import Stream
+from step.language.tokens import DONE, Token, bare
+from step.language.types import Tile
 
 
 @dataclass(frozen=True)
@@ -78,23 +78,23 @@ class LinearOffChipLoad(Operator):
             indices.append((index, level))
         return indices
 
-    def process(self, node: Node, around: Surroundings) -> Process:
-        tiles, walk, depth = around.tiles(node), self.walk(), len(self.out)
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        tiles, walk, depth = around.tiles(), self.walk(), len(self.out)
         done = False
         while not done:
-            reference = (yield 0) if node.inputs else Token(None)
+            reference = (yield 0) if node.input_types else Token(None)
             if reference.has_value:
                 for index, level in walk:
                     around.emit(0, Token(tiles[index], level + reference.stop if level == depth else level))
             elif not reference.done:
                 around.emit(0, bare(reference.stop + depth))
-            done = reference.done or not node.inputs
+            done = reference.done or not node.input_types
         around.emit(0, DONE)
 
-    def off_chip_bytes(self, node: Node) -> sympy.Expr:
+    def off_chip_bytes(self, node: Placed) -> sympy.Expr:
         return node.output_types[0].bytes
 
-    def on_chip_bytes(self, node: Node, accounting: Accounting) -> sympy.Expr:
+    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return (2 if accounting == "paper" else 1) * self.element.bytes
 
 

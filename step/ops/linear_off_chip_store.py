@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.graph import Node
-from step.operator import Accounting, Names, Operator, Process, StreamType, Surroundings, expect
-from step.stream import Stream, stream_method
-from step.types import Tile
+from step.language.operator import Accounting, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.stream import Stream, stream_method
+from step.language.types import Tile
 
 
 @dataclass(frozen=True)
@@ -23,15 +22,15 @@ class LinearOffChipStore(Operator):
         expect(isinstance(inputs[0].element, Tile), f"a store needs tiles, not {inputs[0].element}")
         return ()
 
-    def process(self, node: Node, around: Surroundings) -> Process:
+    def process(self, node: Placed, around: Surroundings) -> Process:
         while not (token := (yield 0)).done:
-            around.collect(node, token)
+            around.collect(token)
 
-    def off_chip_bytes(self, node: Node) -> sympy.Expr:
-        return node.inputs[0].type.bytes
+    def off_chip_bytes(self, node: Placed) -> sympy.Expr:
+        return node.input_types[0].bytes
 
-    def on_chip_bytes(self, node: Node, accounting: Accounting) -> sympy.Expr:
-        return (2 if accounting == "paper" else 1) * node.inputs[0].element.bytes
+    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
+        return (2 if accounting == "paper" else 1) * node.input_types[0].element.bytes
 
 
 @stream_method

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.faults import aligned
-from step.function import MapFunction
-from step.graph import Node
-from step.metric_rules import matmul_operands
-from step.operator import (
+from step.language.faults import aligned
+from step.language.function import MapFunction
+from step.language.metric_rules import matmul_operands
+from step.language.operator import (
     Accounting,
     Names,
     Operator,
+    Placed,
     Process,
     StreamType,
     Surroundings,
@@ -21,8 +21,8 @@ from step.operator import (
     expect,
     expect_same_shape,
 )
-from step.stream import Stream, stream_method
-from step.tokens import Token
+from step.language.stream import Stream, stream_method
+from step.language.tokens import Token
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Map(Operator):
         shape = expect_same_shape(inputs)
         return (StreamType(self.function.result_type(*(each.element for each in inputs)), shape),)
 
-    def process(self, node: Node, around: Surroundings) -> Process:
+    def process(self, node: Placed, around: Surroundings) -> Process:
         while True:
             tokens = yield from each_input(node)
             token = aligned(*tokens)
@@ -47,11 +47,11 @@ class Map(Operator):
             if token.done:
                 return
 
-    def on_chip_bytes(self, node: Node, accounting: Accounting) -> sympy.Expr:
+    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return matmul_operands(self.function, node) if accounting == "paper" else sympy.Integer(0)
 
-    def flops(self, node: Node) -> sympy.Expr:
-        return node.output_types[0].count * self.function.flops(*(each.element for each in node.inputs))
+    def flops(self, node: Placed) -> sympy.Expr:
+        return node.output_types[0].count * self.function.flops(*(each.element for each in node.input_types))
 
 
 @stream_method

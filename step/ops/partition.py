@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.dims import Dim, DimKind, format_shape
-from step.faults import Fault, Violation
-from step.graph import Node
-from step.operator import Names, Operator, Process, StreamType, Surroundings, expect, expect_rank
-from step.stream import Stream, stream_method
-from step.tokens import Token
-from step.types import Selector
+from step.language.dims import Dim, DimKind, format_shape
+from step.language.faults import Fault, Violation
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
+from step.language.stream import Stream, stream_method
+from step.language.tokens import Token
+from step.language.types import Selector
 
 DATA, SELECTOR = 0, 1
 
@@ -65,7 +64,7 @@ class Partition(Operator):
         key = ("partition", *names.driver(SELECTOR), target, each)
         return names.shared(key, lambda: (names.symbol(f"{each}_{target}", DimKind.RAGGED),))[0]
 
-    def process(self, node: Node, around: Surroundings) -> Process:
+    def process(self, node: Placed, around: Surroundings) -> Process:
         while True:
             selector = yield SELECTOR
             token = yield DATA

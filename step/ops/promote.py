@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.dims import Dim, DimKind
-from step.graph import Node
-from step.operator import Names, Operator, Process, StreamType, Surroundings, expect
-from step.stream import Stream, stream_method
-from step.tokens import Token
+from step.language.dims import Dim, DimKind
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.stream import Stream, stream_method
+from step.language.tokens import Token
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,8 @@ class Promote(Operator):
         kind = DimKind.STATIC if outer.is_static else DimKind.DYNAMIC
         return (StreamType(stream.element, (Dim(sympy.Min(1, outer.extent), kind), *stream.shape)),)
 
-    def process(self, node: Node, around: Surroundings) -> Process:
-        rank = node.inputs[0].rank
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        rank = node.input_types[0].rank
         held: Token | None = None
         while not (token := (yield 0)).done:
             if held is not None:

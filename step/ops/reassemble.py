@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from step.dims import DimKind
-from step.faults import Fault, Violation
-from step.graph import Graph, Node, graph_method
-from step.operator import Names, Operator, Process, StreamType, Surroundings, expect, expect_rank
-from step.stream import Stream
-from step.tokens import bare
-from step.types import Selector
+from step.language.dims import DimKind
+from step.language.faults import Fault, Violation
+from step.language.graph import Graph, graph_method
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
+from step.language.stream import Stream
+from step.language.tokens import bare
+from step.language.types import Selector
 
 Order = Literal["arrival", "index"]
 
@@ -62,9 +62,9 @@ class Reassemble(Operator):
         ]
         return (StreamType(data[0].element, (*selector.shape, chosen, *inner)),)
 
-    def process(self, node: Node, around: Surroundings) -> Process:
-        count = len(node.inputs) - 1
-        arrivals = around.arrivals(node) if self.order == "arrival" else None
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        count = len(node.input_types) - 1
+        arrivals = around.arrivals() if self.order == "arrival" else None
         taken = 0
         while True:
             selector = yield count

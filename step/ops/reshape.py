@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from step.dims import DimKind, derive, dim
-from step.dtypes import BOOL
 from step.errors import TypeMismatch
-from step.graph import Node
-from step.operator import Names, Operator, Process, StreamType, Surroundings, expect
-from step.stream import Stream, stream_method
-from step.tokens import Token, bare
-from step.types import ElementType, Selector, Tile
+from step.language.dims import DimKind, derive, dim
+from step.language.dtypes import BOOL
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.stream import Stream, stream_method
+from step.language.tokens import Token, bare
+from step.language.types import ElementType, Selector, Tile
 
 _REAL, _PADDING = np.zeros((1, 1), np.bool_), np.ones((1, 1), np.bool_)
 
@@ -54,8 +53,8 @@ class Reshape(Operator):
         shape = (*stream.shape[:-1], chunks, dim(self.chunk))
         return StreamType(stream.element, shape), StreamType(Tile(BOOL), shape)
 
-    def process(self, node: Node, around: Surroundings) -> Process:
-        filler = pad_element(node.inputs[0].element, self.pad) if self.chunk > 1 else None
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        filler = pad_element(node.input_types[0].element, self.pad) if self.chunk > 1 else None
         count = 0
 
         def emit(value: object, stop: int, flag: np.ndarray) -> None:

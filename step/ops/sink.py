@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.graph import Node
-from step.operator import Names, Operator, Process, StreamType, Surroundings, expect
-from step.stream import Stream, stream_method
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.stream import Stream, stream_method
 
 
 @dataclass(frozen=True)
@@ -19,9 +18,9 @@ class Sink(Operator):
         expect(len(inputs) == 1, f"sink takes one stream, not {len(inputs)}")
         return ()
 
-    def process(self, node: Node, around: Surroundings) -> Process:
+    def process(self, node: Placed, around: Surroundings) -> Process:
         while not (token := (yield 0)).done:
-            around.collect(node, token)
+            around.collect(token)
 
 
 @stream_method

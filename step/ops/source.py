@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from step.dims import Dim, Shape, shape
-from step.graph import Graph, Node, graph_method
-from step.operator import Names, Operator, Process, StreamType, Surroundings
-from step.stream import Stream
-from step.types import ElementType, Selector
+from step.language.dims import Dim, Shape, shape
+from step.language.graph import Graph, graph_method
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings
+from step.language.stream import Stream
+from step.language.types import ElementType, Selector
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Source(Operator):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         return (StreamType(self.element, self.shape),)
 
-    def process(self, node: Node, around: Surroundings) -> Process:
-        for token in around.stream(node):
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        for token in around.stream():
             around.emit(0, token)
         return
         yield

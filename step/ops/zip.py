@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.faults import aligned
-from step.graph import Node
-from step.operator import Names, Operator, Process, StreamType, Surroundings, each_input, expect, expect_same_shape
-from step.stream import Stream, stream_method
-from step.tokens import Token
-from step.types import Tuple
+from step.language.faults import aligned
+from step.language.operator import (
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    each_input,
+    expect,
+    expect_same_shape,
+)
+from step.language.stream import Stream, stream_method
+from step.language.tokens import Token
+from step.language.types import Tuple
 
 
 @dataclass(frozen=True)
@@ -20,7 +29,7 @@ class Zip(Operator):
         expect(len(inputs) >= 2, f"zip needs at least two streams, not {len(inputs)}")
         return (StreamType(Tuple(tuple(each.element for each in inputs)), expect_same_shape(inputs)),)
 
-    def process(self, node: Node, around: Surroundings) -> Process:
+    def process(self, node: Placed, around: Surroundings) -> Process:
         while True:
             tokens = yield from each_input(node)
             token = aligned(*tokens)

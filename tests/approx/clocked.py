@@ -15,10 +15,10 @@ from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.machine import COMPUTES, ENDS, Channel, Machine, Unread
 from sim_approx.memory import Memory
 from sim_approx.values import computing_units
-from step.faults import Fault
-from step.inputs import BoundInputs
-from step.netlist import Netlist
-from step.tokens import Token
+from step.language.faults import Fault
+from step.language.tokens import Token
+from step.lowering.netlist import Netlist
+from step.programs.inputs import BoundInputs
 
 STARVED, BUSY, BLOCKED, FINISHED = range(4)
 
@@ -74,7 +74,7 @@ class Unit:
 
 @dataclass
 class Reference:
-    """A run of the reference; `events` compares with `step.result.ChannelEvents`."""
+    """A run of the reference; `events` compares with `step.running.result.ChannelEvents`."""
 
     fabric: Fabric
     wires: dict[Channel, Wire]

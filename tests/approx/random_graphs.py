@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from sim_approx.timing import Timing
-from step.dtypes import BF16
 from step.errors import TypeMismatch
-from step.fabric import FabricConfig, MemoryConfig
-from step.function import Function
 from step.functions.elementwise import Add, Cast
 from step.functions.matmul import Matmul
-from step.graph import Graph, Node
-from step.inputs import BoundInputs
-from step.interpreter import interpret
-from step.stream import Stream
-from step.tokens import DONE, OPEN, Token, bare, from_nested
-from step.types import Selector, Tile
+from step.language.dtypes import BF16
+from step.language.function import Function
+from step.language.graph import Graph, Node
+from step.language.stream import Stream
+from step.language.tokens import DONE, OPEN, Token, bare, from_nested
+from step.language.types import Selector, Tile
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.programs.inputs import BoundInputs
+from step.running.interpreter import interpret
 
 SCALAR = Tile(BF16)
 

@@ -9,16 +9,16 @@ import pytest
 
 from sim_approx.backend import run
 from sim_approx.timing import Timing
-from step.dtypes import BF16
 from step.errors import Deadlock, FabricError, Runaway, StreamFault
-from step.fabric import FabricConfig
 from step.functions.elementwise import Add, Cast
-from step.graph import Graph
-from step.inputs import BoundInputs
-from step.interpreter import interpret
-from step.result import RunResult, Status
-from step.tokens import Token, parse
-from step.types import Tile
+from step.language.dtypes import BF16
+from step.language.graph import Graph
+from step.language.tokens import Token, parse
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig
+from step.programs.inputs import BoundInputs
+from step.running.interpreter import interpret
+from step.running.result import RunResult, Status
 
 HERE = str(Path(__file__).relative_to(Path.cwd())) if Path(__file__).is_relative_to(Path.cwd()) else __file__
 FABRIC = FabricConfig()

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from sim_approx.backend import Simulation, simulate
+from sim_approx.simulation import Simulation, simulate
 from step.errors import Deadlock, StreamFault
-from step.netlist import lower
-from step.result import Activity, Status
+from step.lowering.netlist import lower
+from step.running.result import Activity, Status
 from tests.approx.clocked import Reference, clocked
 from tests.approx.random_graphs import Program
 

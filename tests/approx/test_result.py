@@ -10,10 +10,10 @@ import pytest
 
 from sim_approx.backend import run
 from step.errors import FabricError, FormatError
-from step.graph import Graph
-from step.netlist import lower
-from step.result import RunResult
-from step.schema import schema, validate
+from step.language.graph import Graph
+from step.lowering.netlist import lower
+from step.programs.schema import schema, validate
+from step.running.result import RunResult
 from tests.approx.test_scenarios import texts
 from tests.scenarios import FABRIC, SCENARIOS, Scenario
 

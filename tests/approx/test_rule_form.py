@@ -12,7 +12,7 @@ import pytest
 
 from sim_approx import units
 from sim_approx.machine import Machine
-from step.operator import OPERATORS
+from step.language.operator import OPERATORS
 
 NEEDS = {"need", "need_all", "need_oldest", "fault", "aligned"}
 EFFECTS = {"take", "put"}

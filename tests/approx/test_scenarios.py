@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sim_approx.backend import run
-from step.graph import Graph
-from step.interpreter import interpret
-from step.result import RunResult, Status
-from step.tokens import Token
+from step.language.graph import Graph
+from step.language.tokens import Token
+from step.running.interpreter import interpret
+from step.running.result import RunResult, Status
 from tests.scenarios import FABRIC, SCENARIOS, Scenario
 
 

@@ -13,15 +13,15 @@ import pytest
 
 from sim_approx.backend import run
 from sim_approx.timing import Timing
-from step.dtypes import BF16
-from step.fabric import FabricConfig, MemoryConfig
 from step.functions.elementwise import Add, Cast
 from step.functions.retile import RetileStreamify
-from step.graph import Graph
-from step.result import RunResult
-from step.stream import Stream
-from step.tokens import parse
-from step.types import Selector, Tile
+from step.language.dtypes import BF16
+from step.language.graph import Graph
+from step.language.stream import Stream
+from step.language.tokens import parse
+from step.language.types import Selector, Tile
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.running.result import RunResult
 
 FABRIC = FabricConfig(outstanding=2, memory=MemoryConfig(beat_bytes=2, channels=2, interval=2, latency=5))
 NUMBER = Tile(BF16)

@@ -7,16 +7,16 @@ import pytest
 
 from sim_approx.backend import run
 from sim_approx.values import computing_units
-from step.dtypes import BF16
-from step.fabric import FabricConfig
 from step.functions.elementwise import Cast
 from step.functions.select import SelectValid
-from step.graph import Graph
-from step.inputs import BoundInputs
-from step.interpreter import interpret
-from step.netlist import lower
-from step.tokens import DONE, UNKNOWN, Token
-from step.types import Tile
+from step.language.dtypes import BF16
+from step.language.graph import Graph
+from step.language.tokens import DONE, UNKNOWN, Token
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
+from step.programs.inputs import BoundInputs
+from step.running.interpreter import interpret
 
 
 def padded() -> Graph:

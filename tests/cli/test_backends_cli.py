@@ -20,9 +20,9 @@ from cosim import compare as comparing
 from cosim.toolchain import HINTS, find_toolchain
 from sim_approx import backend as approx
 from step.errors import InputError
-from step.interpreter import interpret
-from step.program import load_program
-from step.result import RunResult, Status
+from step.programs.program import load_program
+from step.running.interpreter import interpret
+from step.running.result import RunResult, Status
 
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"

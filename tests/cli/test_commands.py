@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from commanding import ROOT, Step, commanding
 
-from step.schema import schema
-from step.serialize import graph_from_json
+from step.programs.schema import schema
+from step.programs.serialize import graph_from_json
 
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"
 
 PROGRAM = """
 from step import BF16, Graph, Program
-from step.types import Tile
+from step.language.types import Tile
 
 def program():
     graph = Graph("small")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from step.schema import schema
+from step.programs.schema import schema
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -87,10 +87,10 @@ USE = """
 import numpy as np
 import patterns
 from functions.test_datapaths import Case
-from step.dtypes import BF16, FP32
-from step.fabric import FabricConfig
+from step.language.dtypes import BF16, FP32
+from step.lowering.fabric import FabricConfig
 from step.functions import Negate
-from step.types import Tile
+from step.language.types import Tile
 
 for dtype in (BF16, FP32):
     case = Case(Negate(), (Tile(dtype, 3, 4),), FabricConfig(vector_lanes=5), reduce=False)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import swiglu
 
-from step.binding import bind
 from step.errors import FormatError, TypeMismatch
-from step.interpreter import interpret
-from step.metrics import metrics
-from step.program import Program
-from step.validate import check
+from step.language.validate import check
+from step.programs.metrics import metrics
+from step.programs.program import Program
+from step.running.binding import bind
+from step.running.interpreter import interpret
 
 EXPERTS = moe_mixtral.EXPERTS
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sim_approx import backend as approx
-from step.interpreter import interpret
+from step.running.interpreter import interpret
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from step.dtypes import BOOL, DType
-from step.types import Tile
+from step.language.dtypes import BOOL, DType
+from step.language.types import Tile
 
 EXPONENTS_32 = [0, 1, 2, 63, 64, 104, 126, 127, 128, 150, 190, 253, 254, 255]
 FRACTIONS_32 = [0, 1, 2, 0x3FFFFF, 0x400000, 0x400001, 0x7FFFFE, 0x7FFFFF, 0x008000, 0x018000, 0x017FFF, 0x7F8000]

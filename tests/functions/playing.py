@@ -9,8 +9,8 @@ import numpy as np
 from amaranth.sim import Simulator
 
 from hw.functions.datapath import Datapath
-from step.dtypes import BOOL
-from step.types import ElementType, Selector, Tile
+from step.language.dtypes import BOOL
+from step.language.types import ElementType, Selector, Tile
 
 
 def to_int(value: Any, element: ElementType) -> int:

@@ -20,10 +20,10 @@ from hw.arithmetic.fp32_multiply import Fp32Multiply
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
 from hw.arithmetic.silu import Silu
 from hw.shared import Parametric
-from step import numerics
-from step.dtypes import BF16, FP32
 from step.functions.matmul import Matmul
 from step.functions.silu import silu
+from step.language import numerics
+from step.language.dtypes import BF16, FP32
 
 Vectors = dict[str, np.ndarray]
 Leaf = tuple[Callable[[], Parametric], Callable[[np.random.Generator, int], Vectors], Callable[..., np.ndarray]]

@@ -15,16 +15,16 @@ from verilated import HARMLESS, Verilated, kinds, lint
 
 from hw.arithmetic.model import SOURCES
 from hw.functions.datapath import Datapath
-from step.dims import dim
-from step.dtypes import BF16, BOOL, FP32
-from step.fabric import FabricConfig
-from step.function import Function
 from step.functions.elementwise import Add, Cast, Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu
-from step.types import ElementType, Tile
+from step.language.dims import dim
+from step.language.dtypes import BF16, BOOL, FP32
+from step.language.function import Function
+from step.language.types import ElementType, Tile
+from step.lowering.fabric import FabricConfig
 
 GAPS = {"back to back": [0], "gaps": [0, 0, 3, 0, 1, 7]}
 

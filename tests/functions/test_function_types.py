@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 import sympy
 
-from step.dims import DimKind, dim, shape, symbol
-from step.dtypes import BF16, BOOL, FP32, INT32
 from step.errors import TypeMismatch
-from step.function import AccumFunction, FlatMapFunction, Function, MapFunction
 from step.functions.elementwise import Add, Cast, Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu
-from step.types import ElementType, Selector, Tile
+from step.language.dims import DimKind, dim, shape, symbol
+from step.language.dtypes import BF16, BOOL, FP32, INT32
+from step.language.function import AccumFunction, FlatMapFunction, Function, MapFunction
+from step.language.types import ElementType, Selector, Tile
 
 ROWS = symbol("R")
 

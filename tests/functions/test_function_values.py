@@ -6,14 +6,14 @@ import numpy as np
 import patterns
 import pytest
 
-from step.dtypes import BF16, FP32, DType
 from step.functions.elementwise import Add, Cast, Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu, sigmoid_table
-from step.tokens import Token, bare
-from step.types import Tile
+from step.language.dtypes import BF16, FP32, DType
+from step.language.tokens import Token, bare
+from step.language.types import Tile
 
 
 @pytest.mark.parametrize("transposed", [False, True])

@@ -8,8 +8,8 @@ import numpy as np
 import patterns
 import pytest
 
-from step import numerics
-from step.dtypes import BF16, FP32
+from step.language import numerics
+from step.language.dtypes import BF16, FP32
 
 
 def number(bits: int) -> np.float32:

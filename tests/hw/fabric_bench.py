@@ -12,12 +12,12 @@ from amaranth.sim import Simulator
 from hw.fabric import Fabric, elaborate
 from hw.layout import pack_tiles, pack_token, unpack_token
 from hw.structure import Assembly
-from step.fabric import FabricConfig
-from step.faults import Fault
-from step.graph import Graph
-from step.inputs import BoundInputs, bind_inputs
-from step.netlist import lower
-from step.tokens import Token
+from step.language.faults import Fault
+from step.language.graph import Graph
+from step.language.tokens import Token
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
+from step.programs.inputs import BoundInputs, bind_inputs
 
 
 @dataclass

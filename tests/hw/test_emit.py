@@ -14,14 +14,14 @@ from scenarios import FABRIC, SCENARIOS
 
 from cosim.toolchain import find_toolchain
 from hw.emit import SIDECAR, Design, emit
-from step.dtypes import BF16, FP32
 from step.errors import FabricError
-from step.fabric import FabricConfig
 from step.functions.matmul import Matmul
-from step.graph import Graph
-from step.netlist import Netlist, lower
-from step.schema import validate
-from step.types import Tile
+from step.language.dtypes import BF16, FP32
+from step.language.graph import Graph
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Netlist, lower
+from step.programs.schema import validate
 
 
 @pytest.fixture(autouse=True)

@@ -8,17 +8,17 @@ import pytest
 from fabric_bench import simulate
 from scenarios import BROKEN, FABRIC, SCENARIOS, Bench, Broken
 
-from step.dtypes import BF16
 from step.errors import StreamFault
-from step.faults import Fault
 from step.functions.elementwise import Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileRow
-from step.graph import Graph
-from step.inputs import BoundInputs
-from step.interpreter import interpret
-from step.result import Activity
-from step.types import Tile
+from step.language.dtypes import BF16
+from step.language.faults import Fault
+from step.language.graph import Graph
+from step.language.types import Tile
+from step.programs.inputs import BoundInputs
+from step.running.interpreter import interpret
+from step.running.result import Activity
 
 STARVED, BUSY, BLOCKED, FINISHED = Activity
 

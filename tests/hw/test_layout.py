@@ -7,11 +7,11 @@ import pytest
 from scenarios import element_value
 
 from hw.layout import TokenFormat, pack_tiles, pack_token, unpack_tiles, unpack_token
-from step.dims import dim
-from step.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
-from step.operator import StreamType
-from step.tokens import DONE, Token, bare
-from step.types import Selector, Tile, Tuple
+from step.language.dims import dim
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
+from step.language.operator import StreamType
+from step.language.tokens import DONE, Token, bare
+from step.language.types import Selector, Tile, Tuple
 
 ELEMENTS = [
     Tile(BF16, 2, 3), Tile(FP32, 3, 1), Tile(INT8, 1, 5), Tile(INT32), Tile(UINT32, 2, 2), Tile(BOOL, 3, 3),

@@ -10,10 +10,10 @@ from fabric_bench import Run, simulate
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 from hw.layout import pack_element, pack_token
-from step.checker import StreamChecker
-from step.graph import Graph
-from step.interpreter import interpret
-from step.tokens import Token
+from step.language.checker import StreamChecker
+from step.language.graph import Graph
+from step.language.tokens import Token
+from step.running.interpreter import interpret
 
 PRESSURE = {"free": (0.0, 0.0), "idle": (0.5, 0.0), "pressed": (0.0, 0.6), "both": (0.3, 0.4)}
 """How likely sources wait and sinks are not ready."""

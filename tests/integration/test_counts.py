@@ -11,16 +11,16 @@ from scenarios import FABRIC, Bench
 
 from cosim import backend as rtl
 from sim_approx import backend as approx
-from step.checker import StreamChecker
-from step.dtypes import BF16
 from step.errors import StreamFault
 from step.functions import RetileRow
-from step.graph import Graph
-from step.interpreter import interpret
-from step.program import Program
-from step.result import Status
-from step.tokens import DONE, Token
-from step.types import Tile
+from step.language.checker import StreamChecker
+from step.language.dtypes import BF16
+from step.language.graph import Graph
+from step.language.tokens import DONE, Token
+from step.language.types import Tile
+from step.programs.program import Program
+from step.running.interpreter import interpret
+from step.running.result import Status
 
 TILE = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
@@ -58,7 +58,7 @@ def test_a_wrong_count_is_the_same_fault_everywhere(
     inputs = {"x": [[TILE] * count for count in counts]}
     with pytest.raises(StreamFault, match=r"^source 'x' .*: stream x of shape \[N, 2\]: token \d+ "):
         interpret(retile(), inputs)
-    monkeypatch.setattr("step.interpreter.StreamChecker", Unchecked)  # the others look at inputs only
+    monkeypatch.setattr("step.running.interpreter.StreamChecker", Unchecked)  # the others look at inputs only
     wanted = (
         "accum 'rows' (test_counts.py:LINE): a reduction did not get the number of elements that its static shape "
         f"promises\n  {token}"

@@ -13,7 +13,7 @@ from scenarios import SCENARIOS
 from cosim import backend as rtl
 from cosim.compare import compare
 from sim_approx import backend as approx
-from step.program import Program, load_program
+from step.programs.program import Program, load_program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -71,6 +71,6 @@ def test_the_mixtral_mixture_of_experts_is_exact() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("index", range(6))
 def test_the_swiglu_sweep_is_exact(index: int) -> None:
-    from step.program import load_programs
+    from step.programs.program import load_programs
 
     check(load_programs(str(EXAMPLES / "swiglu.py:sweep"))[index])

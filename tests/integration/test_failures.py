@@ -10,8 +10,8 @@ import pytest
 from cosim import backend as rtl
 from sim_approx import backend as approx
 from step.errors import Deadlock, Runaway, StreamFault
-from step.interpreter import interpret
-from step.result import Status
+from step.running.interpreter import interpret
+from step.running.result import Status
 
 BACKENDS = {"approx": approx.run, "rtl": rtl.run}
 

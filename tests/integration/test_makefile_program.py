@@ -11,7 +11,7 @@ import pytest
 from cosim.design import load_design
 from cosim.run_files import read_run
 from sim_approx import backend as approx
-from step.program import load_program
+from step.programs.program import load_program
 
 ROOT = Path(__file__).parents[2]
 

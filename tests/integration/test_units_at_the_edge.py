@@ -11,11 +11,11 @@ from cosim.edges import drive_edges
 from cosim.program_data import source_payloads
 from hw.emit import emit
 from hw.layout import unpack_token
-from step.inputs import bind_inputs
-from step.interpreter import interpret
-from step.netlist import lower
-from step.program import Program
-from step.tokens import Token
+from step.language.tokens import Token
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
+from step.programs.program import Program
+from step.running.interpreter import interpret
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from step.dims import Dim
-from step.dtypes import INT32, DType
 from step.errors import TypeMismatch
-from step.graph import Graph
-from step.interpreter import interpret
-from step.stream import Stream
-from step.tokens import Token, parse, show
-from step.types import ElementType, Selector, Tile
+from step.language.dims import Dim
+from step.language.dtypes import INT32, DType
+from step.language.graph import Graph
+from step.language.stream import Stream
+from step.language.tokens import Token, parse, show
+from step.language.types import ElementType, Selector, Tile
+from step.running.interpreter import interpret
 
 NUMBER = Tile(INT32)
 """A 1x1 tile: in texts its only scalar stands for it."""

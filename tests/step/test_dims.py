@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import sympy
 
-from step.dims import Dim, DimKind, derive, dim, element_count, format_shape, shape, symbol
-from step.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32, dtype_named
 from step.errors import FormatError
-from step.types import Buffer, Selector, Tile, Tuple
+from step.language.dims import Dim, DimKind, derive, dim, element_count, format_shape, shape, symbol
+from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32, dtype_named
+from step.language.types import Buffer, Selector, Tile, Tuple
 
 N, M = symbol("N"), symbol("M")
 R, Q = symbol("R", DimKind.RAGGED), symbol("Q", DimKind.RAGGED)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from running import Bench, as_carried, nested_lists, refusal
 
-from step.dims import format_shape
-from step.graph import Graph
-from step.interpreter import interpret
-from step.tokens import from_nested, show
-from step.types import Selector
+from step.language.dims import format_shape
+from step.language.graph import Graph
+from step.language.tokens import from_nested, show
+from step.language.types import Selector
+from step.running.interpreter import interpret
 
 
 @pytest.mark.parametrize(

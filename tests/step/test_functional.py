@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from running import Bench, as_carried, nested_lists, refusal, text_of
 
-from step.dims import Shape, dim, format_shape
-from step.dtypes import BF16, FP32, INT32
 from step.errors import StreamFault
-from step.function import FUNCTIONS, FlatMapFunction
 from step.functions import Add, Matmul, Mul, RetileCol, RetileRow, RetileStreamify, SelectAll
-from step.interpreter import interpret
-from step.tokens import Token, from_nested, show
-from step.types import ElementType, Selector, Tile
+from step.language.dims import Shape, dim, format_shape
+from step.language.dtypes import BF16, FP32, INT32
+from step.language.function import FUNCTIONS, FlatMapFunction
+from step.language.tokens import Token, from_nested, show
+from step.language.types import ElementType, Selector, Tile
+from step.running.interpreter import interpret
 
 SCALAR = Tile(FP32)
 DIMS = ["N", "M", "L", "K"]

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from running import NUMBER, Bench, here, play, text_of
 
-from step.binding import bind
-from step.dtypes import BF16, FP32, INT32
 from step.errors import Deadlock, GraphError, ProgramError, StreamFault, TypeMismatch
-from step.fabric import FabricConfig
 from step.functions import Add, Mul, SelectAll
-from step.graph import Graph, Node
-from step.interpreter import interpret
-from step.netlist import lower
-from step.operator import OPERATORS, Names, Operator, Process, StreamType, Surroundings
+from step.language.dtypes import BF16, FP32, INT32
+from step.language.graph import Graph, Node
+from step.language.operator import OPERATORS, Names, Operator, Process, StreamType, Surroundings
+from step.language.tokens import DONE
+from step.language.types import Tile
+from step.language.validate import check
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
+from step.lowering.passes.broadcast import insert_broadcasts
 from step.ops import Zip
-from step.passes.broadcast import insert_broadcasts
-from step.tokens import DONE
-from step.types import Tile
-from step.validate import check
+from step.running.binding import bind
+from step.running.interpreter import interpret
 
 # -- names ----------------------------------------------------------------------------------------------------------
 

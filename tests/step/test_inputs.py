@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from running import NUMBER
 
-from step.dtypes import BF16, FP32, INT32
 from step.errors import InputError
-from step.graph import Graph
-from step.inputs import bind_inputs, cut_tiles
-from step.tokens import show
-from step.types import Selector, Tile
+from step.language.dtypes import BF16, FP32, INT32
+from step.language.graph import Graph
+from step.language.tokens import show
+from step.language.types import Selector, Tile
+from step.programs.inputs import bind_inputs, cut_tiles
 
 
 def selected(dims: list[Any], value: Any, targets: int = 3) -> str:

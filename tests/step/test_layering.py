@@ -9,12 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx
 import pytest
 
 import step
 from step import errors, functions, ops
-from step.function import FUNCTIONS, AccumFunction, FlatMapFunction, Function, MapFunction
-from step.operator import OPERATORS, Operator
+from step.language.function import FUNCTIONS, AccumFunction, FlatMapFunction, Function, MapFunction
+from step.language.operator import OPERATORS, Operator
 
 ROOT = Path(step.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -48,6 +49,46 @@ class TestFile:
         text = path.read_text()
         assert len(text.splitlines()) <= 600
         assert not text.strip() or ast.get_docstring(ast.parse(text))
+
+
+FLOORS = ("step", "hw", "sim_approx", "cosim")
+ROOMS = ("errors", "host", "language", "functions", "ops", "lowering", "programs", "running", "cli")
+"""The rooms of `step`, each of which may use those before it."""
+
+
+def import_graph() -> networkx.DiGraph:
+    """Every file of the project with the files that it imports, for type checking only or in a function too."""
+    paths = [path for floor in FLOORS for path in sorted((ROOT.parent / floor).rglob("*.py"))]
+    files = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in paths}
+    graph = networkx.DiGraph()
+    for name, path in files.items():
+        for each in ast.walk(ast.parse(path.read_text())):
+            if isinstance(each, ast.Import):
+                found = [alias.name for alias in each.names]
+            elif isinstance(each, ast.ImportFrom):
+                found = [each.module or "", *(f"{each.module}.{alias.name}" for alias in each.names)]
+            else:
+                continue
+            graph.add_edges_from((name, other) for other in found if other in files)
+    return graph
+
+
+def test_no_circle_of_imports() -> None:
+    assert list(networkx.simple_cycles(import_graph())) == []
+
+
+def test_a_room_uses_only_those_before_it() -> None:
+    def room(module: str) -> int:
+        return ROOMS.index(module.split(".")[1])
+
+    inside = [pair for pair in import_graph().edges if all(each.startswith("step.") for each in pair)]
+    inside = [pair for pair in inside if "step.__init__" not in pair and "step.__main__" not in pair]
+    assert inside and [(one, other) for one, other in inside if room(one) < room(other)] == []
+
+
+def test_rooms_are_all_there_is() -> None:
+    found = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert found == {*ROOMS, "__init__", "__main__"}
 
 
 def test_the_language_does_not_load_upper_floors() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from running import Bench, refusal
 
-from step.dims import format_shape
-from step.dtypes import BF16, FP32, INT32
 from step.errors import TypeMismatch
-from step.graph import Graph
-from step.interpreter import interpret
-from step.types import Selector, Tile
+from step.language.dims import format_shape
+from step.language.dtypes import BF16, FP32, INT32
+from step.language.graph import Graph
+from step.language.types import Selector, Tile
+from step.running.interpreter import interpret
 
 
 def loaded(shape: tuple[int, ...], tile: tuple[int, int], **walk: Any) -> tuple[str, list[int]]:

@@ -9,16 +9,16 @@ import pytest
 import sympy
 from running import Bench
 
-from step.binding import bind
-from step.dtypes import BF16, FP32, INT32
 from step.errors import StreamFault, UnboundSymbol
-from step.fabric import FabricConfig
 from step.functions import Add, Cast, Matmul, Mul, RetileCol, RetileRow, RetileStreamify, SelectAll, Silu
-from step.graph import Graph
-from step.metrics import metrics
-from step.stream import Stream
-from step.symbols import evaluate
-from step.types import Selector, Tile
+from step.language.dtypes import BF16, FP32, INT32
+from step.language.graph import Graph
+from step.language.stream import Stream
+from step.language.symbols import evaluate
+from step.language.types import Selector, Tile
+from step.lowering.fabric import FabricConfig
+from step.programs.metrics import metrics
+from step.running.binding import bind
 
 LEFT, RIGHT = Tile(BF16, 4, 16), Tile(BF16, 16, 8)
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from running import Bench, refusal
 
-from step.dims import format_shape
 from step.errors import StreamFault
-from step.interpreter import interpret
-from step.tokens import from_nested, show
-from step.types import Selector
+from step.language.dims import format_shape
+from step.language.tokens import from_nested, show
+from step.language.types import Selector
+from step.running.interpreter import interpret
 
 
 @pytest.mark.parametrize(

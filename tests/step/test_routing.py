@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from running import NUMBER, Bench, refusal
 
-from step.dims import format_shape
-from step.dtypes import BF16
 from step.errors import StreamFault
-from step.graph import Graph
-from step.interpreter import interpret
-from step.tokens import from_nested, to_nested
-from step.types import Selector, Tile
+from step.language.dims import format_shape
+from step.language.dtypes import BF16
+from step.language.graph import Graph
+from step.language.tokens import from_nested, to_nested
+from step.language.types import Selector, Tile
+from step.running.interpreter import interpret
 
 DIMS = ["N", "M", "L"]
 

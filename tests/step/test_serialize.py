@@ -13,19 +13,19 @@ import pytest
 from running import NUMBER, Bench, play
 from scenarios import SCENARIOS, Scenario
 
-from step.dtypes import BF16, BOOL, FP32, INT8, INT32
 from step.errors import FabricError, FormatError, GraphError, StepError, TypeMismatch
-from step.fabric import FabricConfig, MemoryConfig
-from step.function import FUNCTIONS
 from step.functions import Add, RetileRow
-from step.graph import Graph
-from step.interpreter import interpret
-from step.operator import OPERATORS
-from step.program import Program, load_program
-from step.schema import schema, schema_names, validate
-from step.serialize import graph_from_json, graph_to_json
-from step.tokens import DONE, Token
-from step.types import Selector, Tile, Tuple
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32
+from step.language.function import FUNCTIONS
+from step.language.graph import Graph
+from step.language.operator import OPERATORS
+from step.language.tokens import DONE, Token
+from step.language.types import Selector, Tile, Tuple
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.programs.program import Program, load_program
+from step.programs.schema import schema, schema_names, validate
+from step.programs.serialize import graph_from_json, graph_to_json
+from step.running.interpreter import interpret
 
 
 def same(first: Any, second: Any) -> bool:

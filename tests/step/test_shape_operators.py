@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from running import NUMBER, Bench, here, play, refusal
 
-from step.dims import format_shape
-from step.dtypes import BF16, BOOL, FP32, INT32
 from step.errors import GraphError, InputError, StreamFault, TypeMismatch
-from step.graph import Graph
-from step.interpreter import interpret
-from step.operator import StreamType
+from step.language.dims import format_shape
+from step.language.dtypes import BF16, BOOL, FP32, INT32
+from step.language.graph import Graph
+from step.language.operator import StreamType
+from step.language.tokens import from_nested, to_nested
+from step.language.types import Selector, Tile, Tuple
 from step.ops import Broadcast
-from step.tokens import from_nested, to_nested
-from step.types import Selector, Tile, Tuple
+from step.running.interpreter import interpret
 
 # -- reshape --------------------------------------------------------------------------------------------------------
 

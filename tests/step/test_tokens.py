@@ -9,7 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from step.errors import InputError
-from step.tokens import DONE, NOTHING, Done, Stop, Token, abstract, bare, from_nested, parse, show, to_nested, wire
+from step.language.tokens import (
+    DONE,
+    NOTHING,
+    Done,
+    Stop,
+    Token,
+    abstract,
+    bare,
+    from_nested,
+    parse,
+    show,
+    to_nested,
+    wire,
+)
 
 EXAMPLES = [
     # rank, nested lists, abstract form

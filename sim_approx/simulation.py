@@ -1,0 +1,115 @@
+"""One run of the timing model, to whatever end it comes, and all that is left of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sim_approx.build import Fabric, TimingOf, build_fabric
+from sim_approx.engine import Ending, Engine, Log
+from sim_approx.values import computing_units
+from step.errors import FabricError, SimulationError
+from step.lowering.netlist import Netlist
+from step.programs.inputs import BoundInputs
+from step.running.deadlock import Snapshot
+from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, control_word
+from step.running.stream_fault import stream_fault
+
+Values = Literal["control", "all"]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A run that came to its ``ending``, with all that is left of it."""
+
+    fabric: Fabric
+    ending: Ending
+    log: Log | None
+    values: Values
+    seconds: float
+
+    def snapshot(self) -> Snapshot:
+        """The state at the end, as the report of a deadlock needs it."""
+        channels = list(zip(self.fabric.netlist.channels, self.fabric.channels, strict=True))
+        return Snapshot(
+            self.ending.cycles,
+            {name: Activity(machine.activity) for name, machine in self.fabric.units.items()},
+            {each.name: len(channel.tokens) for each, channel in channels},
+            {each.name: channel.capacity for each, channel in channels},
+        )
+
+    def fault(self) -> SimulationError:
+        """The error that the interpreter gives for the same tokens."""
+        machine, violation = self.ending.machine, self.ending.violation
+        assert machine is not None and violation is not None
+        node = next(node for node in self.fabric.netlist.units if self.fabric.units[node.name] is machine)
+        heads = {
+            port: (channel.taken, channel.tokens[0]) for port, channel in enumerate(machine.inputs) if channel.tokens
+        }
+        return stream_fault(node, violation.fault, heads)
+
+    def result(self, error: str | None) -> RunResult:
+        """The counters, outputs and events as plain data."""
+        netlist, fabric = self.fabric.netlist, self.fabric
+        operators = {}
+        for name, machine in fabric.units.items():
+            starved, busy, blocked, finished = machine.cycles_in
+            operators[name] = OperatorResult(busy, starved, blocked, finished, machine.firings)
+        return RunResult(
+            backend="approx",
+            program=netlist.graph.name,
+            status=self.ending.status,
+            cycles=self.ending.cycles,
+            outputs=fabric.outputs if self.values == "all" else None,
+            operators=operators,
+            channels={
+                each.name: ChannelResult(channel.entered, channel.peak, channel.capacity)
+                for each, channel in zip(netlist.channels, fabric.channels, strict=True)
+            },
+            wall_seconds=self.seconds,
+            arrivals=fabric.arrivals,
+            error=error,
+            events=None if self.log is None else _events(netlist, self.log),
+        )
+
+
+def simulate(
+    netlist: Netlist,
+    data: BoundInputs,
+    *,
+    values: Values = "control",
+    events: bool = False,
+    max_cycles: int | None = None,
+    timing_of: TimingOf | None = None,
+) -> Simulation:
+    """Run ``netlist`` to whatever end it comes; see `sim_approx.backend.run` for the options."""
+    if values == "all":
+        computing = frozenset(node.name for node in netlist.units)
+    elif values == "control":
+        computing = computing_units(netlist)
+    else:
+        raise FabricError(f'values must be "control" or "all", not {values!r}')
+    fabric = build_fabric(netlist, data, computing, timing_of)
+    engine = Engine(fabric.machines, fabric.all_channels, fabric.clock, fabric.memory)
+    log: Log | None = [] if events else None
+    start = time.perf_counter()
+    ending = engine.run(max_cycles, log)
+    engine.finish(ending)
+    return Simulation(fabric, ending, log, values, time.perf_counter() - start)
+
+
+def _events(netlist: Netlist, log: Log) -> dict[str, ChannelEvents]:
+    cycles: list[list[int]] = [[] for _ in netlist.channels]
+    control: list[list[int]] = [[] for _ in netlist.channels]
+    for cycle, entries in log:
+        for channel, token in entries:
+            if channel.index >= 0:
+                cycles[channel.index].append(cycle)
+                control[channel.index].append(control_word(token))
+    return {
+        each.name: ChannelEvents(np.array(cycles[each.index], np.int64), np.array(control[each.index], np.int32))
+        for each in netlist.channels
+    }

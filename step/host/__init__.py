@@ -1,0 +1,1 @@
+"""What the toolkit wants of the machine that it runs on: files, the cache, and somebody who is told of progress."""

@@ -1,0 +1,41 @@
+"""Contract violations that only show at run time, with the same code and text in every back end."""
+
+from __future__ import annotations
+
+import enum
+
+from step.language.tokens import Token
+
+
+class Fault(enum.IntEnum):
+    """What a unit found; the number is what its RTL reports."""
+
+    STOPS_DISAGREE = 1
+    MISSING_DATA = 2
+    LEFTOVER_DATA = 3
+    WRONG_COUNT = 4
+
+
+MEANING = {
+    Fault.STOPS_DISAGREE: "its inputs do not have the same shape",
+    Fault.MISSING_DATA: "a selector came without the data that it should route",
+    Fault.LEFTOVER_DATA: "data is left over after the last selector",
+    Fault.WRONG_COUNT: "a reduction did not get the number of elements that its static shape promises",
+}
+
+
+class Violation(Exception):
+    """Raised by an operator's process; the interpreter adds operator, position and source line."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+def aligned(*tokens: Token) -> Token:
+    """The common control of ``tokens``; raises `Violation` where they differ."""
+    first = tokens[0]
+    for token in tokens[1:]:
+        if (token.stop, token.done, token.has_value) != (first.stop, first.done, first.has_value):
+            raise Violation(Fault.STOPS_DISAGREE)
+    return first

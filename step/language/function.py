@@ -1,0 +1,110 @@
+"""Functions: what Map, Accum and FlatMap apply to elements.
+
+A function is a frozen dataclass; its fields are its parameters and travel through JSON as they are. It has one
+meaning, the NumPy code here in `step.functions`; the RTL of the same name in ``hw/functions`` equals it bit for
+bit, and ``sim_approx/functions`` says how long it takes.
+"""
+
+from __future__ import annotations
+
+import abc
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import sympy
+
+from step.errors import FormatError, TypeMismatch
+from step.language.dims import Shape
+from step.language.tokens import Token
+from step.language.types import ElementType
+
+FUNCTIONS: dict[str, type[Function]] = {}
+
+
+class Function(abc.ABC):
+    """Base of all functions; subclasses register themselves under their name in snake case."""
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__ == __name__ or cls.__name__.startswith("_"):
+            return
+        cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        FUNCTIONS[cls.name] = cls
+
+    @property
+    def family(self) -> str:
+        """The file that holds this function, the same on every floor: ``matmul``, ``elementwise``, ..."""
+        return type(self).__module__.rpartition(".")[2]
+
+    @abc.abstractmethod
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        """Floating-point operations of one application to elements of these types."""
+
+
+class MapFunction(Function):
+    """A function of one or more elements that returns one element."""
+
+    @abc.abstractmethod
+    def result_type(self, *inputs: ElementType) -> ElementType:
+        """Type of the result; raises `TypeMismatch` where the inputs do not fit."""
+
+    @abc.abstractmethod
+    def apply(self, *values: Any) -> Any:
+        """The result for these values: the definition that all back ends meet."""
+
+
+class AccumFunction(Function):
+    """A reduction: a state that every element updates, and that is the result."""
+
+    @abc.abstractmethod
+    def state_type(self, reduced: Shape, *inputs: ElementType) -> ElementType:
+        """Type of the state; ``reduced`` are the dimensions that one reduction runs over.
+
+        Raises `TypeMismatch` where the inputs do not fit.
+        """
+
+    @abc.abstractmethod
+    def initial(self, state: ElementType) -> Any:
+        """The state before the first element, and the result of an empty reduction."""
+
+    @abc.abstractmethod
+    def update(self, state: Any, *values: Any) -> Any:
+        """The state after one more element; does not change ``state`` in place."""
+
+
+class FlatMapFunction(Function):
+    """A function that turns one element into a stream of rank `rank`."""
+
+    rank: int
+
+    @abc.abstractmethod
+    def result_type(self, element: ElementType) -> ElementType:
+        """Type of the elements produced; raises `TypeMismatch` where the input does not fit."""
+
+    @abc.abstractmethod
+    def result_shape(self, element: ElementType) -> Shape:
+        """Shape of the stream that one element becomes (rank + 1 dimensions)."""
+
+    @abc.abstractmethod
+    def expand(self, value: Any) -> Iterator[Token]:
+        """The stream for one element, without Done; its last token carries a stop of level `rank`.
+
+        No token at all is an empty stream.
+        """
+
+
+def function_named(name: str) -> type[Function]:
+    """The function class called ``name``; raises `FormatError` for any other text."""
+    try:
+        return FUNCTIONS[name]
+    except KeyError:
+        raise FormatError(f"function must be one of {', '.join(sorted(FUNCTIONS))}, not {name!r}") from None
+
+
+def mismatch(function: Function, wanted: str, inputs: tuple[ElementType, ...]) -> TypeMismatch:
+    """The error of a function whose inputs do not fit: what it needs, and what it got."""
+    got = ", ".join(str(each) for each in inputs) or "nothing"
+    return TypeMismatch(f"{function.name} needs {wanted}, not {got}")

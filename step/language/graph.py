@@ -1,0 +1,300 @@
+"""A program as a graph of operators joined by streams."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from step.errors import GraphError, TypeMismatch
+from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
+from step.language.dtypes import DType
+from step.language.location import Location, caller_location
+from step.language.operator import Operator, StreamType
+from step.language.stream import Stream
+from step.language.types import ElementType
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def graph_method(function: Method) -> Method:
+    """Make ``function(graph, ...)`` callable as ``graph.function(...)``."""
+    _METHODS[function.__name__] = function
+    return function
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor in off-chip memory; the last two dimensions are what tiles are cut from."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class SymbolInfo:
+    """A symbol, and where it was born."""
+
+    dim: Dim
+    born: Location
+    of: str
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """An operator placed in a graph."""
+
+    name: str
+    operator: Operator
+    inputs: tuple[Stream, ...]
+    output_types: tuple[StreamType, ...]
+    location: Location
+
+    @property
+    def input_types(self) -> tuple[StreamType, ...]:
+        """Types of the streams that the operator reads."""
+        return tuple(stream.type for stream in self.inputs)
+
+    def describe(self) -> str:
+        """``partition 'route' (moe.py:12)``."""
+        return f"{self.operator.name} {self.name!r} ({self.location})"
+
+
+@dataclass(eq=False)
+class Feedback:
+    """A declared feedback edge: a stream that may be read before its writer exists."""
+
+    name: str
+    type: StreamType
+    location: Location
+    stream: Stream
+    source: Stream | None = None
+
+    def close(self, stream: Stream) -> None:
+        """Say which stream feeds the edge; its type must be the declared one."""
+        if self.source is not None:
+            raise GraphError(f"feedback {self.name!r} ({self.location}) is closed already, by {self.source}")
+        if stream.graph is not self.stream.graph:
+            raise GraphError(
+                f"feedback {self.name!r} ({self.location}) reads {stream} of graph {stream.graph.name!r}, "
+                f"which nobody writes in graph {self.stream.graph.name!r}"
+            )
+        if stream.type != self.type:
+            raise TypeMismatch(
+                f"feedback {self.name!r} ({self.location}) was declared as {self.type}, but {stream} is {stream.type}"
+            )
+        self.source = stream
+
+
+class _Names:
+    """Symbols for one operator; see `step.language.operator.Names`."""
+
+    def __init__(self, graph: Graph, node: str, location: Location, inputs: Sequence[Stream]) -> None:
+        self._graph, self._node, self._location, self._inputs = graph, node, location, inputs
+
+    def symbol(self, hint: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
+        return self._graph._new_symbol(f"{self._node}_{hint}", kind, self._location, self._node)
+
+    def shared(self, key: tuple[Any, ...], make: Callable[[], Shape]) -> Shape:
+        made = self._graph._shared_symbols
+        if key not in made:
+            made[key] = make()
+        return made[key]
+
+    def driver(self, port: int) -> tuple[Any, ...]:
+        return self._inputs[port].key
+
+
+@dataclass(eq=False)
+class Graph:
+    """A streaming tensor program under construction, and when it is done."""
+
+    name: str = "program"
+    nodes: dict[str, Node] = field(default_factory=dict)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    symbols: dict[str, SymbolInfo] = field(default_factory=dict)
+    feedbacks: dict[str, Feedback] = field(default_factory=dict)
+    refinements: dict[str, Shape] = field(default_factory=dict)
+    _shared_symbols: dict[tuple[Any, ...], Shape] = field(default_factory=dict, repr=False)
+    _counters: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._check_name(self.name)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        try:
+            method = _METHODS[name]
+        except KeyError:
+            raise AttributeError(f"a graph has no operator {name!r}; it has {', '.join(sorted(_METHODS))}") from None
+        return method.__get__(self)
+
+    # -- declarations -------------------------------------------------------------------------------------------
+
+    def symbol(self, name: str, *, ragged: bool = False) -> Dim:
+        """A dimension that is known at run time only."""
+        kind = DimKind.RAGGED if ragged else DimKind.DYNAMIC
+        return self._new_symbol(name, kind, caller_location(), self.name)
+
+    def tensor(self, name: str, dims: Iterable[int], dtype: DType) -> Tensor:
+        """Declare a tensor in off-chip memory, filled from the inputs of that name."""
+        self._check_name(name)
+        if name in self.tensors:
+            raise GraphError(f"tensor {name!r} is declared twice")
+        extents = tuple(int(each) for each in dims)
+        if len(extents) < 2 or any(each < 1 for each in extents):
+            raise GraphError(f"tensor {name!r} must have at least two dimensions >= 1, not {list(extents)}")
+        self.tensors[name] = Tensor(name, extents, dtype)
+        return self.tensors[name]
+
+    def feedback(self, element: ElementType, dims: Iterable[Dim | int], *, name: str) -> Feedback:
+        """Declare a feedback edge; read its ``stream`` now and `Feedback.close` it later."""
+        self._claim(name)
+        declared = StreamType(element, shape(dims))
+        stream = Stream(self, name, 0, declared)
+        self.feedbacks[name] = Feedback(name, declared, caller_location(), stream)
+        return self.feedbacks[name]
+
+    def add(
+        self,
+        operator: Operator,
+        inputs: Sequence[Stream] = (),
+        *,
+        name: str | None = None,
+        location: Location | None = None,
+    ) -> tuple[Stream, ...]:
+        """Place ``operator`` behind ``inputs``; returns its output streams.
+
+        Raises `GraphError` for streams of another graph and names used twice, and `TypeMismatch` with the
+        source lines of the operator and of all its inputs where types do not fit.
+        """
+        location = location or caller_location()
+        node_name = name or self._next_name(operator.name)
+        if node_name in self.nodes or node_name in self.feedbacks:
+            raise GraphError(f"the name {node_name!r} is used twice: {self._where(node_name)} and {location}")
+        self._check_name(node_name)
+        for stream in inputs:
+            if not isinstance(stream, Stream):
+                raise GraphError(f"{operator.name} at {location}: an input must be a stream, not {stream!r}")
+            if stream.graph is not self:
+                raise GraphError(
+                    f"{operator.name} at {location} reads {stream} of graph {stream.graph.name!r}, "
+                    f"which nobody writes in graph {self.name!r}"
+                )
+        try:
+            types = operator.infer(tuple(stream.type for stream in inputs), _Names(self, node_name, location, inputs))
+        except TypeMismatch as error:
+            raise TypeMismatch(self._with_origins(str(error), operator, node_name, location, inputs)) from None
+        node = Node(node_name, operator, tuple(inputs), types, location)
+        self.nodes[node_name] = node
+        return tuple(Stream(self, node_name, port, each) for port, each in enumerate(types))
+
+    def refine(self, stream: Stream, dims: Iterable[Dim | int]) -> Stream:
+        """Declare that ``stream`` has the shape ``dims``, where its operator only knows symbols.
+
+        The interpreter checks it on every run. Raises `TypeMismatch` where a dimension that is known already
+        differs, and `GraphError` for a stream that somebody reads already.
+        """
+        refined = shape(dims)
+        if len(refined) != len(stream.shape):
+            raise TypeMismatch(
+                f"{stream} has {len(stream.shape)} dimensions, so it can not have the shape {format_shape(refined)}"
+            )
+        for known, assumed in zip(stream.shape, refined, strict=True):
+            if known.is_static and known != assumed:
+                raise TypeMismatch(f"{stream} has the dimension {known}, so it can not have {assumed} there")
+        read = [each for node in self.nodes.values() for each in node.inputs]
+        read += [edge.source for edge in self.feedbacks.values() if edge.source is not None]
+        if stream.key in {each.key for each in read}:
+            raise GraphError(f"assume_shape({stream}) must stand before the first reader of the stream")
+        node = self.nodes[stream.producer]
+        types = list(node.output_types)
+        types[stream.port] = StreamType(stream.element, refined)
+        self.nodes[node.name] = Node(node.name, node.operator, node.inputs, tuple(types), node.location)
+        self.refinements[str(stream)] = refined
+        return Stream(self, stream.producer, stream.port, types[stream.port], stream.depth)
+
+    # -- looking ------------------------------------------------------------------------------------------------
+
+    def resolve(self, stream: Stream) -> Stream:
+        """``stream`` itself, or what feeds the feedback edge that it comes from.
+
+        Raises `GraphError` for an edge that was never closed.
+        """
+        while stream.producer in self.feedbacks:
+            edge = self.feedbacks[stream.producer]
+            if edge.source is None:
+                raise GraphError(
+                    f"feedback {edge.name!r} ({edge.location}) is read, but nobody writes it; close it with a stream"
+                )
+            stream = Stream(self, edge.source.producer, edge.source.port, edge.source.type, stream.depth)
+        return stream
+
+    def readers(self) -> dict[tuple[str, int], list[tuple[Node, int]]]:
+        """Readers (node and input port) of every stream, feedback resolved."""
+        found: dict[tuple[str, int], list[tuple[Node, int]]] = {
+            (node.name, port): [] for node in self.nodes.values() for port in range(len(node.output_types))
+        }
+        for node in self.nodes.values():
+            for port, stream in enumerate(node.inputs):
+                found[self.resolve(stream).key].append((node, port))
+        return found
+
+    def streams(self) -> Iterator[Stream]:
+        """All streams that operators write, in order."""
+        for node in self.nodes.values():
+            for port, each in enumerate(node.output_types):
+                yield Stream(self, node.name, port, each)
+
+    def stream_name(self, producer: str, port: int) -> str:
+        """``node`` for a node's only output, ``node.suffix`` where it has several."""
+        if producer in self.feedbacks:
+            return producer
+        suffix = self.nodes[producer].operator.outputs[port]
+        return f"{producer}.{suffix}" if suffix else producer
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes.values())
+
+    # -- helpers ------------------------------------------------------------------------------------------------
+
+    def _new_symbol(self, name: str, kind: DimKind, born: Location, of: str) -> Dim:
+        self._check_name(name)
+        if name in self.symbols:
+            raise GraphError(f"the symbol {name!r} is used twice: {self.symbols[name].born} and {born}")
+        self.symbols[name] = SymbolInfo(symbol(name, kind), born, of)
+        return self.symbols[name].dim
+
+    def _next_name(self, stem: str) -> str:
+        while True:
+            self._counters[stem] = self._counters.get(stem, -1) + 1
+            name = f"{stem}_{self._counters[stem]}"
+            if name not in self.nodes and name not in self.feedbacks:
+                return name
+
+    def _claim(self, name: str) -> None:
+        self._check_name(name)
+        if name in self.nodes or name in self.feedbacks:
+            raise GraphError(f"the name {name!r} is used twice: {self._where(name)} and {caller_location()}")
+
+    def _where(self, name: str) -> Location:
+        return (self.nodes[name] if name in self.nodes else self.feedbacks[name]).location
+
+    @staticmethod
+    def _check_name(name: str) -> None:
+        if not _NAME.fullmatch(name):
+            raise GraphError(f"a name must be letters, digits and underscores, and start with no digit, not {name!r}")
+
+    def _with_origins(
+        self, message: str, operator: Operator, name: str, location: Location, inputs: Sequence[Stream]
+    ) -> str:
+        lines = [f"{operator.name} {name!r} ({location}): {message}"]
+        for port, stream in enumerate(inputs):
+            lines.append(f"  input {port}: {stream}: {stream.type}, from {self._where(stream.producer)}")
+        return "\n".join(lines)

@@ -1,0 +1,194 @@
+"""Operators: the base class, and what an operator says about itself.
+
+An operator is a frozen dataclass in a file of its own in `step.ops`; its fields are its parameters. It states its
+shape rule (`infer`), its meaning (`process`) and its metrics. The RTL and the timing of operator ``x`` are in
+``hw/units/x.py`` and ``sim_approx/units/x.py``.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+import sympy
+
+from step.errors import FormatError, TypeMismatch
+from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
+from step.language.faults import Fault
+from step.language.tokens import Token
+from step.language.types import ElementType
+
+OPERATORS: dict[str, type[Operator]] = {}
+
+Accounting = Literal["paper", "artifact"]
+"""Which on-chip accounting: the paper's equations, or that of the published figures."""
+
+Process = Generator[int, Token, None]
+"""The meaning of an operator: yields the input port it wants a token of, and is sent that token."""
+
+
+@dataclass(frozen=True)
+class StreamType:
+    """Element type and shape (outermost dimension first) of a stream."""
+
+    element: ElementType
+    shape: Shape
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape) - 1
+
+    @property
+    def count(self) -> sympy.Expr:
+        """||x||: number of elements."""
+        return element_count(self.shape)
+
+    @property
+    def bytes(self) -> sympy.Expr:
+        """||x|| * |element|."""
+        return self.count * self.element.bytes
+
+    def __str__(self) -> str:
+        return f"{format_shape(self.shape)} of {self.element}"
+
+
+class Names(Protocol):
+    """Makes symbols for the operator that is being placed."""
+
+    def symbol(self, hint: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
+        """A new symbol, named after the operator and ``hint``."""
+        ...
+
+    def shared(self, key: tuple[Any, ...], make: Callable[[], Shape]) -> Shape:
+        """The symbols made for ``key`` before in this graph, or else new ones."""
+        ...
+
+    def driver(self, port: int) -> tuple[Any, ...]:
+        """Identifies the stream at input ``port``: equal for equal streams."""
+        ...
+
+
+class Placed(Protocol):
+    """What an operator knows of its place in a graph."""
+
+    @property
+    def input_types(self) -> tuple[StreamType, ...]:
+        """Types of the streams that it reads."""
+        ...
+
+    @property
+    def output_types(self) -> tuple[StreamType, ...]:
+        """Types of the streams that it writes."""
+        ...
+
+
+class Surroundings(Protocol):
+    """What a process sees of the run around it; all of it is about the operator itself."""
+
+    def emit(self, port: int, token: Token) -> None:
+        """Send ``token`` on output ``port``."""
+        ...
+
+    def tiles(self) -> np.ndarray:
+        """The tensor that a load reads: ``[number of tiles, rows, cols]``, row-major over the tiled tensor."""
+        ...
+
+    def stream(self) -> list[Token]:
+        """The tokens that a source plays."""
+        ...
+
+    def arrivals(self) -> Sequence[int] | None:
+        """The input port of every data token that the operator takes, in order, where a timed run is replayed."""
+        ...
+
+    def collect(self, token: Token) -> None:
+        """Note a token that leaves the program through a store or a sink."""
+        ...
+
+
+class Operator(abc.ABC):
+    """Base of all operators; subclasses register themselves under the name of their file."""
+
+    name: ClassVar[str]
+    output_names: ClassVar[tuple[str, ...]] = ("",)
+    """Suffix of each output's name; operators with a varying number of outputs override `outputs`."""
+
+    optional_outputs: ClassVar[tuple[str, ...]] = ()
+    """Outputs that may stay unread without a warning."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.name = cls.__module__.rpartition(".")[2]
+        OPERATORS[cls.name] = cls
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Suffixes of the outputs' names."""
+        return self.output_names
+
+    @abc.abstractmethod
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        """Types of the outputs; raises `TypeMismatch` where the inputs do not fit."""
+
+    @abc.abstractmethod
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        """The meaning: a sequential process over tokens in wire form, ending after Done."""
+
+    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
+        """Which of the ``inputs`` ports have a say in ``fault``; their tokens stand in the error."""
+        return tuple(range(inputs))
+
+    def off_chip_bytes(self, node: Placed) -> sympy.Expr:
+        """Off-chip traffic in bytes."""
+        return sympy.Integer(0)
+
+    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
+        """On-chip memory in bytes, channels not counted."""
+        return sympy.Integer(0)
+
+    def flops(self, node: Placed) -> sympy.Expr:
+        """Floating-point operations."""
+        return sympy.Integer(0)
+
+
+def each_input(node: Placed) -> Generator[int, Token, list[Token]]:
+    """Part of a process: one token of every input, in the order of the ports."""
+    tokens = []
+    for port in range(len(node.input_types)):
+        tokens.append((yield port))
+    return tokens
+
+
+def operator_named(name: str) -> type[Operator]:
+    """The operator class called ``name``; raises `FormatError` for any other text."""
+    try:
+        return OPERATORS[name]
+    except KeyError:
+        raise FormatError(f"op must be one of {', '.join(sorted(OPERATORS))}, not {name!r}") from None
+
+
+def expect(condition: bool, message: str) -> None:
+    """Raise `TypeMismatch` with ``message`` unless ``condition`` holds."""
+    if not condition:
+        raise TypeMismatch(message)
+
+
+def expect_rank(value: int, least: int, most: int, what: str = "rank") -> None:
+    """Raise `TypeMismatch` unless ``least <= value <= most``."""
+    if least > most:
+        raise TypeMismatch(f"{what} must be at least {least}, but this stream allows at most {most}")
+    expect(least <= value <= most, f"{what} must be {least} to {most} here, not {value}")
+
+
+def expect_same_shape(inputs: tuple[StreamType, ...]) -> Shape:
+    """The common shape of ``inputs``; raises `TypeMismatch` where they differ."""
+    for position, each in enumerate(inputs[1:], start=1):
+        expect(
+            each.shape == inputs[0].shape,
+            f"inputs must have the same shape, but input 0 is {format_shape(inputs[0].shape)} "
+            f"and input {position} is {format_shape(each.shape)}",
+        )
+    return inputs[0].shape

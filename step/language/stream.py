@@ -1,0 +1,100 @@
+"""Streams as the user holds them, with the operators as methods.
+
+An operator's file adds its method with `stream_method`; nothing is listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from step.errors import ProgramError
+from step.language.dims import Dim, Shape
+from step.language.operator import Operator, StreamType
+from step.language.types import ElementType
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def stream_method(function: Method) -> Method:
+    """Make ``function(stream, ...)`` callable as ``stream.function(...)``."""
+    _METHODS[function.__name__] = function
+    return function
+
+
+class Owner(Protocol):
+    """The graph that a stream is part of, as its methods use it (see `step.language.graph.Graph`)."""
+
+    name: str
+
+    def add(self, operator: Operator, inputs: Sequence[Stream] = (), *, name: str | None = None) -> tuple[Stream, ...]:
+        """Place ``operator`` behind ``inputs``; returns its output streams."""
+        ...
+
+    def refine(self, stream: Stream, dims: Iterable[Dim | int]) -> Stream:
+        """Declare that ``stream`` has the shape ``dims``."""
+        ...
+
+    def stream_name(self, producer: str, port: int) -> str:
+        """What a stream is called in messages and files."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Output ``port`` of the node called ``producer``, as seen by one reader.
+
+    ``depth`` is the depth that the reader's channel gets; None for the fabric's default.
+    """
+
+    graph: Owner
+    producer: str
+    port: int
+    type: StreamType
+    depth: int | None = None
+
+    @property
+    def element(self) -> ElementType:
+        return self.type.element
+
+    @property
+    def shape(self) -> Shape:
+        return self.type.shape
+
+    @property
+    def rank(self) -> int:
+        return self.type.rank
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What identifies the stream in its graph, whoever reads it."""
+        return self.producer, self.port
+
+    def buffered(self, depth: int) -> Stream:
+        """The same stream for a reader whose channel has ``depth`` slots, at least 2."""
+        if not isinstance(depth, int) or depth < 2:
+            raise ProgramError(f"a channel's depth must be an integer >= 2, not {depth!r}")
+        return replace(self, depth=depth)
+
+    def assume_shape(self, dims: Iterable[Dim | int]) -> Stream:
+        """The stream with its symbols replaced by a known shape, which every run checks (see `Graph.refine`)."""
+        return self.graph.refine(self, dims)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        try:
+            method = _METHODS[name]
+        except KeyError:
+            raise AttributeError(f"a stream has no operator {name!r}; it has {', '.join(sorted(_METHODS))}") from None
+        return method.__get__(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_METHODS})
+
+    def __str__(self) -> str:
+        return self.graph.stream_name(self.producer, self.port)
+
+    def __repr__(self) -> str:
+        return f"<stream {self}: {self.type}>"

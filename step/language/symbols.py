@@ -1,0 +1,57 @@
+"""Symbols get their values here, by name, from the streams of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import sympy
+
+from step.errors import StreamFault, UnboundSymbol
+from step.language.checker import StreamChecker
+from step.language.dims import DimKind
+from step.language.graph import Graph
+
+
+def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, int]:
+    """Values of the symbols as the ``checkers`` of a run's streams saw them.
+
+    Raises `StreamFault` where a dynamic-regular symbol has several extents, or a derived dimension is not what its
+    expression says. A symbol that no tensor showed is 0.
+    """
+    values = {name: 0 for name in graph.symbols}
+    for stream in graph.streams():
+        checker = checkers[str(stream)]
+        for level, dim in enumerate(reversed(stream.shape)):
+            name = str(dim.extent)
+            if not dim.extent.is_Symbol or not checker.extents[level]:
+                continue
+            if dim.kind is DimKind.RAGGED:
+                values[name] = checker.totals[level]
+                continue
+            if len(checker.extents[level]) > 1:
+                extents = sorted(checker.extents[level])
+                raise StreamFault(f"stream {stream}: the dimension {name} must have one extent, but has {extents}")
+            values[name] = next(iter(checker.extents[level]))
+    for stream in graph.streams():
+        for level, dim in enumerate(reversed(stream.shape)):
+            seen = checkers[str(stream)].extents[level]
+            if dim.kind is DimKind.DYNAMIC and seen and seen != {expected := int(evaluate(dim.extent, values, graph))}:
+                raise StreamFault(f"stream {stream}: the dimension {dim} should be {expected}, but is {sorted(seen)}")
+    return values
+
+
+def evaluate(expression: sympy.Expr, values: Mapping[str, int], graph: Graph) -> sympy.Expr:
+    """``expression`` with all its symbols replaced; raises `UnboundSymbol` for those without a value."""
+    missing = sorted(str(each) for each in expression.free_symbols if str(each) not in values)
+    if missing:
+        born = "\n".join(f"  {name}: from {graph.symbols[name].of!r} ({graph.symbols[name].born})" for name in missing)
+        raise UnboundSymbol(f"these symbols have no value; bind them with NAME=VALUE or give input data:\n{born}")
+    return expression.subs({each: values[str(each)] for each in expression.free_symbols})
+
+
+def check_names(values: Mapping[str, int], graph: Graph) -> None:
+    """Raise `UnboundSymbol` for names that are no symbols of ``graph``."""
+    for name in values:
+        if name not in graph.symbols:
+            known = ", ".join(graph.symbols) or "none"
+            raise UnboundSymbol(f"the program has no symbol {name!r}; it has {known}")

@@ -1,0 +1,153 @@
+"""Element types: what one value of a stream is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+
+from step.language.dims import Dim, Shape, dim, element_count, format_shape
+from step.language.dtypes import DType
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A regular matrix of ``rows`` x ``cols`` scalars; a scalar is a 1x1 tile.
+
+    ``rows`` and ``cols`` are integers, or dimensions with a symbol (a dynamic tile).
+    """
+
+    dtype: DType
+    rows: Dim
+    cols: Dim
+
+    def __init__(self, dtype: DType, rows: Dim | int = 1, cols: Dim | int = 1) -> None:
+        object.__setattr__(self, "dtype", dtype)
+        object.__setattr__(self, "rows", dim(rows))
+        object.__setattr__(self, "cols", dim(cols))
+
+    @property
+    def is_static(self) -> bool:
+        return self.rows.is_static and self.cols.is_static
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns as integers; `TypeError` for a dynamic tile."""
+        return int(self.rows), int(self.cols)
+
+    @property
+    def elements(self) -> sympy.Expr:
+        """Number of scalars."""
+        return self.rows.extent * self.cols.extent
+
+    @property
+    def bytes(self) -> sympy.Expr:
+        return self.elements * self.dtype.bytes
+
+    @property
+    def bits(self) -> int:
+        """Width on a wire; static tiles only."""
+        rows, cols = self.shape
+        return rows * cols * self.dtype.bits
+
+    def accepts(self, value: object) -> bool:
+        """Whether ``value`` is an array of this type (dynamic extents match anything)."""
+        return (
+            isinstance(value, np.ndarray)
+            and value.ndim == 2
+            and value.dtype == self.dtype.numpy
+            and all(not d.is_static or int(d) == n for d, n in zip((self.rows, self.cols), value.shape, strict=True))
+        )
+
+    def __str__(self) -> str:
+        return f"Tile({self.dtype}, {self.rows}, {self.cols})"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Selector:
+    """A multi-hot vector over ``targets`` targets; its value is an integer, bit i set for target i."""
+
+    targets: int
+
+    is_static = True
+
+    @property
+    def bytes(self) -> sympy.Expr:
+        return sympy.Integer(-(-self.targets // 8))
+
+    @property
+    def bits(self) -> int:
+        return self.targets
+
+    def accepts(self, value: object) -> bool:
+        return isinstance(value, int) and 0 <= value < 1 << self.targets
+
+    def __str__(self) -> str:
+        return f"Selector({self.targets})"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A read-only reference to an on-chip tensor of ``tile`` with the inner ``shape``."""
+
+    tile: Tile
+    shape: Shape
+
+    is_static = True
+
+    @property
+    def bytes(self) -> sympy.Expr:
+        """Bytes of the tensor that is referred to."""
+        return self.tile.bytes * element_count(self.shape)
+
+    @property
+    def bits(self) -> int:
+        """Width of the reference: it names one of the two halves of a double buffer."""
+        return 1
+
+    def accepts(self, value: object) -> bool:
+        return isinstance(value, list)
+
+    def __str__(self) -> str:
+        return f"Buffer({self.tile}, {format_shape(self.shape)})"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Tuple:
+    """Several elements side by side, as made by Zip."""
+
+    items: tuple[ElementType, ...]
+
+    @property
+    def is_static(self) -> bool:
+        return all(item.is_static for item in self.items)
+
+    @property
+    def bytes(self) -> sympy.Expr:
+        return sum((item.bytes for item in self.items), sympy.Integer(0))
+
+    @property
+    def bits(self) -> int:
+        return sum(item.bits for item in self.items)
+
+    def accepts(self, value: object) -> bool:
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(self.items)
+            and all(item.accepts(part) for item, part in zip(self.items, value, strict=True))
+        )
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(str(item) for item in self.items) + ")"
+
+    __repr__ = __str__
+
+
+ElementType = Tile | Selector | Buffer | Tuple

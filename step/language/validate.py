@@ -1,0 +1,51 @@
+"""What must hold of a whole graph before any back end takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import networkx
+
+from step.errors import GraphError
+from step.language.graph import Graph
+
+
+def check(graph: Graph) -> list[str]:
+    """Check ``graph``; returns warnings.
+
+    Raises `GraphError` for streams that nobody writes, feedback edges that are not closed and cycles that no declared
+    feedback edge cuts.
+    """
+    _check_writers(graph)
+    _check_cycles(graph)
+    return list(_papercuts(graph))
+
+
+def _check_writers(graph: Graph) -> None:
+    for node in graph:
+        for port, stream in enumerate(node.inputs):
+            origin = graph.resolve(stream)
+            if origin.producer not in graph.nodes:
+                raise GraphError(f"{node.describe()}: input {port} reads {origin.producer!r}, which nobody writes")
+
+
+def _check_cycles(graph: Graph) -> None:
+    edges = [
+        (stream.producer, node.name)
+        for node in graph
+        for stream in node.inputs
+        if stream.producer not in graph.feedbacks
+    ]
+    try:
+        cycle = networkx.find_cycle(networkx.DiGraph(edges))
+    except networkx.NetworkXNoCycle:
+        return
+    path = "\n".join(f"  {graph.nodes[name].describe()}" for name, _ in cycle)
+    raise GraphError(f"these operators form a cycle without a declared feedback edge:\n{path}")
+
+
+def _papercuts(graph: Graph) -> Iterator[str]:
+    for (producer, port), readers in graph.readers().items():
+        node = graph.nodes[producer]
+        if not readers and node.operator.outputs[port] not in node.operator.optional_outputs:
+            yield f"{node.describe()}: nobody reads {graph.stream_name(producer, port)}; its tokens are dropped"

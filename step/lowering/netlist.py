@@ -1,0 +1,98 @@
+"""The lowered form of a program that the RTL and the timing model share: units joined by channels.
+
+Both back ends number units and channels as they stand here, which is what lets their runs be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from step.errors import FabricError
+from step.language.graph import Graph, Node
+from step.language.operator import StreamType
+from step.language.validate import check
+from step.lowering.fabric import FabricConfig
+from step.lowering.passes.broadcast import insert_broadcasts
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """A FIFO from output ``producer`` to input ``consumer`` (node name and port each).
+
+    ``depth`` is what the program or the fabric asks for; the capacity adds the slots that the producer's latency
+    needs.
+    """
+
+    index: int
+    name: str
+    producer: tuple[str, int]
+    consumer: tuple[str, int]
+    type: StreamType
+    depth: int
+
+
+@dataclass(frozen=True, eq=False)
+class Netlist:
+    """Units and channels of a lowered program, in a fixed order."""
+
+    graph: Graph
+    fabric: FabricConfig
+    units: tuple[Node, ...]
+    channels: tuple[Channel, ...]
+
+    @cached_property
+    def by_producer(self) -> dict[tuple[str, int], Channel]:
+        return {channel.producer: channel for channel in self.channels}
+
+    @cached_property
+    def by_consumer(self) -> dict[tuple[str, int], Channel]:
+        return {channel.consumer: channel for channel in self.channels}
+
+    def inputs(self, node: Node) -> list[Channel]:
+        """Channels in front of ``node``, in the order of its ports."""
+        return [self.by_consumer[node.name, port] for port in range(len(node.inputs))]
+
+    def outputs(self, node: Node) -> list[Channel | None]:
+        """Channels behind ``node``, in the order of its ports; None where nobody reads."""
+        return [self.by_producer.get((node.name, port)) for port in range(len(node.output_types))]
+
+    def with_depths(self, depths: Mapping[str, int]) -> Netlist:
+        """The same with other depths of channels, by name; raises `FabricError` for what can not be."""
+        names = {channel.name for channel in self.channels}
+        for name, depth in depths.items():
+            if name not in names:
+                raise FabricError(f"there is no channel {name!r}; there are {', '.join(sorted(names))}")
+            if not isinstance(depth, int) or depth < 2:
+                raise FabricError(f"the depth of channel {name!r} must be an integer >= 2, not {depth!r}")
+        channels = tuple(replace(each, depth=depths.get(each.name, each.depth)) for each in self.channels)
+        return Netlist(self.graph, self.fabric, self.units, channels)
+
+
+def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
+    """Check ``graph``, give every reader a copy of its stream, and lay out the channels."""
+    check(graph)
+    lowered = insert_broadcasts(graph)
+    channels = [
+        Channel(
+            0,
+            lowered.stream_name(*stream.key),
+            stream.key,
+            (node.name, port),
+            stream.type,
+            stream.depth or fabric.channel_depth,
+        )
+        for node in lowered
+        for port, stream in enumerate(node.inputs)
+    ]
+    order = {
+        (node.name, port): n
+        for n, (node, port) in enumerate((node, port) for node in lowered for port in range(len(node.output_types)))
+    }
+    channels.sort(key=lambda channel: order[channel.producer])
+    numbered = tuple(
+        Channel(index, each.name, each.producer, each.consumer, each.type, each.depth)
+        for index, each in enumerate(channels)
+    )
+    return Netlist(lowered, fabric, tuple(lowered), numbered)

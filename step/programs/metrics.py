@@ -1,0 +1,62 @@
+"""Symbolic metrics of a program: traffic, memory, operations, intensity, from shapes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sympy
+
+from step.language.graph import Graph
+from step.language.operator import Accounting
+from step.language.symbols import check_names, evaluate
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Bytes and operations, as expressions in the program's symbols.
+
+    ``channel_bytes`` (what the FIFOs hold) is reported apart from ``on_chip_bytes``.
+    """
+
+    off_chip_bytes: sympy.Expr
+    on_chip_bytes: sympy.Expr
+    flops: sympy.Expr
+    channel_bytes: sympy.Expr
+
+    @property
+    def intensity(self) -> sympy.Expr:
+        """Floating-point operations per off-chip byte; 0 where there is no traffic."""
+        return self.flops / self.off_chip_bytes if self.off_chip_bytes != 0 else sympy.Integer(0)
+
+    def bind(self, values: Mapping[str, int], graph: Graph) -> Metrics:
+        """The same with numbers for symbols; raises `UnboundSymbol` for names that are wrong or missing."""
+        check_names(values, graph)
+        return Metrics(*(evaluate(each, values, graph) for each in self.items().values()))
+
+    def items(self) -> dict[str, sympy.Expr]:
+        """The four base metrics by name."""
+        return {
+            "off_chip_bytes": self.off_chip_bytes,
+            "on_chip_bytes": self.on_chip_bytes,
+            "flops": self.flops,
+            "channel_bytes": self.channel_bytes,
+        }
+
+
+def metrics(graph: Graph, fabric: FabricConfig | None = None, accounting: Accounting = "paper") -> Metrics:
+    """Sum the metrics of all operators.
+
+    ``accounting`` "paper" follows the paper's equations; "artifact" that of the published figures: single-buffered
+    off-chip operators and nothing for matmul operands.
+    """
+    zero = sympy.Integer(0)
+    netlist = lower(graph, fabric or FabricConfig())
+    return Metrics(
+        sum((node.operator.off_chip_bytes(node) for node in graph), zero),
+        sum((node.operator.on_chip_bytes(node, accounting) for node in graph), zero),
+        sum((node.operator.flops(node) for node in graph), zero),
+        sum((channel.depth * channel.type.element.bytes for channel in netlist.channels), zero),
+    )

@@ -1,0 +1,256 @@
+"""Graphs as JSON and back.
+
+The text is never evaluated: a parameter is a number, a name, a list or a tagged object, and shapes are inferred anew
+from the operators. What the file says about shapes is compared with that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from step.errors import FormatError, GraphError, TypeMismatch
+from step.language.dims import Dim, Shape, dim, format_shape
+from step.language.dtypes import DType, dtype_named
+from step.language.function import Function, function_named
+from step.language.graph import Feedback, Graph, Tensor
+from step.language.location import UNKNOWN_LOCATION, Location
+from step.language.operator import StreamType, operator_named
+from step.language.stream import Stream
+from step.language.types import Buffer, ElementType, Selector, Tile, Tuple
+
+
+def encode(value: Any) -> Any:
+    """A parameter as plain data."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case tuple():
+            return [encode(each) for each in value]
+        case Dim():
+            return int(value) if value.is_static else {"symbol": str(value.extent)}
+        case DType():
+            return {"dtype": value.name}
+        case Tile():
+            return {"tile": [value.dtype.name, encode(value.rows), encode(value.cols)]}
+        case Selector():
+            return {"selector": value.targets}
+        case Tuple():
+            return {"tuple": encode(value.items)}
+        case Buffer():
+            return {"buffer": encode(value.tile), "shape": encode(value.shape)}
+        case Tensor():
+            return {"tensor": value.name}
+        case Function():
+            return {"function": value.name, "parameters": _parameters(value)}
+    raise TypeError(f"{value!r} can not be saved")
+
+
+def _parameters(owner: Any) -> dict[str, Any]:
+    return {each.name: encode(getattr(owner, each.name)) for each in fields(owner)}
+
+
+def decode(value: Any, graph: Graph) -> Any:
+    """The opposite of `encode`; raises `FormatError` for what it does not know."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list():
+            return tuple(decode(each, graph) for each in value)
+        case {"symbol": str(name)}:
+            if name not in graph.symbols:
+                raise FormatError(f"symbol {name!r} is used before it is declared")
+            return graph.symbols[name].dim
+        case {"dtype": str(name)}:
+            return dtype_named(name)
+        case {"tile": [str(dtype), rows, cols]}:
+            return Tile(dtype_named(dtype), *_dims([rows, cols], graph))
+        case {"selector": int(targets)}:
+            return Selector(targets)
+        case {"tuple": list(items)}:
+            return Tuple(decode(items, graph))
+        case {"buffer": tile, "shape": list(dims)}:
+            return Buffer(decode(tile, graph), _dims(dims, graph))
+        case {"tensor": str(name)}:
+            if name not in graph.tensors:
+                raise FormatError(f"tensor {name!r} is not declared")
+            return graph.tensors[name]
+        case {"function": str(name), "parameters": dict(parameters)}:
+            return _construct(function_named(name), parameters, graph)
+    raise FormatError(f"a parameter can not be {value!r}")
+
+
+def _dims(values: list[Any], graph: Graph) -> tuple[Dim, ...]:
+    try:
+        return tuple(dim(decode(each, graph)) for each in values)
+    except ValueError as error:
+        raise FormatError(str(error)) from None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether ``value`` is of the type that a parameter was declared with."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in arguments)
+    if origin is Literal:
+        return value in arguments
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        wanted = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
+        return len(value) == len(wanted) and all(_fits(*pair) for pair in zip(value, wanted, strict=True))
+    if hint in (int, float) and isinstance(value, bool):
+        return False
+    return isinstance(value, (int, float) if hint is float else hint)
+
+
+def _construct(owner: type[Any], parameters: dict[str, Any], graph: Graph) -> Any:
+    known = {each.name for each in fields(owner)}
+    for name in parameters:
+        if name not in known:
+            raise FormatError(f"{owner.name} has no parameter {name!r}; it has {', '.join(sorted(known)) or 'none'}")
+    values = {name: decode(each, graph) for name, each in parameters.items()}
+    hints = get_type_hints(owner)
+    for name, each in values.items():
+        if hints[name] == Shape and isinstance(each, tuple):
+            values[name] = _dims(parameters[name], graph)
+        if not _fits(values[name], hints[name]):
+            raise FormatError(f"{owner.name}: parameter {name!r} can not be {parameters[name]!r}")
+    try:
+        return owner(**values)
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"{owner.name}: {error}") from None
+
+
+def graph_to_json(graph: Graph) -> dict[str, Any]:
+    """``graph`` as plain data, operators in the order in which they were placed."""
+    return {
+        "name": graph.name,
+        "symbols": [
+            {"name": name, "ragged": info.dim.is_ragged}
+            for name, info in graph.symbols.items()
+            if info.of == graph.name
+        ],
+        "tensors": [
+            {"name": each.name, "shape": list(each.shape), "dtype": each.dtype.name} for each in graph.tensors.values()
+        ],
+        "feedbacks": [_feedback_to_json(each) for each in graph.feedbacks.values()],
+        "nodes": [
+            {
+                "name": node.name,
+                "op": node.operator.name,
+                "parameters": _parameters(node.operator),
+                "inputs": [_input_to_json(stream) for stream in node.inputs],
+                "outputs": [
+                    {"shape": format_shape(each.shape), "element": str(each.element)} for each in node.output_types
+                ],
+                "source": str(node.location),
+            }
+            for node in graph
+        ],
+        "refinements": [{"stream": name, "shape": encode(dims)} for name, dims in graph.refinements.items()],
+    }
+
+
+def _input_to_json(stream: Stream) -> dict[str, Any]:
+    return {"stream": str(stream), **({} if stream.depth is None else {"depth": stream.depth})}
+
+
+def _feedback_to_json(edge: Feedback) -> dict[str, Any]:
+    return {
+        "name": edge.name,
+        "element": encode(edge.type.element),
+        "shape": encode(edge.type.shape),
+        "source": None if edge.source is None else str(edge.source),
+    }
+
+
+def graph_from_json(data: dict[str, Any]) -> Graph:
+    """Build the graph that ``data`` describes (valid against the program schema).
+
+    Raises `GraphError` for streams that nobody writes and cycles without a declared feedback edge, `FormatError` for
+    what the schema can not say, and `TypeMismatch` where types do not fit.
+    """
+    graph = Graph(data["name"])
+    for each in data["symbols"]:
+        graph.symbol(each["name"], ragged=each["ragged"])
+    for each in data["tensors"]:
+        graph.tensor(each["name"], each["shape"], dtype_named(each["dtype"]))
+    streams: dict[str, Stream] = {}
+    for each in data["feedbacks"]:
+        element = decode(each["element"], graph)
+        if not isinstance(element, ElementType):
+            raise FormatError(f"feedback {each['name']!r}: an element type can not be {each['element']!r}")
+        edge = graph.feedback(element, _dims(each["shape"], graph), name=each["name"])
+        streams[each["name"]] = edge.stream
+    refinements = {each["stream"]: each["shape"] for each in data["refinements"]}
+
+    def written(name: str) -> Stream:
+        """The stream as its readers see it: its assumed shape may have symbols that are younger than itself."""
+        if name in refinements:
+            streams[name] = graph.refine(streams[name], _dims(refinements.pop(name), graph))
+        return streams[name]
+
+    _check_order(data, set(streams))
+    for each in data["nodes"]:
+        inputs = []
+        for entry in each["inputs"]:
+            stream = written(entry["stream"])
+            inputs.append(stream.buffered(entry["depth"]) if "depth" in entry else stream)
+        operator = _construct(operator_named(each["op"]), each["parameters"], graph)
+        outputs = graph.add(operator, inputs, name=each["name"], location=_location(each["source"]))
+        streams |= {str(output): output for output in outputs}
+    for name in list(refinements):
+        if name not in streams:
+            raise GraphError(f"the shape of {name!r} is assumed, but nobody writes that stream")
+        written(name)
+    for each in data["nodes"]:
+        for port, output in enumerate(graph.nodes[each["name"]].output_types):
+            _check_shape(each, port, output)
+    for each in data["feedbacks"]:
+        if each["source"] is not None:
+            if each["source"] not in streams:
+                raise GraphError(f"feedback {each['name']!r} comes from {each['source']!r}, which nobody writes")
+            graph.feedbacks[each["name"]].close(streams[each["source"]])
+    return graph
+
+
+def _check_order(data: dict[str, Any], known: set[str]) -> None:
+    """Every stream must be written before it is read; else it is a cycle, or nobody writes it."""
+    written = set(known)
+    later = {each["name"] for each in data["nodes"]}
+    for each in data["nodes"]:
+        for entry in each["inputs"]:
+            name = entry["stream"]
+            if name in written:
+                continue
+            producer = name.partition(".")[0]
+            if producer in later:
+                raise GraphError(
+                    f"{each['op']} {each['name']!r} ({each['source']}) reads {name!r}, which is written only after it: "
+                    "these operators form a cycle without a declared feedback edge"
+                )
+            raise GraphError(f"{each['op']} {each['name']!r} ({each['source']}) reads {name!r}, which nobody writes")
+        operator = operator_named(each["op"])
+        count = len(each["outputs"])
+        written |= {each["name"]} if count == 1 else set()
+        written |= {f"{each['name']}.{port}" for port in range(count)} | {
+            f"{each['name']}.{suffix}" if suffix else each["name"] for suffix in operator.output_names
+        }
+        later.discard(each["name"])
+
+
+def _check_shape(entry: dict[str, Any], port: int, stream: StreamType) -> None:
+    stated = entry["outputs"][port] if port < len(entry["outputs"]) else None
+    found = {"shape": format_shape(stream.shape), "element": str(stream.element)}
+    if stated != found:
+        raise TypeMismatch(
+            f"{entry['op']} {entry['name']!r} ({entry['source']}): the file says that output {port} is {stated}, "
+            f"but it is {found}"
+        )
+
+
+def _location(text: str) -> Location:
+    file, colon, line = text.rpartition(":")
+    return Location(file, int(line)) if colon and line.isdigit() else UNKNOWN_LOCATION

@@ -1,0 +1,41 @@
+"""Back ends by name, and the untimed one.
+
+A back end is an entry point in the group ``step.backends``: a function ``run(graph, inputs, fabric, **options)`` that
+returns a `RunResult`. The timed ones take ``events`` and ``max_cycles``, and ``rtl`` also ``waves`` and ``progress``.
+A run that fails is a `SimulationError` with the result up to there as its ``result``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+from step.errors import EnvironmentProblem
+from step.language.graph import Graph
+from step.lowering.fabric import FabricConfig
+from step.running.interpreter import interpret
+from step.running.result import RunResult, Status
+
+Backend = Callable[..., RunResult]
+
+
+def backend(name: str) -> Backend:
+    """The back end called ``name``; raises `EnvironmentProblem` where what it needs is not installed."""
+    (entry,) = entry_points(group="step.backends", name=name)
+    try:
+        loaded: Backend = entry.load()
+    except ModuleNotFoundError as error:
+        raise EnvironmentProblem(
+            f"the back end {name} needs the module {error.name}; install it with: pip install 'step-fabric[sim]'"
+        ) from None
+    return loaded
+
+
+def run(graph: Graph, inputs: Mapping[str, Any], fabric: FabricConfig) -> RunResult:
+    """Interpret ``graph``: outputs without time, so no cycles and no activities."""
+    started = time.perf_counter()
+    found = interpret(graph, inputs)
+    seconds = time.perf_counter() - started
+    return RunResult("interpret", graph.name, Status.FINISHED, 0, found.outputs, {}, {}, seconds)

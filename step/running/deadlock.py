@@ -1,0 +1,165 @@
+"""The report of a deadlock: who waits for what, the cycle of waits, and the depths that clear it.
+
+Both timed back ends make it from the same snapshot, so that they give the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import networkx
+
+from step.language.graph import Node
+from step.lowering.netlist import Channel, Netlist
+from step.ops.broadcast import Broadcast
+from step.running.result import Activity
+
+SHOWN = 3
+"""Names of operators that are written out where many wait alike."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A fabric in which nothing moves any more, from ``cycle`` on.
+
+    ``activities`` by unit and ``occupied`` by channel, both by name; ``capacities`` of the channels in slots.
+    """
+
+    cycle: int
+    activities: Mapping[str, Activity]
+    occupied: Mapping[str, int]
+    capacities: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A unit that can not go on: for space in ``channel`` (``full``), or for a token of it."""
+
+    unit: Node
+    channel: Channel
+    full: bool
+
+    def awaited(self) -> str:
+        """Name of the unit that would have to act."""
+        return (self.channel.consumer if self.full else self.channel.producer)[0]
+
+
+def find_waits(netlist: Netlist, snapshot: Snapshot) -> list[Wait]:
+    """What every unit that is not finished waits for: a blocked one for all full outputs, a starved one for all
+    empty inputs."""
+    waits = []
+    for node in netlist.units:
+        activity = snapshot.activities[node.name]
+        if activity == Activity.BLOCKED:
+            behind = [each for each in netlist.outputs(node) if each is not None]
+            full = [each for each in behind if snapshot.occupied[each.name] >= snapshot.capacities[each.name]]
+            waits += [Wait(node, each, True) for each in full]
+        elif activity == Activity.STARVED:
+            empty = [each for each in netlist.inputs(node) if not snapshot.occupied[each.name]]
+            waits += [Wait(node, each, False) for each in empty]
+    return waits
+
+
+def find_cycle(waits: list[Wait]) -> list[Wait]:
+    """The first shortest cycle of waits, or nothing if there is none."""
+    graph = networkx.DiGraph()
+    for wait in waits:
+        if not graph.has_edge(wait.unit.name, wait.awaited()):
+            graph.add_edge(wait.unit.name, wait.awaited(), wait=wait)
+    best: list[str] = []
+    for wait in waits:
+        for _, back in graph.out_edges(wait.unit.name):
+            if networkx.has_path(graph, back, wait.unit.name):
+                path = networkx.shortest_path(graph, back, wait.unit.name)
+                if not best or len(path) < len(best):
+                    best = [wait.unit.name, *path[:-1]]
+    return [graph.edges[name, after]["wait"] for name, after in zip(best, best[1:] + best[:1], strict=True)]
+
+
+def full_channels(netlist: Netlist, snapshot: Snapshot) -> list[Channel]:
+    """The full channels that someone waits for, those on the cycle of waits first."""
+    waits = find_waits(netlist, snapshot)
+    found = {wait.channel.name: wait.channel for wait in [*find_cycle(waits), *waits] if wait.full}
+    return list(found.values())
+
+
+def report(netlist: Netlist, snapshot: Snapshot, depths: Mapping[str, int] | None = None) -> str:
+    """The text of the error. ``depths``: the smallest depths, by channel, that clear the deadlock; empty: there are
+    none; None: nobody looked for them."""
+    waits = find_waits(netlist, snapshot)
+    unfinished = sum(each != Activity.FINISHED for each in snapshot.activities.values())
+    lines = [
+        f"deadlock: from cycle {snapshot.cycle} on nothing can move, "
+        f"and {unfinished} of {len(netlist.units)} operators are not finished"
+    ]
+    lines += _grouped(netlist, waits)
+    cycle = find_cycle(waits)
+    if cycle:
+        lines.append("the cycle of waits:")
+        lines += [f"  {wait.unit.name} waits for {_what(wait)} {_link(netlist, wait)}" for wait in cycle]
+    if depths:
+        lines.append("the smallest depths that clear it:")
+        channels = {each.name: each for each in netlist.channels}
+        lines += [f"  {_advice(netlist, channels[name], depth)}" for name, depth in depths.items()]
+    elif depths is not None:
+        lines.append("no depths clear it: a token that is waited for is never made")
+    return "\n".join(lines)
+
+
+def _grouped(netlist: Netlist, waits: list[Wait]) -> Iterator[str]:
+    """One line per unit and channel; units of the same line of the program that wait alike share one."""
+    groups: dict[tuple[object, ...], list[Wait]] = {}
+    for wait in waits:
+        consumer = netlist.graph.nodes[wait.channel.consumer[0]]
+        producer = netlist.graph.nodes[wait.channel.producer[0]]
+        key = (
+            wait.unit.operator.name,
+            wait.unit.location,
+            wait.full,
+            wait.channel.depth,
+            producer.operator.name,
+            producer.location,
+            consumer.operator.name,
+            consumer.location,
+        )
+        groups.setdefault(key, []).append(wait)
+    for alike in groups.values():
+        first = alike[0]
+        if len(alike) == 1:
+            yield f"  {first.unit.describe()} waits for {_what(first)} {_link(netlist, first)}"
+            continue
+        names = list(dict.fromkeys(wait.unit.name for wait in alike))
+        shown = ", ".join(repr(name) for name in names[:SHOWN])
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        verb = "waits" if len(names) == 1 else "wait"
+        yield (
+            f"  {first.unit.operator.name} {shown}{more} ({first.unit.location}) {verb} for {_what(first)} "
+            f"{len(alike)} channels like {_link(netlist, first)}"
+        )
+
+
+def _what(wait: Wait) -> str:
+    return "space in" if wait.full else "a token of"
+
+
+def _link(netlist: Netlist, wait: Wait) -> str:
+    """``add.0 -> join (depth 2, full)``."""
+    channel = wait.channel
+    state = "full" if wait.full else "empty"
+    return f"{channel.name} -> {channel.consumer[0]} (depth {channel.depth}, {state})"
+
+
+def _advice(netlist: Netlist, channel: Channel, depth: int) -> str:
+    """What to write in the program: the stream that the user knows, at the reader that the channel belongs to."""
+    stream, port = channel.producer
+    while isinstance(netlist.graph.nodes[stream].operator, Broadcast):
+        origin = netlist.graph.nodes[stream].inputs[0]
+        stream, port = origin.key
+    reader, name = netlist.graph.nodes[channel.consumer[0]], netlist.graph.stream_name(stream, port)
+    if isinstance(reader.operator, Broadcast):
+        return f"{channel.name}: {depth} instead of {channel.depth} (in front of its broadcast)"
+    return (
+        f"{channel.name}: {depth} instead of {channel.depth} "
+        f"(input {channel.consumer[1]} of {reader.describe()}: {name}.buffered({depth}))"
+    )

@@ -1,0 +1,199 @@
+"""What a timed run of a program gives, the same for every back end.
+
+Activities and counts are those that hardware counters beside the fabric see in the cycles 0 to ``cycles`` - 1.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from step.errors import FormatError
+from step.host.files import write_atomically
+from step.language.dtypes import DTYPES, dtype_named
+from step.language.tokens import NOTHING, UNKNOWN, Token
+from step.programs.schema import validate
+
+FORMAT = "step-result-1"
+
+
+class Activity(enum.IntEnum):
+    """What a unit does in a cycle; the number is what its RTL reports.
+
+    Busy: it fires, or is within the initiation interval of its last firing. Starved: a token that it needs is not
+    there. Blocked: the tokens are there, the space for what it would send is not. Finished: it handled Done.
+    """
+
+    STARVED = 0
+    BUSY = 1
+    BLOCKED = 2
+    FINISHED = 3
+
+
+class Status(enum.StrEnum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    DEADLOCK = "deadlock"
+    RUNAWAY = "runaway"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True)
+class OperatorResult:
+    """Cycles of each activity (they add up to the cycles of the run), and the firings where they were counted."""
+
+    busy: int
+    starved: int
+    blocked: int
+    finished: int
+    firings: int | None = None
+
+
+@dataclass(frozen=True)
+class ChannelResult:
+    """``tokens`` that entered, the ``peak`` occupancy after any cycle, and the ``capacity`` in slots.
+
+    A slot that is claimed for a token which did not enter yet does not count as occupied.
+    """
+
+    tokens: int
+    peak: int
+    capacity: int
+
+
+@dataclass(frozen=True)
+class ChannelEvents:
+    """For every token that entered: the cycle, and its control (bit 0 done, bit 1 value, from bit 2 on the stop)."""
+
+    cycles: np.ndarray
+    control: np.ndarray
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run. ``operators`` and ``channels`` go by the names of the lowered program (`step.lowering.netlist.Netlist`).
+
+    ``outputs`` has the tokens of every sink and store without Done, or is None where values were not computed;
+    ``arrivals`` has, per operator that takes data in order of arrival or index, the input port of every data token;
+    ``error`` is the text of what ended a run that did not finish; ``events`` are there where they were asked for.
+    """
+
+    backend: str
+    program: str
+    status: Status
+    cycles: int
+    outputs: dict[str, list[Token]] | None
+    operators: dict[str, OperatorResult]
+    channels: dict[str, ChannelResult]
+    wall_seconds: float
+    arrivals: dict[str, list[int]] = field(default_factory=dict, repr=False)
+    error: str | None = None
+    events: dict[str, ChannelEvents] | None = field(default=None, repr=False)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that entered channels."""
+        return sum(each.tokens for each in self.channels.values())
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Token events per second of wall time."""
+        return self.tokens / self.wall_seconds if self.wall_seconds > 0 else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as the schema ``result`` describes it."""
+        outputs, events = self.outputs, self.events
+        return {
+            "format": FORMAT,
+            "backend": self.backend,
+            "program": self.program,
+            "status": self.status.value,
+            "error": self.error,
+            "cycles": self.cycles,
+            "wall_seconds": self.wall_seconds,
+            "tokens_per_second": self.tokens_per_second,
+            "outputs": None if outputs is None else {n: [_token(t) for t in tokens] for n, tokens in outputs.items()},
+            "operators": {name: asdict(each) for name, each in self.operators.items()},
+            "channels": {name: asdict(each) for name, each in self.channels.items()},
+            "arrivals": self.arrivals,
+            "events": None
+            if events is None
+            else {n: {"cycles": e.cycles.tolist(), "control": e.control.tolist()} for n, e in events.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], where: str = "result") -> RunResult:
+        """The opposite of `to_json`; raises `FormatError` for data that does not fit the schema."""
+        validate(data, "result", where)
+        outputs, events = data["outputs"], data["events"]
+        return cls(
+            backend=data["backend"],
+            program=data["program"],
+            status=Status(data["status"]),
+            cycles=data["cycles"],
+            outputs=None if outputs is None else {n: [_read_token(t) for t in tokens] for n, tokens in outputs.items()},
+            operators={name: OperatorResult(**each) for name, each in data["operators"].items()},
+            channels={name: ChannelResult(**each) for name, each in data["channels"].items()},
+            wall_seconds=data["wall_seconds"],
+            arrivals=data["arrivals"],
+            error=data["error"],
+            events=None
+            if events is None
+            else {
+                n: ChannelEvents(np.array(e["cycles"], np.int64), np.array(e["control"], np.int32))
+                for n, e in events.items()
+            },
+        )
+
+    def save(self, path: Path | str) -> None:
+        """Write the result to ``path`` as JSON; the file is there as a whole or not at all."""
+        write_atomically(Path(path), (json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n").encode())
+
+    @classmethod
+    def load(cls, path: Path | str) -> RunResult:
+        """Read what `save` wrote; raises `FormatError` for other files."""
+        try:
+            data = json.loads(Path(path).read_text())
+        except (OSError, ValueError) as error:
+            raise FormatError(f"{path} can not be read: {error}") from None
+        return cls.from_json(data, str(path))
+
+
+def control_word(token: Token) -> int:
+    """What a token is without its value, as in `ChannelEvents.control`."""
+    return token.done | token.has_value << 1 | token.stop << 2
+
+
+def _token(token: Token) -> dict[str, Any]:
+    plain: dict[str, Any] = {} if token.value is NOTHING else {"value": _value(token.value)}
+    return {**plain, "stop": token.stop}
+
+
+def _read_token(plain: Mapping[str, Any]) -> Token:
+    return Token(_read_value(plain["value"]) if "value" in plain else NOTHING, plain["stop"])
+
+
+def _value(value: Any) -> Any:
+    """A tile as dtype, shape and bytes in hexadecimal (row-major, little-endian), a tuple as a list."""
+    if isinstance(value, np.ndarray):
+        dtype = next(each.name for each in DTYPES.values() if each.numpy == value.dtype)
+        return {"dtype": dtype, "shape": list(value.shape), "data": np.ascontiguousarray(value).tobytes().hex()}
+    if isinstance(value, tuple | list):
+        return [_value(each) for each in value]
+    return None if value is UNKNOWN else int(value)
+
+
+def _read_value(plain: Any) -> Any:
+    if isinstance(plain, dict):
+        flat = np.frombuffer(bytes.fromhex(plain["data"]), dtype_named(plain["dtype"]).numpy)
+        return flat.reshape(plain["shape"])
+    if isinstance(plain, list):
+        return tuple(_read_value(each) for each in plain)
+    return UNKNOWN if plain is None else plain

@@ -1,0 +1,28 @@
+"""The error for a contract violation: the same text in every back end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from step.errors import StreamFault
+from step.language.faults import MEANING, Fault
+from step.language.graph import Node
+from step.language.tokens import Token
+
+
+def control_text(token: Token) -> str:
+    """What a token is, without its value: ``a value``, ``a value with S1``, ``a bare S2`` or ``Done``."""
+    if token.done:
+        return "Done"
+    if not token.has_value:
+        return f"a bare S{token.stop}"
+    return f"a value with S{token.stop}" if token.stop else "a value"
+
+
+def stream_fault(node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]]) -> StreamFault:
+    """The error for ``fault`` at ``node``; ``heads`` has, per input port, the token in front and its position."""
+    lines = [f"{node.describe()}: {MEANING[fault]}"]
+    for port in node.operator.fault_ports(fault, len(node.inputs)):
+        position, token = heads[port]
+        lines.append(f"  token {position} of {node.inputs[port]} is {control_text(token)}")
+    return StreamFault("\n".join(lines))

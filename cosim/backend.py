@@ -20,7 +20,7 @@ from hw.layout import unpack_tiles, unpack_token
 from step.errors import SimulationError
 from step.host.progress import Progress, silent
 from step.language.graph import Graph, Node
-from step.language.tokens import NOTHING, Token
+from step.language.tokens import Token
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.memory_map import memory_map
@@ -29,7 +29,7 @@ from step.ops.linear_off_chip_store import LinearOffChipStore
 from step.ops.reassemble import Reassemble
 from step.ops.sink import Sink
 from step.programs.inputs import BoundInputs, bind_inputs
-from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
+from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
 
 _STATUS = {
     "finished": Status.FINISHED,
@@ -168,9 +168,7 @@ def _stored(netlist: Netlist, node: Node, raw: RawRun, content: bytes) -> list[T
     if count > room:
         raise SimulationError(f"{node.describe()} wrote {count} tiles, but its region of off-chip memory holds {room}")
     tiles = iter(unpack_tiles(content, element, netlist.fabric.memory.beat_bytes))
-    return [
-        Token(next(tiles) if control & 2 else NOTHING, int(control) >> 2) for control in controls if not control & 1
-    ]
+    return [control_token(int(each), next(tiles) if each & 2 else None) for each in controls if not each & 1]
 
 
 def _arrivals(netlist: Netlist, raw: RawRun) -> dict[str, list[int]]:

@@ -146,9 +146,7 @@ def _compare_outputs(exact: Mapping[str, list[Token]], meaning: Mapping[str, lis
         if len(got) != len(wanted):
             return f"{name}: {len(got)} tokens from the RTL, {len(wanted)} from the interpreter"
         for position, (left, right) in enumerate(zip(got, wanted, strict=True)):
-            if (left.stop, left.has_value) != (right.stop, right.has_value) or not equal_values(
-                left.value, right.value
-            ):
+            if (left.stop, left.rank) != (right.stop, right.rank) or not equal_values(left.value, right.value):
                 return f"{name}: token {position} is not equal"
     return None
 

@@ -8,11 +8,10 @@ from cosim.run_files import RawRun
 from sim_approx.depths import depths_that_clear
 from step.errors import Deadlock, Runaway, SimulationError
 from step.language.faults import Fault
-from step.language.tokens import DONE, Token
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot, report
-from step.running.result import Activity
+from step.running.result import Activity, control_token
 from step.running.stream_fault import stream_fault
 
 
@@ -41,12 +40,5 @@ def _fault(netlist: Netlist, raw: RawRun) -> SimulationError:
         taken = int((raw.leaves["channel"] == channel.index).sum())
         entered = raw.enters["control"][raw.enters["channel"] == channel.index]
         if taken < len(entered):
-            heads[port] = taken, _token(int(entered[taken]))
+            heads[port] = taken, control_token(int(entered[taken]))
     return stream_fault(node, Fault(code), heads)
-
-
-def _token(control: int) -> Token:
-    """A token of which only the control is known."""
-    if control & 1:
-        return DONE
-    return Token(None, control >> 2) if control & 2 else DONE._replace(stop=control >> 2, done=False)

@@ -136,7 +136,7 @@ def _monitor(design: Design) -> list[str]:
     channels, units, sinks = max(1, len(design.channels)), max(1, len(design.units)), len(design.sinks)
     return [
         f"    wire [{channels - 1}:0] probe_enter, probe_leave;",
-        f"    wire [{6 * channels - 1}:0] probe_token;",
+        f"    wire [{10 * channels - 1}:0] probe_token;",
         f"    wire [{2 * units - 1}:0] probe_activity;",
         f"    wire [{4 * units - 1}:0] probe_fault;",
         "    wire probe_finished;",

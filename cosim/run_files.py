@@ -17,8 +17,8 @@ from step.errors import InputError
 
 STATUS = {1: "finished", 2: "stalled", 3: "runaway", 4: "fault"}
 
-ENTER = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.uint8)])
-"""A token that enters a channel; ``control``: bit 0 done, bit 1 value, bits 5:2 stop."""
+ENTER = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.uint16)])
+"""A token that enters a channel; ``control``: bit 0 done, bit 1 value, bits 5:2 stop, bits 9:6 rank."""
 
 LEAVE = np.dtype([("cycle", np.int64), ("channel", np.int32)])
 """A token that leaves a channel."""
@@ -141,12 +141,12 @@ def _table(lines: Sequence[Sequence[str]], kind: str, rows: int, columns: int) -
 
 def _events(path: Path) -> tuple[np.ndarray, np.ndarray]:
     words = np.fromfile(path, "<u8") if path.is_file() else np.zeros(0, np.uint64)
-    is_leave = (words >> 6) & 1 != 0
+    is_leave = (words >> 10) & 1 != 0
     enters, leaves = np.zeros(int((~is_leave).sum()), ENTER), np.zeros(int(is_leave.sum()), LEAVE)
     for events, chosen in ((enters, words[~is_leave]), (leaves, words[is_leave])):
-        events["cycle"] = chosen >> 24
-        events["channel"] = (chosen >> 8) & 0xFFFF
-    enters["control"] = words[~is_leave] & 0x3F
+        events["cycle"] = chosen >> 27
+        events["channel"] = (chosen >> 11) & 0xFFFF
+    enters["control"] = words[~is_leave] & 0x3FF
     return enters, leaves
 
 

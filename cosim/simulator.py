@@ -20,7 +20,7 @@ from cosim.run_files import RawRun, read_run, write_inputs
 from cosim.toolchain import Toolchain
 from step.errors import InputError, SimulationError
 
-NO_LIMIT = 1 << 39
+NO_LIMIT = 1 << 36
 
 
 def simulate(

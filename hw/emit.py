@@ -137,7 +137,7 @@ def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, st
     for name, text in sorted(files.items()):
         digest.update(f"{name}\n{len(text)}\n{text}".encode())
     plain: dict[str, Any] = {
-        "format": "step-sidecar-1",
+        "format": "step-sidecar-2",
         "module": fabric.structure.name,
         "sources": streams("source"),
         "sinks": streams("sink"),

@@ -155,7 +155,7 @@ def _add_probes(structure: Structure, units: tuple[PlacedUnit, ...], channels: t
     if channels:
         probes["probe_enter"] = 1, [f"{each.stem}_enter" for each in channels]
         probes["probe_leave"] = 1, [f"{each.stem}_present & {each.stem}_take" for each in channels]
-        probes["probe_token"] = 6, [_control(each) for each in channels]
+        probes["probe_token"] = 10, [_control(each) for each in channels]
     if units:
         probes["probe_activity"] = 2, [f"{each.instance}_activity" for each in units]
         probes["probe_fault"] = 4, [f"{each.instance}_fault" for each in units]
@@ -170,7 +170,8 @@ def _stores_finished(units: tuple[PlacedUnit, ...]) -> list[str]:
 
 
 def _control(channel: PlacedChannel) -> str:
-    """Done, value and stop of the entering token, in six bits."""
-    bits = 2 + TokenFormat.of(channel.edge.type).stop_bits
-    entering = f"{channel.stem}_entering[{bits - 1}:0]"
-    return entering if bits == 6 else f"{{{6 - bits}'d0, {entering}}}"
+    """Done, value, stop (four bits) and rank (four bits) of the entering token, done lowest."""
+    bits = TokenFormat.of(channel.edge.type).stop_bits
+    pad = f"{4 - bits}'d0, " if bits < 4 else ""
+    stop, rank = (f"{pad}{channel.stem}_entering[{low + bits - 1}:{low}]" for low in (2, 2 + bits))
+    return f"{{{rank}, {stop}, {channel.stem}_entering[1:0]}}"

@@ -1,8 +1,8 @@
 """The bits of a token on a wire, and of tiles in off-chip memory.
 
-From the lowest bit: ``done``, ``value``, ``stop`` (as many bits as the stream's rank needs, at least one), ``data``.
-Data is zero where there is no value, so equal streams are equal bits. A tile is row-major, its first scalar
-lowest; a tuple has its first item lowest; a selector is its mask.
+From the lowest bit: ``done``, ``value``, ``stop`` and ``rank`` (each as many bits as the stream's rank needs, at least
+one), ``data``. The rank is that of an empty, else zero; data is zero where there is no value: so equal streams are
+equal bits. A tile is row-major, its first scalar lowest; a tuple has its first item lowest; a selector is its mask.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from amaranth.lib import data
 
 from step.language.dtypes import BOOL
 from step.language.operator import StreamType
-from step.language.tokens import DONE, NOTHING, Token
+from step.language.tokens import DONE, Token, empty
 from step.language.types import ElementType, Tile, Tuple
 
 
@@ -35,13 +35,20 @@ class TokenFormat:
         return max(1, self.rank.bit_length())
 
     @property
+    def header_bits(self) -> int:
+        """Bits of all that is not data."""
+        return 2 + 2 * self.stop_bits
+
+    @property
     def width(self) -> int:
         """Bits of a whole token."""
-        return 2 + self.stop_bits + self.bits
+        return self.header_bits + self.bits
 
     @property
     def layout(self) -> data.StructLayout:
-        return data.StructLayout({"done": 1, "value": 1, "stop": self.stop_bits, "data": self.bits})
+        return data.StructLayout(
+            {"done": 1, "value": 1, "stop": self.stop_bits, "rank": self.stop_bits, "data": self.bits}
+        )
 
 
 @dataclass(frozen=True)
@@ -119,10 +126,10 @@ def pack_token(token: Token, stream: StreamType) -> int:
     """The bits of ``token`` on a wire of ``stream``."""
     if token.done:
         return 1
-    shift = 2 + TokenFormat.of(stream).stop_bits
-    word = token.stop << 2
+    format = TokenFormat.of(stream)
+    word = token.stop << 2 | token.rank << 2 + format.stop_bits
     if token.has_value:
-        word |= 2 | pack_element(token.value, stream.element) << shift
+        word |= 2 | pack_element(token.value, stream.element) << format.header_bits
     return word
 
 
@@ -130,9 +137,9 @@ def unpack_token(word: int, stream: StreamType) -> Token:
     """The opposite of `pack_token`."""
     if word & 1:
         return DONE
-    stop_bits = TokenFormat.of(stream).stop_bits
-    stop = word >> 2 & ((1 << stop_bits) - 1)
-    return Token(unpack_element(word >> (2 + stop_bits), stream.element) if word & 2 else NOTHING, stop)
+    format = TokenFormat.of(stream)
+    stop, rank = (word >> shift & ((1 << format.stop_bits) - 1) for shift in (2, 2 + format.stop_bits))
+    return Token(unpack_element(word >> format.header_bits, stream.element), stop) if word & 2 else empty(rank, stop)
 
 
 def pack_tiles(tiles: np.ndarray, tile: Tile, beat_bytes: int) -> bytes:

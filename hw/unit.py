@@ -23,7 +23,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hw.channel import ProducerSignature
-from hw.layout import Format, TokenFormat
+from hw.layout import Format
 from hw.shared import Parametric
 from step.language.faults import Fault
 from step.running.result import Activity
@@ -162,18 +162,9 @@ class Firing:
         """Need all inputs, with equal control; returns the first one's token."""
         first, *others = (self.need(port) for port in range(len(self._heads)))
         for each in others:
-            with self._m.If((each.stop != first.stop) | (each.value != first.value) | (each.done != first.done)):
+            with self._m.If((each.stop != first.stop) | (each.rank != first.rank) | (each.done != first.done)):
                 self.fault(Fault.STOPS_DISAGREE)
         return first
-
-    def before(self, port: int) -> Signal:
-        """The stop of the token taken last from input ``port``; at first as high as can be."""
-        format = self.unit.rule.inputs[port]
-        assert isinstance(format, TokenFormat)
-        before = Signal(format.stop_bits, init=-1)
-        with self._m.If(self.takes(port)):
-            self._m.d.sync += before.eq(self.head(port).stop)
-        return before
 
     # -- doing --------------------------------------------------------------------------------------------------
 
@@ -277,6 +268,6 @@ class Firing:
             self._m.d.comb += [channel.valid.eq(claim), channel.payload.eq(token)]
             return
         self._m.d.comb += [token.data.eq(0), channel.valid.eq(self.delayed(claim))]
-        for name in ("done", "value", "stop"):
+        for name in ("done", "value", "stop", "rank"):
             self._m.d.comb += channel.payload[name].eq(self.delayed(token[name]))
         self._m.d.comb += channel.payload.data.eq(Mux(channel.payload.value, self._late[port], Const(0)))

@@ -8,8 +8,8 @@
 //   monitor  text, one line each: "run STATUS CYCLE MOVED UNIT FAULT" (see the codes below; MOVED is the first cycle
 //            after the last movement), "unit STARVED BUSY BLOCKED FINISHED LAST" for each unit (cycles in each
 //            activity, and the one at the end), "channel TOKENS PEAK LEVEL" for each channel
-//   events   with +log: one 64-bit word per event, lowest byte first: bits 63:24 cycle, 23:8 channel, 7 zero,
-//            6 leave (else enter), 5:0 control of the token that enters
+//   events   with +log: one 64-bit word per event, lowest byte first: bits 63:27 cycle, 26:11 channel,
+//            10 leave (else enter), 9:0 control of the token that enters: rank, stop (four bits each), value, done
 module sim_monitor #(
     parameter int CHANNELS = 1,
     parameter int UNITS = 1
@@ -18,7 +18,7 @@ module sim_monitor #(
     input  logic                  rst,
     input  logic [CHANNELS-1:0]   enter,
     input  logic [CHANNELS-1:0]   leave,
-    input  logic [6*CHANNELS-1:0] token,
+    input  logic [10*CHANNELS-1:0] token,
     input  logic [2*UNITS-1:0]    activity,
     input  logic [4*UNITS-1:0]    fault,
     input  logic                  finished,  // sinks, stores and writes
@@ -57,7 +57,7 @@ module sim_monitor #(
 
     initial begin
         void'($value$plusargs("directory=%s", directory));
-        if (!$value$plusargs("max_cycles=%d", max_cycles)) max_cycles = 64'd1 << 39;
+        if (!$value$plusargs("max_cycles=%d", max_cycles)) max_cycles = 64'd1 << 36;
         if (!$value$plusargs("watchdog=%d", watchdog)) watchdog = 10000;
         log = $test$plusargs("log") != 0;
         if (log && sim_log_open({directory, "/events"}) == 0) $fatal(1, "the event log can not be written");
@@ -82,11 +82,11 @@ module sim_monitor #(
                     if (enter[channel]) begin
                         tokens[channel]++;
                         level[channel]++;
-                        if (log) sim_log_event({cycle[39:0], 16'(channel), 2'b00, token[6*channel+:6]});
+                        if (log) sim_log_event({cycle[36:0], 16'(channel), 1'b0, token[10*channel+:10]});
                     end
                     if (leave[channel]) begin
                         level[channel]--;
-                        if (log) sim_log_event({cycle[39:0], 16'(channel), 2'b01, 6'b0});
+                        if (log) sim_log_event({cycle[36:0], 16'(channel), 1'b1, 10'b0});
                     end
                     if (level[channel] > peak[channel]) peak[channel] = level[channel];
                 end

@@ -23,6 +23,8 @@ from step.ops.accum import Accum as Operator
 class Accum(FunctionRule):
     """Starts ``datapath`` on every value; a stop >= ``rank`` sends the state, or ``initial`` if nothing was reduced.
 
+    An empty of a rank above ``rank`` is no reduction, and stays an empty.
+
     ``count``: where given, how many values every reduction must have.
     """
 
@@ -32,16 +34,13 @@ class Accum(FunctionRule):
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()
-        before = firing.before(0)
         counted = None if self.count is None else self._counted(m, firing, token)
         fresh = Signal(init=1)  # nothing was reduced since the last emission
-        no_reduction = ~token.value & (token.stop > self.rank) & (before > self.rank)
         with m.If(token.done):
             firing.put(0, done=1)
             firing.finish()
-        with m.Elif(no_reduction):
-            firing.put(0, stop=token.stop - self.rank)
-            firing.next(fresh, 1)
+        with m.Elif(token.rank > self.rank):
+            firing.put(0, stop=token.stop - self.rank, rank=token.rank - self.rank)
         with m.Elif(token.stop >= self.rank):
             firing.put(0, value=1, stop=token.stop - self.rank)
             firing.next(fresh, 1)
@@ -72,7 +71,7 @@ class Accum(FunctionRule):
         m.d.comb += [datapath.start.eq(firing.fires & token.value), datapath.first.eq(fresh)]
         state: Value = Const(self.initial, self.result.bits)
         arrives = firing.delayed(datapath.start)
-        if self.rank > 1:  # a bare stop may end a reduction that has had values
+        if self.rank > 1:  # an empty may end a reduction that has had values
             left = Signal(self.result.bits, reset_less=True)
             with m.If(arrives):
                 m.d.sync += left.eq(datapath.result)

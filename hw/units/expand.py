@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric
@@ -64,9 +64,8 @@ class Expand(Rule):
     def fire(self, m: Module, firing: Firing) -> None:
         data, reference = firing.need(DATA), firing.need(REFERENCE)
         last = reference.done | (reference.stop >= self.rank)
-        with m.If((reference.done != data.done) | (reference.value & ~data.value)):
-            firing.fault(Fault.STOPS_DISAGREE)
-        with m.Elif(last & (reference.stop != data.stop)):
+        outside = Mux(reference.rank > self.rank, reference.rank, 0)
+        with m.If((reference.done != data.done) | (outside != data.rank) | (last & (reference.stop != data.stop))):
             firing.fault(Fault.STOPS_DISAGREE)
         with m.If(reference.value):
             firing.put(0, data, stop=reference.stop)

@@ -47,7 +47,8 @@ class FlatMap(Rule):
             with m.If(last):
                 firing.take(0)
         with m.Else():
-            firing.put(0, done=token.done, stop=Mux(token.done, 0, token.stop + rank))
+            stop, above = (Mux(token.done, 0, level + rank) for level in (token.stop, token.rank))
+            firing.put(0, done=token.done, stop=stop, rank=above)
             firing.take(0)
             firing.finish(token.done)
 

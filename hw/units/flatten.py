@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric
@@ -18,7 +18,7 @@ from step.ops.flatten import Flatten as Operator
 class Flatten(Rule):
     """Merges dimensions ``low`` to ``high``.
 
-    ``holds``: a token whose stop vanishes waits for the next one, which may be an empty that moves its stop there.
+    ``holds``: a token that does not end the merged row waits for the next one, which may be an empty that does.
     """
 
     token: TokenFormat
@@ -35,21 +35,23 @@ class Flatten(Rule):
         return (TokenFormat(self.token.rank - (self.high - self.low), self.token.bits),)
 
     def fire(self, m: Module, firing: Firing) -> None:
-        token, before = firing.need(0), firing.before(0)
+        token = firing.need(0)
+        lost = self.high - self.low
         within, above = (token.stop > self.low) & (token.stop <= self.high), token.stop > self.high
-        adds_nothing = ~token.done & ~token.value & (token.stop > self.low) & (before > self.low)
+        vanishes = (token.rank > self.low) & (token.rank <= self.high)
         merged = Signal(self.outputs[0].layout)
-        outer = token.stop - (self.high - self.low)
         m.d.comb += [merged.done.eq(token.done), merged.value.eq(token.value), merged.data.eq(token.data)]
-        m.d.comb += merged.stop.eq(Mux(above, outer, Mux(within, self.low, token.stop)))
+        m.d.comb += merged.stop.eq(Mux(above, token.stop - lost, Mux(within, self.low, token.stop)))
+        m.d.comb += merged.rank.eq(Mux(token.rank > self.high, token.rank - lost, token.rank))
 
-        held, holding, holdable = Signal.like(merged), Signal(), Signal()
-        if self.holds:
-            m.d.comb += holdable.eq(within)
-        with m.If(adds_nothing):
-            with m.If(above):
-                firing.put(0, value=holding & held.value, data=Mux(holding, held.data, 0), stop=outer)
+        held, holding = Signal.like(merged), Signal()
+        holdable = within if self.holds else Const(0)
+        with m.If(vanishes):
+            with m.If(above & holding):
+                firing.put(0, held, stop=merged.stop)
                 firing.next(holding, 0)
+            with m.Elif(above):
+                firing.put(0, stop=merged.stop, rank=self.low + 1)
             firing.take(0)
         with m.Elif(holding):
             firing.put(0, held)
@@ -61,7 +63,7 @@ class Flatten(Rule):
             firing.take(0)
             firing.finish(token.done)
         if self.holds:
-            with m.If(~adds_nothing):
+            with m.If(~vanishes):
                 firing.next(holding, holdable)
                 firing.next(held, merged)
 

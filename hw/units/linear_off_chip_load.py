@@ -65,7 +65,8 @@ class LoadIssue(Rule):
             with m.If(reference.done):
                 firing.put(PENDING, done=1)
             with m.Else():
-                firing.put(PENDING, stop=reference.stop + len(self.extents))
+                depth = len(self.extents)
+                firing.put(PENDING, stop=reference.stop + depth, rank=reference.rank + depth)
             firing.take(0)
             firing.finish(reference.done)
 

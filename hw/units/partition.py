@@ -49,7 +49,7 @@ class Partition(Rule):
             firing.take(SELECTOR)
             firing.finish()
         with m.Else():
-            with m.If(data.value | (data.stop != selector.stop + self.rank)):
+            with m.If((data.rank != selector.rank + self.rank) | (data.stop != selector.stop + self.rank)):
                 firing.fault(Fault.STOPS_DISAGREE)
             firing.take(DATA)
             firing.take(SELECTOR)
@@ -59,11 +59,8 @@ class Partition(Rule):
         ends = data.stop >= self.rank
         with m.If(data.done):
             firing.fault(Fault.MISSING_DATA)
-        with m.Elif(ends & (data.stop != selector.stop + self.rank)):
+        with m.Elif((data.rank > self.rank) | (ends & (data.stop != selector.stop + self.rank))):
             firing.fault(Fault.STOPS_DISAGREE)
-        if self.rank == 0:
-            with m.Elif(~data.value):
-                firing.fault(Fault.STOPS_DISAGREE)
         for port in range(self.selector.bits):
             with m.If(selector.data[port]):
                 firing.put(port, data, stop=Mux(ends, self.rank, data.stop))

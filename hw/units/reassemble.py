@@ -57,7 +57,7 @@ class Reassemble(Rule):
             firing.take(count)
             firing.finish()
         with m.Elif(~selector.value | (mask == 0)):
-            firing.put(0, stop=end)
+            firing.put(0, stop=end, rank=self.rank + 1 + selector.rank)
             firing.take(count)
         with m.Else():
             token = self._head(m, firing, port)

@@ -56,7 +56,7 @@ class Reshape(Rule):
                 firing.next(fill_stop, token.stop)
             with m.Elif(~token.done):
                 for port in range(2):
-                    firing.put(port, stop=token.stop + 1)
+                    firing.put(port, stop=token.stop + 1, rank=token.rank + 1)
                 firing.take(0)
             with m.Elif(count != 0):
                 put_element(self.pad, 1, 0)

@@ -10,7 +10,7 @@ from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, ro
 from sim_approx.site import Site
 from step.language.dims import product
 from step.language.faults import Fault, aligned
-from step.language.tokens import OPEN, Token, bare
+from step.language.tokens import Token, empty
 from step.ops.accum import Accum as Operator
 
 
@@ -18,7 +18,7 @@ from step.ops.accum import Accum as Operator
 class Accum(Machine):
     """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have.
 
-    Words: ``state`` (value), ``count`` of elements since the last result, ``before``: the stop taken last.
+    Words: ``state`` (value), ``count`` of elements since the last result.
     """
 
     rank: int
@@ -27,28 +27,28 @@ class Accum(Machine):
     initial: Any
     state: Any
     count: int = 0
-    before: int = OPEN
 
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
         x = aligned(*tokens)
         ends = x.stop >= self.rank
-        nothing = x.is_bare and min(x.stop, self.before) > self.rank
-        if ends and not nothing and self.promised is not None and self.count + x.has_value != self.promised:
+        outside = x.rank > self.rank
+        if ends and not outside and self.promised is not None and self.count + x.has_value != self.promised:
             fault(Fault.WRONG_COUNT)
         if ends or x.done:
             room(self.outputs[0])
         for each in self.inputs:
             take(each)
-        self.before = x.stop
         if x.done:
             put(self.outputs[0], x)
             return ENDS
         if x.has_value:
             self.state = self.update(self.state, *[each.value for each in tokens])
             self.count += 1
-        if ends:
-            put(self.outputs[0], bare(x.stop - self.rank) if nothing else Token(self.state, x.stop - self.rank))
+        if outside:
+            put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))
+        elif ends:
+            put(self.outputs[0], Token(self.state, x.stop - self.rank))
             self.state = self.initial
             self.count = 0
         return COMPUTES if x.has_value else None

@@ -44,10 +44,9 @@ class Follow(Machine):
     def fire(self) -> int | None:
         data = need(self.inputs[0])
         reference = need(self.inputs[1])
-        if reference.done != data.done or (reference.has_value and not data.has_value):
-            fault(Fault.STOPS_DISAGREE)
         last = reference.done or reference.stop >= self.rank
-        if last and reference.stop != data.stop:
+        outside = reference.rank if reference.rank > self.rank else 0
+        if reference.done != data.done or outside != data.rank or (last and reference.stop != data.stop):
             fault(Fault.STOPS_DISAGREE)
         room(self.outputs[0])
         take(self.inputs[1])

@@ -10,7 +10,7 @@ from sim_approx.machine import ENDS, Machine, need, put, room, take, unknown
 from sim_approx.site import Site
 from step.errors import FabricError
 from step.language.dims import Shape
-from step.language.tokens import Token, bare
+from step.language.tokens import Token, empty
 from step.ops.flat_map import FlatMap as Operator
 
 
@@ -32,7 +32,7 @@ class FlatMap(Machine):
         room(self.outputs[0])
         if not x.has_value:
             take(self.inputs[0])
-            put(self.outputs[0], x if x.done else bare(x.stop + self.rank))
+            put(self.outputs[0], x if x.done else empty(x.rank + self.rank, x.stop + self.rank))
             return ENDS if x.done else None
         if self.index == 0:
             self.parts = self.expand(x.value)

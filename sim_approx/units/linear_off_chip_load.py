@@ -9,7 +9,7 @@ from typing import Any
 from sim_approx.machine import ENDS, Machine, need, put, room, take, unknown
 from sim_approx.site import Site
 from step.language.graph import Node
-from step.language.tokens import DONE, Token, bare
+from step.language.tokens import DONE, Token, empty
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
 
 REQUEST, PENDING = 0, 1
@@ -38,7 +38,7 @@ class IssuePerReference(Machine):
         room(self.outputs[PENDING])
         if not x.has_value:
             take(self.inputs[0])
-            put(self.outputs[PENDING], x if x.done else bare(x.stop + self.rank))
+            put(self.outputs[PENDING], x if x.done else empty(x.rank + self.rank, x.stop + self.rank))
             return ENDS if x.done else None
         last = self.step == len(self.addresses) - 1
         level = self.levels[self.step] + x.stop if last else self.levels[self.step]

@@ -28,7 +28,7 @@ class Partition(Machine):
         if not selector.has_value:
             if selector.done != data.done:
                 fault(Fault.MISSING_DATA if data.done else Fault.LEFTOVER_DATA)
-            if not selector.done and (data.has_value or data.stop != selector.stop + self.rank):
+            if not selector.done and (data.rank != selector.rank + self.rank or data.stop != selector.stop + self.rank):
                 fault(Fault.STOPS_DISAGREE)
             if selector.done:
                 for each in self.outputs:
@@ -43,7 +43,7 @@ class Partition(Machine):
         if data.done:
             fault(Fault.MISSING_DATA)
         ends = data.stop >= self.rank
-        if (self.rank == 0 and not data.has_value) or (ends and data.stop != selector.stop + self.rank):
+        if data.rank > self.rank or (ends and data.stop != selector.stop + self.rank):
             fault(Fault.STOPS_DISAGREE)
         targets = chosen(self.outputs, selector.value)
         for each in targets:
@@ -51,7 +51,7 @@ class Partition(Machine):
         take(self.inputs[DATA])
         if ends:
             take(self.inputs[SELECTOR])
-        routed = Token(data.value, min(data.stop, self.rank))
+        routed = Token(data.value, min(data.stop, self.rank), data.rank)
         for each in targets:
             put(each, routed)
         return None

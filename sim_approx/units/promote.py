@@ -27,7 +27,7 @@ class Promote(Machine):
             self.held = x
             return None
         if self.held is not None:
-            put(self.outputs[0], Token(self.held.value, self.top))
+            put(self.outputs[0], Token(self.held.value, self.top, self.held.rank))
             self.held = None
             return None
         take(self.inputs[0])

@@ -9,7 +9,7 @@ from sim_approx.machine import ENDS, Machine, fault, lowest, need, need_all, nee
 from sim_approx.site import Site
 from step.language.faults import Fault
 from step.language.graph import Node
-from step.language.tokens import Token, bare
+from step.language.tokens import Token, empty
 from step.ops.reassemble import Reassemble as Operator
 
 CONTROL = (-1,)
@@ -45,7 +45,7 @@ class Reassemble(Machine):
         if not mask:
             room(self.outputs[0])
             take(self.inputs[-1])
-            put(self.outputs[0], bare(end))
+            put(self.outputs[0], empty(self.rank + 1 + selector.rank, end))
             return None
         if self.current >= 0:
             port = self.current
@@ -60,7 +60,7 @@ class Reassemble(Machine):
         ends = x.stop >= self.rank
         rest = mask & ~(1 << port) if ends else mask
         take(self.inputs[port])
-        put(self.outputs[0], x if rest else Token(x.value, end))
+        put(self.outputs[0], x if rest else Token(x.value, end, x.rank))
         self.arrivals.append(port)
         self.remaining = rest
         self.current = -1 if ends else port

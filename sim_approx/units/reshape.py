@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_approx.machine import ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
-from step.language.tokens import Token, bare
+from step.language.tokens import Token, empty
 from step.ops.reshape import Reshape as Operator
 from step.ops.reshape import pad_element
 
@@ -54,7 +54,7 @@ class Reshape(Machine):
         elif not x.done:
             take(self.inputs[0])
             for each in self.outputs:
-                put(each, bare(x.stop + 1))
+                put(each, empty(x.rank + 1, x.stop + 1))
         elif self.count:
             stop = 1 if last else 0
             put(self.outputs[0], Token(self.filler, stop))

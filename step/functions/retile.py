@@ -11,7 +11,7 @@ import sympy
 from step.errors import TypeMismatch
 from step.language.dims import Dim, Shape, dim, product
 from step.language.function import AccumFunction, FlatMapFunction, Function, mismatch
-from step.language.tokens import Token, bare
+from step.language.tokens import Token, empty
 from step.language.types import ElementType, Tile
 
 
@@ -127,7 +127,7 @@ class RetileStreamify(FlatMapFunction):
         if pieces:
             yield Token(pieces[-1], self.rank)
         elif self.rank:
-            yield bare(self.rank)
+            yield empty(self.rank)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from step.errors import StreamFault
 from step.language.dims import Shape, format_shape
 from step.language.operator import StreamType
-from step.language.tokens import OPEN, Token
+from step.language.tokens import Token
 
 
 class StreamChecker:
     """Counts the extents of every dimension of one stream.
 
     ``extents[d]`` has the extent of dimension d (counted from the innermost one) of every tensor seen;
-    an empty tensor says nothing of the dimensions inside of it, but that the outermost one is 0 where no other may be.
+    an empty says that its outermost dimension is 0, and nothing of those inside of it.
     """
 
     def __init__(self, name: str, stream: StreamType) -> None:
@@ -20,7 +20,6 @@ class StreamChecker:
         self._type = stream
         self._static = [int(each) if each.is_static else None for each in reversed(stream.shape)]
         self._counts = [0] * len(stream.shape)
-        self._before = OPEN
         self.position = 0
         self.done = False
         self.extents: list[set[int]] = [set() for _ in stream.shape]
@@ -47,23 +46,24 @@ class StreamChecker:
         if token.has_value:
             if not self._type.element.accepts(token.value):
                 self._fail(f"is no {self._type.element}")
-            empty = 0
         else:
-            if token.stop < 1 or (self._before == 0):
-                self._fail("is a bare stop behind an open value; the stop must ride with the value")
-            empty = min(token.stop, self._before)
-            # [[]] and [] are the same tokens: the empty dimension is any of the inner ones.
-            if not any(each.may_be_empty for each in self._type.shape[len(self._type.shape) - empty :]):
-                self._fail(f"is an empty tensor of rank {empty}, but no dimension of it may be empty")
-            inner = self._type.shape[len(self._type.shape) - empty + 1 :]
-            if self._static[empty - 1] is None and not any(each.may_be_empty for each in inner):
-                self.extents[empty - 1].add(0)  # else it may as well be an extent of 1, of something empty
-        self._counts[empty] += 1
-        for level in range(empty, token.stop):
+            self._check_empty(token)
+            self.extents[token.rank - 1].add(0)
+        self._counts[token.rank] += 1
+        for level in range(token.rank, token.stop):
             self._close(level)
             self._counts[level + 1] += 1
-        self._before = token.stop if not token.has_value or token.stop else 0
         self.position += 1
+
+    def _check_empty(self, token: Token) -> None:
+        if not 1 <= token.rank <= token.stop:
+            self._fail(f"is an empty tensor of rank {token.rank} with a stop of level {token.stop}")
+        for level in range(token.rank):
+            if self._counts[level]:
+                self._fail(f"is an empty tensor of rank {token.rank} inside an open one of rank {level + 1}")
+        outermost = self._type.shape[-token.rank]
+        if not outermost.may_be_empty:
+            self._fail(f"is an empty tensor of rank {token.rank}, but its outermost dimension is {outermost}")
 
     def _close(self, level: int) -> None:
         count, wanted = self._counts[level], self._static[level]

@@ -36,6 +36,6 @@ def aligned(*tokens: Token) -> Token:
     """The common control of ``tokens``; raises `Violation` where they differ."""
     first = tokens[0]
     for token in tokens[1:]:
-        if (token.stop, token.done, token.has_value) != (first.stop, first.done, first.has_value):
+        if (token.stop, token.rank, token.done) != (first.stop, first.rank, first.done):
             raise Violation(Fault.STOPS_DISAGREE)
     return first

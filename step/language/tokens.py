@@ -1,12 +1,15 @@
 """Tokens: what travels on a stream.
 
-There are two spellings of one stream. The abstract one is a sequence of values, stops and one Done
-(``1 2 S1 3 S2 D``). The wire form is what the interpreter, the RTL and the timing model all handle: there, a
-stop that ends an open value *always rides with it*, so a bare stop only ever follows another stop or opens the
-stream. That makes the wire form unique: equal streams have equal tokens, and a bare stop is always an empty.
+A stream is a sequence of values, of empties and one Done. A value carries the stop that follows it (0: none): the
+number of dimensions that end behind it. A tensor of rank r >= 1 without elements is a token of its own, an *empty* of
+rank r, with the stop s >= r that follows it. So streams and nested lists are in bijection, and no token has to be
+understood from those before it:
 
-A bare stop of level ``s`` after a stop of level ``p`` (``p`` is unbounded at the start of a stream) is an
-empty tensor of rank ``min(s, p)``, which then also closes what is open up to ``s``.
+    tokens([] of rank k)  =  the empty of rank k with stop k
+    tokens(list of rank k)  =  the tokens of its entries (rank k - 1; rank 0: a value), the last one's stop raised to k
+
+As text: values as they are, a stop as ``S2`` behind what it follows, an empty of rank 1 as ``E1`` (its stop is 1) or as
+``E1 S2``, Done as ``D``. This is the only form there is: in the interpreter, the RTL and the timing model alike.
 """
 
 from __future__ import annotations
@@ -28,20 +31,18 @@ class _Sentinel:
 
 
 NOTHING = _Sentinel("NOTHING")
-"""The value of a bare stop and of Done."""
+"""The value of an empty and of Done."""
 
 UNKNOWN = _Sentinel("UNKNOWN")
 """A value that is there, but was not computed: timing does not depend on it."""
 
-OPEN = 1 << 16
-"""The level that stands before the first token: higher than any stop."""
-
 
 class Token(NamedTuple):
-    """One token in wire form: a value with the stop that follows it (0: none), a bare stop, or Done."""
+    """A value with the stop that follows it (0: none), an empty of ``rank`` >= 1 with its stop, or Done."""
 
     value: Any
     stop: int = 0
+    rank: int = 0
     done: bool = False
 
     @property
@@ -49,132 +50,97 @@ class Token(NamedTuple):
         return self.value is not NOTHING
 
     @property
-    def is_bare(self) -> bool:
-        """True for a stop without a value: an empty tensor."""
-        return self.value is NOTHING and not self.done
+    def is_empty(self) -> bool:
+        """True for an empty: a tensor of rank `rank` without elements."""
+        return self.rank > 0
 
     def __str__(self) -> str:
         if self.done:
             return "D"
-        text = str(self.value) if self.has_value else ""
-        return f"{text} S{self.stop}".strip() if self.stop else text
+        text = str(self.value) if self.has_value else f"E{self.rank}"
+        return f"{text} S{self.stop}" if self.stop > self.rank else text
 
 
-DONE = Token(NOTHING, 0, True)
+DONE = Token(NOTHING, done=True)
 
 
-def bare(stop: int) -> Token:
-    """A stop without a value."""
-    return Token(NOTHING, stop)
-
-
-class Stop(NamedTuple):
-    """A stop token of the abstract form."""
-
-    level: int
-
-
-class Done(NamedTuple):
-    """The last token of the abstract form."""
-
-
-def abstract(tokens: Iterable[Token]) -> Iterator[Any]:
-    """The abstract form of ``tokens``: values, `Stop` and `Done`."""
-    for token in tokens:
-        if token.done:
-            yield Done()
-            continue
-        if token.has_value:
-            yield token.value
-        if token.stop:
-            yield Stop(token.stop)
-
-
-def wire(items: Iterable[Any]) -> list[Token]:
-    """The wire form of an abstract stream.
-
-    Raises `InputError` where ``items`` is no stream: a stop below level 1, something after Done, no Done.
-    """
-    tokens: list[Token] = []
-    for position, item in enumerate(items):
-        if tokens and tokens[-1].done:
-            raise InputError(f"token {position} follows Done; Done must be the last token")
-        if isinstance(item, Done):
-            tokens.append(DONE)
-        elif isinstance(item, Stop):
-            if item.level < 1:
-                raise InputError(f"token {position} is a stop of level {item.level}; the lowest level is 1")
-            if tokens and tokens[-1].has_value and tokens[-1].stop == 0:
-                tokens[-1] = tokens[-1]._replace(stop=item.level)
-            else:
-                tokens.append(bare(item.level))
-        else:
-            tokens.append(Token(item))
-    if not tokens or not tokens[-1].done:
-        raise InputError("a stream must end with Done")
-    return tokens
+def empty(rank: int, stop: int | None = None) -> Token:
+    """The empty of ``rank``; ``stop`` is at least, and by default, its rank."""
+    return Token(NOTHING, rank if stop is None else stop, rank)
 
 
 def from_nested(values: Any, rank: int) -> list[Token]:
     """The stream of rank ``rank`` that carries the nested sequences ``values`` (rank + 1 levels deep)."""
 
-    def close(part: Any, level: int) -> Iterator[Any]:
-        """One tensor of rank ``level`` and the stop that ends it."""
+    def tensor(part: Any, level: int) -> Iterator[Token]:
+        """One tensor of rank ``level``, and the stop that ends it."""
         if level == 0:
-            yield part
+            yield Token(part)
             return
-        pending: Any = None
+        last: Token | None = None
         for each in part:
-            if pending is not None:
-                yield pending
-            items = list(close(each, level - 1))
-            yield from items[:-1]
-            pending = items[-1]
-        if pending is not None and not isinstance(pending, Stop):
-            yield pending
-        yield Stop(level)
+            for token in tensor(each, level - 1):
+                if last is not None:
+                    yield last
+                last = token
+        yield empty(level) if last is None else last._replace(stop=level)
 
-    items = [item for each in values for item in close(each, rank)]
-    return wire([*items, Done()])
+    return [*(token for each in values for token in tensor(each, rank)), DONE]
 
 
 def to_nested(tokens: Iterable[Token], rank: int) -> list[Any]:
-    """The nested lists that a stream of rank ``rank`` carries (rank + 1 levels deep)."""
+    """The nested lists that a stream of rank ``rank`` carries (rank + 1 levels deep), the opposite of `from_nested`."""
     result: list[Any] = []
-    open_lists: list[list[Any]] = [result]
-    before = OPEN
+    open_lists = [result]
     for token in tokens:
         if token.done:
             break
-        empty = 0 if token.has_value else min(token.stop, before)
-        while len(open_lists) < rank + 1 - empty:
+        while len(open_lists) < rank + 1 - token.rank:
             open_lists[-1].append([])
             open_lists.append(open_lists[-1][-1])
-        if token.has_value:
-            open_lists[-1].append(token.value)
-        else:
-            open_lists[-1].append([])
+        open_lists[-1].append(token.value if token.has_value else [])
         del open_lists[max(1, rank + 1 - token.stop) :]
-        before = token.stop if not token.has_value or token.stop else 0
     return result
 
 
 def parse(text: str) -> list[Token]:
-    """The stream written as integers, ``S1``, ``S2``, ... and ``D``, parted by blanks."""
-    items: list[Any] = []
-    for word in text.split():
+    """The stream of integers written as ``text``, its tokens parted by blanks.
+
+    Raises `InputError` where that is no stream: a stop behind nothing, or below the rank of the empty that it follows;
+    something behind Done, or no Done.
+    """
+    tokens: list[Token] = []
+    may_stop = False
+    for position, word in enumerate(text.split()):
+        if tokens and tokens[-1].done:
+            raise InputError(f"word {position + 1}, {word!r}, follows Done; Done must be the last token")
         if word == "D":
-            items.append(Done())
-        elif word.startswith("S") and word[1:].isdigit():
-            items.append(Stop(int(word[1:])))
+            tokens.append(DONE)
+        elif word[0] in "SE" and word[1:].isdigit():
+            level = int(word[1:])
+            if level < 1:
+                raise InputError(f"word {position + 1}, {word!r}, has the level 0; the lowest one is 1")
+            if word[0] == "E":
+                tokens.append(empty(level))
+            elif not may_stop or level < tokens[-1].rank:
+                raise InputError(
+                    f"word {position + 1}, {word!r}, must follow a value, or an empty of rank {level} or less; "
+                    f"an empty tensor of rank {level} is E{level}"
+                )
+            else:
+                tokens[-1] = tokens[-1]._replace(stop=level)
+            may_stop = word[0] == "E"
         else:
             try:
-                items.append(int(word))
+                tokens.append(Token(int(word)))
             except ValueError:
-                raise InputError(f"a token must be an integer, S1, S2, ... or D, not {word!r}") from None
-    return wire(items)
+                raise InputError(f"a token must be an integer, S1, E1, S2, E2, ... or D, not {word!r}") from None
+            may_stop = True
+    if not tokens or not tokens[-1].done:
+        raise InputError("a stream must end with Done")
+    return tokens
 
 
 def show(tokens: Iterable[Token]) -> str:
-    """The abstract form as text, the opposite of `parse`."""
+    """The stream as text, the opposite of `parse`."""
     return " ".join(str(token) for token in tokens)

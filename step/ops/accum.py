@@ -23,15 +23,14 @@ from step.language.operator import (
     expect_same_shape,
 )
 from step.language.stream import Stream, stream_method
-from step.language.tokens import OPEN, Token, bare
+from step.language.tokens import Token, empty
 
 
 @dataclass(frozen=True)
 class Accum(Operator):
     """Reduces the inner ``rank`` dimensions with ``function``; an empty reduction emits its initial state.
 
-    A bare stop that stands for an empty tensor of more than ``rank`` dimensions holds no reduction at all, and
-    stays a bare stop.
+    An empty of a rank above ``rank`` holds no reduction at all: it stays an empty, of the dimensions that are left.
     """
 
     function: AccumFunction
@@ -48,24 +47,23 @@ class Accum(Operator):
     def process(self, node: Placed, around: Surroundings) -> Process:
         element = node.output_types[0].element
         initial = self.function.initial(element)
-        state, before = initial, OPEN
+        state = initial
         while True:
             tokens = yield from each_input(node)
             token = aligned(*tokens)
             if token.done:
                 around.emit(0, token)
                 return
+            if token.rank > self.rank:
+                around.emit(0, empty(token.rank - self.rank, token.stop - self.rank))
+                continue
             if token.has_value:
                 state = self.function.update(state, *(each.value for each in tokens))
             if token.stop >= self.rank:
-                if token.is_bare and min(token.stop, before) > self.rank:
-                    around.emit(0, bare(token.stop - self.rank))
-                else:
-                    if not element.accepts(state):
-                        raise Violation(Fault.WRONG_COUNT)
-                    around.emit(0, Token(state, token.stop - self.rank))
+                if not element.accepts(state):
+                    raise Violation(Fault.WRONG_COUNT)
+                around.emit(0, Token(state, token.stop - self.rank))
                 state = initial
-            before = token.stop
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         operands = matmul_operands(self.function, node) if accounting == "paper" else sympy.Integer(0)

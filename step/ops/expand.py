@@ -20,15 +20,16 @@ from step.language.operator import (
     expect_rank,
 )
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token, bare
+from step.language.tokens import Token
 
 
 @dataclass(frozen=True)
 class Expand(Operator):
     """With a reference: ``[Da.., 1 x rank]`` and ref ``[Da.., D(rank-1)..D0]`` -> the shape of the reference.
 
-    The element held is repeated per element of the reference; a reference stop >= ``rank`` moves on to the next one,
-    which must end with the same stop. Static (``count`` given, no reference): the innermost 1 becomes ``count``.
+    The element held is repeated per element of the reference, whose empties pass. A reference stop >= ``rank`` moves on
+    to the next element, and must be this one's stop; an empty of a rank above ``rank`` stands in both streams. Static
+    (``count`` given, no reference): the innermost 1 becomes ``count``.
     """
 
     rank: int = 1
@@ -75,17 +76,15 @@ class Expand(Operator):
             held = yield 0
             while True:
                 reference = yield 1
-                if reference.done != held.done or (reference.has_value and not held.has_value):
+                outside = reference.rank if reference.rank > self.rank else 0
+                last = reference.done or reference.stop >= self.rank
+                if (reference.done, outside) != (held.done, held.rank) or (last and reference.stop != held.stop):
                     raise Violation(Fault.STOPS_DISAGREE)
-                if reference.done or reference.stop >= self.rank:
+                around.emit(0, Token(held.value, reference.stop) if reference.has_value else reference)
+                if last:
                     break
-                around.emit(0, Token(held.value, reference.stop) if reference.has_value else bare(reference.stop))
-            if reference.stop != held.stop:
-                raise Violation(Fault.STOPS_DISAGREE)
             if reference.done:
-                around.emit(0, reference)
                 return
-            around.emit(0, Token(held.value, reference.stop) if reference.has_value else bare(reference.stop))
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return node.output_types[0].element.bytes

@@ -10,14 +10,15 @@ from step.language.dims import DimKind, derive
 from step.language.function import FlatMapFunction
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token, bare
+from step.language.tokens import Token, empty
 
 
 @dataclass(frozen=True)
 class FlatMap(Operator):
     """``[Da..D1, D0]`` -> ``[Da..D1, D'b..D'0]``: the streams of the elements of D0 follow each other along D'b.
 
-    The stop k of an element raises the last token of its stream to level k + b.
+    The stop k of an element raises the last token of its stream to level k + b. Where an element may become nothing,
+    a row may end behind its last token, so that one is held back until the next is seen.
     """
 
     function: FlatMapFunction
@@ -33,29 +34,24 @@ class FlatMap(Operator):
         return (StreamType(self.function.result_type(stream.element), (*stream.shape[:-1], joined, *inner[1:])),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
-        rank = self.function.rank
-        held: Token | None = None
-
-        def release() -> None:
-            nonlocal held
-            if held is not None:
-                around.emit(0, held)
-                held = None
-
+        rank, (stream,) = self.function.rank, node.input_types
+        holds = stream.rank > 0 and self.function.result_shape(stream.element)[0].may_be_empty
+        held: list[Token] = []  # the last token of a row that is open
         while not (token := (yield 0)).done:
-            parts = list(self.function.expand(token.value)) if token.has_value else []
+            stop = token.stop + rank
+            if token.is_empty:
+                around.emit(0, empty(token.rank + rank, stop))
+                continue
+            parts = list(self.function.expand(token.value))
             if parts:
-                release()
-                for part in parts[:-1]:
-                    around.emit(0, part)
-                held = parts[-1]._replace(stop=token.stop + rank)
-            elif token.has_value and held is not None and held.stop == rank:
-                # An element that became nothing ends what the one before it left open.
-                held = held._replace(stop=token.stop + rank)
+                tokens = [*held, *parts[:-1], parts[-1]._replace(stop=stop)]
             elif token.stop:
-                release()
-                around.emit(0, bare(token.stop + rank))
-        release()
+                tokens = [held[0]._replace(stop=stop) if held else empty(rank + 1, stop)]
+            else:
+                continue
+            held = [tokens.pop()] if holds and not token.stop else []
+            for each in tokens:
+                around.emit(0, each)
         around.emit(0, token)
 
     def flops(self, node: Placed) -> sympy.Expr:

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from step.language.dims import DimKind, derive, product
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.stream import Stream, stream_method
-from step.language.tokens import OPEN, Token, bare
+from step.language.tokens import Token, empty
 
 
 @dataclass(frozen=True)
 class Flatten(Operator):
     """Dimensions ``low`` to ``high`` (counted from the innermost, 0) become one.
 
-    A stop s <= low stays; low < s <= high becomes ``low`` (0: it vanishes); s > high becomes s - (high - low).
-    An empty tensor of a rank above ``low`` and up to ``high`` adds no element, so a stop that only closes it
-    vanishes, and one that closes more is moved onto the token before it: where the merged dimensions
-    may be empty, that token is held back until the next one is seen.
+    A stop s <= low stays; low < s <= high becomes ``low`` (0: it vanishes); s > high becomes s - (high - low). An empty
+    of a rank up to ``low`` is an entry like any, and one of a rank above ``high`` loses the merged dimensions. One in
+    between adds no entry and vanishes; where a merged row ends with it, the row's last token gets its stop, and a row
+    with nothing in it is an empty of rank ``low`` + 1. So where that can be, a token that does not end its merged row
+    is held back until the next one is seen.
     """
 
     low: int
@@ -36,39 +37,40 @@ class Flatten(Operator):
         return (StreamType(stream.element, (*stream.shape[:first], joined, *stream.shape[last:])),)
 
     def holds(self, stream: StreamType) -> bool:
-        """Whether a token may have to wait for the next one: some dimension below ``high`` may be empty."""
-        return any(each.may_be_empty for each in stream.shape[len(stream.shape) - self.high :])
+        """Whether a merged row may end with an empty that adds nothing to it."""
+        inner = stream.shape[len(stream.shape) - self.high : len(stream.shape) - self.low]
+        return self.high < stream.rank and any(each.may_be_empty for each in inner)
 
-    def merged_stop(self, stop: int) -> int:
-        """What a stop that ends an element becomes."""
-        if stop <= self.low:
-            return stop
-        return self.low if stop <= self.high else stop - (self.high - self.low)
+    def merged(self, token: Token) -> Token:
+        """What a token becomes that does not vanish."""
+        lost, stop = self.high - self.low, token.stop
+        if stop > self.high:
+            stop -= lost
+        elif stop > self.low:
+            stop = self.low
+        return token._replace(stop=stop, rank=token.rank - lost if token.rank > self.high else token.rank)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
+        holds = self.holds(node.input_types[0])
         held: Token | None = None
-        before = OPEN
         while True:
             token = yield 0
-            if token.is_bare and min(token.stop, before) > self.low:
+            merged = self.merged(token)
+            if self.low < token.rank <= self.high:
                 if token.stop > self.high:
-                    stop = token.stop - (self.high - self.low)
-                    around.emit(0, held._replace(stop=stop) if held is not None else bare(stop))
+                    row = empty(self.low + 1) if held is None else held
+                    around.emit(0, row._replace(stop=merged.stop))
                     held = None
-                before = token.stop
                 continue
             if held is not None:
                 around.emit(0, held)
                 held = None
-            if token.done:
-                around.emit(0, token)
-                return
-            merged = token._replace(stop=self.merged_stop(token.stop))
-            if self.low < token.stop <= self.high:
+            if holds and self.low < token.stop <= self.high:
                 held = merged
             else:
                 around.emit(0, merged)
-            before = token.stop
+            if token.done:
+                return
 
 
 @stream_method

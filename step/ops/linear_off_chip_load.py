@@ -12,7 +12,7 @@ from step.language.dims import dim, shape
 from step.language.graph import Graph, Tensor, graph_method
 from step.language.operator import Accounting, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream
-from step.language.tokens import DONE, Token, bare
+from step.language.tokens import DONE, Token, empty
 from step.language.types import Tile
 
 
@@ -87,7 +87,7 @@ class LinearOffChipLoad(Operator):
                 for index, level in walk:
                     around.emit(0, Token(tiles[index], level + reference.stop if level == depth else level))
             elif not reference.done:
-                around.emit(0, bare(reference.stop + depth))
+                around.emit(0, empty(reference.rank + depth, reference.stop + depth))
             done = reference.done or not node.input_types
         around.emit(0, DONE)
 

@@ -8,7 +8,6 @@ from step.language.dims import Dim, DimKind, format_shape
 from step.language.faults import Fault, Violation
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token
 from step.language.types import Selector
 
 DATA, SELECTOR = 0, 1
@@ -18,8 +17,8 @@ DATA, SELECTOR = 0, 1
 class Partition(Operator):
     """Per selector, the data up to the first stop >= ``rank`` (rank 0: one element) goes to every selected output.
 
-    There it ends with a stop of level ``rank``: the outer structure is dropped. An empty selector drops the chunk.
-    The same selector stream gives the same symbols to every Partition that it drives.
+    There it ends with a stop of level ``rank``: the outer structure is dropped. A selector of no target drops the
+    chunk; an empty of the selectors stands for an empty of the data that has ``rank`` more dimensions. The same selector stream gives the same symbols to every Partition that it drives.
     """
 
     rank: int
@@ -68,25 +67,23 @@ class Partition(Operator):
         while True:
             selector = yield SELECTOR
             token = yield DATA
-            if not selector.has_value:
+            if selector.done or token.done:
                 if selector.done != token.done:
                     raise Violation(Fault.MISSING_DATA if token.done else Fault.LEFTOVER_DATA)
-                if selector.done:
-                    break
-                if token.has_value or token.stop != selector.stop + self.rank:
+                break
+            if selector.is_empty:
+                if (token.rank, token.stop) != (selector.rank + self.rank, selector.stop + self.rank):
                     raise Violation(Fault.STOPS_DISAGREE)
                 continue
             while True:
                 if token.done:
                     raise Violation(Fault.MISSING_DATA)
-                if self.rank == 0 and not token.has_value:
-                    raise Violation(Fault.STOPS_DISAGREE)
                 ends = token.stop >= self.rank
-                if ends and token.stop != selector.stop + self.rank:
+                if token.rank > self.rank or (ends and token.stop != selector.stop + self.rank):
                     raise Violation(Fault.STOPS_DISAGREE)
                 for target in range(self.targets):
                     if selector.value >> target & 1:
-                        around.emit(target, Token(token.value, min(token.stop, self.rank)))
+                        around.emit(target, token._replace(stop=min(token.stop, self.rank)))
                 if ends:
                     break
                 token = yield DATA

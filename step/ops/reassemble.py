@@ -11,7 +11,7 @@ from step.language.faults import Fault, Violation
 from step.language.graph import Graph, graph_method
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.stream import Stream
-from step.language.tokens import bare
+from step.language.tokens import empty
 from step.language.types import Selector
 
 Order = Literal["arrival", "index"]
@@ -23,7 +23,7 @@ class Reassemble(Operator):
 
     Inputs 0 .. n-1 are the data, input n the selectors. ``order="arrival"`` takes the chunks in the order in which they
     become available (ties: lowest index), ``"index"`` in the order of the inputs. The last chunk's stop is raised by 1
-    plus the selector's own; an empty selector gives an empty tensor. Without times, arrival order is index order,
+    plus the selector's own; a selector of no target gives an empty tensor. Without times, arrival order is index order,
     unless the run replays the order of a timed one.
     """
 
@@ -70,10 +70,13 @@ class Reassemble(Operator):
             selector = yield count
             if selector.done:
                 break
-            chosen = [port for port in range(count) if selector.has_value and selector.value >> port & 1]
             end = self.rank + 1 + selector.stop
+            if selector.is_empty:
+                around.emit(0, empty(self.rank + 1 + selector.rank, end))
+                continue
+            chosen = [port for port in range(count) if selector.value >> port & 1]
             if not chosen:
-                around.emit(0, bare(end))
+                around.emit(0, empty(self.rank + 1, end))
             while chosen:
                 port = chosen[0] if arrivals is None else arrivals[taken]
                 while True:

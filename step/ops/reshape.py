@@ -12,7 +12,7 @@ from step.language.dims import DimKind, derive, dim
 from step.language.dtypes import BOOL
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
-from step.language.tokens import Token, bare
+from step.language.tokens import Token, empty
 from step.language.types import ElementType, Selector, Tile
 
 _REAL, _PADDING = np.zeros((1, 1), np.bool_), np.ones((1, 1), np.bool_)
@@ -47,9 +47,11 @@ class Reshape(Operator):
         if self.chunk > 1:  # chunks of one are never left open
             pad_element(stream.element, self.pad)
         inner = stream.shape[-1]
-        chunks = derive(
-            [inner], sympy.ceiling(inner.extent / self.chunk), lambda: names.symbol("chunks", DimKind.RAGGED)
-        )
+        chunks = inner  # as many chunks of one as elements, ragged or not
+        if self.chunk > 1:
+            chunks = derive(
+                [inner], sympy.ceiling(inner.extent / self.chunk), lambda: names.symbol("chunks", DimKind.RAGGED)
+            )
         shape = (*stream.shape[:-1], chunks, dim(self.chunk))
         return StreamType(stream.element, shape), StreamType(Tile(BOOL), shape)
 
@@ -75,7 +77,7 @@ class Reshape(Operator):
                     fill(token.stop)
             else:
                 for port in range(2):
-                    around.emit(port, bare(token.stop + 1))
+                    around.emit(port, empty(token.rank + 1, token.stop + 1))
         fill(0)
         for port in range(2):
             around.emit(port, token)

@@ -18,7 +18,7 @@ from step.errors import FormatError, InputError, ProgramError
 from step.host.files import write_atomically
 from step.language.dtypes import DType
 from step.language.graph import Graph
-from step.language.tokens import DONE, NOTHING, Token
+from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.ops.source import Source
@@ -129,16 +129,15 @@ def _from_json(path: Path) -> Program:
 
 
 def _arrays(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Inputs as arrays that NumPy can save: BF16 as bit patterns, streams as values and stops."""
+    """Inputs as arrays that NumPy can save: BF16 as bit patterns, streams as values, stops and the ranks of empties."""
     bound = bind_inputs(graph, inputs)
     arrays = {name: _storable(array) for name, array in bound.tensors.items()}
     for name, tokens in bound.streams.items():
         operator = graph.nodes[name].operator
         assert isinstance(operator, Source)
         values = [token.value for token in tokens if token.has_value]
-        arrays[f"{name}.stops"] = np.array(
-            [-token.stop if token.is_bare else token.stop for token in tokens[:-1]], np.int64
-        )
+        arrays[f"{name}.stops"] = np.array([token.stop for token in tokens[:-1]], np.int64)
+        arrays[f"{name}.ranks"] = np.array([token.rank for token in tokens[:-1]], np.int64)
         match operator.element:
             case Tile():
                 arrays[f"{name}.values"] = _storable(np.array(values, operator.element.dtype.numpy))
@@ -156,7 +155,8 @@ def _storable(array: np.ndarray) -> np.ndarray:
 
 
 def load_inputs(path: Path, graph: Graph) -> dict[str, Any]:
-    """The input data in an .npz file: an array per name, or ``NAME.values`` and ``NAME.stops`` per stream.
+    """The input data in an .npz file: an array per name, or ``NAME.values``, ``NAME.stops`` and ``NAME.ranks`` (of
+    an empty; 0: a value) per stream.
 
     BF16 data is stored as uint16 bit patterns (a float array is rounded). Raises `FormatError` where the file can not
     be read.
@@ -172,9 +172,10 @@ def load_inputs(path: Path, graph: Graph) -> dict[str, Any]:
         if not dot:
             result[name] = _restored(array, graph.tensors[name].dtype) if name in graph.tensors else array
         elif part == "values":
-            if f"{name}.stops" not in arrays or name not in graph.nodes:
-                raise FormatError(f"{path}: {key!r} needs {name}.stops beside it, and a source {name!r} in the program")
-            result[name] = _tokens(array, arrays[f"{name}.stops"], graph, name)
+            if not {f"{name}.stops", f"{name}.ranks"} <= set(arrays) or name not in graph.nodes:
+                beside = f"{name}.stops and {name}.ranks beside it"
+                raise FormatError(f"{path}: {key!r} needs {beside}, and a source {name!r} in the program")
+            result[name] = _tokens(array, arrays[f"{name}.stops"], arrays[f"{name}.ranks"], graph, name)
     return result
 
 
@@ -182,7 +183,7 @@ def _restored(array: np.ndarray, dtype: DType) -> np.ndarray:
     return array.view(dtype.numpy) if dtype.name == "BF16" and array.dtype == np.uint16 else array
 
 
-def _tokens(values: np.ndarray, stops: np.ndarray, graph: Graph, name: str) -> list[Token]:
+def _tokens(values: np.ndarray, stops: np.ndarray, ranks: np.ndarray, graph: Graph, name: str) -> list[Token]:
     operator = graph.nodes[name].operator
     if not isinstance(operator, Source):
         raise ProgramError(f"{name!r} is no source, but {operator.name}")
@@ -191,7 +192,13 @@ def _tokens(values: np.ndarray, stops: np.ndarray, graph: Graph, name: str) -> l
     else:
         assert isinstance(operator.element, Tile)
         elements = iter(_restored(values, operator.element.dtype))
-    wanted = int((stops >= 0).sum())
+    wanted = int((ranks == 0).sum())
     if len(values) != wanted:
         raise FormatError(f"source {name!r} has {len(values)} values, but its stops are those of {wanted}")
-    return [Token(NOTHING, -int(stop)) if stop < 0 else Token(next(elements), int(stop)) for stop in stops] + [DONE]
+    return [
+        *(
+            empty(int(rank), int(stop)) if rank else Token(next(elements), int(stop))
+            for stop, rank in zip(stops, ranks, strict=True)
+        ),
+        DONE,
+    ]

@@ -20,7 +20,7 @@ from step.language.dtypes import DTYPES, dtype_named
 from step.language.tokens import NOTHING, UNKNOWN, Token
 from step.programs.schema import validate
 
-FORMAT = "step-result-1"
+FORMAT = "step-result-2"
 
 
 class Activity(enum.IntEnum):
@@ -70,7 +70,7 @@ class ChannelResult:
 
 @dataclass(frozen=True)
 class ChannelEvents:
-    """For every token that entered: the cycle, and its control (bit 0 done, bit 1 value, from bit 2 on the stop)."""
+    """For every token that entered: the cycle, and its control (bit 0 done, 1 value, 2-5 the stop, 6-9 the rank)."""
 
     cycles: np.ndarray
     control: np.ndarray
@@ -168,16 +168,21 @@ class RunResult:
 
 def control_word(token: Token) -> int:
     """What a token is without its value, as in `ChannelEvents.control`."""
-    return token.done | token.has_value << 1 | token.stop << 2
+    return token.done | token.has_value << 1 | token.stop << 2 | token.rank << 6
+
+
+def control_token(word: int, value: Any = UNKNOWN) -> Token:
+    """The opposite of `control_word`, for a token that has ``value`` where it has one."""
+    return Token(value if word & 2 else NOTHING, word >> 2 & 15, word >> 6 & 15, bool(word & 1))
 
 
 def _token(token: Token) -> dict[str, Any]:
     plain: dict[str, Any] = {} if token.value is NOTHING else {"value": _value(token.value)}
-    return {**plain, "stop": token.stop}
+    return {**plain, "stop": token.stop, **({"rank": token.rank} if token.is_empty else {})}
 
 
 def _read_token(plain: Mapping[str, Any]) -> Token:
-    return Token(_read_value(plain["value"]) if "value" in plain else NOTHING, plain["stop"])
+    return Token(_read_value(plain["value"]) if "value" in plain else NOTHING, plain["stop"], plain.get("rank", 0))
 
 
 def _value(value: Any) -> Any:

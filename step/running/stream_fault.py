@@ -11,12 +11,11 @@ from step.language.tokens import Token
 
 
 def control_text(token: Token) -> str:
-    """What a token is, without its value: ``a value``, ``a value with S1``, ``a bare S2`` or ``Done``."""
+    """What a token is, without its value: ``a value``, ``a value with S1``, ``an empty of rank 1``, ``Done``."""
     if token.done:
         return "Done"
-    if not token.has_value:
-        return f"a bare S{token.stop}"
-    return f"a value with S{token.stop}" if token.stop else "a value"
+    what = f"an empty of rank {token.rank}" if token.is_empty else "a value"
+    return f"{what} with S{token.stop}" if token.stop > token.rank else what
 
 
 def stream_fault(node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]]) -> StreamFault:

@@ -16,11 +16,11 @@ from step.language.operator import OPERATORS
 
 NEEDS = {"need", "need_all", "need_oldest", "fault", "aligned"}
 EFFECTS = {"take", "put"}
-PLAIN = {"Token", "bare", "min", "len", "all", "tuple", "lowest", "chosen"}
+PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen"}
 """What a rule may call besides the words: pure functions of control."""
 
-VALUES = {"apply", "update", "expand", "merged_stop"}
-"""Parameters that are functions; they give values, or a stop for a stop."""
+VALUES = {"apply", "update", "expand", "merged"}
+"""Parameters that are functions; they give values, or a token for a token."""
 
 NOTES = {"append"}
 """Only on lists that the rule itself never reads."""

@@ -138,12 +138,12 @@ STREAMS: list[tuple[str, int, str | list[Token]]] = [
     ("flat", 0, "1 2 3 4 5 D"),
     ("nothing", 1, "D"),
     ("rows", 1, "1 2 S1 3 S1 4 5 6 S1 D"),
-    ("empties", 1, "S1 1 2 S1 S1 S1 3 S1 S1 D"),
+    ("empties", 1, "E1 1 2 S1 E1 E1 3 S1 E1 D"),
     ("nested", 2, "1 2 S1 3 S2 4 S1 5 S1 6 S2 D"),
-    ("empties", 2, "S1 1 S1 S2 S2 S2 2 S1 S1 S1 3 S2 S1 S1 S2 D"),
-    ("all_empty", 2, "S2 S1 S2 S1 S1 S2 D"),
+    ("empties", 2, "E1 1 S1 E1 S2 E2 E2 2 S1 E1 E1 3 S2 E1 E1 E1 S2 D"),
+    ("all_empty", 2, "E2 E1 E1 S2 E1 E1 E1 S2 D"),
     ("random", 2, random_stream(1, 2, 4)),
-    ("empties", 3, "S3 1 S1 2 S2 S1 S3 S2 3 S3 S1 S2 4 S2 S3 S3 D"),
+    ("empties", 3, "E3 1 S1 2 S2 E1 E1 S3 E2 3 S3 E1 E1 S2 4 S2 E2 S3 E3 D"),
     ("random", 3, random_stream(2, 3)),
 ]
 """Streams that every operator of one input gets: name, rank, tokens."""
@@ -203,20 +203,20 @@ for _what, _rank, _text in STREAMS:
 single("flatten", "dense", 2, "1 2 S1 3 4 S2 5 6 S1 7 8 S2 D", lambda x: x.flatten(0, 2), dims=["N", 2, 2])
 single("flatten", "dense-inner", 2, "1 2 S1 3 4 S2 5 6 S1 7 8 S2 D", lambda x: x.flatten(0, 1), dims=["N", 2, 2])
 single("flatten", "dense-outer", 2, "1 2 S1 3 4 S2 5 6 S1 7 8 S2 D", lambda x: x.flatten(1, 2), dims=["N", 2, 2])
-single("flatten", "empty-outer", 2, "S2 1 2 S1 3 4 S2 S2 D", lambda x: x.flatten(0, 1), dims=["N", "M", 2])
+single("flatten", "empty-outer", 2, "E2 1 2 S1 3 4 S2 E2 D", lambda x: x.flatten(0, 1), dims=["N", "M", 2])
 single("promote", "static", 1, "1 2 S1 3 4 S1 D", lambda x: x.promote(), dims=[2, 2])
 single("expand", "static-1", 1, "1 S1 2 S1 D", lambda x: x.expand_static(1), dims=["N", 1])
 single("expand", "static-3", 1, "1 S1 2 S1 D", lambda x: x.expand_static(3), dims=["N", 1])
-single("expand", "static-empties", 2, "S2 1 S1 2 S2 S2 S2 3 S2 D", lambda x: x.expand_static(2), dims=["N", "M", 1])
-single("flat_map", "one-piece", 1, "S1 1 2 S1 D", lambda x: x.flat_map(RetileStreamify(4, "row", 1)), Tile(BF16, 4, 2))
-single("flat_map", "bits", 1, "S1 1 2 S1 D", lambda x: x.flat_map(RetileStreamify(1, "col")), Tile(BOOL, 3, 5))
-single("map", "cast", 1, "S1 1 2 S1 D", lambda x: x.map(Cast(FP32)), Tile(BF16, 3, 3))
-single("map", "select_valid", 1, "S1 1 2 S1 D", lambda x: x.map(SelectValid()), Tile(BOOL))
-single("map", "select_all", 1, "S1 1 2 S1 D", lambda x: x.map(SelectAll(3)))
+single("expand", "static-empties", 2, "E2 1 S1 2 S2 E2 E2 3 S2 D", lambda x: x.expand_static(2), dims=["N", "M", 1])
+single("flat_map", "one-piece", 1, "E1 1 2 S1 D", lambda x: x.flat_map(RetileStreamify(4, "row", 1)), Tile(BF16, 4, 2))
+single("flat_map", "bits", 1, "E1 1 2 S1 D", lambda x: x.flat_map(RetileStreamify(1, "col")), Tile(BOOL, 3, 5))
+single("map", "cast", 1, "E1 1 2 S1 D", lambda x: x.map(Cast(FP32)), Tile(BF16, 3, 3))
+single("map", "select_valid", 1, "E1 1 2 S1 D", lambda x: x.map(SelectValid()), Tile(BOOL))
+single("map", "select_all", 1, "E1 1 2 S1 D", lambda x: x.map(SelectAll(3)))
 single("accum", "retile_row", 1, "1 2 S1 3 4 S1 D", lambda x: x.accum(RetileRow()), Tile(BF16, 2, 3), ["N", 2])
 single("accum", "retile_col", 1, "1 2 3 S1 D", lambda x: x.accum(RetileCol()), Tile(UINT32, 4, 1), ["N", 3])
 single(
-    "accum", "retile_row-2", 3, "S3 1 2 S1 3 4 S2 5 6 S1 7 8 S3 S3 D", lambda x: x.accum(RetileRow(), rank=2),
+    "accum", "retile_row-2", 3, "E3 1 2 S1 3 4 S2 5 6 S1 7 8 S3 E3 D", lambda x: x.accum(RetileRow(), rank=2),
     Tile(INT8, 1, 3), ["N", "M", 2, 2],
 )  # fmt: skip
 
@@ -280,9 +280,9 @@ def _expand(rank: int, data: str, reference: str, outer: int) -> Callable[[Graph
 
 
 add("expand", "rows", _expand(1, "1 S1 2 S1 3 S1 D", "9 9 S1 9 S1 9 9 9 S1 D", 1))
-add("expand", "empty-rows", _expand(1, "1 S1 2 S1 3 S1 D", "9 S1 S1 9 9 9 S1 D", 1))
-add("expand", "nested", _expand(1, "1 S1 2 S2 3 S2 S2 D", "9 9 S1 9 S2 9 9 S2 S2 D", 2))
-add("expand", "two", _expand(2, "1 S2 2 S2 3 S2 D", "9 9 S1 9 S2 S1 9 S2 S1 S1 S2 D", 1))
+add("expand", "empty-rows", _expand(1, "1 S1 2 S1 3 S1 D", "9 S1 E1 9 9 9 S1 D", 1))
+add("expand", "nested", _expand(1, "1 S1 2 S2 3 S2 E2 D", "9 9 S1 9 S2 9 9 S2 E2 D", 2))
+add("expand", "two", _expand(2, "1 S2 2 S2 3 S2 D", "9 9 S1 9 S2 E1 9 S2 E1 E1 E1 S2 D", 1))
 add("expand", "nothing", _expand(1, "D", "D", 1))
 
 
@@ -304,11 +304,11 @@ def _partition(
 
 add("partition", "elements", _partition(0, 2, "1 2 3 4 5 D", "1 2 2 1 1 D"))
 add("partition", "multi-hot", _partition(0, 3, "1 2 3 4 5 D", "7 2 0 5 1 D"))
-add("partition", "nested-elements", _partition(0, 2, "1 2 S1 S1 3 S1 D", "1 2 S1 S1 3 S1 D", 2))
+add("partition", "nested-elements", _partition(0, 2, "1 2 S1 E1 3 S1 D", "1 2 S1 E1 3 S1 D", 2))
 add("partition", "rows", _partition(1, 2, "1 2 S1 3 S1 4 5 S1 D", "1 2 3 D"))
-add("partition", "empty-rows", _partition(1, 2, "1 2 S1 S1 3 S1 S1 D", "3 2 0 1 D"))
-add("partition", "nested-rows", _partition(1, 2, "1 2 S1 3 S2 S2 4 S1 S2 D", "1 2 S1 S1 3 1 S1 D", 2))
-add("partition", "deep", _partition(2, 3, "1 2 S1 3 S2 S2 4 S1 S1 5 S2 D", "1 3 6 D"))
+add("partition", "empty-rows", _partition(1, 2, "1 2 S1 E1 3 S1 E1 D", "3 2 0 1 D"))
+add("partition", "nested-rows", _partition(1, 2, "1 2 S1 3 S2 E2 4 S1 E1 S2 D", "1 2 S1 E1 3 1 S1 D", 2))
+add("partition", "deep", _partition(2, 3, "1 2 S1 3 S2 E2 4 S1 E1 5 S2 D", "1 3 6 D"))
 add("partition", "unread", _partition(0, 3, "1 2 3 4 D", "7 2 0 5 D", unread=True))
 add("partition", "nothing", _partition(1, 2, "D", "D"))
 
@@ -330,12 +330,12 @@ def _reassemble(
 for _order in ("index", "arrival"):
     add("reassemble", f"{_order}-elements", _reassemble(0, _order, ["1 2 D", "3 4 5 D"], "1 2 2 1 2 D"))
     add("reassemble", f"{_order}-empty", _reassemble(0, _order, ["1 2 D", "3 D"], "0 1 0 2 1 D"))
-    add("reassemble", f"{_order}-rows", _reassemble(1, _order, ["1 2 S1 S1 D", "3 S1 4 5 S1 D"], "2 1 2 1 D"))
-    add("reassemble", f"{_order}-nested", _reassemble(1, _order, ["1 S1 S1 D", "3 S1 D"], "S1 2 1 S1 S1 0 1 S1 D", 2))
+    add("reassemble", f"{_order}-rows", _reassemble(1, _order, ["1 2 S1 E1 D", "3 S1 4 5 S1 D"], "2 1 2 1 D"))
+    add("reassemble", f"{_order}-nested", _reassemble(1, _order, ["1 S1 E1 D", "3 S1 D"], "E1 2 1 S1 E1 0 1 S1 D", 2))
     add("reassemble", f"{_order}-nothing", _reassemble(1, _order, ["D", "D", "D"], "D"))
     add(
         "reassemble", f"{_order}-multi-hot",
-        _reassemble(1, _order, ["1 2 S1 3 S1 D", "4 S1 S1 5 6 S1 D", "7 8 S1 D"], "3 7 2 D"), ordered=_order == "index",
+        _reassemble(1, _order, ["1 2 S1 3 S1 D", "4 S1 E1 5 6 S1 D", "7 8 S1 D"], "3 7 2 D"), ordered=_order == "index",
     )  # fmt: skip
 
 
@@ -371,8 +371,8 @@ add("linear_off_chip_load", "backward", _load([2, 8], (2, 2), out=(4,), stride=(
 add("linear_off_chip_load", "flat", _load([8, 8], (2, 2), out=(4, 4), stride=(4, 1)))
 for _what, _rank, _text in STREAMS[:9]:
     add("linear_off_chip_load", f"reference-{_what}{_rank}", _load([4, 4], (2, 2), _text, _rank))  # type: ignore[arg-type]
-add("linear_off_chip_load", "reference-single", _load([4, 4], (2, 2), "1 S1 S1 2 3 S1 D", 1, out=(1,), offset=2))
-add("linear_off_chip_load", "reference-wide", _load([4, 4], (4, 4), "1 S1 S1 2 3 S1 D", 1, out=(2,), stride=(0,)))
+add("linear_off_chip_load", "reference-single", _load([4, 4], (2, 2), "1 S1 E1 2 3 S1 D", 1, out=(1,), offset=2))
+add("linear_off_chip_load", "reference-wide", _load([4, 4], (4, 4), "1 S1 E1 2 3 S1 D", 1, out=(2,), stride=(0,)))
 
 
 def _store(element: Tile, rank: int, text: str | list[Token]) -> Callable[[Graph], Inputs]:
@@ -386,8 +386,8 @@ def _store(element: Tile, rank: int, text: str | list[Token]) -> Callable[[Graph
 
 for _what, _rank, _text in STREAMS[:9]:
     add("linear_off_chip_store", f"{_what}{_rank}", _store(Tile(BF16, 3, 3), _rank, _text))
-add("linear_off_chip_store", "one-beat", _store(Tile(INT8, 1, 3), 1, "1 2 S1 S1 3 S1 D"))
-add("linear_off_chip_store", "bits", _store(Tile(BOOL, 3, 3), 1, "1 2 S1 S1 3 S1 D"))
+add("linear_off_chip_store", "one-beat", _store(Tile(INT8, 1, 3), 1, "1 2 S1 E1 3 S1 D"))
+add("linear_off_chip_store", "bits", _store(Tile(BOOL, 3, 3), 1, "1 2 S1 E1 3 S1 D"))
 
 
 # -- programs that break a contract ---------------------------------------------------------------------------------
@@ -431,18 +431,18 @@ for _operator, _apply in (
     ("accum", lambda x, w: x.accum(Matmul(), w)),
 ):
     broken(_operator, "stop", Fault.STOPS_DISAGREE, _unequal(_apply, "1 2 S1 3 S1 D", "1 S1 3 S1 D"))
-    broken(_operator, "bare", Fault.STOPS_DISAGREE, _unequal(_apply, "1 2 S1 3 S1 D", "1 2 S1 S1 D"))
+    broken(_operator, "bare", Fault.STOPS_DISAGREE, _unequal(_apply, "1 2 S1 3 S1 D", "1 2 S1 E1 D"))
     broken(_operator, "done", Fault.STOPS_DISAGREE, _unequal(_apply, "1 2 S1 3 S1 D", "1 2 S1 D"))
 
 broken("expand", "stop", Fault.STOPS_DISAGREE, _expand(1, "1 S1 2 S2 D", "9 9 S1 9 9 S1 9 S2 D", 2))
 broken("expand", "done", Fault.STOPS_DISAGREE, _expand(1, "1 S1 D", "9 9 S1 9 S1 D", 1))
-broken("expand", "empty", Fault.STOPS_DISAGREE, _expand(1, "S2 D", "9 9 S2 D", 2))
+broken("expand", "empty", Fault.STOPS_DISAGREE, _expand(1, "E2 D", "9 9 S2 D", 2))
 broken("partition", "missing", Fault.MISSING_DATA, _partition(1, 2, "1 2 S1 D", "1 2 D"))
 broken("partition", "leftover", Fault.LEFTOVER_DATA, _partition(1, 2, "1 2 S1 3 S1 D", "1 D"))
-broken("partition", "missing-empty", Fault.MISSING_DATA, _partition(0, 2, "1 S1 D", "1 S1 S1 D", 2))
+broken("partition", "missing-empty", Fault.MISSING_DATA, _partition(0, 2, "1 S1 D", "1 S1 E1 D", 2))
 broken("partition", "stop", Fault.STOPS_DISAGREE, _partition(1, 2, "1 2 S1 3 S2 D", "1 S1 2 S1 D", 2))
-broken("partition", "bare", Fault.STOPS_DISAGREE, _partition(0, 2, "1 S1 S1 D", "1 S1 2 S1 D", 2))
-broken("partition", "not-bare", Fault.STOPS_DISAGREE, _partition(0, 2, "1 S1 2 S1 D", "1 S1 S1 D", 2))
+broken("partition", "bare", Fault.STOPS_DISAGREE, _partition(0, 2, "1 S1 E1 D", "1 S1 2 S1 D", 2))
+broken("partition", "not-bare", Fault.STOPS_DISAGREE, _partition(0, 2, "1 S1 2 S1 D", "1 S1 E1 D", 2))
 for _order in ("index", "arrival"):
     broken("reassemble", f"{_order}-missing", Fault.MISSING_DATA, _reassemble(0, _order, ["1 D", "2 D"], "1 2 2 D"))
     broken("reassemble", f"{_order}-leftover", Fault.LEFTOVER_DATA, _reassemble(0, _order, ["1 D", "2 3 D"], "1 2 D"))

@@ -18,7 +18,9 @@ class Partition(Operator):
     """Per selector, the data up to the first stop >= ``rank`` (rank 0: one element) goes to every selected output.
 
     There it ends with a stop of level ``rank``: the outer structure is dropped. A selector of no target drops the
-    chunk; an empty of the selectors stands for an empty of the data that has ``rank`` more dimensions. The same selector stream gives the same symbols to every Partition that it drives.
+    chunk; an empty of the selectors stands for an empty of the data that has ``rank`` more dimensions.
+
+    The same selector stream gives the same symbols to every Partition that it drives.
     """
 
     rank: int

@@ -19,6 +19,7 @@ from step.language.faults import Fault
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
+from step.running.result import control_word
 
 STARVED, BUSY, BLOCKED, FINISHED = range(4)
 
@@ -92,12 +93,12 @@ class Reference:
         return 1 + max(self.memory_moved, *(max([-1, *wire.enters, *wire.leaves]) for wire in wires))
 
     def events(self) -> dict[str, tuple[list[int], list[int]]]:
-        """Per channel, the cycle in which each token entered, and its stop."""
+        """Per channel, the cycle in which each token entered, and its control."""
         found = {}
         for each, channel in zip(self.fabric.netlist.channels, self.fabric.channels, strict=True):
             wire = self.wires[channel]
             count = sum(cycle < self.cycles for cycle in wire.enters)
-            found[each.name] = wire.enters[:count], [token.stop for token in wire.tokens[:count]]
+            found[each.name] = wire.enters[:count], [control_word(token) for token in wire.tokens[:count]]
         return found
 
 
@@ -141,7 +142,7 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf, *, patienc
 
     def aligned(*tokens: Token) -> Token:
         for token in tokens[1:]:
-            if (token.done, token.has_value, token.stop) != (tokens[0].done, tokens[0].has_value, tokens[0].stop):
+            if (token.done, token.rank, token.stop) != (tokens[0].done, tokens[0].rank, tokens[0].stop):
                 raise Broken(Fault.STOPS_DISAGREE)
         return tokens[0]
 

@@ -17,7 +17,7 @@ from step.language.dtypes import BF16
 from step.language.function import Function
 from step.language.graph import Graph, Node
 from step.language.stream import Stream
-from step.language.tokens import DONE, OPEN, Token, bare, from_nested
+from step.language.tokens import DONE, Token, empty, from_nested
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.programs.inputs import BoundInputs
@@ -155,16 +155,15 @@ class Program:
     def selectors(self, stream: Stream, rank: int, targets: int) -> list[Token]:
         """Random selectors for the chunks of ``stream``; now and then one is wrong."""
         spoiled = self.random.random() < 0.05
-        tokens, before = [], OPEN
+        tokens = []
         for token in interpret(self.graph, self.bound(), record=True).streams[str(stream)]:
             if token.done or (spoiled and self.random.random() < 0.1):
                 tokens.append(DONE)
                 break
-            if token.stop >= rank:
-                whole = token.has_value or min(token.stop, before) <= rank
-                mask = self.random.randrange(1 << targets)
-                tokens.append(Token(mask, token.stop - rank) if whole else bare(token.stop - rank))
-            before = token.stop
+            if token.rank > rank:
+                tokens.append(empty(token.rank - rank, token.stop - rank))
+            elif token.stop >= rank:
+                tokens.append(Token(self.random.randrange(1 << targets), token.stop - rank))
         return tokens
 
     def build(self, steps: int) -> None:

@@ -28,7 +28,7 @@ def check(simulation: Simulation, reference: Reference) -> None:
     events = reference.events()
     for name, each in result.events.items():
         assert each.cycles.tolist() == events[name][0], name
-        assert (each.control >> 2).tolist() == events[name][1], name
+        assert each.control.tolist() == events[name][1], name
     if reference.fault is not None:
         ours, theirs = simulation.ending, reference
         assert ours.machine is not None and ours.violation is not None

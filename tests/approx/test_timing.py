@@ -70,9 +70,9 @@ def test_source_sink() -> None:
 
 
 def test_map_interval_and_latency() -> None:
-    """Fires at 1 and, with interval 3, at 4 (S1 rides); the bare stop at 7, Done at 8: each enters 4 later."""
+    """Fires at 1 and, with interval 3, at 4 (S1 rides); the empty at 7, Done at 8: each enters 4 later."""
     bench = Bench()
-    bench.play("x", "1 2 S1 S1 D", 1).map(Cast(BF16), name="m").sink("y")
+    bench.play("x", "1 2 S1 E1 D", 1).map(Cast(BF16), name="m").sink("y")
     result = bench.run(interval=3, latency=4)
     assert times(result, "m") == [5, 8, 11, 12]
     assert times(result, "x") == [0, 1, 2, 4 + 1]  # depth 2: slots free from 1 (used from 2 on), 4 (from 5 on)
@@ -107,25 +107,25 @@ def test_zip_and_broadcast() -> None:
 def test_accum() -> None:
     """Takes a token a cycle from 1 on; emits at every stop from cycle 2 on, and at Done.
 
-    The first bare stop (S2 after S2) holds no row, the other ones an empty row each.
+    The empty matrix holds no row, and stays empty; the two empty rows are reductions of nothing.
     """
     bench = Bench()
-    bench.play("x", "1 2 S2 S2 S1 S2 D", 2).accum(Add(), name="a").sink("y")
+    bench.play("x", "1 2 S2 E2 E1 E1 S2 D", 2).accum(Add(), name="a").sink("y")
     result = bench.run(latency=1)
     assert times(result, "a") == [3, 4, 5, 6, 7]
     assert result.events is not None
-    assert list(result.events["a"].control) == [1 << 2 | 2, 1 << 2, 2, 1 << 2 | 2, 1]
+    assert list(result.events["a"].control) == [1 << 2 | 2, 1 << 2 | 1 << 6, 2, 1 << 2 | 2, 1]
 
 
 def test_flat_map() -> None:
-    """Two pieces for each value: fires at 1, 2; 3, 4; the bare stop at 5; Done at 6."""
+    """Two pieces for each value: fires at 1, 2; 3, 4; the empty at 5; Done at 6."""
     bench = Bench()
-    x = bench.play("x", "1 2 S1 S1 D", 1, Tile(BF16, 2, 1))
+    x = bench.play("x", "1 2 S1 E1 D", 1, Tile(BF16, 2, 1))
     x.flat_map(RetileStreamify(1), name="f").sink("y")
     result = bench.run()
     assert times(result, "f") == [1, 2, 3, 4, 5, 6]
     assert result.events is not None
-    assert [each >> 2 for each in result.events["f"].control] == [0, 0, 0, 1, 1, 0]
+    assert [each >> 2 & 15 for each in result.events["f"].control] == [0, 0, 0, 1, 1, 0]
 
 
 def test_flatten_holds_the_end_of_a_row() -> None:

@@ -12,7 +12,7 @@ from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu, sigmoid_table
 from step.language.dtypes import BF16, FP32, DType
-from step.language.tokens import Token, bare
+from step.language.tokens import Token, empty
 from step.language.types import Tile
 
 
@@ -126,7 +126,7 @@ def test_retile_streamify_ends_its_stream_with_its_rank() -> None:
     assert np.array_equal(np.concatenate([token.value for token in tokens]), tile)
     columns = list(RetileStreamify(1, "col").expand(tile))
     assert [token.stop for token in columns] == [0, 0] and np.array_equal(columns[1].value, tile[:, 1:])
-    assert list(RetileStreamify(rank=1).expand(tile[:0])) == [bare(1)]
+    assert list(RetileStreamify(rank=1).expand(tile[:0])) == [empty(1)]
 
 
 def test_selectors() -> None:

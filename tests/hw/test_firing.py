@@ -48,13 +48,13 @@ def test_a_map_takes_its_initiation_interval_and_its_latency():
     graph = Graph("map")
     bench = Bench(graph)
     dims = bench.dims(["N", "M"])
-    left = bench.play("x", "1 2 S1 S1 3 S1 D", dims, Tile(BF16, 4, 4))
-    left.map(Matmul(), bench.play("w", "1 2 S1 S1 3 S1 D", dims, Tile(BF16, 4, 4)), name="y").sink("out")
+    left = bench.play("x", "1 2 S1 E1 3 S1 D", dims, Tile(BF16, 4, 4))
+    left.map(Matmul(), bench.play("w", "1 2 S1 E1 3 S1 D", dims, Tile(BF16, 4, 4)), name="y").sink("out")
     run = simulate(graph, bench.inputs, FABRIC)
     rule = run.fabric.units[2].component.rule
     interval, latency = rule.initiation_interval, rule.latency
     assert interval == 4**3 // FABRIC.matmul_lanes and latency > 0
-    # Values occupy the unit, bare stops and Done one cycle; all of them take the latency.
+    # Values occupy the unit, empties and Done one cycle; all of them take the latency.
     fired = [1, 1 + interval, 1 + 2 * interval, 2 + 2 * interval, 2 + 3 * interval]
     assert run.cycles("y") == [cycle + latency for cycle in fired]
     assert run.activity["y"][: fired[-1] + 2] == [STARVED, *[BUSY] * fired[-1], FINISHED]
@@ -115,7 +115,7 @@ def test_contract_violations_are_faults(broken: Broken, idle: float):
     check_fault(graph, inputs, broken.operator, broken.fault, idle)
 
 
-@pytest.mark.parametrize("text", ["1 2 S1 3 S1 D", "1 2 S1 3 4 5 6 S1 D", "S1 D"])
+@pytest.mark.parametrize("text", ["1 2 S1 3 S1 D", "1 2 S1 3 4 5 6 S1 D", "E1 D"])
 def test_a_reduction_counts_what_it_was_promised(text: str):
     """No checked input gets that far; the unit minds nevertheless."""
     graph = Graph("broken")

@@ -10,7 +10,7 @@ from hw.layout import TokenFormat, pack_tiles, pack_token, unpack_tiles, unpack_
 from step.language.dims import dim
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.operator import StreamType
-from step.language.tokens import DONE, Token, bare
+from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile, Tuple
 
 ELEMENTS = [
@@ -24,7 +24,7 @@ ELEMENTS = [
 @pytest.mark.parametrize("rank", [0, 1, 3, 4])
 def test_tokens_come_back(element, rank):
     stream = StreamType(element, (dim(1),) * (rank + 1))
-    for token in (Token(element_value(5, element), rank), Token(element_value(3, element)), DONE, bare(rank)):
+    for token in (Token(element_value(5, element), rank), Token(element_value(3, element)), DONE, empty(rank)):
         word = pack_token(token, stream)
         assert word < 1 << TokenFormat.of(stream).width
         assert str(unpack_token(word, stream)) == str(token)
@@ -34,9 +34,9 @@ def test_the_order_of_bits():
     tile = np.array([[1, 2], [3, -1]], np.int8)
     stream = StreamType(Tile(INT8, 2, 2), (dim(1),) * 3)
     assert TokenFormat.of(stream) == TokenFormat(2, 32)
-    assert pack_token(Token(tile, 2), stream) == 0xFF030201_0 + 0b1010
+    assert pack_token(Token(tile, 2), stream) == 0xFF030201 << 6 | 0b001010
     assert pack_token(DONE, stream) == 1
-    assert pack_token(bare(1), stream) == 0b100
+    assert pack_token(empty(1), stream) == 0b010100
     assert TokenFormat(0, 8).stop_bits == 1
 
 

@@ -48,7 +48,7 @@ def retile() -> Graph:
         # One and a multiple too many: the count must not wrap around.
         ([4], "token 3 of x is a value with S1"),
         ([2, 10], "token 11 of x is a value with S1"),
-        ([0, 2], "token 0 of x is a bare S1"),
+        ([0, 2], "token 0 of x is an empty of rank 1"),
     ],
     ids=str,
 )

@@ -125,11 +125,3 @@ def nested_lists(rank: int) -> st.SearchStrategy[list[Any]]:
     for _ in range(rank + 1):
         strategy = st.lists(strategy, max_size=3)
     return strategy
-
-
-def as_carried(tensor: Any) -> Any:
-    """A tensor as a stream can carry it: ``[[]]`` and ``[]`` are the same."""
-    if not isinstance(tensor, list):
-        return tensor
-    items = [as_carried(each) for each in tensor]
-    return [] if items == [[]] else items

@@ -12,7 +12,7 @@ import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
-from running import Bench, as_carried, nested_lists, refusal, text_of
+from running import Bench, nested_lists, refusal, text_of
 
 from step.errors import StreamFault
 from step.functions import Add, Matmul, Mul, RetileCol, RetileRow, RetileStreamify, SelectAll
@@ -35,8 +35,8 @@ DIMS = ["N", "M", "L", "K"]
     [
         (0, "D", "D", "D"),
         (0, "1 2 D", "3 4 D", "3 8 D"),
-        (1, "S1 1 2 S1 S1 D", "S1 5 6 S1 S1 D", "S1 5 12 S1 S1 D"),
-        (2, "S2 S1 3 S2 D", "S2 S1 4 S2 D", "S2 S1 12 S2 D"),
+        (1, "E1 1 2 S1 E1 D", "E1 5 6 S1 E1 D", "E1 5 12 S1 E1 D"),
+        (2, "E2 E1 3 S2 D", "E2 E1 4 S2 D", "E2 E1 12 S2 D"),
     ],
 )
 def test_map(rank: int, x: str, w: str, result: str) -> None:
@@ -49,9 +49,9 @@ def test_map(rank: int, x: str, w: str, result: str) -> None:
 
 def test_map_changes_the_element_and_no_dimension() -> None:
     bench = Bench()
-    y = bench.source("x", "S1 1 2 S1 D", ["N", "R"]).map(SelectAll(3))
+    y = bench.source("x", "E1 1 2 S1 D", ["N", "R"]).map(SelectAll(3))
     assert str(y.type) == "[N, R] of Selector(3)"
-    assert bench.text(y) == "S1 7 7 S1 D"
+    assert bench.text(y) == "E1 7 7 S1 D"
 
 
 @pytest.mark.parametrize(
@@ -90,17 +90,17 @@ def test_accum_shape(dims: list[Any], rank: int, shape: str) -> None:
     [
         (1, 1, "D", "D"),
         (1, 1, "1 2 S1 3 S1 D", "3 3 D"),
-        (1, 1, "S1 D", "0 D"),
-        (1, 1, "S1 1 2 S1 S1 S1 3 S1 S1 D", "0 3 0 0 3 0 D"),
+        (1, 1, "E1 D", "0 D"),
+        (1, 1, "E1 1 2 S1 E1 E1 3 S1 E1 D", "0 3 0 0 3 0 D"),
         (2, 1, "1 2 S1 3 S2 4 S1 5 6 7 S2 D", "3 3 S1 4 18 S1 D"),
         # empty rows are sums of nothing, empty matrices have no rows to sum
-        (2, 1, "S1 1 S2 S2 2 S1 S2 D", "0 1 S1 S1 2 0 S1 D"),
-        (2, 1, "S2 S2 D", "S1 S1 D"),
+        (2, 1, "E1 1 S2 E2 2 S1 E1 S2 D", "0 1 S1 E1 2 0 S1 D"),
+        (2, 1, "E2 E2 D", "E1 E1 D"),
         (2, 2, "1 2 S1 3 S2 4 S1 5 6 7 S2 D", "6 22 D"),
-        (2, 2, "S1 1 S2 S2 2 S1 S2 S1 S2 D", "1 0 2 0 D"),
-        (3, 1, "1 S1 2 S2 3 S3 S3 S2 S1 4 S3 D", "1 2 S1 3 S2 S2 S1 0 4 S2 D"),
-        (3, 2, "1 S1 2 S2 3 S3 S3 S2 S1 4 S3 D", "3 3 S1 S1 0 4 S1 D"),
-        (3, 3, "1 S1 2 S2 3 S3 S3 S2 S1 4 S3 D", "6 0 4 D"),
+        (2, 2, "E1 1 S2 E2 2 S1 E1 S2 E1 E1 S2 D", "1 0 2 0 D"),
+        (3, 1, "1 S1 2 S2 3 S3 E3 E2 E1 4 S3 D", "1 2 S1 3 S2 E2 E1 0 4 S2 D"),
+        (3, 2, "1 S1 2 S2 3 S3 E3 E2 E1 4 S3 D", "3 3 S1 E1 0 4 S1 D"),
+        (3, 3, "1 S1 2 S2 3 S3 E3 E2 E1 4 S3 D", "6 0 4 D"),
     ],
 )
 def test_accum_meaning(rank: int, reduced: int, text: str, sums: str) -> None:
@@ -110,14 +110,14 @@ def test_accum_meaning(rank: int, reduced: int, text: str, sums: str) -> None:
 
 def test_an_empty_product_is_one() -> None:
     bench = Bench()
-    assert bench.text(bench.source("x", "2 3 S1 S1 D", ["N", "R"], SCALAR).accum(Mul())) == "6 1 D"
+    assert bench.text(bench.source("x", "2 3 S1 E1 D", ["N", "R"], SCALAR).accum(Mul())) == "6 1 D"
 
 
 def test_accum_of_two_streams() -> None:
     """[1,2] x [2,1] of ones times twos, two and no products."""
     bench = Bench()
-    x = bench.source("x", "1 1 S1 S1 D", ["N", "R"], Tile(BF16, 1, 2))
-    w = bench.source("w", "2 2 S1 S1 D", ["N", "R"], Tile(BF16, 2, 1))
+    x = bench.source("x", "1 1 S1 E1 D", ["N", "R"], Tile(BF16, 1, 2))
+    w = bench.source("w", "2 2 S1 E1 D", ["N", "R"], Tile(BF16, 2, 1))
     y = x.accum(Matmul(), w)
     assert str(y.type) == "[N] of Tile(FP32, 1, 1)" and bench.text(y) == "8 0 D"
 
@@ -134,7 +134,7 @@ def reduced(nested: list[Any], rank: int, by: int) -> list[Any]:
 @st.composite
 def reductions(draw: st.DrawFn) -> tuple[int, int, list[Any]]:
     rank = draw(st.integers(1, 3))
-    return rank, draw(st.integers(1, rank)), [as_carried(each) for each in draw(nested_lists(rank))]
+    return rank, draw(st.integers(1, rank)), draw(nested_lists(rank))
 
 
 @given(reductions())
@@ -169,7 +169,7 @@ def test_an_accumulator_may_grow(dims: list[Any], element: str) -> None:
 
 def test_growing_tiles() -> None:
     bench = Bench()
-    tall = bench.source("x", "1 2 S1 S1 3 S1 D", ["N", "R"]).accum(RetileRow())
+    tall = bench.source("x", "1 2 S1 E1 3 S1 D", ["N", "R"]).accum(RetileRow())
     (tokens,) = bench.tokens(tall)
     assert [token.value.tolist() for token in tokens[:-1]] == [[[1], [2]], [], [[3]]]
     assert tokens[1].value.shape == (0, 1)
@@ -238,16 +238,16 @@ NOTHING_ONE_TWO = ([], [7], [8, 9])
         (1, [[2, 0]], 0, NOTHING_ONE_TWO, "8 9 S1 D"),
         (1, [[2, 0, 0], [1]], 0, NOTHING_ONE_TWO, "8 9 S1 7 S1 D"),
         # all elements of a row become nothing: an empty row
-        (1, [[0], [0, 0], [1], [0]], 0, NOTHING_ONE_TWO, "S1 S1 7 S1 S1 D"),
-        (1, [[], [1], []], 0, NOTHING_ONE_TWO, "S1 7 S1 S1 D"),
-        (2, [[[1], [0]], [[0], [1]], []], 0, NOTHING_ONE_TWO, "7 S1 S2 S1 7 S2 S2 D"),
+        (1, [[0], [0, 0], [1], [0]], 0, NOTHING_ONE_TWO, "E1 E1 7 S1 E1 D"),
+        (1, [[], [1], []], 0, NOTHING_ONE_TWO, "E1 7 S1 E1 D"),
+        (2, [[[1], [0]], [[0], [1]], []], 0, NOTHING_ONE_TWO, "7 S1 E1 S2 E1 7 S2 E2 D"),
         (0, [1, 1], 1, ([], [[7, 8], [9]]), "7 8 S1 9 S1 7 8 S1 9 S1 D"),
         (0, [0, 1, 0], 1, ([], [[7, 8], [9]]), "7 8 S1 9 S1 D"),
-        (1, [[1, 0], [0], [0, 1]], 1, ([], [[7], [9]]), "7 S1 9 S2 S2 7 S1 9 S2 D"),
-        (1, [[1, 0], [1]], 1, ([], [[7], []]), "7 S1 S2 7 S1 S2 D"),
-        (1, [[1, 1]], 1, ([], [[]]), "S1 S2 D"),
-        (1, [[0, 1, 0]], 2, ([], [[[7]], [[]]]), "7 S2 S3 D"),
-        (2, [[[1], [0, 0]], [[0, 1]]], 1, ([], [[7], [9]]), "7 S1 9 S2 S3 7 S1 9 S3 D"),
+        (1, [[1, 0], [0], [0, 1]], 1, ([], [[7], [9]]), "7 S1 9 S2 E2 7 S1 9 S2 D"),
+        (1, [[1, 0], [1]], 1, ([], [[7], []]), "7 S1 E1 S2 7 S1 E1 S2 D"),
+        (1, [[1, 1]], 1, ([], [[]]), "E1 E1 S2 D"),
+        (1, [[0, 1, 0]], 2, ([], [[[7]], [[]]]), "7 S2 E1 S3 D"),
+        (2, [[[1], [0, 0]], [[0, 1]]], 1, ([], [[7], [9]]), "7 S1 9 S2 E2 S3 7 S1 9 S3 D"),
     ],
 )
 def test_flat_map_meaning(rank: int, nested: list[Any], by: int, streams: tuple[Any, ...], text: str) -> None:
@@ -264,8 +264,8 @@ def joined(nested: list[Any], rank: int, streams: tuple[Any, ...]) -> list[Any]:
 @st.composite
 def flat_maps(draw: st.DrawFn) -> tuple[int, list[Any], int, tuple[Any, ...]]:
     rank, by = draw(st.integers(0, 2)), draw(st.integers(0, 2))
-    streams = tuple([as_carried(each) for each in draw(nested_lists(by))] for _ in range(4))
-    return rank, [as_carried(each) for each in draw(nested_lists(rank))], by, streams
+    streams = tuple(draw(nested_lists(by)) for _ in range(4))
+    return rank, draw(nested_lists(rank)), by, streams
 
 
 @given(flat_maps())
@@ -309,11 +309,11 @@ def tall_tiles(bench: Bench, *heights: int, stops: str) -> Any:
     ("heights", "stops", "by", "text"),
     [
         ((2, 0, 1), "1 1 1 S1 D", 0, "0 1 0 S1 D"),
-        ((2, 0), "1 1 S1 S1 D", 0, "0 1 S1 S1 D"),
-        ((0,), "1 S1 D", 0, "S1 D"),
+        ((2, 0), "1 1 S1 E1 D", 0, "0 1 S1 E1 D"),
+        ((0,), "1 S1 D", 0, "E1 D"),
         # with rank 1 every tile is one row [n], an empty one too
-        ((2, 0, 1), "1 1 1 S1 D", 1, "0 1 S1 S1 0 S2 D"),
-        ((2, 0), "1 1 S1 S1 D", 1, "0 1 S1 S2 S2 D"),
+        ((2, 0, 1), "1 1 1 S1 D", 1, "0 1 S1 E1 0 S2 D"),
+        ((2, 0), "1 1 S1 E1 D", 1, "0 1 S1 E1 S2 E2 D"),
     ],
 )
 def test_rows_of_tiles_of_any_height(heights: tuple[int, ...], stops: str, by: int, text: str) -> None:
@@ -324,9 +324,9 @@ def test_rows_of_tiles_of_any_height(heights: tuple[int, ...], stops: str, by: i
 
 def test_a_retiled_row_comes_apart_again() -> None:
     bench = Bench()
-    x = bench.source("x", "1 2 S1 S1 3 S1 D", ["N", "R"])
+    x = bench.source("x", "1 2 S1 E1 3 S1 D", ["N", "R"])
     back = x.accum(RetileRow()).flat_map(RetileStreamify(1, "row", 1))
-    assert bench.text(back) == "1 2 S1 S1 3 S1 D"
+    assert bench.text(back) == "1 2 S1 E1 3 S1 D"
 
 
 def test_streams_of_other_lengths_are_found_when_it_runs() -> None:

@@ -38,9 +38,9 @@ def selected(dims: list[Any], value: Any, targets: int = 3) -> str:
         (["N"], np.zeros(0, int), "D"),
         (["N", 2], np.zeros((0, 2), int), "D"),
         # nested lists, ragged ones too: masks, or lists of targets
-        (["N", "R"], [[1, 2], [], [4]], "1 2 S1 S1 4 S1 D"),
+        (["N", "R"], [[1, 2], [], [4]], "1 2 S1 E1 4 S1 D"),
         (["N"], [[0, 2], [], [1]], "5 0 2 D"),
-        (["N", "R"], [[[0], [1, 2]], []], "1 6 S1 S1 D"),
+        (["N", "R"], [[[0], [1, 2]], []], "1 6 S1 E1 D"),
     ],
 )
 def test_selectors(dims: list[Any], value: Any, text: str) -> None:

@@ -57,8 +57,8 @@ def test_stops_of_a_read() -> None:
         (0, "9 9 D", "5 6 S1 5 6 S1 D"),
         # the stop behind the reference's element raises the last one
         (1, "9 S1 9 9 S1 D", "5 6 S2 5 6 S1 5 6 S2 D"),
-        (1, "S1 9 S1 S1 D", "S2 5 6 S2 S2 D"),
-        (2, "9 S1 S1 S2 S2 D", "5 6 S2 S2 S3 S3 D"),
+        (1, "E1 9 S1 E1 D", "E2 5 6 S2 E2 D"),
+        (2, "9 S1 E1 E1 S2 E2 D", "5 6 S2 E2 E2 S3 E3 D"),
     ],
 )
 def test_one_read_per_reference(rank: int, reference: str, text: str) -> None:
@@ -99,7 +99,7 @@ def test_a_tile_without_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rank", "text", "stored"), [(0, "D", []), (0, "1 2 D", [1, 2]), (1, "S1 1 2 S1 S1 3 S1 D", [1, 2, 3])]
+    ("rank", "text", "stored"), [(0, "D", []), (0, "1 2 D", [1, 2]), (1, "E1 1 2 S1 E1 3 S1 D", [1, 2, 3])]
 )
 def test_a_store_takes_the_tiles_in_order(rank: int, text: str, stored: list[int]) -> None:
     bench = Bench()

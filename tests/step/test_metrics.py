@@ -150,7 +150,7 @@ def test_intensity_without_traffic() -> None:
 
 def routed() -> Bench:
     bench = Bench()
-    x = bench.source("x", "1 2 S1 3 S1 S1 4 5 6 S1 D", ["N", "R"], Tile(INT32))
+    x = bench.source("x", "1 2 S1 3 S1 E1 4 5 6 S1 D", ["N", "R"], Tile(INT32))
     for port, each in enumerate(
         x.partition(bench.choose("which", "1 2 2 3 D", 2, ["N"]), targets=2, rank=1, name="route")
     ):

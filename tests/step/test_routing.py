@@ -102,16 +102,16 @@ def test_partition_is_refused(build: Any, message: str) -> None:
         # to several targets, and to none
         (0, 1, 2, "1 2 3 D", "3 0 2 D", ["1 D", "1 3 D"]),
         # the outer structure is dropped, empty rows of it too
-        (0, 2, 2, "1 2 S1 S1 3 S1 D", "1 2 S1 S1 1 S1 D", ["1 3 D", "2 D"]),
-        (0, 3, 2, "S2 1 S1 S1 2 S2 D", "S2 2 S1 S1 1 S2 D", ["2 D", "1 D"]),
+        (0, 2, 2, "1 2 S1 E1 3 S1 D", "1 2 S1 E1 1 S1 D", ["1 3 D", "2 D"]),
+        (0, 3, 2, "E2 1 S1 E1 2 S2 D", "E2 2 S1 E1 1 S2 D", ["2 D", "1 D"]),
         (1, 1, 2, "1 2 S1 3 S1 D", "2 1 D", ["3 S1 D", "1 2 S1 D"]),
         # empty chunks are routed as empty chunks
-        (1, 1, 2, "1 2 S1 S1 3 S1 S1 D", "1 3 2 2 D", ["1 2 S1 S1 D", "S1 3 S1 S1 D"]),
-        (1, 1, 2, "S1 S1 D", "0 1 D", ["S1 D", "D"]),
+        (1, 1, 2, "1 2 S1 E1 3 S1 E1 D", "1 3 2 2 D", ["1 2 S1 E1 D", "E1 3 S1 E1 D"]),
+        (1, 1, 2, "E1 E1 D", "0 1 D", ["E1 D", "D"]),
         (1, 2, 2, "1 S1 2 S2 3 S2 D", "1 2 S1 2 S1 D", ["1 S1 D", "2 S1 3 S1 D"]),
         # rows that have no chunk at all
-        (1, 2, 2, "S2 1 S1 S2 S2 D", "S1 1 2 S1 S1 D", ["1 S1 D", "S1 D"]),
-        (2, 1, 2, "1 2 S1 3 S2 S2 S1 4 S2 D", "1 3 2 D", ["1 2 S1 3 S2 S2 D", "S2 S1 4 S2 D"]),
+        (1, 2, 2, "E2 1 S1 E1 S2 E2 D", "E1 1 2 S1 E1 D", ["1 S1 D", "E1 D"]),
+        (2, 1, 2, "1 2 S1 3 S2 E2 E1 4 S2 D", "1 3 2 D", ["1 2 S1 3 S2 E2 D", "E2 E1 4 S2 D"]),
     ],
 )
 def test_partition_meaning(rank: int, outer: int, targets: int, x: str, which: str, outputs: list[str]) -> None:
@@ -130,10 +130,10 @@ def test_partition_meaning(rank: int, outer: int, targets: int, x: str, which: s
                                "token 1 of x is a value", "token 1 of which is Done"]),
         (0, 2, "1 2 S1 D", "1 S1 D", ["its inputs do not have the same shape",
                                      "token 0 of x is a value", "token 0 of which is a value with S1"]),
-        (0, 2, "S1 D", "1 S1 D", ["its inputs do not have the same shape",
-                                 "token 0 of x is a bare S1", "token 0 of which is a value with S1"]),
-        (0, 2, "1 S1 D", "S1 D", ["its inputs do not have the same shape",
-                                 "token 0 of x is a value with S1", "token 0 of which is a bare S1"]),
+        (0, 2, "E1 D", "1 S1 D", ["its inputs do not have the same shape",
+                                 "token 0 of x is an empty of rank 1", "token 0 of which is a value with S1"]),
+        (0, 2, "1 S1 D", "E1 D", ["its inputs do not have the same shape",
+                                 "token 0 of x is a value with S1", "token 0 of which is an empty of rank 1"]),
         (1, 1, "1 S1 D", "1 1 D", ["a selector came without the data that it should route",
                                   "token 1 of x is Done", "token 1 of which is a value"]),
         (1, 2, "1 S1 2 S2 D", "1 S1 1 S1 D", ["its inputs do not have the same shape",
@@ -175,20 +175,20 @@ def gather(rank: int, order: str, data: list[str], which: str, outer: int = 1) -
         (0, 1, ["1 2 D", "3 D"], "1 2 1 D", "1 S1 3 S1 2 S1 D"),
         (0, 1, ["1 2 D", "3 4 D"], "3 3 D", "1 3 S1 2 4 S1 D"),
         # an empty selector gives an empty tensor
-        (0, 1, ["1 D", "2 D"], "0 3 0 D", "S1 1 2 S1 S1 D"),
+        (0, 1, ["1 D", "2 D"], "0 3 0 D", "E1 1 2 S1 E1 D"),
         # the selector's own stop is added
-        (0, 2, ["1 2 D", "3 D"], "1 2 S1 S1 1 S1 D", "1 S1 3 S2 S2 2 S2 D"),
-        (0, 2, ["1 D", "3 D"], "1 0 S1 2 S1 D", "1 S1 S2 3 S2 D"),
+        (0, 2, ["1 2 D", "3 D"], "1 2 S1 E1 1 S1 D", "1 S1 3 S2 E2 2 S2 D"),
+        (0, 2, ["1 D", "3 D"], "1 0 S1 2 S1 D", "1 S1 E1 S2 3 S2 D"),
         (1, 1, ["1 2 S1 D", "3 S1 D"], "3 D", "1 2 S1 3 S2 D"),
         (1, 1, ["1 2 S1 4 S1 D", "3 S1 D"], "2 1 1 D", "3 S2 1 2 S2 4 S2 D"),
         # empty chunks stay rows
-        (1, 1, ["S1 D", "3 S1 D"], "3 D", "S1 3 S2 D"),
-        (1, 1, ["3 S1 D", "S1 D"], "3 D", "3 S1 S2 D"),
-        (1, 1, ["S1 D", "S1 D"], "3 D", "S1 S2 D"),
-        (1, 2, ["1 S1 S1 D", "3 S1 D"], "S1 2 1 S1 S1 0 1 S1 D", "S3 3 S2 1 S3 S3 S2 S3 D"),
-        (2, 1, ["1 S1 2 S2 D", "S1 S2 D"], "3 0 D", "1 S1 2 S2 S1 S3 S3 D"),
+        (1, 1, ["E1 D", "3 S1 D"], "3 D", "E1 3 S2 D"),
+        (1, 1, ["3 S1 D", "E1 D"], "3 D", "3 S1 E1 S2 D"),
+        (1, 1, ["E1 D", "E1 D"], "3 D", "E1 E1 S2 D"),
+        (1, 2, ["1 S1 E1 D", "3 S1 D"], "E1 2 1 S1 E1 0 1 S1 D", "E3 3 S2 1 S3 E3 E2 E1 S3 D"),
+        (2, 1, ["1 S1 2 S2 D", "E1 E1 S2 D"], "3 0 D", "1 S1 2 S2 E1 E1 S3 E3 D"),
         # one target only
-        (1, 1, ["1 2 S1 S1 3 S1 D"], "1 0 1 1 D", "1 2 S2 S2 S2 3 S2 D"),
+        (1, 1, ["1 2 S1 E1 3 S1 D"], "1 0 1 1 D", "1 2 S2 E2 E1 S2 3 S2 D"),
     ],
 )  # fmt: skip
 def test_reassemble_meaning(rank: int, outer: int, data: list[str], which: str, result: str, order: str) -> None:
@@ -274,7 +274,7 @@ def test_reassemble_undoes_partition(routed: list[tuple[int, list[int]]]) -> Non
     data = [each for _, each in routed]
     inputs = {"x": from_nested(data, 1), "which": from_nested([1 << target for target, _ in routed], 0)}
     run = interpret(graph, inputs, record=True)
-    assert to_nested(run.streams[str(y)], 2) == [[each] if each else [] for each in data]
+    assert to_nested(run.streams[str(y)], 2) == [[each] for each in data]
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 9)), max_size=8))

@@ -73,15 +73,15 @@ def test_every_example_survives_a_round_trip(spec: str, tmp_path: Path) -> None:
 
 
 SOURCES = [
-    ("1 2 S1 S1 3 S1 D", Tile(INT32), ["N", "R"]),
-    ("1 2 S1 S1 3 S1 D", Tile(BF16, 2, 3), ["N", "R"]),
-    ("S2 S1 1 S1 S2 S2 D", Tile(FP32, 1, 2), ["N", "M", "R"]),
+    ("1 2 S1 E1 3 S1 D", Tile(INT32), ["N", "R"]),
+    ("1 2 S1 E1 3 S1 D", Tile(BF16, 2, 3), ["N", "R"]),
+    ("E2 E1 1 S1 E1 S2 E2 D", Tile(FP32, 1, 2), ["N", "M", "R"]),
     ("1 0 D", Tile(BOOL, 2, 2), ["N"]),
     ("7 D", Tile(INT8), ["N"]),
     ("D", Tile(BF16), ["N"]),
-    ("S1 S1 D", Tile(BF16, 2, 2), ["N", "R"]),
-    ("0 5 S1 S1 15 S1 D", Selector(4), ["N", "R"]),
-    ("S1 D", Selector(11), ["N", "R"]),
+    ("E1 E1 D", Tile(BF16, 2, 2), ["N", "R"]),
+    ("0 5 S1 E1 15 S1 D", Selector(4), ["N", "R"]),
+    ("E1 D", Selector(11), ["N", "R"]),
 ]
 
 
@@ -350,17 +350,26 @@ def test_a_data_file_that_is_none(tmp_path: Path) -> None:
 def test_a_stream_without_its_stops(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", **{"x.values": np.zeros((1, 1, 1), np.int32)})
     error = refused(tmp_path, lambda d: d.update(inputs="x.npz"))
-    assert str(error) == f"{tmp_path}/x.npz: 'x.values' needs x.stops beside it, and a source 'x' in the program"
+    assert (
+        str(error)
+        == f"{tmp_path}/x.npz: 'x.values' needs x.stops and x.ranks beside it, and a source 'x' in the program"
+    )
 
 
 def test_fewer_values_than_stops_say(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", **{"x.values": np.zeros((1, 1, 1), np.int32), "x.stops": np.array([0, 1])})
+    np.savez(
+        tmp_path / "x.npz",
+        **{"x.values": np.zeros((1, 1, 1), np.int32), "x.stops": np.array([0, 1]), "x.ranks": np.array([0, 0])},
+    )
     error = refused(tmp_path, lambda d: d.update(inputs="x.npz"))
     assert str(error) == "source 'x' has 1 values, but its stops are those of 2"
 
 
 def test_data_for_what_is_no_source(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", **{"flat.values": np.zeros((1, 1, 1)), "flat.stops": np.array([0])})
+    np.savez(
+        tmp_path / "x.npz",
+        **{"flat.values": np.zeros((1, 1, 1)), "flat.stops": np.array([0]), "flat.ranks": np.array([0])},
+    )
     assert str(refused(tmp_path, lambda d: d.update(inputs="x.npz"))) == "'flat' is no source, but flatten"
 
 

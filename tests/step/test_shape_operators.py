@@ -74,10 +74,10 @@ T, F = "[[1]]", "[[0]]"
         (0, 4, "D", "D", "D"),
         (1, 2, "1 S1 2 3 S1 D", "1 9 S2 2 3 S2 D", f"{F} {T} S2 {F} {F} S2 D"),
         (1, 2, "1 2 3 S1 4 S1 D", "1 2 S1 3 9 S2 4 9 S2 D", f"{F} {F} S1 {F} {T} S2 {F} {T} S2 D"),
-        (1, 2, "S1 S1 D", "S2 S2 D", "S2 S2 D"),
-        (1, 2, "S1 1 S1 S1 D", "S2 1 9 S2 S2 D", f"S2 {F} {T} S2 S2 D"),
-        (2, 3, "1 S1 S2 S2 2 S2 D", "1 9 9 S2 S3 S3 2 9 9 S3 D", f"{F} {T} {T} S2 S3 S3 {F} {T} {T} S3 D"),
-        (2, 1, "S1 1 S2 D", "S2 1 S3 D", f"S2 {F} S3 D"),
+        (1, 2, "E1 E1 D", "E2 E2 D", "E2 E2 D"),
+        (1, 2, "E1 1 S1 E1 D", "E2 1 9 S2 E2 D", f"E2 {F} {T} S2 E2 D"),
+        (2, 3, "1 S1 E1 S2 E2 2 S2 D", "1 9 9 S2 E2 S3 E3 2 9 9 S3 D", f"{F} {T} {T} S2 E2 S3 E3 {F} {T} {T} S3 D"),
+        (2, 1, "E1 1 S2 D", "E2 1 S3 D", f"E2 {F} S3 D"),
     ],
 )
 def test_reshape_meaning(rank: int, chunk: int, text: str, data: str, flags: str) -> None:
@@ -125,12 +125,12 @@ def test_promote_shape(dims: list[Any], shape: str) -> None:
         (0, "D", "D"),
         (0, "1 2 3 D", "1 2 3 S1 D"),
         (1, "1 S1 2 S1 D", "1 S1 2 S2 D"),
-        (1, "1 S1 S1 D", "1 S1 S2 D"),
-        (1, "S1 D", "S2 D"),
-        (1, "S1 S1 D", "S1 S2 D"),
+        (1, "1 S1 E1 D", "1 S1 E1 S2 D"),
+        (1, "E1 D", "E1 S2 D"),
+        (1, "E1 E1 D", "E1 E1 S2 D"),
         (1, "D", "D"),
-        (2, "1 S1 2 S2 3 S1 S2 D", "1 S1 2 S2 3 S1 S3 D"),
-        (2, "1 S2 S2 D", "1 S2 S3 D"),
+        (2, "1 S1 2 S2 3 S1 E1 S2 D", "1 S1 2 S2 3 S1 E1 S3 D"),
+        (2, "1 S2 E2 D", "1 S2 E2 S3 D"),
     ],
 )
 def test_promote_meaning(rank: int, text: str, promoted: str) -> None:
@@ -140,8 +140,8 @@ def test_promote_meaning(rank: int, text: str, promoted: str) -> None:
 
 def test_promote_then_flatten_is_nothing() -> None:
     bench = Bench()
-    x = bench.source("x", "S1 1 2 S1 S1 3 S1 D", ["N", "R"])
-    assert bench.text(x.promote().flatten(1, 2)) == "S1 1 2 S1 S1 3 S1 D"
+    x = bench.source("x", "E1 1 2 S1 E1 3 S1 D", ["N", "R"])
+    assert bench.text(x.promote().flatten(1, 2)) == "E1 1 2 S1 E1 3 S1 D"
 
 
 # -- zip ------------------------------------------------------------------------------------------------------------
@@ -149,11 +149,11 @@ def test_promote_then_flatten_is_nothing() -> None:
 
 def test_zip() -> None:
     bench = Bench()
-    x = bench.source("x", "1 S1 S1 2 3 S1 D", ["N", "R"])
-    y = bench.choose("y", "4 S1 S1 5 6 S1 D", 3, ["N", "R"])
+    x = bench.source("x", "1 S1 E1 2 3 S1 D", ["N", "R"])
+    y = bench.choose("y", "4 S1 E1 5 6 S1 D", 3, ["N", "R"])
     both = x.zip(y)
     assert str(both.type) == "[N, R] of (Tile(INT32, 1, 1), Selector(3))"
-    assert bench.text(both) == "(1,4) S1 S1 (2,5) (3,6) S1 D"
+    assert bench.text(both) == "(1,4) S1 E1 (2,5) (3,6) S1 D"
 
 
 def test_zip_of_other_shapes() -> None:
@@ -194,12 +194,12 @@ def test_stops_that_disagree_are_found_when_it_runs() -> None:
     ("x", "y", "first", "second"),
     [
         ("1 D", "1 2 D", "token 1 of x is Done", "token 1 of y is a value"),
-        ("S1 D", "1 S1 D", "token 0 of x is a bare S1", "token 0 of y is a value with S1"),
+        ("E1 D", "1 S1 D", "token 0 of x is an empty of rank 1", "token 0 of y is a value with S1"),
     ],
 )
 def test_a_value_against_nothing(x: str, y: str, first: str, second: str) -> None:
     bench = Bench()
-    dims = ["N", "R"][: 1 + ("S" in x)]
+    dims = ["N", "R"][: 1 + ("E" in x)]
     both = bench.source("x", x, dims).zip(bench.source("y", y, dims))
     with pytest.raises(StreamFault) as error:
         bench.text(both)
@@ -211,11 +211,11 @@ def test_a_value_against_nothing(x: str, y: str, first: str, second: str) -> Non
 
 def test_broadcast_copies_every_token() -> None:
     bench = Bench()
-    x = bench.source("x", "S1 1 2 S1 S1 D", ["N", "R"])
+    x = bench.source("x", "E1 1 2 S1 E1 D", ["N", "R"])
     copies = bench.graph.add(Broadcast(3), [x], name="copy")
     assert [str(each) for each in copies] == ["copy.0", "copy.1", "copy.2"]
     assert {each.type for each in copies} == {x.type}
-    assert bench.texts(*copies) == ["S1 1 2 S1 S1 D"] * 3
+    assert bench.texts(*copies) == ["E1 1 2 S1 E1 D"] * 3
 
 
 def test_broadcast_to_one() -> None:
@@ -232,7 +232,7 @@ def test_a_source_has_the_declared_type() -> None:
     assert x.type == StreamType(Tile(BF16, 2, 3), x.shape) and str(x.type) == "[2, N] of Tile(BF16, 2, 3)"
 
 
-@pytest.mark.parametrize("text", ["D", "1 2 S1 S1 3 S1 D", "S1 D"])
+@pytest.mark.parametrize("text", ["D", "1 2 S1 E1 3 S1 D", "E1 D"])
 def test_a_sink_collects_all_tokens_but_done(text: str) -> None:
     bench = Bench()
     x = bench.source("x", text, ["N", "R"])
@@ -256,8 +256,11 @@ def test_a_sink_has_no_stream_and_takes_one() -> None:
         (["N", "M"], "1 2 D", "token 2 is Done inside an open tensor of rank 1"),
         (["N", "M"], "1 S2 D", "token 0 has a stop of level 2, but the stream's rank is 1"),
         (["N"], "1 S1 D", "token 0 has a stop of level 1, but the stream's rank is 0"),
-        (["N", 2], "S1 D", "token 0 is an empty tensor of rank 1, but no dimension of it may be empty"),
-        (["N", 2, 2], "1 2 S1 S2 D", "token 2 is an empty tensor of rank 1, but no dimension of it may be empty"),
+        (["N", 2], "E1 D", "token 0 is an empty tensor of rank 1, but its outermost dimension is 2"),
+        (["N", 2, 2], "1 2 S1 E1 S2 D", "token 2 is an empty tensor of rank 1, but its outermost dimension is 2"),
+        (["N", "M", "L"], "1 2 E2 D", "token 2 is an empty tensor of rank 2 inside an open one of rank 1"),
+        (["N", "M", "L"], "1 S1 E2 D", "token 1 is an empty tensor of rank 2 inside an open one of rank 2"),
+        (["N", "M"], "E2 D", "token 0 has a stop of level 2, but the stream's rank is 1"),
     ],
 )
 def test_tokens_that_are_no_stream_of_the_declared_shape(dims: list[Any], text: str, message: str) -> None:

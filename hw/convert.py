@@ -153,7 +153,7 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
     verilog_text = verilog._convert_rtlil_text("\n".join(modules.values()), strip_internal_attrs=True)
     for pattern in (_TRIGGER, _INITIAL, _EMPTY):
         verilog_text = pattern.sub("", verilog_text)
-    verilog_text = verilog_text.replace("always @* begin", "always_comb begin")
+    verilog_text = verilog_text.replace("always @*", "always_comb")
     parts: dict[str, list[str]] = {name: [] for name in modules}
     for match in _MODULE.finditer(verilog_text):
         parts[match[1].lstrip("\\").split(".")[0]].append(match[0])

@@ -176,12 +176,15 @@ class Firing:
         """Consume the token in front of input ``port``."""
         self._m.d.comb += self._takes[port].eq(1)
 
-    def put(self, port: int, token: Any = None, **parts: Any) -> None:
-        """Send on output ``port`` the fields in ``parts``; the others are those of ``token``, or zero."""
+    def put(self, port: int, token: Any = None, *, when: Any = 1, **parts: Any) -> None:
+        """Send on output ``port`` the fields in ``parts``; the others are those of ``token``, or zero.
+
+        Below ``m.If`` every bit of the token is gated with its condition; ``when`` gates the sending alone.
+        """
         full = Signal(name=f"full{len(self._full)}")
         self._full.append(full)
         channel = getattr(self.unit, f"output{port}")
-        self._m.d.comb += [self._puts[port].eq(1), full.eq(~channel.space)]
+        self._m.d.comb += [self._puts[port].eq(when), full.eq(when & ~channel.space)]
         for name in self.unit.rule.outputs[port].layout.members:
             if name in parts or token is not None:
                 self._m.d.comb += self._tokens[port][name].eq(parts[name] if name in parts else token[name])

@@ -36,19 +36,21 @@ class Accum(FunctionRule):
         token = firing.need_aligned()
         counted = None if self.count is None else self._counted(m, firing, token)
         fresh = Signal(init=1)  # nothing was reduced since the last emission
-        with m.If(token.done):
-            firing.put(0, done=1)
-            firing.finish()
-        with m.Elif(token.rank > self.rank):
-            firing.put(0, stop=token.stop - self.rank, rank=token.rank - self.rank)
-        with m.Elif(token.stop >= self.rank):
-            firing.put(0, value=1, stop=token.stop - self.rank)
-            firing.next(fresh, 1)
-            if counted is not None:
-                with m.If(counted != self.count):
-                    firing.fault(Fault.WRONG_COUNT)
-        with m.Elif(token.value):
-            firing.next(fresh, 0)
+        outside, ends = token.rank > self.rank, token.stop >= self.rank
+        firing.put(
+            0,
+            when=ends | token.done,
+            done=token.done,
+            value=~(outside | token.done),
+            stop=Mux(token.done, 0, token.stop - self.rank),
+            rank=Mux(outside, token.rank - self.rank, 0),
+        )
+        if counted is not None:
+            with m.If(ends & ~outside & (counted != self.count)):
+                firing.fault(Fault.WRONG_COUNT)
+        with m.If(token.value | ends):
+            firing.next(fresh, ends)
+        firing.finish(token.done)
         for port in range(len(self.operands)):
             firing.take(port)
         firing.occupy(when=token.value)

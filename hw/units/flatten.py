@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric
@@ -39,33 +39,30 @@ class Flatten(Rule):
         lost = self.high - self.low
         within, above = (token.stop > self.low) & (token.stop <= self.high), token.stop > self.high
         vanishes = (token.rank > self.low) & (token.rank <= self.high)
-        merged = Signal(self.outputs[0].layout)
-        m.d.comb += [merged.done.eq(token.done), merged.value.eq(token.value), merged.data.eq(token.data)]
-        m.d.comb += merged.stop.eq(Mux(above, token.stop - lost, Mux(within, self.low, token.stop)))
-        m.d.comb += merged.rank.eq(Mux(token.rank > self.high, token.rank - lost, token.rank))
-
-        held, holding = Signal.like(merged), Signal()
-        holdable = within if self.holds else Const(0)
-        with m.If(vanishes):
-            with m.If(above & holding):
-                firing.put(0, held, stop=merged.stop)
-                firing.next(holding, 0)
-            with m.Elif(above):
-                firing.put(0, stop=merged.stop, rank=self.low + 1)
-            firing.take(0)
-        with m.Elif(holding):
-            firing.put(0, held)
-            with m.If(holdable):
-                firing.take(0)
-        with m.Else():
-            with m.If(~holdable):
-                firing.put(0, merged)
+        # What vanishes is the merged row itself, if it ends there with nothing in it.
+        rank = Mux(token.rank > self.high, token.rank - lost, Mux(vanishes, self.low + 1, token.rank))
+        if not self.holds:
+            stop = Mux(above, token.stop - lost, Mux(within, self.low, token.stop))
+            firing.put(0, token, when=~vanishes | above, stop=stop, rank=rank)
             firing.take(0)
             firing.finish(token.done)
-        if self.holds:
-            with m.If(~vanishes):
-                firing.next(holding, holdable)
-                firing.next(held, merged)
+            return
+        held, holding = Signal(token.shape()), Signal()  # its stop is `low`, and its rank not above that
+        firing.put(
+            0,
+            when=Mux(vanishes, above, holding | ~within),
+            done=token.done & ~holding,
+            value=Mux(holding, held.value, token.value),
+            stop=Mux(holding & ~vanishes, self.low, Mux(above, token.stop - lost, token.stop)),
+            rank=Mux(holding, held.rank if self.low else 0, rank),
+            data=Mux(holding, held.data, token.data),
+        )
+        firing.next(holding, Mux(vanishes, holding & ~above, within))
+        with m.If(~vanishes):
+            firing.next(held, token)
+        with m.If(vanishes | within | ~holding):
+            firing.take(0)
+        firing.finish(token.done & ~holding)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

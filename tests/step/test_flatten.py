@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -12,7 +13,7 @@ from running import Bench, nested_lists, refusal
 
 from step.language.dims import format_shape
 from step.language.graph import Graph
-from step.language.tokens import from_nested, show
+from step.language.tokens import Token, from_nested, show
 from step.language.types import Selector
 from step.running.interpreter import interpret
 
@@ -148,3 +149,35 @@ def test_flatten_is_what_it_is_on_nested_lists(case: tuple[int, int, int, list[A
     run = interpret(graph, {"x": from_nested(nested, rank)}, record=True)
     expected = from_nested(merged(nested, rank, low, high), rank - (high - low))
     assert show(run.streams[str(flat)]) == show(expected)
+
+
+@pytest.mark.parametrize(
+    ("dims", "low", "high", "text", "sent"),
+    [
+        # nothing waits where no empty may end a merged row
+        ([2, "R", 2], 1, 2, "1 2 S1 E2 3 4 S2 D", [1, 2, 2, 3, 4, 5]),
+        # else what does not end it does, for one token
+        ([2, 2, "R"], 0, 1, "1 2 S1 E1 S2 3 S1 4 S2 D", [1, 1, 2, 2, 4, 5]),
+    ],
+)
+def test_the_meaning_sends_a_token_when_the_hardware_does(
+    dims: list[Any], low: int, high: int, text: str, sent: list[int]
+) -> None:
+    """So that a loop which lives on that token goes round in the interpreter just where it does in the fabric."""
+    bench = Bench()
+    x = bench.source("x", text, dims)
+    node = bench.graph.nodes[x.flatten(low, high).producer]
+    emitted: list[Token] = []
+
+    class Around:
+        def emit(self, port: int, token: Token) -> None:
+            emitted.append(token)
+
+    process = node.operator.process(node, Around())  # type: ignore[arg-type]
+    next(process)
+    counts = []
+    for token in bench.inputs["x"]:
+        with suppress(StopIteration):
+            process.send(token)
+        counts.append(len(emitted))
+    assert counts == sent

@@ -125,12 +125,14 @@ def read_run(design: Design, directory: Path, build_seconds: float = 0.0) -> Raw
 
 def _memory_after(design: Design, directory: Path) -> bytes:
     """The memory at the end of a run; only write ports can have changed it."""
+    beat = design.memory["beat_bytes"]
     if design.writes:
-        return (directory / "memory.after").read_bytes()
+        after = np.fromfile(directory / "memory.after", np.uint8)
+        return after.reshape(-1, 4 * -(-beat // 4))[:, :beat].tobytes()  # a beat in whole words
     if not design.reads:
         return b""
     before = np.fromfile(directory / "memory", np.uint8)
-    return before.reshape(-1, design.memory["beat_bytes"])[:, ::-1].tobytes()
+    return before.reshape(-1, beat)[:, ::-1].tobytes()
 
 
 def _table(lines: Sequence[Sequence[str]], kind: str, rows: int, columns: int) -> np.ndarray:

@@ -17,6 +17,8 @@ from step.language.faults import Violation
 from step.language.tokens import Token
 from step.running.result import Activity, Status
 
+STARVED, BUSY, BLOCKED, FINISHED = map(int, Activity)
+
 Entry = tuple[Channel, Token]
 Log = list[tuple[int, list[Entry]]]
 """Per cycle, the tokens that entered a channel."""
@@ -70,6 +72,17 @@ class _Agenda:
             heapq.heappush(self.cycles, cycle)
         return found
 
+    def arrived(self, now: int) -> Sequence[Entry]:
+        """The tokens that enter in cycle ``now``."""
+        return self.arrivals.pop(now, ())
+
+    def woken(self, now: int) -> list[Machine]:
+        """The machines that are to be tried in cycle ``now``, to which time goes on."""
+        cycles = self.cycles
+        while cycles and cycles[0] <= now:
+            heapq.heappop(cycles)
+        return self.wakes.pop(now, [])
+
 
 class Engine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
@@ -81,6 +94,7 @@ class Engine:
         self._agenda = _Agenda(clock)
         self._entering: list[Entry] = []
         self._freed: list[Channel] = []
+        self._violations: list[tuple[Machine, Violation]] = []
         self._open = sum(machine.ends_run for machine in machines)
         self._channels = channels
         for channel in channels:
@@ -97,102 +111,105 @@ class Engine:
     def run(self, max_cycles: int | None = None, log: Log | None = None) -> Ending:
         """Run to the end, and say how it was; ``log`` gets what entered the channels in each cycle."""
         limit = max_cycles if max_cycles is not None else 1 << 62
-        agenda, clock, entering, freed = self._agenda, self._clock, self._entering, self._freed
-        cycles, busy, wakes_in = agenda.cycles, int(Activity.BUSY), agenda.wakes_in
-        current: list[Machine] = list(self._machines)
-        now, last = 0, None if self._open else -1
+        now, current = 0, list(self._machines)
+        last = None if self._open else -1
         while last is None or now <= last:
             if now >= limit:
                 return Ending(Status.RUNAWAY, limit)
-            clock.now = now
-            following: list[Machine] = []
-            violations: list[tuple[Machine, Violation]] = []
-            for machine in current:
-                try:
-                    outcome = machine.fire()
-                except Starved:
-                    machine.asleep = True
-                    if machine.activity:
-                        machine.switch(Activity.STARVED, now)
-                except Blocked:
-                    machine.asleep = True
-                    if machine.activity != 2:
-                        machine.switch(Activity.BLOCKED, now)
-                except Violation as violation:
-                    violations.append((machine, violation))
-                else:
-                    machine.firings += 1
-                    if machine.activity != busy:
-                        machine.switch(busy, now)
-                    if outcome is None:
-                        following.append(machine)
-                    elif outcome == COMPUTES:
-                        if machine.interval == 1:
-                            following.append(machine)
-                        else:
-                            wakes_in(now + machine.interval).append(machine)
-                    else:
-                        machine.switch(Activity.FINISHED, now + 1)
-                        self._open -= machine.ends_run
-            if violations:
-                return Ending(Status.FAULT, now, *min(violations, key=lambda each: each[0].order))
-            for channel in freed:
-                channel.taken += 1
-                channel.available = now + 1
-                channel.space += 1
-                if channel.writer_waits:
-                    channel.writer_waits = False
-                    machine = channel.writer
-                    if machine.asleep:
-                        machine.asleep = False
-                        following.append(machine)
-            freed.clear()
-            arrived = agenda.arrivals.pop(now, None)
-            if arrived is not None:
-                entering += arrived
-            if entering:
-                for channel, token in entering:
-                    tokens = channel.tokens
-                    if not tokens:
-                        channel.available = now + 1
-                        if channel.reader_waits:
-                            channel.reader_waits = False
-                            machine = channel.reader
-                            if machine.asleep:
-                                machine.asleep = False
-                                following.append(machine)
-                    tokens.append(token)
-                    channel.entered_last = now
-                    if len(tokens) > channel.peak:
-                        channel.peak = len(tokens)
-                if log is not None:
-                    log.append((now, entering.copy()))
-                entering.clear()
+            self._clock.now = now
+            awake = self._fire(current, now)
+            if self._violations:
+                return Ending(Status.FAULT, now, *min(self._violations, key=lambda each: each[0].order))
+            self._free(awake, now)
+            self._enter(awake, now, log)
             if last is None and not self._open:
                 last = self._last_cycle(now)
-            if following:
+            if awake:
                 now += 1
-            elif cycles:
-                now = cycles[0] if last is None else min(cycles[0], last + 1)
+            elif self._agenda.cycles:
+                now = self._agenda.cycles[0] if last is None else min(self._agenda.cycles[0], last + 1)
             elif last is None:
                 return Ending(Status.DEADLOCK, self._stopped())
             else:
                 break
-            while cycles and cycles[0] <= now:
-                heapq.heappop(cycles)
-            woken = agenda.wakes.pop(now, None)
-            current = following if woken is None else following + woken
+            current = awake + self._agenda.woken(now)
         assert last is not None
         return Ending(Status.FINISHED, last + 1)
+
+    def _fire(self, current: list[Machine], now: int) -> list[Machine]:
+        """Try the machines in ``current``; returns those to be tried again in the next cycle."""
+        awake: list[Machine] = []
+        wakes_in = self._agenda.wakes_in
+        for machine in current:
+            try:
+                outcome = machine.fire()
+            except Starved:
+                machine.asleep = True
+                if machine.activity != STARVED:
+                    machine.switch(STARVED, now)
+            except Blocked:
+                machine.asleep = True
+                if machine.activity != BLOCKED:
+                    machine.switch(BLOCKED, now)
+            except Violation as violation:
+                self._violations.append((machine, violation))
+            else:
+                machine.firings += 1
+                if machine.activity != BUSY:
+                    machine.switch(BUSY, now)
+                if outcome is None:
+                    awake.append(machine)
+                elif outcome == COMPUTES:
+                    if machine.interval == 1:
+                        awake.append(machine)
+                    else:
+                        wakes_in(now + machine.interval).append(machine)
+                else:
+                    machine.switch(FINISHED, now + 1)
+                    self._open -= machine.ends_run
+        return awake
+
+    def _free(self, awake: list[Machine], now: int) -> None:
+        """Give back the slots of the tokens that were taken in this cycle; wake those who waited for one."""
+        for channel in self._freed:
+            channel.available = now + 1
+            channel.space += 1
+            if channel.writer_waits:
+                channel.writer_waits = False
+                machine = channel.writer
+                if machine.asleep:
+                    machine.asleep = False
+                    awake.append(machine)
+        self._freed.clear()
+
+    def _enter(self, awake: list[Machine], now: int, log: Log | None) -> None:
+        """Let the tokens in whose time has come; wake those who waited for one."""
+        entering = self._entering
+        entering += self._agenda.arrived(now)
+        for channel, token in entering:
+            tokens = channel.tokens
+            if not tokens:
+                channel.available = now + 1
+                if channel.reader_waits:
+                    channel.reader_waits = False
+                    machine = channel.reader
+                    if machine.asleep:
+                        machine.asleep = False
+                        awake.append(machine)
+            tokens.append(token)
+            channel.entered_last = now
+            if len(tokens) > channel.peak:
+                channel.peak = len(tokens)
+        if log is not None and entering:
+            log.append((now, entering.copy()))
+        entering.clear()
 
     def finish(self, ending: Ending) -> None:
         """Bring the counters of machines and channels to the end of the run."""
         for machine in self._machines:
             rest = ending.cycles - machine.since
             machine.cycles_in[machine.activity] += max(rest, 0)
-            machine.cycles_in[Activity.BUSY] += min(rest, 0)
-        for channel in self._freed:
-            channel.taken += 1
+            machine.cycles_in[BUSY] += min(rest, 0)
 
     def _last_cycle(self, now: int) -> int | None:
         """The last cycle of a run in which all that ends it has ended, or None while writes are under way."""

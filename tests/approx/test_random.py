@@ -6,13 +6,13 @@ from collections import Counter
 from random import Random
 
 import pytest
+from clocked import Reference, clocked
+from random_graphs import Program
 
 from sim_approx.simulation import Simulation, simulate
 from step.errors import Deadlock, StreamFault
 from step.lowering.netlist import lower
 from step.running.result import Activity, Status
-from tests.approx.clocked import Reference, clocked
-from tests.approx.random_graphs import Program
 
 GRAPHS_PER_TEST = 25
 

@@ -24,14 +24,23 @@ Log = list[tuple[int, list[Entry]]]
 """Per cycle, the tokens that entered a channel."""
 
 
+Faults = list[tuple[Machine, Violation]]
+
+
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended: ``cycles`` it took; the machine and what it found where the end was a fault."""
+    """How a run ended, after which ``cycles``, and what was counted in these.
+
+    By machine the cycles in each of its ``activities``, and its ``firings``; by channel the tokens that ``entered``,
+    and the peak occupancy. ``faults`` are those of all machines, also of those that met theirs later.
+    """
 
     status: Status
     cycles: int
-    machine: Machine | None = None
-    violation: Violation | None = None
+    activities: dict[Machine, list[int]]
+    firings: dict[Machine, int]
+    entered: dict[Channel, tuple[int, int]]
+    faults: Faults
 
 
 class _Later:
@@ -72,6 +81,10 @@ class _Agenda:
             heapq.heappush(self.cycles, cycle)
         return found
 
+    def next_cycle(self) -> int | None:
+        """The next cycle in which anything is to happen."""
+        return self.cycles[0] if self.cycles else None
+
     def arrived(self, now: int) -> Sequence[Entry]:
         """The tokens that enter in cycle ``now``."""
         return self.arrivals.pop(now, ())
@@ -94,7 +107,7 @@ class Engine:
         self._agenda = _Agenda(clock)
         self._entering: list[Entry] = []
         self._freed: list[Channel] = []
-        self._violations: list[tuple[Machine, Violation]] = []
+        self._faults: Faults = []
         self._open = sum(machine.ends_run for machine in machines)
         self._channels = channels
         for channel in channels:
@@ -109,32 +122,37 @@ class Engine:
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 
     def run(self, max_cycles: int | None = None, log: Log | None = None) -> Ending:
-        """Run to the end, and say how it was; ``log`` gets what entered the channels in each cycle."""
+        """Run until nothing moves, or for ``max_cycles``, and say how the run ended.
+
+        The run ends, and what is counted stands still, with the cycle in which all that ends it has ended, or with the
+        first fault; what still moves then goes on, and may meet faults. ``log`` gets what entered the channels in each
+        cycle, also behind the end.
+        """
         limit = max_cycles if max_cycles is not None else 1 << 62
-        now, current = 0, list(self._machines)
+        agenda, current = self._agenda, list(self._machines)
         last = None if self._open else -1
-        while last is None or now <= last:
-            if now >= limit:
-                return Ending(Status.RUNAWAY, limit)
+        ending: Ending | None = None
+        now: int | None = 0
+        while now is not None and now < limit:
             self._clock.now = now
+            if ending is None and last is not None and last < now:
+                ending = self._ending(Status.FINISHED, last + 1)
             awake = self._fire(current, now)
-            if self._violations:
-                return Ending(Status.FAULT, now, *min(self._violations, key=lambda each: each[0].order))
+            if self._faults and (ending is None or ending.status != Status.FAULT):
+                ending = self._ending(Status.FAULT, now)
             self._free(awake, now)
             self._enter(awake, now, log)
             if last is None and not self._open:
                 last = self._last_cycle(now)
-            if awake:
-                now += 1
-            elif self._agenda.cycles:
-                now = self._agenda.cycles[0] if last is None else min(self._agenda.cycles[0], last + 1)
-            elif last is None:
-                return Ending(Status.DEADLOCK, self._stopped())
-            else:
-                break
-            current = awake + self._agenda.woken(now)
-        assert last is not None
-        return Ending(Status.FINISHED, last + 1)
+            now = now + 1 if awake else agenda.next_cycle()
+            current = awake if now is None else awake + agenda.woken(now)
+        if ending is not None:
+            return ending
+        if last is not None and last < limit:
+            return self._ending(Status.FINISHED, last + 1)
+        if last is None and now is None:
+            return self._ending(Status.DEADLOCK, self._stopped())
+        return self._ending(Status.RUNAWAY, limit)
 
     def _fire(self, current: list[Machine], now: int) -> list[Machine]:
         """Try the machines in ``current``; returns those to be tried again in the next cycle."""
@@ -152,7 +170,7 @@ class Engine:
                 if machine.activity != BLOCKED:
                     machine.switch(BLOCKED, now)
             except Violation as violation:
-                self._violations.append((machine, violation))
+                self._faults.append((machine, violation))
             else:
                 machine.firings += 1
                 if machine.activity != BUSY:
@@ -204,12 +222,22 @@ class Engine:
             log.append((now, entering.copy()))
         entering.clear()
 
-    def finish(self, ending: Ending) -> None:
-        """Bring the counters of machines and channels to the end of the run."""
+    def _ending(self, status: Status, cycles: int) -> Ending:
+        """The end of the run, with what was counted up to it."""
+        activities = {}
         for machine in self._machines:
-            rest = ending.cycles - machine.since
-            machine.cycles_in[machine.activity] += max(rest, 0)
-            machine.cycles_in[BUSY] += min(rest, 0)
+            counted = activities[machine] = machine.cycles_in.copy()
+            rest = cycles - machine.since
+            counted[machine.activity] += max(rest, 0)
+            counted[BUSY] += min(rest, 0)
+        return Ending(
+            status,
+            cycles,
+            activities,
+            {machine: machine.firings for machine in self._machines},
+            {channel: (channel.entered, channel.peak) for channel in self._channels},
+            self._faults,
+        )
 
     def _last_cycle(self, now: int) -> int | None:
         """The last cycle of a run in which all that ends it has ended, or None while writes are under way."""

@@ -23,7 +23,7 @@ from step.language.tokens import Token
 from step.language.validate import check
 from step.lowering.passes.broadcast import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
-from step.running.stream_fault import stream_fault
+from step.running.stream_fault import first_fault, stream_fault
 
 
 @dataclass
@@ -48,6 +48,7 @@ class _Run:
             for port in range(len(node.inputs)):
                 self.queues[node.name, port] = deque()
                 self.taken[node.name, port] = 0
+        self.faults: dict[str, StreamFault] = {}
         self.result = Interpretation({}, {})
         for stream in graph.streams():
             self.result.checkers[str(stream)] = StreamChecker(str(stream), stream.type)
@@ -99,12 +100,14 @@ class _Run:
             name = self.ready.popleft()
             if name in waiting and self.queues[name, waiting[name]]:
                 self._advance(self.graph.nodes[name], processes, waiting, first=False)
+        if fault := first_fault(self.graph, self.faults):
+            raise fault
         if waiting:
             self._starved(waiting)
         return self.result
 
     def _advance(self, node: Node, processes: dict[str, Process], waiting: dict[str, int], *, first: bool) -> None:
-        """Run ``node`` until it waits for a token that is not there, or ends."""
+        """Run ``node`` until it waits for a token that is not there, ends, or meets a fault, which stops it alone."""
         self.active = node
         process = processes[node.name]
         try:
@@ -118,7 +121,8 @@ class _Run:
         except StopIteration:
             waiting.pop(node.name, None)
         except Violation as violation:
-            raise stream_fault(node, violation.fault, self._heads(node)) from None
+            waiting.pop(node.name, None)
+            self.faults[node.name] = stream_fault(node, violation.fault, self._heads(node))
 
     def _heads(self, node: Node) -> dict[int, tuple[int, Token]]:
         """The last token that each port got, and its position."""

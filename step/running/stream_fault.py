@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from step.errors import StreamFault
 from step.language.faults import MEANING, Fault
-from step.language.graph import Node
+from step.language.graph import Graph, Node
 from step.language.tokens import Token
 
 
@@ -26,3 +26,11 @@ def stream_fault(node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]
         position, token = heads[port]
         lines.append(f"  token {position} of {node.inputs[port]} is {control_text(token)}")
     return StreamFault("\n".join(lines))
+
+
+def first_fault(graph: Graph, faults: Mapping[str, StreamFault]) -> StreamFault | None:
+    """Of the ``faults`` that units of ``graph`` met, by name, the one that is reported: the first in program order.
+
+    Which one comes first in time depends on the fabric, so every back end lets a run go on until nothing moves.
+    """
+    return next((faults[node.name] for node in graph if node.name in faults), None)

@@ -94,8 +94,8 @@ def run_rtl(
             progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
         )
     capacities = {each["name"]: each["capacity"] for each in design.sidecar["channels"]}
-    if raw.status != "finished":
-        error = failure(netlist, data, raw, capacities)
+    error = failure(netlist, data, raw, capacities)
+    if error is not None:
         error.result = _result(netlist, raw, capacities, str(error))
         raise error
     return RtlRun(_result(netlist, raw, capacities, None), raw.cycles_per_second, raw.build_seconds)
@@ -121,17 +121,15 @@ def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error:
 
 
 def _activity(raw: RawRun, unit: int) -> OperatorResult:
-    """Cycles per activity of ``unit``; the harness counts on after the run, while nothing changes any more."""
-    counts = [int(each) for each in raw.activity[unit]]
-    counts[int(raw.last_activity[unit])] -= raw.simulated - raw.cycles
-    starved, busy, blocked, finished = counts
+    """Cycles per activity of ``unit``."""
+    starved, busy, blocked, finished = (int(each) for each in raw.activity[unit])
     return OperatorResult(busy, starved, blocked, finished)
 
 
 def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:
-    """Enter events per channel."""
-    order = np.argsort(raw.enters["channel"], kind="stable")
-    sorted_events = raw.enters[order]
+    """Enter events per channel, in the cycles that count."""
+    counted = raw.enters[raw.enters["cycle"] < raw.cycles]
+    sorted_events = counted[np.argsort(counted["channel"], kind="stable")]
     bounds = np.searchsorted(sorted_events["channel"], np.arange(len(netlist.channels) + 1))
     return {
         channel.name: ChannelEvents(

@@ -76,8 +76,8 @@ class _Run:
     def stream(self) -> list[Token]:
         return self.inputs.streams[self._node().name]
 
-    def arrivals(self) -> Sequence[int] | None:
-        return self.orders.get(self._node().name)
+    def arrivals(self) -> Sequence[int]:
+        return self.orders.get(self._node().name, ())
 
     def collect(self, token: Token) -> None:
         self.result.outputs[self._node().name].append(token)
@@ -150,7 +150,8 @@ def interpret(
     """Run ``graph`` on ``inputs`` (tensor and source name -> data, see `step.programs.inputs.bind_inputs`).
 
     ``record`` keeps the tokens of all streams. ``arrivals`` replays the order in which operators took their data in a
-    timed run: per node, the input port of every data token. Raises `InputError` for data that does not fit,
+    timed run: per node, the input port of every data token; behind the end of a record that was cut short the order is
+    that of the inputs. Raises `InputError` for data that does not fit,
     `StreamFault` for tokens that break an operator's contract or a stream's shape, and `Deadlock` where operators
     starve.
     """

@@ -17,7 +17,7 @@ from cosim.run_files import RawRun
 from cosim.simulator import NO_LIMIT, simulate
 from hw.emit import emit
 from hw.layout import unpack_tiles, unpack_token
-from step.errors import SimulationError
+from step.errors import SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph, Node
 from step.language.tokens import NOTHING, Token
@@ -96,16 +96,16 @@ def run_rtl(
     capacities = {each["name"]: each["capacity"] for each in design.sidecar["channels"]}
     error = failure(netlist, data, raw, capacities)
     if error is not None:
-        error.result = _result(netlist, raw, capacities, str(error))
+        error.result = _result(netlist, raw, capacities, error)
         raise error
     return RtlRun(_result(netlist, raw, capacities, None), raw.cycles_per_second, raw.build_seconds)
 
 
-def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error: str | None) -> RunResult:
+def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error: SimulationError | None) -> RunResult:
     return RunResult(
         backend="rtl",
         program=netlist.graph.name,
-        status=_STATUS[raw.status],
+        status=Status.FAULT if isinstance(error, StreamFault) else _STATUS[raw.status],
         cycles=raw.cycles,
         outputs=_outputs(netlist, raw),
         operators={node.name: _activity(raw, index) for index, node in enumerate(netlist.units)},
@@ -115,7 +115,7 @@ def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error:
         },
         wall_seconds=raw.seconds,
         arrivals=_arrivals(netlist, raw),
-        error=error,
+        error=None if error is None else str(error),
         events=_events(netlist, raw),
     )
 

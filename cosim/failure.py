@@ -8,22 +8,24 @@ from cosim.run_files import RawRun
 from sim_approx.depths import depths_that_clear
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import Fault
-from step.language.tokens import DONE, Token
+from step.language.tokens import DONE, UNKNOWN, Token
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot, report
+from step.running.promises import Promises, timed_promises
 from step.running.result import Activity
 from step.running.stream_fault import first_fault, stream_fault
 
 
 def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError | None:
     """What is wrong with a run, or None."""
-    if fault := first_fault(netlist.graph, _faults(netlist, raw)):
+    promises = _promises(netlist, data, raw)
+    if fault := first_fault(netlist.graph, _faults(netlist, raw), promises.broken):
         return fault
     if raw.status == "runaway":
         return Runaway(f"the run did not end within {raw.cycles} cycles; raise max_cycles if that is too few")
     if raw.status == "finished":
-        return None
+        return promises.disagreement()
     snapshot = Snapshot(
         raw.cycles,
         {node.name: Activity(int(raw.last_activity[index])) for index, node in enumerate(netlist.units)},
@@ -48,8 +50,18 @@ def _faults(netlist: Netlist, raw: RawRun) -> dict[str, StreamFault]:
     return found
 
 
+def _promises(netlist: Netlist, data: BoundInputs, raw: RawRun) -> Promises:
+    """What was promised of streams, checked on the log."""
+    promises = timed_promises(netlist.graph, data)
+    for channel in netlist.channels:
+        if channel.name in promises.checkers and channel.name not in data.streams:
+            for control in raw.enters["control"][raw.enters["channel"] == channel.index]:
+                promises.see(channel.name, _token(int(control)))
+    return promises
+
+
 def _token(control: int) -> Token:
     """A token of which only the control is known."""
     if control & 1:
         return DONE
-    return Token(None, control >> 2) if control & 2 else DONE._replace(stop=control >> 2, done=False)
+    return Token(UNKNOWN, control >> 2) if control & 2 else DONE._replace(stop=control >> 2, done=False)

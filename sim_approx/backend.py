@@ -44,7 +44,7 @@ def run(
     error = _error(netlist, bound, simulation, max_cycles, timing_of)
     if error is None:
         return simulation.result()
-    error.result = simulation.result(str(error))
+    error.result = simulation.result(error)
     raise error
 
 
@@ -53,7 +53,7 @@ def _error(
 ) -> SimulationError | None:
     """What is wrong with a run, or None."""
     status = simulation.ending.status
-    if fault := first_fault(netlist.graph, simulation.faults()):
+    if fault := first_fault(netlist.graph, simulation.faults(), simulation.promises.broken):
         return fault
     if status == Status.DEADLOCK:
         snapshot = simulation.snapshot()
@@ -61,7 +61,7 @@ def _error(
         return Deadlock(report(netlist, snapshot, depths))
     if status == Status.RUNAWAY:
         return Runaway(f"the run did not end within {max_cycles} cycles; raise max_cycles if that is too few")
-    return None
+    return simulation.promises.disagreement()
 
 
 def _netlist(program: Graph | Netlist, fabric: FabricConfig | None, depths: Mapping[str, int]) -> Netlist:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import Literal
 
@@ -12,14 +15,28 @@ import numpy as np
 from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.engine import Ending, Engine, Log
 from sim_approx.values import computing_units
-from step.errors import FabricError, StreamFault
+from step.errors import FabricError, SimulationError, StreamFault
+from step.language.tokens import UNKNOWN, Token
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot
-from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, control_word
+from step.running.promises import Promises, timed_promises
+from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_word
 from step.running.stream_fault import stream_fault
 
 Values = Literal["control", "all"]
+
+
+class _Watched(deque[Token]):
+    """The tokens of a channel, whose control is shown to ``see`` when they enter."""
+
+    def __init__(self, see: Callable[[Token], None]) -> None:
+        super().__init__()
+        self._see = see
+
+    def append(self, token: Token) -> None:
+        self._see(token._replace(value=UNKNOWN) if token.has_value else token)
+        super().append(token)
 
 
 @dataclass(frozen=True)
@@ -27,6 +44,7 @@ class Simulation:
     """A run that came to its ``ending`` and went on until nothing moved, with all that is left of it."""
 
     fabric: Fabric
+    promises: Promises
     ending: Ending
     log: Log | None
     values: Values
@@ -55,8 +73,8 @@ class Simulation:
             found[units[machine].name] = stream_fault(units[machine], violation.fault, heads)
         return found
 
-    def result(self, error: str | None = None) -> RunResult:
-        """The counters, outputs and events as plain data."""
+    def result(self, error: SimulationError | None = None) -> RunResult:
+        """The counters, outputs and events as plain data; ``error`` says what is wrong with the run."""
         netlist, fabric, ending = self.fabric.netlist, self.fabric, self.ending
         operators = {}
         for name, machine in fabric.units.items():
@@ -65,7 +83,7 @@ class Simulation:
         return RunResult(
             backend="approx",
             program=netlist.graph.name,
-            status=ending.status,
+            status=Status.FAULT if isinstance(error, StreamFault) else ending.status,
             cycles=ending.cycles,
             outputs=fabric.outputs if self.values == "all" else None,
             operators=operators,
@@ -75,7 +93,7 @@ class Simulation:
             },
             wall_seconds=self.seconds,
             arrivals=fabric.arrivals,
-            error=error,
+            error=None if error is None else str(error),
             events=None if self.log is None else _events(netlist, self.log, ending.cycles),
         )
 
@@ -97,11 +115,15 @@ def simulate(
     else:
         raise FabricError(f'values must be "control" or "all", not {values!r}')
     fabric = build_fabric(netlist, data, computing, timing_of)
+    promises = timed_promises(netlist.graph, data)
+    for each, channel in zip(netlist.channels, fabric.channels, strict=True):
+        if each.name in promises.checkers and each.name not in data.streams:
+            channel.tokens = _Watched(partial(promises.see, each.name))
     engine = Engine(fabric.machines, fabric.all_channels, fabric.clock, fabric.memory)
     log: Log | None = [] if events else None
     start = time.perf_counter()
     ending = engine.run(max_cycles, log)
-    return Simulation(fabric, ending, log, values, time.perf_counter() - start)
+    return Simulation(fabric, promises, ending, log, values, time.perf_counter() - start)
 
 
 def _events(netlist: Netlist, log: Log, end: int) -> dict[str, ChannelEvents]:

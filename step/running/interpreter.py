@@ -23,6 +23,7 @@ from step.language.tokens import Token
 from step.language.validate import check
 from step.lowering.passes.broadcast import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
+from step.running.promises import Promises, promising
 from step.running.stream_fault import first_fault, stream_fault
 
 
@@ -49,21 +50,19 @@ class _Run:
                 self.queues[node.name, port] = deque()
                 self.taken[node.name, port] = 0
         self.faults: dict[str, StreamFault] = {}
-        self.result = Interpretation({}, {})
-        for stream in graph.streams():
-            self.result.checkers[str(stream)] = StreamChecker(str(stream), stream.type)
-            if record:
-                self.result.streams[str(stream)] = []
+        streams = {str(each): each for each in graph.streams()}
+        self.promises = Promises(graph, promising(graph, inputs.streams))
+        self.others = Promises(graph, [each for name, each in streams.items() if name not in self.promises.checkers])
+        self.result = Interpretation({}, {**self.promises.checkers, **self.others.checkers})
+        if record:
+            self.result.streams = {name: [] for name in streams}
         self.active: Node | None = None
         self.ready: deque[str] = deque()
 
     def emit(self, port: int, token: Token) -> None:
         node = self._node()
         name = self.graph.stream_name(node.name, port)
-        try:
-            self.result.checkers[name].see(token)
-        except StreamFault as error:
-            raise StreamFault(f"{node.describe()}: {error}") from None
+        (self.promises if name in self.promises.checkers else self.others).see(name, token)
         if name in self.result.streams:
             self.result.streams[name].append(token)
         for reader, reader_port in self.readers[node.name, port]:
@@ -100,11 +99,19 @@ class _Run:
             name = self.ready.popleft()
             if name in waiting and self.queues[name, waiting[name]]:
                 self._advance(self.graph.nodes[name], processes, waiting, first=False)
-        if fault := first_fault(self.graph, self.faults):
-            raise fault
+        self._raise_faults()
         if waiting:
             self._starved(waiting)
+        if disagreement := self.promises.disagreement():
+            raise disagreement
         return self.result
+
+    def _raise_faults(self) -> None:
+        fault = first_fault(self.graph, self.faults, self.promises.broken)
+        # Of streams whose shapes were inferred only what no promise explains is told: an operator that breaks its rule.
+        fault = fault or first_fault(self.graph, {}, self.others.broken)
+        if fault:
+            raise fault
 
     def _advance(self, node: Node, processes: dict[str, Process], waiting: dict[str, int], *, first: bool) -> None:
         """Run ``node`` until it waits for a token that is not there, ends, or meets a fault, which stops it alone."""

@@ -28,9 +28,18 @@ def stream_fault(node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]
     return StreamFault("\n".join(lines))
 
 
-def first_fault(graph: Graph, faults: Mapping[str, StreamFault]) -> StreamFault | None:
-    """Of the ``faults`` that units of ``graph`` met, by name, the one that is reported: the first in program order.
+def first_fault(
+    graph: Graph, faults: Mapping[str, StreamFault], broken: Mapping[str, StreamFault]
+) -> StreamFault | None:
+    """The error that is reported: the first in the order of ``graph``.
 
-    Which one comes first in time depends on the fabric, so every back end lets a run go on until nothing moves.
+    ``faults`` are those that units met, by their names; ``broken`` those of streams whose tokens do not fit their
+    shapes, which come behind the writer's own. Which one comes first in time depends on the fabric, so every back end
+    lets a run go on until nothing moves.
     """
-    return next((faults[node.name] for node in graph if node.name in faults), None)
+    for node in graph:
+        streams = [graph.stream_name(node.name, port) for port in range(len(node.output_types))]
+        for found in (faults.get(node.name), *map(broken.get, streams)):
+            if found is not None:
+                return found
+    return None

@@ -81,20 +81,19 @@ class _Agenda:
             heapq.heappush(self.cycles, cycle)
         return found
 
-    def next_cycle(self) -> int | None:
-        """The next cycle in which anything is to happen."""
-        return self.cycles[0] if self.cycles else None
-
-    def arrived(self, now: int) -> Sequence[Entry]:
-        """The tokens that enter in cycle ``now``."""
-        return self.arrivals.pop(now, ())
-
-    def woken(self, now: int) -> list[Machine]:
-        """The machines that are to be tried in cycle ``now``, to which time goes on."""
+    def after(self, now: int, awake: list[Machine]) -> tuple[int | None, list[Machine]]:
+        """The next cycle in which anything is to happen, and the machines to be tried in it, with those ``awake``."""
         cycles = self.cycles
+        if awake:
+            now += 1
+        elif cycles:
+            now = cycles[0]
+        else:
+            return None, awake
         while cycles and cycles[0] <= now:
             heapq.heappop(cycles)
-        return self.wakes.pop(now, [])
+        woken = self.wakes.pop(now, None)
+        return now, awake if woken is None else awake + woken
 
 
 class Engine:
@@ -129,7 +128,7 @@ class Engine:
         cycle, also behind the end.
         """
         limit = max_cycles if max_cycles is not None else 1 << 62
-        agenda, current = self._agenda, list(self._machines)
+        current = list(self._machines)
         last = None if self._open else -1
         ending: Ending | None = None
         now: int | None = 0
@@ -140,12 +139,12 @@ class Engine:
             awake = self._fire(current, now)
             if self._faults and (ending is None or ending.status != Status.FAULT):
                 ending = self._ending(Status.FAULT, now)
-            self._free(awake, now)
+            if self._freed:
+                self._free(awake, now)
             self._enter(awake, now, log)
             if last is None and not self._open:
                 last = self._last_cycle(now)
-            now = now + 1 if awake else agenda.next_cycle()
-            current = awake if now is None else awake + agenda.woken(now)
+            now, current = self._agenda.after(now, awake)
         if ending is not None:
             return ending
         if last is not None and last < limit:
@@ -203,7 +202,9 @@ class Engine:
     def _enter(self, awake: list[Machine], now: int, log: Log | None) -> None:
         """Let the tokens in whose time has come; wake those who waited for one."""
         entering = self._entering
-        entering += self._agenda.arrived(now)
+        arrived = self._agenda.arrivals.pop(now, None)
+        if arrived is not None:
+            entering += arrived
         for channel, token in entering:
             tokens = channel.tokens
             if not tokens:

@@ -17,7 +17,7 @@
 #   RUN         where a run records                                      (OUT/run)
 #   WAVES       where waves go                                           (OUT/waves.vcd)
 #   MAX_CYCLES  a run of more cycles is a runaway                        (1000000000)
-#   WATCHDOG    a run is stalled when nothing moves for so many cycles   (10000)
+#   WATCHDOG    it is over when nothing moves for so many cycles         (settling_cycles of fabric.json)
 #   LOG         1: record the event of every token, 0: do not            (1)
 #   PYTHON      a Python with this project                               (python3)
 
@@ -27,7 +27,7 @@ OUT        ?= $(DIR)/build
 RUN        ?= $(OUT)/run
 WAVES      ?= $(OUT)/waves.vcd
 MAX_CYCLES ?= 1000000000
-WATCHDOG   ?= 10000
+WATCHDOG   ?=
 LOG        ?= 1
 PYTHON     ?= python3
 
@@ -69,7 +69,7 @@ $(OUT)/%/objects/Vtop: $(OUT)/%/tools.mk $(SOURCES)
 define simulate
 	@rm -rf $(RUN) && mkdir -p $(RUN) && cp $(DATA)/* $(RUN)/
 	STEP_RUN_DIRECTORY=$(RUN) COCOTB_RESULTS_FILE=$(RUN)/results.xml $(1)/objects/Vtop +directory=$(RUN) \
-	    +max_cycles=$(MAX_CYCLES) +watchdog=$(WATCHDOG) $(if $(filter 1,$(LOG)),+log) $(2) > $(RUN)/simulator.log
+	    +max_cycles=$(MAX_CYCLES) $(if $(WATCHDOG),+watchdog=$(WATCHDOG)) $(if $(filter 1,$(LOG)),+log) $(2) > $(RUN)/simulator.log
 	@$(ASK) report $(DIR) $(RUN)
 endef
 

@@ -17,7 +17,7 @@ from cosim.run_files import RawRun
 from cosim.simulator import NO_LIMIT, simulate
 from hw.emit import emit
 from hw.layout import unpack_tiles, unpack_token
-from step.errors import SimulationError
+from step.errors import SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph, Node
 from step.language.tokens import Token
@@ -94,18 +94,18 @@ def run_rtl(
             progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
         )
     capacities = {each["name"]: each["capacity"] for each in design.sidecar["channels"]}
-    if raw.status != "finished":
-        error = failure(netlist, data, raw, capacities)
-        error.result = _result(netlist, raw, capacities, str(error))
+    error = failure(netlist, data, raw, capacities)
+    if error is not None:
+        error.result = _result(netlist, raw, capacities, error)
         raise error
     return RtlRun(_result(netlist, raw, capacities, None), raw.cycles_per_second, raw.build_seconds)
 
 
-def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error: str | None) -> RunResult:
+def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error: SimulationError | None) -> RunResult:
     return RunResult(
         backend="rtl",
         program=netlist.graph.name,
-        status=_STATUS[raw.status],
+        status=Status.FAULT if isinstance(error, StreamFault) else _STATUS[raw.status],
         cycles=raw.cycles,
         outputs=_outputs(netlist, raw),
         operators={node.name: _activity(raw, index) for index, node in enumerate(netlist.units)},
@@ -115,23 +115,21 @@ def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error:
         },
         wall_seconds=raw.seconds,
         arrivals=_arrivals(netlist, raw),
-        error=error,
+        error=None if error is None else str(error),
         events=_events(netlist, raw),
     )
 
 
 def _activity(raw: RawRun, unit: int) -> OperatorResult:
-    """Cycles per activity of ``unit``; the harness counts on after the run, while nothing changes any more."""
-    counts = [int(each) for each in raw.activity[unit]]
-    counts[int(raw.last_activity[unit])] -= raw.simulated - raw.cycles
-    starved, busy, blocked, finished = counts
+    """Cycles per activity of ``unit``."""
+    starved, busy, blocked, finished = (int(each) for each in raw.activity[unit])
     return OperatorResult(busy, starved, blocked, finished)
 
 
 def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:
-    """Enter events per channel."""
-    order = np.argsort(raw.enters["channel"], kind="stable")
-    sorted_events = raw.enters[order]
+    """Enter events per channel, in the cycles that count."""
+    counted = raw.enters[raw.enters["cycle"] < raw.cycles]
+    sorted_events = counted[np.argsort(counted["channel"], kind="stable")]
     bounds = np.searchsorted(sorted_events["channel"], np.arange(len(netlist.channels) + 1))
     return {
         channel.name: ChannelEvents(

@@ -38,8 +38,8 @@ class Design:
     """What the cosimulation needs to know of a fabric.
 
     ``channels`` and ``units`` are names, in the order of the probe bits; ``memory`` is the plain `MemoryConfig` with
-    ``beats_total``; ``verilog`` and ``cpp`` are absolute paths; ``hierarchical`` are modules that pay to be compiled
-    apart in a large design.
+    ``beats_total``; when nothing moved for ``settling_cycles``, nothing ever will; ``verilog`` and ``cpp`` are
+    absolute paths; ``hierarchical`` are modules that pay to be compiled apart in a large design.
     """
 
     module: str
@@ -50,6 +50,7 @@ class Design:
     channels: tuple[str, ...]
     units: tuple[str, ...]
     memory: Mapping[str, int]
+    settling_cycles: int
     verilog: tuple[Path, ...]
     cpp: tuple[Path, ...]
     hierarchical: tuple[str, ...]
@@ -84,6 +85,7 @@ def _from_sidecar(sidecar: Mapping[str, Any], root: Path, where: str) -> Design:
             channels=tuple(channel["name"] for channel in sidecar["channels"]),
             units=tuple(unit["name"] for unit in sidecar["units"]),
             memory=dict(sidecar["memory"]),
+            settling_cycles=sidecar["settling_cycles"],
             verilog=tuple((root / file).resolve() for file in sidecar["files"]),
             cpp=tuple((root / file).resolve() for file in sidecar.get("cpp", ())),
             hierarchical=tuple(sidecar.get("hierarchical", ())),

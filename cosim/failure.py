@@ -6,21 +6,25 @@ from collections.abc import Mapping
 
 from cosim.run_files import RawRun
 from sim_approx.depths import depths_that_clear
-from step.errors import Deadlock, Runaway, SimulationError
+from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import Fault
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot, report
+from step.running.promises import Promises, timed_promises
 from step.running.result import Activity, control_token
-from step.running.stream_fault import stream_fault
+from step.running.stream_fault import first_fault, stream_fault
 
 
-def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError:
-    """The error for a run that did not finish."""
+def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError | None:
+    """What is wrong with a run, or None."""
+    promises = _promises(netlist, data, raw)
+    if fault := first_fault(netlist.graph, _faults(netlist, raw), promises.broken):
+        return fault
     if raw.status == "runaway":
         return Runaway(f"the run did not end within {raw.cycles} cycles; raise max_cycles if that is too few")
-    if raw.status == "fault":
-        return _fault(netlist, raw)
+    if raw.status == "finished":
+        return promises.disagreement()
     snapshot = Snapshot(
         raw.cycles,
         {node.name: Activity(int(raw.last_activity[index])) for index, node in enumerate(netlist.units)},
@@ -30,15 +34,26 @@ def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mappin
     return Deadlock(report(netlist, snapshot, depths_that_clear(netlist, data, snapshot)))
 
 
-def _fault(netlist: Netlist, raw: RawRun) -> SimulationError:
-    """The fault of a unit, with the tokens that stood in front of it as the log has them."""
-    assert raw.fault is not None
-    unit, code = raw.fault
-    node = netlist.units[unit]
-    heads = {}
-    for port, channel in enumerate(netlist.inputs(node)):
-        taken = int((raw.leaves["channel"] == channel.index).sum())
-        entered = raw.enters["control"][raw.enters["channel"] == channel.index]
-        if taken < len(entered):
-            heads[port] = taken, control_token(int(entered[taken]))
-    return stream_fault(node, Fault(code), heads)
+def _faults(netlist: Netlist, raw: RawRun) -> dict[str, StreamFault]:
+    """The faults by unit, with the tokens that stood in front of it as the log has them."""
+    found = {}
+    for unit, code in raw.faults:
+        node = netlist.units[unit]
+        heads = {}
+        for port, channel in enumerate(netlist.inputs(node)):
+            taken = int((raw.leaves["channel"] == channel.index).sum())
+            entered = raw.enters["control"][raw.enters["channel"] == channel.index]
+            if taken < len(entered):
+                heads[port] = taken, control_token(int(entered[taken]))
+        found[node.name] = stream_fault(node, Fault(code), heads)
+    return found
+
+
+def _promises(netlist: Netlist, data: BoundInputs, raw: RawRun) -> Promises:
+    """What was promised of streams, checked on the log."""
+    promises = timed_promises(netlist.graph, data)
+    for channel in netlist.channels:
+        if channel.name in promises.checkers and channel.name not in data.streams:
+            for control in raw.enters["control"][raw.enters["channel"] == channel.index]:
+                promises.see(channel.name, control_token(int(control)))
+    return promises

@@ -143,7 +143,7 @@ def _monitor(design: Design) -> list[str]:
         f"    assign sink_finished[{sinks}] = 1'b1;",
         *([] if design.channels else ["    assign probe_enter = '0, probe_leave = '0, probe_token = '0;"]),
         *([] if design.units else ["    assign probe_activity = '0, probe_fault = '0;"]),
-        f"    sim_monitor #(.CHANNELS({channels}), .UNITS({units})) monitor (",
+        f"    sim_monitor #(.CHANNELS({channels}), .UNITS({units}), .SETTLING({design.settling_cycles})) monitor (",
         "        .clk, .rst, .enter(probe_enter), .leave(probe_leave), .token(probe_token),",
         "        .activity(probe_activity), .fault(probe_fault),",
         "        .finished(&sink_finished && probe_finished && !writing),",

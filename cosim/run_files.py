@@ -30,10 +30,13 @@ class RawRun:
 
     ``status``: ``finished``, ``stalled`` (nothing moved for ``watchdog`` cycles), ``runaway`` (``max_cycles`` passed)
     or ``fault``. ``cycles`` is the length of the run: up to the last Done and the last visible write; of a stalled run
-    up to the last movement; else up to the end of the simulation. ``simulated`` cycles went into ``activity``
-    [units, 4] (starved, busy, blocked, finished), ``last_activity`` [units] is that of the cycle after them.
-    Channels: ``tokens`` that entered, ``peak`` and final ``level`` of occupancy. ``enters`` and ``leaves`` are empty
-    without a log. ``fault`` is (unit, code). ``seconds`` is the time of the simulation alone.
+    up to the last movement; of a faulty one up to the first fault; else all. These cycles went into ``activity``
+    [units, 4] (starved, busy, blocked, finished), ``last_activity`` [units] is that of the cycle after them, and into
+    what is counted of channels: ``tokens`` that entered, ``peak`` and final ``level`` of occupancy.
+
+    ``simulated`` cycles there are in all. All of them are in ``sinks``, ``memory``, the events (``enters`` and
+    ``leaves``; empty without a log), and ``faults``: unit and code of each. ``seconds`` is the time of the simulation
+    alone.
     """
 
     status: str
@@ -48,7 +51,7 @@ class RawRun:
     tokens: np.ndarray
     peak: np.ndarray
     level: np.ndarray
-    fault: tuple[int, int] | None
+    faults: list[tuple[int, int]]
     seconds: float
     build_seconds: float
 
@@ -100,14 +103,15 @@ def _stream_bytes(port: StreamPort, payloads: Sequence[int]) -> bytes:
 def read_run(design: Design, directory: Path, build_seconds: float = 0.0) -> RawRun:
     """What the run in ``directory`` recorded."""
     lines = [line.split() for line in (directory / "monitor").read_text().splitlines()]
-    status, cycle, moved, unit, code = (int(word) for word in lines[0][1:])
+    (status, cycles), *_ = _table(lines, "run", 1, 2).tolist()
+    (simulated,), *_ = _table(lines, "simulated", 1, 1).tolist()
     units = _table(lines, "unit", len(design.units), 5)
     channels = _table(lines, "channel", len(design.channels), 3)
     enters, leaves = _events(directory / "events")
     return RawRun(
         status=STATUS[status],
-        cycles=moved if STATUS[status] == "stalled" else cycle,
-        simulated=cycle,
+        cycles=cycles,
+        simulated=simulated,
         sinks={port.name: _payloads(directory / f"sink.{port.name}", port.bits) for port in design.sinks},
         memory=_memory_after(design, directory),
         enters=enters,
@@ -117,7 +121,7 @@ def read_run(design: Design, directory: Path, build_seconds: float = 0.0) -> Raw
         tokens=channels[:, 0],
         peak=channels[:, 1],
         level=channels[:, 2],
-        fault=(unit, code) if STATUS[status] == "fault" else None,
+        faults=[(int(unit), int(code)) for word, unit, code in (line for line in lines if line[0] == "fault")],
         seconds=json.loads((directory / "bench.json").read_text())["seconds"],
         build_seconds=build_seconds,
     )
@@ -125,12 +129,14 @@ def read_run(design: Design, directory: Path, build_seconds: float = 0.0) -> Raw
 
 def _memory_after(design: Design, directory: Path) -> bytes:
     """The memory at the end of a run; only write ports can have changed it."""
+    beat = design.memory["beat_bytes"]
     if design.writes:
-        return (directory / "memory.after").read_bytes()
+        after = np.fromfile(directory / "memory.after", np.uint8)
+        return after.reshape(-1, 4 * -(-beat // 4))[:, :beat].tobytes()  # a beat in whole words
     if not design.reads:
         return b""
     before = np.fromfile(directory / "memory", np.uint8)
-    return before.reshape(-1, design.memory["beat_bytes"])[:, ::-1].tobytes()
+    return before.reshape(-1, beat)[:, ::-1].tobytes()
 
 
 def _table(lines: Sequence[Sequence[str]], kind: str, rows: int, columns: int) -> np.ndarray:

@@ -29,7 +29,7 @@ def simulate(
     sources: Mapping[str, Sequence[int]] | None = None,
     memory: bytes = b"",
     max_cycles: int = NO_LIMIT,
-    watchdog: int = 10_000,
+    watchdog: int | None = None,
     log: bool = True,
     waves: Path | None = None,
     progress: Callable[[int], None] | None = None,
@@ -37,7 +37,8 @@ def simulate(
 ) -> RawRun:
     """Build (through the cache) and run a design.
 
-    ``sources`` are token payloads for each source, ``memory`` the contents from beat 0 on (the rest is zero).
+    ``sources`` are token payloads for each source, ``memory`` the contents from beat 0 on (the rest is zero). It goes
+    on until nothing moved for ``watchdog`` cycles (the design's ``settling_cycles``), and ``max_cycles`` at most.
     ``waves`` is a path ending in ``.vcd`` or ``.fst``. ``progress`` is told the cycle now and then, ``building`` the
     steps of a build.
 
@@ -49,7 +50,9 @@ def simulate(
     with run_directory() as directory:
         write_inputs(design, directory, sources or {}, memory)
         built = build(design, waves=kind, progress=building)
-        arguments = [f"+max_cycles={max_cycles}", f"+watchdog={watchdog}", *(["+log"] if log else [])]
+        arguments = [f"+max_cycles={max_cycles}", *(["+log"] if log else [])]
+        if watchdog is not None:
+            arguments.append(f"+watchdog={watchdog}")
         if waves is not None:
             waves.unlink(missing_ok=True)
             arguments += ["--trace", "--trace-file", str(waves.absolute())]

@@ -170,6 +170,7 @@ def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, st
             for index, unit in enumerate(fabric.units)
         ],
         "memory": {**asdict(netlist.fabric.memory), "beats_total": memory.beats},
+        "settling_cycles": fabric.settling_cycles,
         "fabric": netlist.fabric.to_json(),
         "files": [name for name in files if name.endswith(".sv")],
         "waivers": [WAIVERS.name],

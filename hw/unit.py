@@ -96,6 +96,11 @@ class Unit(Parametric):
         """Tokens that can be on their way from a firing to the output channel."""
         return -(-self.rule.latency // self.rule.initiation_interval)
 
+    @property
+    def longest_pause(self) -> int:
+        """Cycles from a firing after which its tokens have entered their channels, and the next one may happen."""
+        return self.rule.latency + self.rule.initiation_interval
+
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         firing = Firing(m, self)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sim_approx.build import TimingOf
 from sim_approx.depths import depths_that_clear
-from sim_approx.simulation import Values, simulate
+from sim_approx.simulation import Simulation, Values, simulate
 from step.errors import Deadlock, FabricError, Runaway, SimulationError
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
@@ -15,6 +15,7 @@ from step.lowering.netlist import Netlist, lower
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.running.deadlock import report
 from step.running.result import RunResult, Status
+from step.running.stream_fault import first_fault
 
 
 def run(
@@ -40,19 +41,27 @@ def run(
     netlist = _netlist(program, fabric, depths or {})
     bound = bind_inputs(netlist.graph, inputs)
     simulation = simulate(netlist, bound, values=values, events=events, max_cycles=max_cycles, timing_of=timing_of)
+    error = _error(netlist, bound, simulation, max_cycles, timing_of)
+    if error is None:
+        return simulation.result()
+    error.result = simulation.result(error)
+    raise error
+
+
+def _error(
+    netlist: Netlist, data: BoundInputs, simulation: Simulation, max_cycles: int | None, timing_of: TimingOf | None
+) -> SimulationError | None:
+    """What is wrong with a run, or None."""
     status = simulation.ending.status
-    if status == Status.FINISHED:
-        return simulation.result(None)
+    if fault := first_fault(netlist.graph, simulation.faults(), simulation.promises.broken):
+        return fault
     if status == Status.DEADLOCK:
         snapshot = simulation.snapshot()
-        depths = depths_that_clear(netlist, bound, snapshot, max_cycles=max_cycles, timing_of=timing_of)
-        error: SimulationError = Deadlock(report(netlist, snapshot, depths))
-    elif status == Status.RUNAWAY:
-        error = Runaway(f"the run did not end within {max_cycles} cycles; raise max_cycles if that is too few")
-    else:
-        error = simulation.fault()
-    error.result = simulation.result(str(error))
-    raise error
+        depths = depths_that_clear(netlist, data, snapshot, max_cycles=max_cycles, timing_of=timing_of)
+        return Deadlock(report(netlist, snapshot, depths))
+    if status == Status.RUNAWAY:
+        return Runaway(f"the run did not end within {max_cycles} cycles; raise max_cycles if that is too few")
+    return simulation.promises.disagreement()
 
 
 def _netlist(program: Graph | Netlist, fabric: FabricConfig | None, depths: Mapping[str, int]) -> Netlist:

@@ -17,19 +17,30 @@ from step.language.faults import Violation
 from step.language.tokens import Token
 from step.running.result import Activity, Status
 
+STARVED, BUSY, BLOCKED, FINISHED = map(int, Activity)
+
 Entry = tuple[Channel, Token]
 Log = list[tuple[int, list[Entry]]]
 """Per cycle, the tokens that entered a channel."""
 
 
+Faults = list[tuple[Machine, Violation]]
+
+
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended: ``cycles`` it took; the machine and what it found where the end was a fault."""
+    """How a run ended, after which ``cycles``, and what was counted in these.
+
+    By machine the cycles in each of its ``activities``, and its ``firings``; by channel the tokens that ``entered``,
+    and the peak occupancy. ``faults`` are those of all machines, also of those that met theirs later.
+    """
 
     status: Status
     cycles: int
-    machine: Machine | None = None
-    violation: Violation | None = None
+    activities: dict[Machine, list[int]]
+    firings: dict[Machine, int]
+    entered: dict[Channel, tuple[int, int]]
+    faults: Faults
 
 
 class _Later:
@@ -70,6 +81,20 @@ class _Agenda:
             heapq.heappush(self.cycles, cycle)
         return found
 
+    def after(self, now: int, awake: list[Machine]) -> tuple[int | None, list[Machine]]:
+        """The next cycle in which anything is to happen, and the machines to be tried in it, with those ``awake``."""
+        cycles = self.cycles
+        if awake:
+            now += 1
+        elif cycles:
+            now = cycles[0]
+        else:
+            return None, awake
+        while cycles and cycles[0] <= now:
+            heapq.heappop(cycles)
+        woken = self.wakes.pop(now, None)
+        return now, awake if woken is None else awake + woken
+
 
 class Engine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
@@ -81,6 +106,7 @@ class Engine:
         self._agenda = _Agenda(clock)
         self._entering: list[Entry] = []
         self._freed: list[Channel] = []
+        self._faults: Faults = []
         self._open = sum(machine.ends_run for machine in machines)
         self._channels = channels
         for channel in channels:
@@ -95,104 +121,124 @@ class Engine:
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 
     def run(self, max_cycles: int | None = None, log: Log | None = None) -> Ending:
-        """Run to the end, and say how it was; ``log`` gets what entered the channels in each cycle."""
+        """Run until nothing moves, or for ``max_cycles``, and say how the run ended.
+
+        The run ends, and what is counted stands still, with the cycle in which all that ends it has ended, or with the
+        first fault; what still moves then goes on, and may meet faults. ``log`` gets what entered the channels in each
+        cycle, also behind the end.
+        """
         limit = max_cycles if max_cycles is not None else 1 << 62
-        agenda, clock, entering, freed = self._agenda, self._clock, self._entering, self._freed
-        cycles, busy, wakes_in = agenda.cycles, int(Activity.BUSY), agenda.wakes_in
-        current: list[Machine] = list(self._machines)
-        now, last = 0, None if self._open else -1
-        while last is None or now <= last:
-            if now >= limit:
-                return Ending(Status.RUNAWAY, limit)
-            clock.now = now
-            following: list[Machine] = []
-            violations: list[tuple[Machine, Violation]] = []
-            for machine in current:
-                try:
-                    outcome = machine.fire()
-                except Starved:
-                    machine.asleep = True
-                    if machine.activity:
-                        machine.switch(Activity.STARVED, now)
-                except Blocked:
-                    machine.asleep = True
-                    if machine.activity != 2:
-                        machine.switch(Activity.BLOCKED, now)
-                except Violation as violation:
-                    violations.append((machine, violation))
-                else:
-                    machine.firings += 1
-                    if machine.activity != busy:
-                        machine.switch(busy, now)
-                    if outcome is None:
-                        following.append(machine)
-                    elif outcome == COMPUTES:
-                        if machine.interval == 1:
-                            following.append(machine)
-                        else:
-                            wakes_in(now + machine.interval).append(machine)
-                    else:
-                        machine.switch(Activity.FINISHED, now + 1)
-                        self._open -= machine.ends_run
-            if violations:
-                return Ending(Status.FAULT, now, *min(violations, key=lambda each: each[0].order))
-            for channel in freed:
-                channel.taken += 1
-                channel.available = now + 1
-                channel.space += 1
-                if channel.writer_waits:
-                    channel.writer_waits = False
-                    machine = channel.writer
-                    if machine.asleep:
-                        machine.asleep = False
-                        following.append(machine)
-            freed.clear()
-            arrived = agenda.arrivals.pop(now, None)
-            if arrived is not None:
-                entering += arrived
-            if entering:
-                for channel, token in entering:
-                    tokens = channel.tokens
-                    if not tokens:
-                        channel.available = now + 1
-                        if channel.reader_waits:
-                            channel.reader_waits = False
-                            machine = channel.reader
-                            if machine.asleep:
-                                machine.asleep = False
-                                following.append(machine)
-                    tokens.append(token)
-                    channel.entered_last = now
-                    if len(tokens) > channel.peak:
-                        channel.peak = len(tokens)
-                if log is not None:
-                    log.append((now, entering.copy()))
-                entering.clear()
+        current = list(self._machines)
+        last = None if self._open else -1
+        ending: Ending | None = None
+        now: int | None = 0
+        while now is not None and now < limit:
+            self._clock.now = now
+            if ending is None and last is not None and last < now:
+                ending = self._ending(Status.FINISHED, last + 1)
+            awake = self._fire(current, now)
+            if self._faults and (ending is None or ending.status != Status.FAULT):
+                ending = self._ending(Status.FAULT, now)
+            if self._freed:
+                self._free(awake, now)
+            self._enter(awake, now, log)
             if last is None and not self._open:
                 last = self._last_cycle(now)
-            if following:
-                now += 1
-            elif cycles:
-                now = cycles[0] if last is None else min(cycles[0], last + 1)
-            elif last is None:
-                return Ending(Status.DEADLOCK, self._stopped())
-            else:
-                break
-            while cycles and cycles[0] <= now:
-                heapq.heappop(cycles)
-            woken = agenda.wakes.pop(now, None)
-            current = following if woken is None else following + woken
-        assert last is not None
-        return Ending(Status.FINISHED, last + 1)
+            now, current = self._agenda.after(now, awake)
+        if ending is not None:
+            return ending
+        if last is not None and last < limit:
+            return self._ending(Status.FINISHED, last + 1)
+        if last is None and now is None:
+            return self._ending(Status.DEADLOCK, self._stopped())
+        return self._ending(Status.RUNAWAY, limit)
 
-    def finish(self, ending: Ending) -> None:
-        """Bring the counters of machines and channels to the end of the run."""
-        for machine in self._machines:
-            rest = ending.cycles - machine.since
-            machine.cycles_in[machine.activity] += max(rest, 0)
-            machine.cycles_in[Activity.BUSY] += min(rest, 0)
+    def _fire(self, current: list[Machine], now: int) -> list[Machine]:
+        """Try the machines in ``current``; returns those to be tried again in the next cycle."""
+        awake: list[Machine] = []
+        wakes_in = self._agenda.wakes_in
+        for machine in current:
+            try:
+                outcome = machine.fire()
+            except Starved:
+                machine.asleep = True
+                if machine.activity != STARVED:
+                    machine.switch(STARVED, now)
+            except Blocked:
+                machine.asleep = True
+                if machine.activity != BLOCKED:
+                    machine.switch(BLOCKED, now)
+            except Violation as violation:
+                self._faults.append((machine, violation))
+            else:
+                machine.firings += 1
+                if machine.activity != BUSY:
+                    machine.switch(BUSY, now)
+                if outcome is None:
+                    awake.append(machine)
+                elif outcome == COMPUTES:
+                    if machine.interval == 1:
+                        awake.append(machine)
+                    else:
+                        wakes_in(now + machine.interval).append(machine)
+                else:
+                    machine.switch(FINISHED, now + 1)
+                    self._open -= machine.ends_run
+        return awake
+
+    def _free(self, awake: list[Machine], now: int) -> None:
+        """Give back the slots of the tokens that were taken in this cycle; wake those who waited for one."""
         for channel in self._freed:
-            channel.taken += 1
+            channel.available = now + 1
+            channel.space += 1
+            if channel.writer_waits:
+                channel.writer_waits = False
+                machine = channel.writer
+                if machine.asleep:
+                    machine.asleep = False
+                    awake.append(machine)
+        self._freed.clear()
+
+    def _enter(self, awake: list[Machine], now: int, log: Log | None) -> None:
+        """Let the tokens in whose time has come; wake those who waited for one."""
+        entering = self._entering
+        arrived = self._agenda.arrivals.pop(now, None)
+        if arrived is not None:
+            entering += arrived
+        for channel, token in entering:
+            tokens = channel.tokens
+            if not tokens:
+                channel.available = now + 1
+                if channel.reader_waits:
+                    channel.reader_waits = False
+                    machine = channel.reader
+                    if machine.asleep:
+                        machine.asleep = False
+                        awake.append(machine)
+            tokens.append(token)
+            channel.entered_last = now
+            if len(tokens) > channel.peak:
+                channel.peak = len(tokens)
+        if log is not None and entering:
+            log.append((now, entering.copy()))
+        entering.clear()
+
+    def _ending(self, status: Status, cycles: int) -> Ending:
+        """The end of the run, with what was counted up to it."""
+        activities = {}
+        for machine in self._machines:
+            counted = activities[machine] = machine.cycles_in.copy()
+            rest = cycles - machine.since
+            counted[machine.activity] += max(rest, 0)
+            counted[BUSY] += min(rest, 0)
+        return Ending(
+            status,
+            cycles,
+            activities,
+            {machine: machine.firings for machine in self._machines},
+            {channel: (channel.entered, channel.peak) for channel in self._channels},
+            self._faults,
+        )
 
     def _last_cycle(self, now: int) -> int | None:
         """The last cycle of a run in which all that ends it has ended, or None while writes are under way."""

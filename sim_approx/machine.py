@@ -184,6 +184,7 @@ def room(channel: Channel) -> None:
 def take(channel: Channel) -> None:
     """Remove the token in front of ``channel``."""
     channel.tokens.popleft()
+    channel.taken += 1
     channel.freed.append(channel)
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
@@ -11,21 +15,36 @@ import numpy as np
 from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.engine import Ending, Engine, Log
 from sim_approx.values import computing_units
-from step.errors import FabricError, SimulationError
+from step.errors import FabricError, SimulationError, StreamFault
+from step.language.tokens import UNKNOWN, Token
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot
-from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, control_word
+from step.running.promises import Promises, timed_promises
+from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_word
 from step.running.stream_fault import stream_fault
 
 Values = Literal["control", "all"]
 
 
+class _Watched(deque[Token]):
+    """The tokens of a channel, whose control is shown to ``see`` when they enter."""
+
+    def __init__(self, see: Callable[[Token], None]) -> None:
+        super().__init__()
+        self._see = see
+
+    def append(self, token: Token) -> None:
+        self._see(token._replace(value=UNKNOWN) if token.has_value else token)
+        super().append(token)
+
+
 @dataclass(frozen=True)
 class Simulation:
-    """A run that came to its ``ending``, with all that is left of it."""
+    """A run that came to its ``ending`` and went on until nothing moved, with all that is left of it."""
 
     fabric: Fabric
+    promises: Promises
     ending: Ending
     log: Log | None
     values: Values
@@ -41,38 +60,41 @@ class Simulation:
             {each.name: channel.capacity for each, channel in channels},
         )
 
-    def fault(self) -> SimulationError:
-        """The error that the interpreter gives for the same tokens."""
-        machine, violation = self.ending.machine, self.ending.violation
-        assert machine is not None and violation is not None
-        node = next(node for node in self.fabric.netlist.units if self.fabric.units[node.name] is machine)
-        heads = {
-            port: (channel.taken, channel.tokens[0]) for port, channel in enumerate(machine.inputs) if channel.tokens
-        }
-        return stream_fault(node, violation.fault, heads)
+    def faults(self) -> dict[str, StreamFault]:
+        """By unit, the error that the interpreter gives for the same tokens."""
+        units = {machine: node for node in self.fabric.netlist.units for machine in [self.fabric.units[node.name]]}
+        found = {}
+        for machine, violation in self.ending.faults:
+            heads = {
+                port: (channel.taken, channel.tokens[0])
+                for port, channel in enumerate(machine.inputs)
+                if channel.tokens
+            }
+            found[units[machine].name] = stream_fault(units[machine], violation.fault, heads)
+        return found
 
-    def result(self, error: str | None) -> RunResult:
-        """The counters, outputs and events as plain data."""
-        netlist, fabric = self.fabric.netlist, self.fabric
+    def result(self, error: SimulationError | None = None) -> RunResult:
+        """The counters, outputs and events as plain data; ``error`` says what is wrong with the run."""
+        netlist, fabric, ending = self.fabric.netlist, self.fabric, self.ending
         operators = {}
         for name, machine in fabric.units.items():
-            starved, busy, blocked, finished = machine.cycles_in
-            operators[name] = OperatorResult(busy, starved, blocked, finished, machine.firings)
+            starved, busy, blocked, finished = ending.activities[machine]
+            operators[name] = OperatorResult(busy, starved, blocked, finished, ending.firings[machine])
         return RunResult(
             backend="approx",
             program=netlist.graph.name,
-            status=self.ending.status,
-            cycles=self.ending.cycles,
+            status=Status.FAULT if isinstance(error, StreamFault) else ending.status,
+            cycles=ending.cycles,
             outputs=fabric.outputs if self.values == "all" else None,
             operators=operators,
             channels={
-                each.name: ChannelResult(channel.entered, channel.peak, channel.capacity)
+                each.name: ChannelResult(*ending.entered[channel], channel.capacity)
                 for each, channel in zip(netlist.channels, fabric.channels, strict=True)
             },
             wall_seconds=self.seconds,
             arrivals=fabric.arrivals,
-            error=error,
-            events=None if self.log is None else _events(netlist, self.log),
+            error=None if error is None else str(error),
+            events=None if self.log is None else _events(netlist, self.log, ending.cycles),
         )
 
 
@@ -93,18 +115,22 @@ def simulate(
     else:
         raise FabricError(f'values must be "control" or "all", not {values!r}')
     fabric = build_fabric(netlist, data, computing, timing_of)
+    promises = timed_promises(netlist.graph, data)
+    for each, channel in zip(netlist.channels, fabric.channels, strict=True):
+        if each.name in promises.checkers and each.name not in data.streams:
+            channel.tokens = _Watched(partial(promises.see, each.name))
     engine = Engine(fabric.machines, fabric.all_channels, fabric.clock, fabric.memory)
     log: Log | None = [] if events else None
     start = time.perf_counter()
     ending = engine.run(max_cycles, log)
-    engine.finish(ending)
-    return Simulation(fabric, ending, log, values, time.perf_counter() - start)
+    return Simulation(fabric, promises, ending, log, values, time.perf_counter() - start)
 
 
-def _events(netlist: Netlist, log: Log) -> dict[str, ChannelEvents]:
+def _events(netlist: Netlist, log: Log, end: int) -> dict[str, ChannelEvents]:
+    """What entered the channels of the program before the cycle ``end``."""
     cycles: list[list[int]] = [[] for _ in netlist.channels]
     control: list[list[int]] = [[] for _ in netlist.channels]
-    for cycle, entries in log:
+    for cycle, entries in takewhile(lambda each: each[0] < end, log):
         for channel, token in entries:
             if channel.index >= 0:
                 cycles[channel.index].append(cycle)

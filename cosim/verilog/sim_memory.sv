@@ -6,7 +6,7 @@
 // granted in cycle c is on `response` in cycle c + LATENCY; a write granted in c is seen by reads from c + LATENCY on.
 //
 // The file `memory` in +directory holds the contents, each beat highest byte first (the order of $fread); where there
-// are write ports, `memory.after` gets them back at the end, lowest byte first (the order of %u).
+// are write ports, `memory.after` gets them back at the end, each beat in whole 32-bit words, lowest byte first (%u).
 module sim_memory #(
     parameter int BYTES = 64,                // of a beat
     parameter int BEATS = 1,

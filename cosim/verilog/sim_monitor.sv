@@ -1,18 +1,22 @@
-// Watches a fabric: counts, keeps the event log, and ends the run.
+// Watches a fabric: counts, keeps the event log, and ends the simulation.
 //
 // Cycle 0 is the first cycle after reset. The run ends in the first cycle in which one of these holds, and that cycle
-// is not part of it: a unit reports a fault; everything is finished; +max_cycles cycles have passed; nothing moved for
-// +watchdog cycles. `ended` is high from the next cycle on.
+// is not part of it: everything is finished; a unit reports a fault; +max_cycles cycles have passed; nothing moved for
+// +watchdog cycles. After the first two the simulation goes on, until one of the last two holds, as more faults may be
+// met; a fault behind the end takes the place of "everything is finished". `ended` is high when all is over.
 //
-// Files in +directory, written at the end of the simulation:
-//   monitor  text, one line each: "run STATUS CYCLE MOVED UNIT FAULT" (see the codes below; MOVED is the first cycle
-//            after the last movement), "unit STARVED BUSY BLOCKED FINISHED LAST" for each unit (cycles in each
-//            activity, and the one at the end), "channel TOKENS PEAK LEVEL" for each channel
+// Files in +directory:
+//   monitor  text, written when the run ends, one line each: "run STATUS CYCLES" (see the codes below), "unit STARVED
+//            BUSY BLOCKED FINISHED LAST" for each unit (cycles in each activity, and the one in the cycle after them),
+//            "channel TOKENS PEAK LEVEL" for each channel. A run in which nothing moves any more ends with the last
+//            movement. At the end of the simulation there follow "simulated CYCLES" and "fault UNIT CODE" for each
+//            unit that met one
 //   events   with +log: one 64-bit word per event, lowest byte first: bits 63:27 cycle, 26:11 channel,
 //            10 leave (else enter), 9:0 control of the token that enters: rank, stop (four bits each), value, done
 module sim_monitor #(
     parameter int CHANNELS = 1,
-    parameter int UNITS = 1
+    parameter int UNITS = 1,
+    parameter int SETTLING = 10000  // the watchdog, if no other is given
 ) (
     input  logic                  clk,
     input  logic                  rst,
@@ -23,7 +27,7 @@ module sim_monitor #(
     input  logic [4*UNITS-1:0]    fault,
     input  logic                  finished,  // sinks, stores and writes
     input  logic                  memory_moves,
-    output logic                  running,  // this cycle is part of the run
+    output logic                  running,  // the simulation goes on in this cycle
     output logic                  ended
 );
     import "DPI-C" function int sim_log_open(input string path);
@@ -36,29 +40,46 @@ module sim_monitor #(
     longint max_cycles, watchdog;
     logic log;  // whether events are written
 
-    int status;
+    int status;  // how the run ended
     longint cycle, moved;
-    longint cycles_in[4*UNITS];
+    longint cycles_in[4*UNITS];  // up to the last movement
+    longint still_in[4*UNITS];   // since then
     longint tokens[CHANNELS];
     int level[CHANNELS];
     int peak[CHANNELS];
-    logic [2*UNITS-1:0] last_activity;
     logic [4*UNITS-1:0] last_fault;
 
+    logic over;
     int next_status;
-    always_comb
-        if (fault != '0) next_status = FAULT;
-        else if (finished) next_status = FINISHED;
+    always_comb begin
+        over = cycle == max_cycles || cycle - moved == watchdog;
+        if (status == FAULT || (fault != '0 && !over)) next_status = FAULT;
+        else if (status == FINISHED || finished) next_status = FINISHED;
         else if (cycle == max_cycles) next_status = RUNAWAY;
-        else if (cycle - moved == watchdog) next_status = STALLED;
+        else if (over) next_status = STALLED;
         else next_status = RUNNING;
+    end
 
-    assign running = next_status == RUNNING && !ended;
+    assign running = !over && !ended;
+
+    task automatic report(input int how);
+        int file = $fopen({directory, "/monitor"}, "w");
+        $fwrite(file, "run %0d %0d\n", how, how == STALLED ? moved : cycle);
+        for (int unit = 0; unit < UNITS; unit++) begin
+            $fwrite(file, "unit");
+            for (int each = 4 * unit; each < 4 * unit + 4; each++)
+                $fwrite(file, " %0d", cycles_in[each] + (how == STALLED ? 0 : still_in[each]));
+            $fwrite(file, " %0d\n", activity[2*unit+:2]);
+        end
+        for (int each = 0; each < CHANNELS; each++)
+            $fwrite(file, "channel %0d %0d %0d\n", tokens[each], peak[each], level[each]);
+        $fclose(file);
+    endtask
 
     initial begin
         void'($value$plusargs("directory=%s", directory));
         if (!$value$plusargs("max_cycles=%d", max_cycles)) max_cycles = 64'd1 << 36;
-        if (!$value$plusargs("watchdog=%d", watchdog)) watchdog = 10000;
+        if (!$value$plusargs("watchdog=%d", watchdog)) watchdog = 64'(SETTLING);
         log = $test$plusargs("log") != 0;
         if (log && sim_log_open({directory, "/events"}) == 0) $fatal(1, "the event log can not be written");
         status = RUNNING;
@@ -69,15 +90,22 @@ module sim_monitor #(
 
     always @(posedge clk)
         if (!rst && !ended) begin
+            if (next_status != status) report(next_status);
             status <= next_status;
-            ended <= next_status != RUNNING;
-            last_activity <= activity;
-            last_fault <= fault;
-            if (next_status == RUNNING) begin
+            ended <= over;
+            if (!over) begin
                 cycle <= cycle + 1;
-                if (enter != '0 || leave != '0 || memory_moves) moved <= cycle + 1;
-                for (int unit = 0; unit < UNITS; unit++)
-                    cycles_in[4*unit+32'(activity[2*unit+:2])]++;
+                last_fault <= fault;
+                if (enter != '0 || leave != '0 || memory_moves) begin
+                    moved <= cycle + 1;
+                    if (moved != cycle)
+                        for (int each = 0; each < 4 * UNITS; each++) begin
+                            cycles_in[each] += still_in[each];
+                            still_in[each] = 0;
+                        end
+                    for (int unit = 0; unit < UNITS; unit++) cycles_in[4*unit+32'(activity[2*unit+:2])]++;
+                end else
+                    for (int unit = 0; unit < UNITS; unit++) still_in[4*unit+32'(activity[2*unit+:2])]++;
                 for (int channel = 0; channel < CHANNELS; channel++) begin
                     if (enter[channel]) begin
                         tokens[channel]++;
@@ -94,21 +122,11 @@ module sim_monitor #(
         end
 
     final begin
-        int file, unit, code;
-        unit = 0;
-        code = 0;
-        for (int each = UNITS - 1; each >= 0; each--)
-            if (last_fault[4*each+:4] != 0) begin
-                unit = each;
-                code = 32'(last_fault[4*each+:4]);
-            end
-        file = $fopen({directory, "/monitor"}, "w");
-        $fwrite(file, "run %0d %0d %0d %0d %0d\n", status, cycle, moved, unit, code);
-        for (int each = 0; each < UNITS; each++)
-            $fwrite(file, "unit %0d %0d %0d %0d %0d\n", cycles_in[4*each], cycles_in[4*each+1], cycles_in[4*each+2],
-                    cycles_in[4*each+3], last_activity[2*each+:2]);
-        for (int each = 0; each < CHANNELS; each++)
-            $fwrite(file, "channel %0d %0d %0d\n", tokens[each], peak[each], level[each]);
+        int file;
+        file = $fopen({directory, "/monitor"}, "a");
+        $fwrite(file, "simulated %0d\n", cycle);
+        for (int unit = 0; unit < UNITS; unit++)
+            if (last_fault[4*unit+:4] != 0) $fwrite(file, "fault %0d %0d\n", unit, last_fault[4*unit+:4]);
         $fclose(file);
         if (log) sim_log_close();
     end

@@ -17,7 +17,7 @@ from step.ops.reshape import pad_element
 
 @dataclass(frozen=True)
 class Reshape(Rule):
-    """Chunks of ``chunk`` elements; ``pad`` is the data of an element of padding."""
+    """Chunks of ``chunk`` elements; ``pad`` is the data of an element of padding (chunks of one have none)."""
 
     token: TokenFormat
     chunk: int
@@ -71,5 +71,5 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     operator, stream = node.operator, node.inputs[0].type
     assert isinstance(operator, Operator)
-    pad = pack_element(pad_element(stream.element, operator.pad), stream.element)
+    pad = pack_element(pad_element(stream.element, operator.pad), stream.element) if operator.chunk > 1 else 0
     return Unit(Reshape(TokenFormat.of(stream), operator.chunk, pad))

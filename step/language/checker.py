@@ -5,7 +5,7 @@ from __future__ import annotations
 from step.errors import StreamFault
 from step.language.dims import Shape, format_shape
 from step.language.operator import StreamType
-from step.language.tokens import Token
+from step.language.tokens import UNKNOWN, Token
 
 
 class StreamChecker:
@@ -30,7 +30,7 @@ class StreamChecker:
         return self._type.shape
 
     def see(self, token: Token) -> None:
-        """Take the next token; raises `StreamFault` where it does not fit."""
+        """Take the next token, whose value may be unknown; raises `StreamFault` where it does not fit."""
         rank = len(self._counts) - 1
         if self.done:
             self._fail("comes after Done")
@@ -44,7 +44,7 @@ class StreamChecker:
         if token.stop > rank:
             self._fail(f"has a stop of level {token.stop}, but the stream's rank is {rank}")
         if token.has_value:
-            if not self._type.element.accepts(token.value):
+            if token.value is not UNKNOWN and not self._type.element.accepts(token.value):
                 self._fail(f"is no {self._type.element}")
         else:
             self._check_empty(token)

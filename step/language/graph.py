@@ -198,7 +198,7 @@ class Graph:
     def refine(self, stream: Stream, dims: Iterable[Dim | int]) -> Stream:
         """Declare that ``stream`` has the shape ``dims``, where its operator only knows symbols.
 
-        The interpreter checks it on every run. Raises `TypeMismatch` where a dimension that is known already
+        Every run checks it. Raises `TypeMismatch` where a dimension that is known already
         differs, and `GraphError` for a stream that somebody reads already.
         """
         refined = shape(dims)

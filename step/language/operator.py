@@ -100,8 +100,8 @@ class Surroundings(Protocol):
         """The tokens that a source plays."""
         ...
 
-    def arrivals(self) -> Sequence[int] | None:
-        """The input port of every data token that the operator takes, in order, where a timed run is replayed."""
+    def arrivals(self) -> Sequence[int]:
+        """The input port of every data token that the operator took, in order, in the timed run that is replayed."""
         ...
 
     def collect(self, token: Token) -> None:

@@ -13,13 +13,15 @@ from step.language.graph import Graph
 
 
 def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, int]:
-    """Values of the symbols as the ``checkers`` of a run's streams saw them.
+    """Values of the symbols as the ``checkers`` of streams of a run saw them.
 
     Raises `StreamFault` where a dynamic-regular symbol has several extents, or a derived dimension is not what its
     expression says. A symbol that no tensor showed is 0.
     """
     values = {name: 0 for name in graph.symbols}
-    for stream in graph.streams():
+    shown = set()
+    streams = [stream for stream in graph.streams() if str(stream) in checkers]
+    for stream in streams:
         checker = checkers[str(stream)]
         for level, dim in enumerate(reversed(stream.shape)):
             name = str(dim.extent)
@@ -32,10 +34,13 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
                 extents = sorted(checker.extents[level])
                 raise StreamFault(f"stream {stream}: the dimension {name} must have one extent, but has {extents}")
             values[name] = next(iter(checker.extents[level]))
-    for stream in graph.streams():
+            shown.add(dim.extent)
+    for stream in streams:
         for level, dim in enumerate(reversed(stream.shape)):
             seen = checkers[str(stream)].extents[level]
-            if dim.kind is DimKind.DYNAMIC and seen and seen != {expected := int(evaluate(dim.extent, values, graph))}:
+            if dim.kind is not DimKind.DYNAMIC or not seen or not dim.extent.free_symbols <= shown:
+                continue
+            if seen != {expected := int(evaluate(dim.extent, values, graph))}:
                 raise StreamFault(f"stream {stream}: the dimension {dim} should be {expected}, but is {sorted(seen)}")
     return values
 

@@ -24,7 +24,7 @@ class Reassemble(Operator):
     Inputs 0 .. n-1 are the data, input n the selectors. ``order="arrival"`` takes the chunks in the order in which they
     become available (ties: lowest index), ``"index"`` in the order of the inputs. The last chunk's stop is raised by 1
     plus the selector's own; a selector of no target gives an empty tensor. Without times, arrival order is index order,
-    unless the run replays the order of a timed one.
+    unless the run replays the order of a timed one, as far as that came.
     """
 
     rank: int
@@ -64,7 +64,7 @@ class Reassemble(Operator):
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         count = len(node.input_types) - 1
-        arrivals = around.arrivals() if self.order == "arrival" else None
+        arrivals = around.arrivals() if self.order == "arrival" else ()
         taken = 0
         while True:
             selector = yield count
@@ -78,7 +78,7 @@ class Reassemble(Operator):
             if not chosen:
                 around.emit(0, empty(self.rank + 1, end))
             while chosen:
-                port = chosen[0] if arrivals is None else arrivals[taken]
+                port = arrivals[taken] if taken < len(arrivals) else chosen[0]
                 while True:
                     token = yield port
                     taken += 1

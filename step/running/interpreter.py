@@ -23,7 +23,8 @@ from step.language.tokens import Token
 from step.language.validate import check
 from step.lowering.passes.broadcast import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
-from step.running.stream_fault import stream_fault
+from step.running.promises import Promises, promising
+from step.running.stream_fault import first_fault, stream_fault
 
 
 @dataclass
@@ -48,21 +49,20 @@ class _Run:
             for port in range(len(node.inputs)):
                 self.queues[node.name, port] = deque()
                 self.taken[node.name, port] = 0
-        self.result = Interpretation({}, {})
-        for stream in graph.streams():
-            self.result.checkers[str(stream)] = StreamChecker(str(stream), stream.type)
-            if record:
-                self.result.streams[str(stream)] = []
+        self.faults: dict[str, StreamFault] = {}
+        streams = {str(each): each for each in graph.streams()}
+        self.promises = Promises(graph, promising(graph, inputs.streams))
+        self.others = Promises(graph, [each for name, each in streams.items() if name not in self.promises.checkers])
+        self.result = Interpretation({}, {**self.promises.checkers, **self.others.checkers})
+        if record:
+            self.result.streams = {name: [] for name in streams}
         self.active: Node | None = None
         self.ready: deque[str] = deque()
 
     def emit(self, port: int, token: Token) -> None:
         node = self._node()
         name = self.graph.stream_name(node.name, port)
-        try:
-            self.result.checkers[name].see(token)
-        except StreamFault as error:
-            raise StreamFault(f"{node.describe()}: {error}") from None
+        (self.promises if name in self.promises.checkers else self.others).see(name, token)
         if name in self.result.streams:
             self.result.streams[name].append(token)
         for reader, reader_port in self.readers[node.name, port]:
@@ -75,8 +75,8 @@ class _Run:
     def stream(self) -> list[Token]:
         return self.inputs.streams[self._node().name]
 
-    def arrivals(self) -> Sequence[int] | None:
-        return self.orders.get(self._node().name)
+    def arrivals(self) -> Sequence[int]:
+        return self.orders.get(self._node().name, ())
 
     def collect(self, token: Token) -> None:
         self.result.outputs[self._node().name].append(token)
@@ -99,12 +99,22 @@ class _Run:
             name = self.ready.popleft()
             if name in waiting and self.queues[name, waiting[name]]:
                 self._advance(self.graph.nodes[name], processes, waiting, first=False)
+        self._raise_faults()
         if waiting:
             self._starved(waiting)
+        if disagreement := self.promises.disagreement():
+            raise disagreement
         return self.result
 
+    def _raise_faults(self) -> None:
+        fault = first_fault(self.graph, self.faults, self.promises.broken)
+        # Of streams whose shapes were inferred only what no promise explains is told: an operator that breaks its rule.
+        fault = fault or first_fault(self.graph, {}, self.others.broken)
+        if fault:
+            raise fault
+
     def _advance(self, node: Node, processes: dict[str, Process], waiting: dict[str, int], *, first: bool) -> None:
-        """Run ``node`` until it waits for a token that is not there, or ends."""
+        """Run ``node`` until it waits for a token that is not there, ends, or meets a fault, which stops it alone."""
         self.active = node
         process = processes[node.name]
         try:
@@ -118,7 +128,8 @@ class _Run:
         except StopIteration:
             waiting.pop(node.name, None)
         except Violation as violation:
-            raise stream_fault(node, violation.fault, self._heads(node)) from None
+            waiting.pop(node.name, None)
+            self.faults[node.name] = stream_fault(node, violation.fault, self._heads(node))
 
     def _heads(self, node: Node) -> dict[int, tuple[int, Token]]:
         """The last token that each port got, and its position."""
@@ -146,7 +157,8 @@ def interpret(
     """Run ``graph`` on ``inputs`` (tensor and source name -> data, see `step.programs.inputs.bind_inputs`).
 
     ``record`` keeps the tokens of all streams. ``arrivals`` replays the order in which operators took their data in a
-    timed run: per node, the input port of every data token. Raises `InputError` for data that does not fit,
+    timed run: per node, the input port of every data token; behind the end of a record that was cut short the order is
+    that of the inputs. Raises `InputError` for data that does not fit,
     `StreamFault` for tokens that break an operator's contract or a stream's shape, and `Deadlock` where operators
     starve.
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from step.errors import StreamFault
 from step.language.faults import MEANING, Fault
-from step.language.graph import Node
+from step.language.graph import Graph, Node
 from step.language.tokens import Token
 
 
@@ -25,3 +25,20 @@ def stream_fault(node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]
         position, token = heads[port]
         lines.append(f"  token {position} of {node.inputs[port]} is {control_text(token)}")
     return StreamFault("\n".join(lines))
+
+
+def first_fault(
+    graph: Graph, faults: Mapping[str, StreamFault], broken: Mapping[str, StreamFault]
+) -> StreamFault | None:
+    """The error that is reported: the first in the order of ``graph``.
+
+    ``faults`` are those that units met, by their names; ``broken`` those of streams whose tokens do not fit their
+    shapes, which come behind the writer's own. Which one comes first in time depends on the fabric, so every back end
+    lets a run go on until nothing moves.
+    """
+    for node in graph:
+        streams = [graph.stream_name(node.name, port) for port in range(len(node.output_types))]
+        for found in (faults.get(node.name), *map(broken.get, streams)):
+            if found is not None:
+                return found
+    return None

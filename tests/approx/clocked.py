@@ -69,21 +69,24 @@ class Unit:
     fire: Callable[[Machine], int | None]
     free_at: int = 0
     ended: bool = False
-    activity: int = STARVED
-    counts: list[int] = field(default_factory=lambda: [0] * 4)
+    broken: bool = False
+    activities: list[int] = field(default_factory=list)
 
 
 @dataclass
 class Reference:
-    """A run of the reference; `events` compares with `step.running.result.ChannelEvents`."""
+    """A run of the reference, until nothing moves; the first ``cycles`` of it count.
+
+    `events` compares with `step.running.result.ChannelEvents`.
+    """
 
     fabric: Fabric
     wires: dict[Channel, Wire]
     units: list[Unit]
     status: str = ""
     cycles: int = 0
-    fault: tuple[Machine, Fault] | None = None
-    peaks: dict[Channel, int] = field(default_factory=dict)
+    faults: list[tuple[Machine, Fault]] = field(default_factory=list)
+    levels: dict[Channel, list[int]] = field(default_factory=dict)
     now: int = 0
     memory_moved: int = -1
 
@@ -91,6 +94,14 @@ class Reference:
         """The first cycle after the last one in which a token moved on a channel of the program, or in memory."""
         wires = [self.wires[channel] for channel in self.fabric.channels]
         return 1 + max(self.memory_moved, *(max([-1, *wire.enters, *wire.leaves]) for wire in wires))
+
+    def counts(self, unit: Unit) -> list[int]:
+        """The cycles that count in each activity."""
+        return [unit.activities[: self.cycles].count(activity) for activity in (STARVED, BUSY, BLOCKED, FINISHED)]
+
+    def peak(self, channel: Channel) -> int:
+        """The highest occupancy after a cycle that counts."""
+        return max(self.levels[channel][: self.cycles], default=0)
 
     def events(self) -> dict[str, tuple[list[int], list[int]]]:
         """Per channel, the cycle in which each token entered, and its control."""
@@ -102,9 +113,12 @@ class Reference:
         return found
 
 
-def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf, *, patience: int = 200) -> Reference:
-    """Run ``netlist`` cycle by cycle; it is stuck when nothing moved for ``patience`` cycles."""
+def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Reference:
+    """Run ``netlist`` cycle by cycle, until nothing moved for as long as anything takes."""
     fabric = build_fabric(netlist, data, computing_units(netlist), timing_of)
+    memory_config = netlist.fabric.memory
+    longest = max(machine.latency + machine.interval for machine in fabric.machines)
+    patience = longest + memory_config.latency + memory_config.interval + 8
     wires = {channel: Wire(channel.capacity) for channel in fabric.all_channels}
     latency = {channel: machine.latency for machine in fabric.machines for channel in machine.outputs}
     run = Reference(fabric, wires, [])
@@ -159,39 +173,39 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf, *, patienc
     while True:
         now = run.now
         for unit in run.units:
+            activity = STARVED
             if unit.ended:
-                unit.activity = FINISHED
+                activity = FINISHED
             elif now < unit.free_at:
-                unit.activity = BUSY
-            else:
+                activity = BUSY
+            elif not unit.broken:
                 try:
                     outcome = unit.fire(unit.machine)
                 except Stop as stop:
-                    unit.activity = stop.args[0]
+                    activity = stop.args[0]
                 except Broken as broken:
-                    if run.fault is None:
-                        run.fault = unit.machine, broken.args[0]
+                    unit.broken = True
+                    run.faults.append((unit.machine, broken.args[0]))
+                    if run.status != "fault":
+                        run.status, run.cycles = "fault", now
                 else:
-                    unit.activity = BUSY
+                    activity = BUSY
                     unit.free_at = now + (unit.machine.interval if outcome == COMPUTES else 1)
                     unit.ended = outcome == ENDS
                     moved = now
-        if run.fault is not None:
-            run.status, run.cycles = "fault", now
-            return run
+            unit.activities.append(activity)
         if memory is not None and memory.cycle(now):
             moved = now
             run.memory_moved = memory.moved
-        for unit in run.units:
-            unit.counts[unit.activity] += 1
         for channel, wire in wires.items():
-            run.peaks[channel] = max(run.peaks.get(channel, 0), wire.level(now))
-        run.now = run.cycles = now + 1
-        if all(unit.ended for unit in run.units if unit.machine.ends_run) and (memory is None or memory.quiet(now)):
-            run.status = "finished"
-            return run
+            run.levels.setdefault(channel, []).append(wire.level(now))
+        run.now = now + 1
+        ended = all(unit.ended for unit in run.units if unit.machine.ends_run) and (memory is None or memory.quiet(now))
+        if ended and not run.status:
+            run.status, run.cycles = "finished", run.now
         if now - moved > patience:
-            run.status = "deadlock"
+            if not run.status:
+                run.status, run.cycles = "deadlock", run.now
             return run
 
 

@@ -6,13 +6,13 @@ from collections import Counter
 from random import Random
 
 import pytest
+from clocked import Reference, clocked
+from random_graphs import Program
 
 from sim_approx.simulation import Simulation, simulate
 from step.errors import Deadlock, StreamFault
 from step.lowering.netlist import lower
 from step.running.result import Activity, Status
-from tests.approx.clocked import Reference, clocked
-from tests.approx.random_graphs import Program
 
 GRAPHS_PER_TEST = 25
 
@@ -29,22 +29,20 @@ def check(simulation: Simulation, reference: Reference) -> None:
     for name, each in result.events.items():
         assert each.cycles.tolist() == events[name][0], name
         assert each.control.tolist() == events[name][1], name
-    if reference.fault is not None:
-        ours, theirs = simulation.ending, reference
-        assert ours.machine is not None and ours.violation is not None
-        position = reference.fabric.machines.index(theirs.fault[0])
-        assert (simulation.fabric.machines.index(ours.machine), ours.violation.fault) == (position, theirs.fault[1])
-        return
+    ours, theirs = simulation.fabric.machines, reference.fabric.machines
+    assert sorted((ours.index(machine), found.fault) for machine, found in simulation.ending.faults) == sorted(
+        (theirs.index(machine), fault) for machine, fault in reference.faults
+    )
     units = {id(unit.machine): unit for unit in reference.units}
     for name, machine in reference.fabric.units.items():
         unit = units[id(machine)]
-        if simulation.ending.status == Status.FINISHED:
-            assert simulation.fabric.units[name].cycles_in == unit.counts, name
+        if simulation.ending.status == Status.DEADLOCK:
+            assert Activity(simulation.fabric.units[name].activity) == unit.activities[-1], name
         else:
-            assert Activity(simulation.fabric.units[name].activity) == unit.activity, name
-    for ours, theirs in zip(simulation.fabric.channels, reference.fabric.channels, strict=True):
-        assert ours.peak == reference.peaks.get(theirs, 0)
-    expected = reference.cycles if simulation.ending.status == Status.FINISHED else reference.stopped()
+            assert simulation.ending.activities[simulation.fabric.units[name]] == reference.counts(unit), name
+    for each, channel in zip(simulation.fabric.channels, reference.fabric.channels, strict=True):
+        assert simulation.ending.entered[each][1] == reference.peak(channel)
+    expected = reference.stopped() if simulation.ending.status == Status.DEADLOCK else reference.cycles
     assert simulation.ending.cycles == expected
 
 

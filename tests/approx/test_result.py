@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scenarios import FABRIC, SCENARIOS, Scenario
+from test_scenarios import texts
 
 from sim_approx.backend import run
 from step.errors import FabricError, FormatError
@@ -14,8 +16,6 @@ from step.language.graph import Graph
 from step.lowering.netlist import lower
 from step.programs.schema import schema, validate
 from step.running.result import RunResult
-from tests.approx.test_scenarios import texts
-from tests.scenarios import FABRIC, SCENARIOS, Scenario
 
 SOME = SCENARIOS[::9]
 

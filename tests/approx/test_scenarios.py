@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from scenarios import FABRIC, SCENARIOS, Scenario
 
 from sim_approx.backend import run
 from step.language.graph import Graph
 from step.language.tokens import Token
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status
-from tests.scenarios import FABRIC, SCENARIOS, Scenario
 
 
 def texts(outputs: dict[str, list[Token]]) -> dict[str, list[str]]:

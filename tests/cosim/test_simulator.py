@@ -24,11 +24,11 @@ def test_every_event_of_a_pass_through(tmp_path):
     # offered and entering the first channel in 0, 1, 2; through the unit in 1, 2, 3; taken in 2, 3, 4
     assert run.enters.tolist() == [(0, 0, 2), (1, 0, 6), (1, 1, 2), (2, 0, 1), (2, 1, 6), (3, 1, 1)]
     assert run.leaves.tolist() == [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (4, 1)]
-    assert run.cycles == run.simulated == 5
+    assert (run.cycles, run.simulated) == (5, 25)  # until nothing moved for the design's settling cycles
     assert run.activity.tolist() == [[1, 3, 0, 1]]
     assert run.last_activity.tolist() == [3]
     assert (run.tokens.tolist(), run.peak.tolist(), run.level.tolist()) == ([3, 3], [1, 1], [0, 0])
-    assert run.fault is None
+    assert run.faults == []
 
 
 @pytest.mark.parametrize("bits", [1, 29, 61, 125, 4096])
@@ -61,7 +61,7 @@ def test_stall(tmp_path):
     assert run.simulated == 43
     assert run.level.tolist() == [2, 0]
     assert run.peak.tolist() == [2, 1]
-    assert run.activity.tolist() == [[1, 1, 41, 0]]
+    assert run.activity.tolist() == [[1, 1, 1, 0]]  # up to the last movement
     assert run.last_activity.tolist() == [2]
 
 
@@ -78,7 +78,9 @@ def test_a_run_may_end_in_the_last_cycle_allowed(tmp_path):
 
 def test_fault(tmp_path):
     run = simulate(pass_through(tmp_path), sources={"a": [payload(1), payload(0xBAD), DONE]})
-    assert (run.status, run.fault, run.cycles) == ("fault", (0, 5), 2)
+    assert (run.status, run.faults, run.cycles) == ("fault", [(0, 5)], 2)
+    assert run.tokens.tolist() == [2, 1]  # of the two cycles that count
+    assert run.sinks == {"b": [payload(1)]}
 
 
 def test_a_fabric_without_anything(tmp_path):

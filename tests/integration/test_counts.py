@@ -33,7 +33,7 @@ class Unchecked(StreamChecker):
 
 
 def retile() -> Graph:
-    """Joins pairs of tiles; that they are pairs is only assumed, so that no check of the input says otherwise."""
+    """Joins pairs of tiles; that they are pairs is only assumed, so that the data can be other than that."""
     graph = Graph("counted")
     x = graph.source("x", Tile(BF16, 2, 3), [graph.symbol("N"), graph.symbol("R", ragged=True)])
     x.assume_shape([x.shape[0], 2]).accum(RetileRow(), name="rows").sink("y")
@@ -58,7 +58,7 @@ def test_a_wrong_count_is_the_same_fault_everywhere(
     inputs = {"x": [[TILE] * count for count in counts]}
     with pytest.raises(StreamFault, match=r"^source 'x' .*: stream x of shape \[N, 2\]: token \d+ "):
         interpret(retile(), inputs)
-    monkeypatch.setattr("step.running.interpreter.StreamChecker", Unchecked)  # the others look at inputs only
+    monkeypatch.setattr("step.running.promises.StreamChecker", Unchecked)  # the broken promise would be told first
     wanted = (
         "accum 'rows' (test_counts.py:LINE): a reduction did not get the number of elements that its static shape "
         f"promises\n  {token}"

@@ -12,7 +12,7 @@ def insert_broadcasts(graph: Graph) -> Graph:
 
     Copies are handed out in the order in which the readers were placed. A reader's channel depth stays with its copy.
     """
-    result = Graph(graph.name, tensors=graph.tensors, symbols=graph.symbols)
+    result = Graph(graph.name, tensors=graph.tensors, symbols=graph.symbols, refinements=graph.refinements)
     copies: dict[tuple[str, int, str, int], tuple[str, int]] = {}
     readers = graph.readers()
     for node in graph:

@@ -1,0 +1,39 @@
+"""Off-chip memory with beats narrower than a word of the simulator: what is loaded and stored is what it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cosim.compare import compare
+from step.language.dtypes import BF16, BOOL, INT8, INT32, DType
+from step.language.graph import Graph
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.programs.program import Program
+
+
+def moving(beat_bytes: int) -> Program:
+    """For each type: a tensor that is loaded and stored, and single numbers that are stored."""
+    graph = Graph(f"beats_of_{beat_bytes}")
+    inputs = {}
+    random = np.random.default_rng(beat_bytes)
+    for dtype in (INT8, BF16, BOOL, INT32):
+        tensor, numbers = f"t_{dtype.name}", f"n_{dtype.name}"
+        inputs[tensor], inputs[numbers] = values(random, (6, 9), dtype), values(random, (3, 1, 1), dtype)
+        graph.load(graph.tensor(tensor, (6, 9), dtype), tile=(2, 3)).store(f"tiles_{dtype.name}")
+        graph.source(numbers, Tile(dtype), [3]).store(f"scalars_{dtype.name}")
+    return Program(graph, inputs, FabricConfig(memory=MemoryConfig(beat_bytes, channels=2)))
+
+
+def values(random: np.random.Generator, dims: tuple[int, ...], dtype: DType) -> np.ndarray:
+    """Values with both signs."""
+    return random.integers(-100, 100, dims).astype(dtype.numpy) if dtype != BOOL else random.random(dims) < 0.5
+
+
+@pytest.mark.parametrize("beat_bytes", [1, 2, 4])
+def test_loads_and_stores_with_narrow_beats(beat_bytes: int) -> None:
+    program = moving(beat_bytes)
+    found = compare(program)
+    assert found.first_difference is None
+    assert found.passed

@@ -1,0 +1,135 @@
+"""A run goes on until nothing moves: what happens beside and behind its end is seen, and does not count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scenarios import FABRIC
+
+from cosim import backend as rtl
+from cosim.compare import compare
+from sim_approx import backend as approx
+from step.errors import StreamFault
+from step.functions import Add, Matmul
+from step.language.dtypes import BF16, FP32
+from step.language.graph import Graph
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.programs.program import Program
+from step.running.interpreter import interpret
+from step.running.result import RunResult, Status
+
+TIMED: dict[str, Callable[..., RunResult]] = {"approx": approx.run, "rtl": rtl.run}
+LONG = list(range(20))
+GOOD = {"x": [1, 2], "left": [LONG, [1]], "right": [LONG, [1]], "a": [[1, 2]], "b": [[1, 2]], "rows": [[1], [2]]}
+BEHIND = {**GOOD, "right": [LONG[1:], [1]]}
+BOTH = {**BEHIND, "b": [[1, 2, 3]]}
+STUCK = {**GOOD, "rows": [LONG, [2]]}
+
+SLOW = (
+    "zip 'slow' (test_running_on.py:LINE): its inputs do not have the same shape\n"
+    "  token 18 of left is a value\n"
+    "  token 18 of right is a value with S1"
+)
+
+
+def program(inputs: dict[str, Any]) -> Program:
+    """Two streams that are read to their end soon, and two branches that nobody reads."""
+    graph = Graph("running_on")
+    length = graph.symbol("L", ragged=True)
+    left, right = (graph.source(name, Tile(FP32), [2, length]) for name in ("left", "right"))
+    left.zip(right, name="slow")
+    a, b = (graph.source(name, Tile(FP32), [1, graph.symbol(f"{name}_length", ragged=True)]) for name in "ab")
+    a.assume_shape(b.shape).zip(b, name="quick").sink("pairs")
+    rows = graph.source("rows", Tile(FP32), [2, graph.symbol("R", ragged=True)])
+    rows.accum(Add()).reshape(1)[0].expand(rows)
+    graph.source("x", Tile(FP32), [2]).sink("y")
+    return Program(graph, inputs, FABRIC)
+
+
+def fault_of(run: Callable[..., Any], *given: Any, **options: Any) -> StreamFault:
+    with pytest.raises(StreamFault) as found:
+        run(*given, **options)
+    return found.value
+
+
+def text(error: StreamFault) -> str:
+    return re.sub(r"\([^ (]*test_running_on\.py:\d+\)", "(test_running_on.py:LINE)", str(error))
+
+
+def same(one: RunResult, other: RunResult) -> None:
+    """All that is counted is equal."""
+    assert (one.status, one.cycles, one.channels) == (other.status, other.cycles, other.channels)
+    for name, each in one.operators.items():
+        found = other.operators[name]
+        assert (each.busy, each.starved, each.blocked, each.finished) == (
+            found.busy,
+            found.starved,
+            found.blocked,
+            found.finished,
+        ), name
+    assert one.events is not None and other.events is not None
+    for name, events in one.events.items():
+        assert np.array_equal(events.cycles, other.events[name].cycles), name
+        assert np.array_equal(events.control, other.events[name].control), name
+
+
+@pytest.mark.parametrize("inputs", [GOOD, STUCK], ids=["good", "stuck"])
+def test_what_nobody_reads_does_not_count(inputs: dict[str, Any]) -> None:
+    """The run ends with its sinks, long before `slow` does; that `rows` is stuck then is no deadlock."""
+    given = program(inputs)
+    exact, model = (run(given.graph, inputs, FABRIC, events=True) for run in TIMED.values())
+    same(exact, model)
+    assert (exact.status, exact.cycles) == (Status.FINISHED, 5)
+    assert compare(given).passed
+
+
+def test_a_fault_behind_the_end_is_the_same_everywhere() -> None:
+    given = program(BEHIND)
+    assert text(fault_of(interpret, given.graph, BEHIND)) == SLOW
+    results = []
+    for run in TIMED.values():
+        error = fault_of(run, given.graph, BEHIND, FABRIC, events=True)
+        assert text(error) == SLOW
+        results.append(error.result)
+    same(*results)
+    assert (results[0].status, results[0].cycles) == (Status.FAULT, 19)
+
+
+def test_of_several_faults_the_first_in_the_program_is_told_and_the_first_in_time_ends_the_run() -> None:
+    given = program(BOTH)
+    assert text(fault_of(interpret, given.graph, BOTH)) == SLOW
+    results = []
+    for run in TIMED.values():
+        error = fault_of(run, given.graph, BOTH, FABRIC, events=True)
+        assert text(error) == SLOW
+        results.append(error.result)
+    same(*results)
+    assert (results[0].status, results[0].cycles) == (Status.FAULT, 2)
+
+
+@pytest.mark.parametrize("backend", TIMED)
+def test_the_cycle_limit_holds_behind_the_end_too(backend: str) -> None:
+    """What was not simulated was not seen: the run has finished."""
+    given = program(BEHIND)
+    for limit in (5, 19):
+        result = TIMED[backend](given.graph, BEHIND, FABRIC, max_cycles=limit)
+        assert (result.status, result.cycles) == (Status.FINISHED, 5)
+    fault_of(TIMED[backend], given.graph, BEHIND, FABRIC, max_cycles=20)
+
+
+def test_the_slowest_parts_are_waited_for() -> None:
+    """A multiplication of hundreds of cycles, and a memory channel that is free every hundred: no deadlock."""
+    graph = Graph("slow_parts")
+    x = graph.load(graph.tensor("x", (16, 8), BF16), tile=(8, 8))
+    x.map(Matmul(), graph.load(graph.tensor("w", (16, 8), BF16), tile=(8, 8))).store("y")
+    memory = MemoryConfig(beat_bytes=16, channels=1, interval=100, latency=3)
+    fabric = FabricConfig(tile=8, matmul_lanes=1, vector_lanes=1, outstanding=1, memory=memory)
+    random = np.random.default_rng(1)
+    found = compare(Program(graph, {name: random.random((16, 8)) for name in "xw"}, fabric))
+    assert found.passed
+    assert found.exact_cycles > 3000

@@ -201,8 +201,8 @@ for _what, _rank, _text in STREAMS:
             )  # fmt: skip
 
 _COUPLE = Tuple((Tile(BF16, 1, 3), Tile(BOOL)))
-single("reshape", "1-tuple", 1, "S1 1 2 S1 3 S1 D", lambda x: x.reshape(1), _COUPLE)
-single("expand", "repeat-tuple", 1, "S1 1 2 S1 3 S1 D", lambda x: x.repeat(3), _COUPLE)
+single("reshape", "1-tuple", 1, "E1 1 2 S1 3 S1 D", lambda x: x.reshape(1), _COUPLE)
+single("expand", "repeat-tuple", 1, "E1 1 2 S1 3 S1 D", lambda x: x.repeat(3), _COUPLE)
 single("flatten", "dense", 2, "1 2 S1 3 4 S2 5 6 S1 7 8 S2 D", lambda x: x.flatten(0, 2), dims=["N", 2, 2])
 single("flatten", "dense-inner", 2, "1 2 S1 3 4 S2 5 6 S1 7 8 S2 D", lambda x: x.flatten(0, 1), dims=["N", 2, 2])
 single("flatten", "dense-outer", 2, "1 2 S1 3 4 S2 5 6 S1 7 8 S2 D", lambda x: x.flatten(1, 2), dims=["N", 2, 2])

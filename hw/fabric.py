@@ -165,8 +165,9 @@ def _add_probes(structure: Structure, units: tuple[PlacedUnit, ...], channels: t
 
 
 def _stores_finished(units: tuple[PlacedUnit, ...]) -> list[str]:
-    """The status of the units whose end is the program's: those that write off-chip memory."""
-    return [f"{each.instance}_finished" for each in units if each.node.operator.name == "linear_off_chip_store"]
+    """The status of the units whose end is the program's, and that no port shows: those that write off-chip memory."""
+    operators = [(each, each.node.operator) for each in units]
+    return [f"{each.instance}_finished" for each, it in operators if it.ends_run and not it.hands_out]
 
 
 def _control(channel: PlacedChannel) -> str:

@@ -99,6 +99,7 @@ def build_fabric(
             machines=machines,
         )
         machine = units[node.name] = unit_module(node).build(site)
+        machine.ends_run = node.operator.ends_run
         for each in machine.outputs:
             in_flight = -(-machine.latency // machine.interval)
             each.capacity += in_flight

@@ -43,6 +43,10 @@ class Function(abc.ABC):
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         """Floating-point operations of one application to elements of these types."""
 
+    def operand_bytes(self, *inputs: ElementType) -> sympy.Expr:
+        """On-chip bytes of the operands that one application holds, as the paper counts them."""
+        return sympy.Integer(0)
+
 
 class MapFunction(Function):
     """A function of one or more elements that returns one element."""

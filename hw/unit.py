@@ -85,7 +85,8 @@ class Unit(Parametric):
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return tuple((each.name, _stable(getattr(self.rule, each.name))) for each in fields(self.rule))  # type: ignore[arg-type]
+        values = tuple((each.name, _stable(getattr(self.rule, each.name))) for each in fields(self.rule))  # type: ignore[arg-type]
+        return type(self.rule).__module__, *values
 
     @property
     def stem(self) -> str:

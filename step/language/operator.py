@@ -17,6 +17,7 @@ import numpy as np
 import sympy
 
 from step.errors import FormatError, TypeMismatch
+from step.host.extensions import load_all, register
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
 from step.language.faults import Fault
 from step.language.tokens import Token
@@ -137,6 +138,7 @@ class Access:
 class Operator(abc.ABC):
     """Base of all operators; subclasses register themselves under the name of their file.
 
+    A name with an underscore in front is that of a base of several operators.
     What back ends have to know of an operator it says here, so that none of them asks for it by name.
     """
 
@@ -159,8 +161,9 @@ class Operator(abc.ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.name = cls.__module__.rpartition(".")[2]
-        OPERATORS[cls.name] = cls
+        if not cls.__name__.startswith("_"):
+            cls.name = cls.__module__.rpartition(".")[2]
+            register(OPERATORS, cls.name, cls, "the operator")
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -218,6 +221,8 @@ def each_input(node: Placed) -> Generator[int, Token, list[Token]]:
 
 def operator_named(name: str) -> type[Operator]:
     """The operator class called ``name``; raises `FormatError` for any other text."""
+    if name not in OPERATORS:
+        load_all("step.ops")
     try:
         return OPERATORS[name]
     except KeyError:

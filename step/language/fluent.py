@@ -1,6 +1,6 @@
 """Operators as methods of streams and graphs; an operator's file adds its own, nothing is listed here.
 
-Type checkers and editors read ``fluent.pyi`` instead, which ``python -m step.cli.fluent`` writes.
+Type checkers and editors read ``fluent.pyi`` instead, which ``python -m step.cli.stubs`` writes.
 """
 
 from __future__ import annotations

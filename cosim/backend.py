@@ -20,14 +20,11 @@ from hw.layout import unpack_tiles, unpack_token
 from step.errors import SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph, Node
+from step.language.operator import Access
 from step.language.tokens import Token
-from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.memory_map import memory_map
 from step.lowering.netlist import Netlist, lower
-from step.ops.linear_off_chip_store import LinearOffChipStore
-from step.ops.reassemble import Reassemble
-from step.ops.sink import Sink
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
 
@@ -145,21 +142,20 @@ def _outputs(netlist: Netlist, raw: RawRun) -> dict[str, list[Token]]:
     outputs: dict[str, list[Token]] = {}
     layout, beat = memory_map(netlist), netlist.fabric.memory.beat_bytes
     for node in netlist.units:
-        if isinstance(node.operator, Sink):
+        if node.operator.hands_out:
             tokens = [unpack_token(word, node.inputs[0].type) for word in raw.sinks[node.name]]
             outputs[node.name] = [token for token in tokens if not token.done]
-        elif isinstance(node.operator, LinearOffChipStore):
+        elif (access := node.operator.writes(node)) is not None:
             region = layout.stores[node.name]
             content = raw.memory[region.base * beat : (region.base + region.beats) * beat]
-            outputs[node.name] = _stored(netlist, node, raw, content)
+            outputs[node.name] = _stored(netlist, node, access, raw, content)
     return outputs
 
 
-def _stored(netlist: Netlist, node: Node, raw: RawRun, content: bytes) -> list[Token]:
+def _stored(netlist: Netlist, node: Node, access: Access, raw: RawRun, content: bytes) -> list[Token]:
     """The tokens that a store wrote: its tiles from memory, their stops from the log of its channel."""
-    element = node.inputs[0].element
-    assert isinstance(element, Tile)
-    channel = netlist.by_consumer[node.name, 0].index
+    element = access.tile
+    channel = netlist.by_consumer[node.name, access.port].index
     controls = raw.enters["control"][raw.enters["channel"] == channel]
     count = int((controls & 2 > 0).sum())
     room = len(content) // (netlist.fabric.memory.beats(element.bits) * netlist.fabric.memory.beat_bytes)
@@ -170,11 +166,12 @@ def _stored(netlist: Netlist, node: Node, raw: RawRun, content: bytes) -> list[T
 
 
 def _arrivals(netlist: Netlist, raw: RawRun) -> dict[str, list[int]]:
-    """The input port of every data token that a Reassemble in arrival order took."""
+    """The input port of every data token that an operator took in order of arrival."""
     orders: dict[str, list[int]] = {}
     for node in netlist.units:
-        if isinstance(node.operator, Reassemble) and node.operator.order == "arrival":
-            ports = {channel.index: port for port, channel in enumerate(netlist.inputs(node)[:-1])}
+        inputs = netlist.inputs(node)
+        ports = {inputs[port].index: port for port in node.operator.arrival_ports(len(inputs))}
+        if ports:
             taken = raw.leaves["channel"][np.isin(raw.leaves["channel"], list(ports))]
             data = Counter(raw.enters["channel"][raw.enters["control"] & 1 == 0].tolist())
             order = orders[node.name] = []

@@ -5,8 +5,6 @@ from __future__ import annotations
 from hw.layout import pack_tiles, pack_token
 from step.lowering.memory_map import memory_map
 from step.lowering.netlist import Netlist
-from step.ops.linear_off_chip_load import LinearOffChipLoad
-from step.ops.source import Source
 from step.programs.inputs import BoundInputs
 
 
@@ -15,7 +13,7 @@ def source_payloads(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]]
     return {
         node.name: [pack_token(token, node.output_types[0]) for token in data.streams[node.name]]
         for node in netlist.units
-        if isinstance(node.operator, Source)
+        if node.operator.given() is not None
     }
 
 
@@ -25,8 +23,9 @@ def memory_image(netlist: Netlist, data: BoundInputs) -> bytes:
     beat = netlist.fabric.memory.beat_bytes
     image = bytearray(layout.beats * beat)
     for node in netlist.units:
-        if isinstance(node.operator, LinearOffChipLoad):
+        access = node.operator.reads(node)
+        if access is not None and access.tensor is not None:
             start = layout.loads[node.name].base * beat
-            packed = pack_tiles(data.tiles(node), node.operator.element, beat)
+            packed = pack_tiles(data.tiles(node), access.tile, beat)
             image[start : start + len(packed)] = packed
     return bytes(image)

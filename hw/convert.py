@@ -21,6 +21,7 @@ from amaranth.hdl import UnusedElaboratable
 
 from hw.shared import Parametric
 from hw.wide import allow_wide_modules
+from step.host.extensions import installed_sources
 from step.host.files import cache_directory, write_atomically
 
 
@@ -54,6 +55,8 @@ def source_digest() -> str:
         for path in sorted(root.rglob("*")):
             if path.suffix in (".py", ".cpp", ".sv"):
                 digest.update(f"{package}/{path.relative_to(root)}\n".encode() + path.read_bytes())
+    for path in installed_sources("hw.units", "hw.functions", "step.ops", "step.functions"):
+        digest.update(f"{path}\n".encode() + path.read_bytes())
     return digest.hexdigest()
 
 

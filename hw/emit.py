@@ -21,6 +21,7 @@ from hw.layout import TokenFormat
 from hw.structure import Structure
 from step.errors import FabricError
 from step.host.files import write_atomically
+from step.language.operator import StreamType
 from step.lowering.memory_map import Region
 from step.lowering.netlist import Netlist
 
@@ -110,15 +111,11 @@ def _separated(items: Any) -> list[str]:
 
 def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, str]) -> dict[str, Any]:
     netlist, memory = fabric.netlist, fabric.memory
-    nodes = {unit.node.name: unit.node for unit in fabric.units}
+    given = {node.name: node.output_types[0] for node in netlist.units if node.operator.given() is not None}
+    handed_out = {node.name: node.input_types[0] for node in netlist.units if node.operator.hands_out}
 
-    def streams(operator: str) -> list[dict[str, Any]]:
-        found = []
-        for node in nodes.values():
-            if node.operator.name == operator:
-                stream = node.output_types[0] if node.output_types else node.inputs[0].type
-                found.append({"name": node.name, "port": node.name, "bits": TokenFormat.of(stream).width})
-        return found
+    def streams(types: dict[str, StreamType]) -> list[dict[str, Any]]:
+        return [{"name": name, "port": name, "bits": TokenFormat.of(each).width} for name, each in types.items()]
 
     def regions(kind: dict[str, Region]) -> list[dict[str, Any]]:
         return [
@@ -139,8 +136,8 @@ def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, st
     plain: dict[str, Any] = {
         "format": "step-sidecar-2",
         "module": fabric.structure.name,
-        "sources": streams("source"),
-        "sinks": streams("sink"),
+        "sources": streams(given),
+        "sinks": streams(handed_out),
         "reads": regions(memory.loads),
         "writes": regions(memory.stores),
         "channels": [

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth.lib.wiring import In
 
@@ -17,6 +14,7 @@ from hw.structure import Instance, Structure, flat_ports, port_widths
 from step.errors import FabricError
 from step.language.graph import Node
 from step.lowering.feasible import check_feasible
+from step.lowering.lookup import operator_module
 from step.lowering.memory_map import MemoryMap, memory_map
 from step.lowering.netlist import Channel as Edge
 from step.lowering.netlist import Netlist
@@ -78,11 +76,9 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
     operators and element types that the fabric does not have, and for tiles that do not fit in a token.
     """
     check_feasible(netlist)
-    for node in netlist.units:
-        check_node(node)
     memory = memory_map(netlist)
     units = tuple(
-        PlacedUnit(node, _module(node).unit(node, netlist), f"u{index}_{node.name}")
+        PlacedUnit(node, operator_module("hw.units", node).unit(node, netlist), f"u{index}_{node.name}")
         for index, node in enumerate(netlist.units)
     )
     producers = {unit.node.name: unit.component for unit in units}
@@ -95,16 +91,6 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
     if probes:
         _add_probes(structure, units, channels)
     return Fabric(netlist, memory, units, channels, structure)
-
-
-def check_node(node: Node) -> None:
-    """Raise `FabricError` unless the fabric has a unit for ``node``."""
-    if importlib.util.find_spec(f"hw.units.{node.operator.name}") is None:
-        raise FabricError(f"{node.describe()}: the fabric has no unit for {node.operator.name}")
-
-
-def _module(node: Node) -> Any:
-    return importlib.import_module(f"hw.units.{node.operator.name}")
 
 
 def _place_channel(edge: Edge, producer: Parametric) -> PlacedChannel:
@@ -133,7 +119,7 @@ def _add_unit(
 ) -> None:
     node = unit.node
     inputs, outputs = netlist.inputs(node), netlist.outputs(node)
-    module = _module(node)
+    module = operator_module("hw.units", node)
     constants = module.constants(node, memory) if hasattr(module, "constants") else {}
     connections: dict[str, str | int] = {}
     widths = port_widths(unit.component)
@@ -176,8 +162,9 @@ def _add_probes(structure: Structure, units: tuple[PlacedUnit, ...], channels: t
 
 
 def _stores_finished(units: tuple[PlacedUnit, ...]) -> list[str]:
-    """The status of the units whose end is the program's: those that write off-chip memory."""
-    return [f"{each.instance}_finished" for each in units if each.node.operator.name == "linear_off_chip_store"]
+    """The status of the units whose end is the program's, and that no port shows: those that write off-chip memory."""
+    operators = [(each, each.node.operator) for each in units]
+    return [f"{each.instance}_finished" for each, it in operators if it.ends_run and not it.hands_out]
 
 
 def _control(channel: PlacedChannel) -> str:

@@ -19,6 +19,7 @@ from dataclasses import fields
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl._ast import Slice
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
@@ -45,6 +46,10 @@ def join(m: Module, writer: Any, reader: Any) -> None:
         m.d.comb += [reader.claim.eq(writer.claim), writer.space.eq(reader.space)]
     else:
         m.d.comb += writer.ready.eq(reader.ready)
+
+
+class RuleError(Exception):
+    """A rule of which no hardware can be made: a mistake in its own code, found when it is elaborated."""
 
 
 class Rule(abc.ABC):
@@ -85,7 +90,8 @@ class Unit(Parametric):
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return tuple((each.name, _stable(getattr(self.rule, each.name))) for each in fields(self.rule))  # type: ignore[arg-type]
+        values = tuple((each.name, _stable(getattr(self.rule, each.name))) for each in fields(self.rule))  # type: ignore[arg-type]
+        return type(self.rule).__module__, *values
 
     @property
     def stem(self) -> str:
@@ -185,14 +191,24 @@ class Firing:
         """Send on output ``port`` the fields in ``parts``; the others are those of ``token``, or zero.
 
         Below ``m.If`` every bit of the token is gated with its condition; ``when`` gates the sending alone.
+
+        Raises `RuleError` for fields that the output does not have, for data of another width than the output's, and
+        for other fields of signals that are wider. Arithmetic is as wide as Amaranth makes it: stops may be computed.
+        Constants only have to fit.
         """
         full = Signal(name=f"full{len(self._full)}")
         self._full.append(full)
         channel = getattr(self.unit, f"output{port}")
         self._m.d.comb += [self._puts[port].eq(when), full.eq(when & ~channel.space)]
-        for name in self.unit.rule.outputs[port].layout.members:
+        fields = self.unit.rule.outputs[port].layout.members
+        for name in parts:
+            if name not in fields:
+                raise self._error(f"output {port} has no field {name!r}; it has {', '.join(fields)}")
+        for name in fields:
             if name in parts or token is not None:
-                self._m.d.comb += self._tokens[port][name].eq(parts[name] if name in parts else token[name])
+                value = parts[name] if name in parts else token[name]
+                self._check_width(port, name, value)
+                self._m.d.comb += self._tokens[port][name].eq(value)
 
     def next(self, register: Any, value: Any) -> None:
         """Set ``register`` when the firing happens."""
@@ -231,8 +247,24 @@ class Firing:
         return value
 
     def late_data(self, port: int, result: Any) -> None:
-        """``result`` is the data of the value that enters output ``port`` now; rules with latency need it."""
+        """``result`` is the data of the value that enters output ``port`` now; rules with latency need it.
+
+        Raises `RuleError` for a result of another width than the output's data.
+        """
+        self._check_width(port, "data", result)
         self._late[port] = result
+
+    def _check_width(self, port: int, field: str, value: Any) -> None:
+        """Raise `RuleError` unless ``value`` has room in a field of output ``port``."""
+        width, given = len(Value.cast(self._tokens[port][field])), Value.cast(value)
+        if isinstance(given, Const):
+            if given.value < 0 or given.value >> width:
+                raise self._error(f"{field} of output {port} has width {width}, too small for the number {given.value}")
+        elif len(given) != width if field == "data" else isinstance(given, Signal | Slice) and len(given) > width:
+            raise self._error(f"{field} of output {port} has width {width}, but is given width {len(given)}")
+
+    def _error(self, what: str) -> RuleError:
+        return RuleError(f"rule {type(self.unit.rule).__name__}: {what}")
 
     # -- the machine --------------------------------------------------------------------------------------------
 
@@ -273,6 +305,8 @@ class Firing:
         claim = Signal(name=f"claim{port}")
         self._m.d.comb += [claim.eq(self.fires & put), channel.claim.eq(claim)]
         if port not in self._late:
+            if self._latency:
+                raise self._error(f"it has a latency of {self._latency}, but no late_data for output {port}")
             self._m.d.comb += [channel.valid.eq(claim), channel.payload.eq(token)]
             return
         self._m.d.comb += [token.data.eq(0), channel.valid.eq(self.delayed(claim))]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from sim_approx.functions import formula
 from sim_approx.machine import Channel, Clock, Machine, Unread
 from sim_approx.memory import Memory
 from sim_approx.site import Site
 from sim_approx.timing import Timing
 from sim_approx.units import unit_module
-from step.errors import FabricError
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.tokens import Token
@@ -46,16 +45,7 @@ def formula_timing(netlist: Netlist) -> TimingOf:
     """How long functions take by the formulas of `sim_approx.functions`."""
 
     def look_up(node: Node, function: Function, reduce: bool) -> Timing:
-        name = f"sim_approx.functions.{function.family}"
-        try:
-            family = importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
-            raise FabricError(f"{node.describe()}: there is no timing for the function {function.name!r}") from None
-        operands = tuple(each.element for each in node.inputs)
-        timing: Timing = family.timing(function, operands, node.output_types[0].element, netlist.fabric, reduce=reduce)
-        return timing
+        return formula(node, function, netlist.fabric, reduce=reduce)
 
     return look_up
 
@@ -99,6 +89,7 @@ def build_fabric(
             machines=machines,
         )
         machine = units[node.name] = unit_module(node).build(site)
+        machine.ends_run = node.operator.ends_run
         for each in machine.outputs:
             in_flight = -(-machine.latency // machine.interval)
             each.capacity += in_flight

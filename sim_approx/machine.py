@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from step.language.faults import Fault, Violation
 from step.language.tokens import UNKNOWN, Token
@@ -117,16 +117,14 @@ class Machine:
     """Base of all machines: ports, and what the engine keeps of it.
 
     ``latency`` is the time from a firing to its tokens entering the outputs, ``interval`` that between a
-    firing that computes and the next one.
+    firing that computes and the next one. ``ends_run``: whether the run goes on until this machine has ended.
     """
-
-    ends_run: ClassVar[bool] = False
-    """Whether the run goes on until this machine has ended."""
 
     inputs: tuple[Channel, ...]
     outputs: tuple[Channel, ...]
     latency: int = 0
     interval: int = 1
+    ends_run: bool = field(default=False, init=False)
     order: int = field(default=0, init=False)
     firings: int = field(default=0, init=False)
     asleep: bool = field(default=False, init=False)

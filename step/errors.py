@@ -12,6 +12,7 @@
     |   +-- FabricError       a program that does not fit the fabric
     +-- BuildError            Verilog or the simulator could not be built (exit code 2)
     +-- EnvironmentProblem    a tool is missing or too old (exit code 3)
+    |   +-- RegistrationError two operators or functions of one name, or an installed one that can not be loaded
     +-- SimulationError       the run failed (exit code 4)
         +-- StreamFault       tokens that break an operator's contract at run time
         +-- Deadlock          nothing can move any more
@@ -70,6 +71,10 @@ class EnvironmentProblem(StepError):
     """A tool is missing or too old; ``step doctor`` tells more."""
 
     exit_code = 3
+
+
+class RegistrationError(EnvironmentProblem):
+    """Two operators or functions have one name, or an entry point that should add one can not be loaded."""
 
 
 class SimulationError(StepError):

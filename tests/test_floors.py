@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ from scenarios import SCENARIOS
 
 import step.functions
 import step.ops
+from step.language.operator import OPERATORS as OPERATOR_CLASSES
+from step.programs.schema import schema, schema_names
 
 ROOT = Path(step.__file__).parents[1]
 OPERATORS = sorted(each.name for each in pkgutil.iter_modules(step.ops.__path__))
@@ -40,3 +45,62 @@ def test_an_operator_has_scenarios(operator: str) -> None:
 def test_scenarios_have_names_of_their_own() -> None:
     names = [each.name for each in SCENARIOS]
     assert len(set(names)) == len(names)
+
+
+FLOORS = ("step", "hw", "sim_approx", "cosim")
+FILES = sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
+AT_HOME = ("step.ops", "hw.units", "sim_approx.units")
+"""Where the file of an operator may name it."""
+
+INSERTING = {"step.lowering.passes.broadcast": "broadcast"}
+"""The passes that place operators of their own."""
+
+CLASSES = {cls.__name__: name for name, cls in OPERATOR_CLASSES.items()}
+FIELDS = {field for each in schema_names() for field in re.findall(r'"(\w+)":', json.dumps(schema(each)))}
+"""Fields of the published formats: as keys of plain data they are no operators (``source`` is a line there)."""
+
+
+def named(tree: ast.AST) -> set[str]:
+    """The operators that code names: imports of their files and classes, and texts that are their names."""
+    keys = {id(key) for each in ast.walk(tree) if isinstance(each, ast.Dict) for key in each.keys if key is not None}
+    keys |= {id(each.slice) for each in ast.walk(tree) if isinstance(each, ast.Subscript)}
+    found = set[str]()
+    for each in ast.walk(tree):
+        match each:
+            case ast.Import(names=names):
+                found |= {name for alias in names for name in OPERATORS if alias.name == f"step.ops.{name}"}
+            case ast.ImportFrom(module="step.ops", names=names):
+                found |= {CLASSES.get(alias.name, alias.name) for alias in names}
+            case ast.ImportFrom(module=str(module)) if module.startswith("step.ops."):
+                found.add(module.removeprefix("step.ops."))
+            case ast.Attribute(value=ast.Name(id="ops") | ast.Attribute(attr="ops"), attr=name):
+                found.add(CLASSES.get(name, name))
+            case ast.Constant(value=str(text)) if text in OPERATORS and not (text in FIELDS and id(each) in keys):
+                found.add(text)
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_floor_knows_an_operator_by_name(path: Path) -> None:
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    package, _, name = module.rpartition(".")
+    own = {name} if package in AT_HOME else {INSERTING.get(module)}
+    assert named(ast.parse(path.read_text())) - own == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "operators"),
+    [
+        ("from step.ops.sink import Sink", {"sink"}),
+        ("from step.ops import LinearOffChipStore as Store", {"linear_off_chip_store"}),
+        ("import step.ops.map", {"map"}),
+        ("isinstance(node.operator, ops.Reassemble)", {"reassemble"}),
+        ("node.operator.name == 'linear_off_chip_store'", {"linear_off_chip_store"}),
+        ("colours = {'map': 1, 'source': 2}", {"map"}),
+        ("streams('source')", {"source"}),
+        ("node['source']", set()),
+        ("'''Of the sink.'''\nmap(sink, x.promote(), stream.partition)", set()),
+    ],
+)
+def test_what_names_an_operator(code: str, operators: set[str]) -> None:
+    assert named(ast.parse(code)) == operators

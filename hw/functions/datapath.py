@@ -7,6 +7,13 @@ from collections.abc import Sequence
 from amaranth.lib.wiring import In, Out
 
 from hw.shared import Parametric
+from step.errors import FabricError
+from step.language.function import Function
+
+
+def no_datapath(function: Function) -> FabricError:
+    """The error of a family that has no hardware for one of its functions."""
+    return FabricError(f"there is no datapath for the function {function.name!r}")
 
 
 class Datapath(Parametric):

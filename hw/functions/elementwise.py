@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from typing import ClassVar
 
-import numpy as np
 from amaranth.hdl import Module, Value
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
@@ -14,46 +14,30 @@ from hw.arithmetic.convert import Convert, as_fp32
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
 from hw.arithmetic.model import DatapathModel
-from hw.functions.datapath import Datapath
-from hw.functions.vector import Lane, Operand, VectorDatapath
-from hw.shared import Shared
+from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.vector import Lane, VectorDatapath, vector_datapath
+from hw.layout import pack_element
+from hw.shared import Parametric, Shared
 from step.functions.elementwise import Add, Cast, Mul
 from step.language.dtypes import BF16, FP32, DType
-from step.language.function import Function
-from step.language.types import ElementType
-from step.lowering.fabric import FabricConfig
+from step.language.function import AccumFunction, Function
+from step.language.types import Tile
+from step.lowering.application import Application
 
 
-@singledispatch
-def datapath(
-    function: Function, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
-) -> Datapath:
-    """The datapath for tiles of ``inputs``, on `vector_lanes` lanes."""
-    raise NotImplementedError(function.name)
-
-
-@datapath.register
-def _(
-    function: Cast, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
-) -> Datapath:
-    operand, out = Operand.of(inputs[0]), Operand.of(result)
-    return VectorDatapath(ConvertLane(operand.dtype, out.dtype), (operand,), out, fabric.vector_lanes, None)
-
-
-@datapath.register(Add)
-@datapath.register(Mul)
-def _(
-    function: Add | Mul, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
-) -> Datapath:
-    operands, out = tuple(Operand.of(each) for each in inputs), Operand.of(result)
-    formats = (out.dtype, operands[0].dtype) if reduce else (operands[0].dtype, operands[1].dtype)
+def datapath(function: Function, application: Application) -> Datapath:
+    """The datapath for tiles, on `vector_lanes` lanes of the kind that `LANES` has for ``function``."""
+    if type(function) not in LANES:
+        raise no_datapath(function)
     identity = None
-    if reduce:
-        identity = int.from_bytes(np.array(function.identity, out.dtype.numpy).tobytes(), "little")
-    rtl = VectorDatapath(
-        BinaryLane(isinstance(function, Mul), *formats, out.dtype), operands, out, fabric.vector_lanes, identity
-    )
-    return BinaryModel(rtl) if fabric.arithmetic == "model" and not reduce else rtl
+    if application.reduce:
+        assert isinstance(function, AccumFunction) and isinstance(application.result, Tile)
+        scalar = Tile(application.result.dtype)
+        identity = pack_element(function.initial(scalar), scalar)
+    rtl = vector_datapath(LANES[type(function)], application, identity)
+    lane = rtl.lane
+    modelled = application.fabric.arithmetic == "model" and not application.reduce
+    return BinaryModel(rtl, lane.model) if modelled and isinstance(lane, BinaryLane) and lane.model else rtl
 
 
 @dataclass(frozen=True)
@@ -71,45 +55,76 @@ class ConvertLane(Lane):
 
 @dataclass(frozen=True)
 class BinaryLane(Lane):
-    """Sum or product of two scalars in FP32, then rounded to ``out``."""
+    """A function of two scalars in FP32, then rounded to ``out``."""
 
-    product: bool
     first: DType
     second: DType
     out: DType
 
+    model: ClassVar[str | None] = None
+    """Its name among the lanes of ``model.cpp``; without one, ``arithmetic="model"`` simulates the RTL."""
+
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
-        unit = Shared(Fp32Multiply() if self.product else Fp32Add())
-        first, second = as_fp32(operands[0], self.first), as_fp32(operands[1], self.second)
-        if self.product and self.first is BF16 and self.second is BF16:
-            unit, first, second = Shared(Bf16Multiply()), operands[0], operands[1]
-        m.submodules[name] = unit
-        m.d.comb += [unit.first.eq(first), unit.second.eq(second)]
-        if self.out is FP32:
-            return unit.result
-        return ConvertLane(FP32, self.out).connect(m, f"{name}_round", [unit.result])
+        result = self.compute(m, name, *operands)
+        return result if self.out is FP32 else ConvertLane(FP32, self.out).connect(m, f"{name}_round", [result])
+
+    @abc.abstractmethod
+    def compute(self, m: Module, name: str, first: Value, second: Value) -> Value:
+        """Place what is called ``name``; returns its result in FP32."""
+
+
+def _leaf(m: Module, name: str, component: Parametric, first: Value, second: Value) -> Value:
+    """The result of a component with two operands."""
+    m.submodules[name] = unit = Shared(component)
+    m.d.comb += [unit.first.eq(first), unit.second.eq(second)]
+    result: Value = unit.result
+    return result
+
+
+class AddLane(BinaryLane):
+    """The sum."""
+
+    model = "add"
+
+    def compute(self, m: Module, name: str, first: Value, second: Value) -> Value:
+        return _leaf(m, name, Fp32Add(), as_fp32(first, self.first), as_fp32(second, self.second))
+
+
+class MulLane(BinaryLane):
+    """The product; of two BF16 numbers it is exact, and takes a smaller multiplier."""
+
+    model = "multiply"
+
+    def compute(self, m: Module, name: str, first: Value, second: Value) -> Value:
+        if self.first is BF16 and self.second is BF16:
+            return _leaf(m, name, Bf16Multiply(), first, second)
+        return _leaf(m, name, Fp32Multiply(), as_fp32(first, self.first), as_fp32(second, self.second))
+
+
+LANES: dict[type[Function], type[Lane]] = {Add: AddLane, Cast: ConvertLane, Mul: MulLane}
+"""A lane is made for the formats of its operands, and that of the result."""
 
 
 class BinaryModel(DatapathModel):
-    """The simulation-only sum or product of two tiles."""
+    """The simulation-only function of two tiles that is called ``lane`` in ``model.cpp``."""
 
     imported = (
-        "step_vector(input int product, input int rows, input int cols,"
+        "step_vector(input string lane, input int rows, input int cols,"
         " input int first_rows, input int first_cols, input int first_width,"
         " input int second_rows, input int second_cols, input int second_width, input int width,"
         " input bit [31:0] first[], input bit [31:0] second[], inout bit [31:0] result[])"
     )
 
-    def __init__(self, rtl: VectorDatapath) -> None:
+    def __init__(self, rtl: VectorDatapath, lane: str) -> None:
         super().__init__(rtl)
         self.rtl: VectorDatapath = rtl
+        self.lane = lane
 
     @property
     def call(self) -> str:
-        lane, shape = self.rtl.lane, self.rtl.shape
-        assert isinstance(lane, BinaryLane)
+        shape = self.rtl.shape
         operands = "".join(f"{each.rows}, {each.cols}, {each.dtype.bits}, " for each in self.rtl.operands)
         return (
-            f"step_vector({int(lane.product)}, {shape.rows}, {shape.cols}, {operands}{shape.dtype.bits},"
+            f'step_vector("{self.lane}", {shape.rows}, {shape.cols}, {operands}{shape.dtype.bits},'
             " operand0_words, operand1_words, result_words)"
         )

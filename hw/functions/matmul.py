@@ -11,22 +11,23 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.arithmetic.convert import Convert
 from hw.arithmetic.model import DatapathModel
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
-from hw.functions.datapath import Datapath
+from hw.functions.datapath import Datapath, no_datapath
 from hw.shared import Shared
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16, FP32, DType
-from step.language.types import ElementType, Tile
-from step.lowering.fabric import FabricConfig
+from step.language.function import Function
+from step.language.types import Tile
+from step.lowering.application import Application
 
 
-def datapath(
-    function: Matmul, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
-) -> Datapath:
-    """The datapath for tiles of ``inputs``, on `matmul_lanes` lanes."""
-    left = inputs[0]
+def datapath(function: Function, application: Application) -> Datapath:
+    """The datapath for two tiles, on `matmul_lanes` lanes."""
+    if not isinstance(function, Matmul):
+        raise no_datapath(function)
+    left, result, fabric = application.inputs[0], application.result, application.fabric
     assert isinstance(left, Tile) and isinstance(result, Tile)
     arrangement = arrange(*left.shape, int(result.cols), fabric.matmul_lanes)
-    rtl = MatmulDatapath(arrangement, function.transposed, result.dtype, reduce)
+    rtl = MatmulDatapath(arrangement, function.transposed, result.dtype, application.reduce)
     return MatmulModel(rtl) if fabric.arithmetic == "model" else rtl
 
 

@@ -8,33 +8,24 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.functions.datapath import Datapath
+from hw.functions.datapath import Datapath, no_datapath
 from hw.shared import Parametric
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
-from step.language.types import ElementType, Tile
-from step.lowering.fabric import FabricConfig
+from step.language.types import Tile
+from step.lowering.application import Application
 
 
 @singledispatch
-def datapath(
-    function: Function, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
-) -> Parametric:
-    """The datapath for tiles of ``inputs``; to split, a `RetileSlicer`."""
-    raise NotImplementedError(function.name)
+def datapath(function: Function, application: Application) -> Parametric:
+    """The datapath for a tile; to split, a `RetileSlicer`."""
+    raise no_datapath(function)
 
 
 @datapath.register(RetileRow)
 @datapath.register(RetileCol)
-def _(
-    function: RetileRow | RetileCol,
-    inputs: tuple[ElementType, ...],
-    result: ElementType,
-    fabric: FabricConfig,
-    *,
-    reduce: bool,
-) -> Datapath:
-    tile = inputs[0]
+def _(function: RetileRow | RetileCol, application: Application) -> Datapath:
+    tile, result = application.inputs[0], application.result
     assert isinstance(tile, Tile) and isinstance(result, Tile)
     (rows, cols), bits = tile.shape, tile.dtype.bits
     if isinstance(function, RetileRow):
@@ -43,15 +34,8 @@ def _(
 
 
 @datapath.register(RetileStreamify)
-def _(
-    function: RetileStreamify,
-    inputs: tuple[ElementType, ...],
-    result: ElementType,
-    fabric: FabricConfig,
-    *,
-    reduce: bool,
-) -> RetileSlicer:
-    tile = inputs[0]
+def _(function: RetileStreamify, application: Application) -> RetileSlicer:
+    tile = application.inputs[0]
     assert isinstance(tile, Tile)
     (rows, cols), bits = tile.shape, tile.dtype.bits
     if function.axis == "row":

@@ -7,33 +7,26 @@ from typing import Any
 
 from amaranth.hdl import Module
 
-from hw.functions.datapath import Datapath
+from hw.functions.datapath import Datapath, no_datapath
 from step.functions.select import SelectAll, SelectValid
 from step.language.function import Function
-from step.language.types import ElementType
-from step.lowering.fabric import FabricConfig
+from step.lowering.application import Application
 
 
 @singledispatch
-def datapath(
-    function: Function, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
-) -> Datapath:
+def datapath(function: Function, application: Application) -> Datapath:
     """The datapath: wires."""
-    raise NotImplementedError(function.name)
+    raise no_datapath(function)
 
 
 @datapath.register
-def _(
-    function: SelectValid, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
-) -> Datapath:
+def _(function: SelectValid, application: Application) -> Datapath:
     return SelectValidDatapath()
 
 
 @datapath.register
-def _(
-    function: SelectAll, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
-) -> Datapath:
-    return SelectAllDatapath(inputs[0].bits, result.bits)
+def _(function: SelectAll, application: Application) -> Datapath:
+    return SelectAllDatapath(application.inputs[0].bits, application.result.bits)
 
 
 class _Wires(Datapath):

@@ -9,22 +9,21 @@ from amaranth.hdl import Module, Value
 
 from hw.arithmetic.convert import as_fp32
 from hw.arithmetic.silu import Silu as SiluUnit
-from hw.functions.datapath import Datapath
+from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.elementwise import ConvertLane
-from hw.functions.vector import Lane, Operand, VectorDatapath
+from hw.functions.vector import Lane, vector_datapath
 from hw.shared import Shared
 from step.functions.silu import Silu
 from step.language.dtypes import FP32, DType
-from step.language.types import ElementType
-from step.lowering.fabric import FabricConfig
+from step.language.function import Function
+from step.lowering.application import Application
 
 
-def datapath(
-    function: Silu, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
-) -> Datapath:
+def datapath(function: Function, application: Application) -> Datapath:
     """The datapath for a tile, on `vector_lanes` lanes; the same under ``arithmetic="model"``."""
-    operand, out = Operand.of(inputs[0]), Operand.of(result)
-    return VectorDatapath(SiluLane(operand.dtype, out.dtype), (operand,), out, fabric.vector_lanes, None)
+    if not isinstance(function, Silu):
+        raise no_datapath(function)
+    return vector_datapath(SiluLane, application)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,6 +13,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.functions.datapath import Datapath
 from step.language.dtypes import DType
 from step.language.types import ElementType, Tile
+from step.lowering.application import Application
 
 
 class Lane(abc.ABC):
@@ -45,6 +46,16 @@ class Operand:
         return self.rows * self.cols * self.dtype.bits
 
 
+def vector_datapath(lane: Callable[..., Lane], application: Application, identity: int | None = None) -> VectorDatapath:
+    """The datapath of ``lane`` on `vector_lanes` lanes.
+
+    ``lane`` takes the formats of its operands and of the result; ``identity``: see `VectorDatapath`.
+    """
+    operands, out = tuple(Operand.of(each) for each in application.inputs), Operand.of(application.result)
+    formats = [each.dtype for each in operands] if identity is None else [out.dtype, operands[0].dtype]
+    return VectorDatapath(lane(*formats, out.dtype), operands, out, application.fabric.vector_lanes, identity)
+
+
 class VectorDatapath(Datapath):
     """``result`` = ``lane`` of the operands, scalar by scalar, on at most ``lanes`` lanes.
 
@@ -66,7 +77,7 @@ class VectorDatapath(Datapath):
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.lane, self.operands, self.shape, self.lanes, self.identity
+        return type(self.lane).__module__, self.lane, self.operands, self.shape, self.lanes, self.identity
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
 from hw.function_rule import FunctionRule
+from hw.functions import datapath_of
 from hw.layout import TokenFormat, pack_element
 from hw.shared import Parametric, Shared
 from hw.unit import Firing, Unit
@@ -85,9 +85,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     operator = node.operator
     assert isinstance(operator, Operator)
-    function, inputs, result = operator.function, tuple(each.element for each in node.inputs), node.output_types[0]
-    family = importlib.import_module(f"hw.functions.{function.family}")
-    datapath = family.datapath(function, inputs, result.element, netlist.fabric, reduce=True)
+    function, result = operator.function, node.output_types[0]
     initial = function.initial(result.element)
     whole = result.element.accepts(initial)  # else the result is only right after the promised number of values
     return Unit(
@@ -95,7 +93,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
             operands=tuple(TokenFormat.of(each.type) for each in node.inputs),
             result=TokenFormat.of(result),
             rank=operator.rank,
-            datapath=datapath,
+            datapath=datapath_of(node, function, netlist, reduce=True),
             initial=pack_element(initial, result.element) if whole else 0,
             count=None if whole else int(product(node.inputs[0].shape[-operator.rank :])),
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal
 
+from hw.functions import datapath_of
 from hw.layout import Format, TokenFormat
 from hw.shared import Parametric, Shared
 from hw.unit import Firing, Rule, Unit
@@ -57,8 +57,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
     function, element, result = node.operator.function, node.inputs[0].element, node.output_types[0]
-    family = importlib.import_module(f"hw.functions.{function.family}")
-    slicer = family.datapath(function, (element,), result.element, netlist.fabric, reduce=False)
+    slicer = datapath_of(node, function, netlist)
     stops = piece_stops(function.result_shape(element))
     return Unit(FlatMap(TokenFormat.of(node.inputs[0].type), TokenFormat.of(result), slicer, stops))
 

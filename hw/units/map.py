@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 
 from amaranth.hdl import Module
 
 from hw.function_rule import FunctionRule
+from hw.functions import datapath_of
 from hw.layout import TokenFormat
 from hw.shared import Parametric, Shared
 from hw.unit import Firing, Unit
@@ -37,9 +37,6 @@ class Map(FunctionRule):
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
-    function, inputs = node.operator.function, tuple(each.element for each in node.inputs)
-    family = importlib.import_module(f"hw.functions.{function.family}")
-    datapath = family.datapath(function, inputs, node.output_types[0].element, netlist.fabric, reduce=False)
     operands = tuple(TokenFormat.of(each.type) for each in node.inputs)
     result = TokenFormat.of(node.output_types[0])
-    return Unit(Map(operands, result, datapath))
+    return Unit(Map(operands, result, datapath_of(node, node.operator.function, netlist)))

@@ -5,12 +5,9 @@ from __future__ import annotations
 from sim_approx.functions.elementwise import vector_timing
 from sim_approx.timing import Timing
 from step.language.function import Function
-from step.language.types import ElementType
-from step.lowering.fabric import FabricConfig
+from step.lowering.application import Application
 
 
-def timing(
-    function: Function, inputs: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig, *, reduce: bool
-) -> Timing:
+def timing(function: Function, application: Application) -> Timing:
     """As any function of scalars, with two registers inside a lane: behind the table and behind its interpolation."""
-    return vector_timing(result, fabric, depth=2)
+    return vector_timing(application, depth=2)

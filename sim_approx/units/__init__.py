@@ -7,23 +7,16 @@ values its outputs are made of; all of them if it is missing).
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from types import ModuleType
 
-from step.errors import FabricError
 from step.language.graph import Node
+from step.lowering.lookup import operator_module
 
 
 def unit_module(node: Node) -> ModuleType:
     """The module with the rules of ``node``'s operator; raises `FabricError` where there is none."""
-    name = f"{__name__}.{node.operator.name}"
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise FabricError(f"{node.describe()}: the timing model has no rule for this operator") from None
+    return operator_module(__name__, node)
 
 
 def control_ports(node: Node) -> Sequence[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from sim_approx.machine import ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
@@ -16,7 +15,6 @@ WRITE_DEPTH = 2
 class Store(Machine):
     """One beat per firing. Words: ``beat`` of the tile, ``address`` of the next beat; ``collected`` are the tiles."""
 
-    ends_run: ClassVar[bool] = True
     beats: int
     address: int
     beat: int = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from sim_approx.machine import ENDS, Machine, need, take
 from sim_approx.site import Site
@@ -14,7 +13,6 @@ from step.language.tokens import Token
 class Sink(Machine):
     """Takes every token; ``collected`` has them without Done."""
 
-    ends_run: ClassVar[bool] = True
     collected: list[Token] = field(default_factory=list)
 
     def fire(self) -> int | None:

@@ -72,3 +72,12 @@ class Matmul(MapFunction, AccumFunction):
         left = inputs[0]
         assert isinstance(left, Tile)
         return 2 * self._result(inputs).elements * left.cols.extent
+
+    def operand_bytes(self, *inputs: ElementType) -> sympy.Expr:
+        """16 rows of the first operand and the whole second one.
+
+        Source: the paper's on-chip equation for Map and Accum, 16 * in_tile_cols * |elem| + |weight tile|.
+        """
+        first, second = inputs
+        assert isinstance(first, Tile)
+        return 16 * first.cols.extent * first.dtype.bytes + second.bytes

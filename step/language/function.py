@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import sympy
 
 from step.errors import FormatError, TypeMismatch
+from step.host.extensions import load_all, register
 from step.language.dims import Shape
 from step.language.tokens import Token
 from step.language.types import ElementType
@@ -32,7 +33,7 @@ class Function(abc.ABC):
         if cls.__module__ == __name__ or cls.__name__.startswith("_"):
             return
         cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
-        FUNCTIONS[cls.name] = cls
+        register(FUNCTIONS, cls.name, cls, "the function")
 
     @property
     def family(self) -> str:
@@ -42,6 +43,10 @@ class Function(abc.ABC):
     @abc.abstractmethod
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         """Floating-point operations of one application to elements of these types."""
+
+    def operand_bytes(self, *inputs: ElementType) -> sympy.Expr:
+        """On-chip bytes of the operands that one application holds, as the paper counts them."""
+        return sympy.Integer(0)
 
 
 class MapFunction(Function):
@@ -98,6 +103,8 @@ class FlatMapFunction(Function):
 
 def function_named(name: str) -> type[Function]:
     """The function class called ``name``; raises `FormatError` for any other text."""
+    if name not in FUNCTIONS:
+        load_all("step.functions")
     try:
         return FUNCTIONS[name]
     except KeyError:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from step.errors import GraphError, TypeMismatch
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
 from step.language.dtypes import DType
+from step.language.fluent import GraphMethods
 from step.language.location import Location, caller_location
 from step.language.operator import Operator, StreamType
 from step.language.stream import Stream
@@ -17,12 +18,10 @@ from step.language.types import ElementType
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-_METHODS: dict[str, Callable[..., Any]] = {}
-
 
 def graph_method(function: Method) -> Method:
     """Make ``function(graph, ...)`` callable as ``graph.function(...)``."""
-    _METHODS[function.__name__] = function
+    GraphMethods.add_method(function)
     return function
 
 
@@ -113,7 +112,7 @@ class _Names:
 
 
 @dataclass(eq=False)
-class Graph:
+class Graph(GraphMethods):
     """A streaming tensor program under construction, and when it is done."""
 
     name: str = "program"
@@ -127,13 +126,6 @@ class Graph:
 
     def __post_init__(self) -> None:
         self._check_name(self.name)
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        try:
-            method = _METHODS[name]
-        except KeyError:
-            raise AttributeError(f"a graph has no operator {name!r}; it has {', '.join(sorted(_METHODS))}") from None
-        return method.__get__(self)
 
     # -- declarations -------------------------------------------------------------------------------------------
 

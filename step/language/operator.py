@@ -8,6 +8,7 @@ shape rule (`infer`), its meaning (`process`) and its metrics. The RTL and the t
 from __future__ import annotations
 
 import abc
+import enum
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
@@ -16,10 +17,11 @@ import numpy as np
 import sympy
 
 from step.errors import FormatError, TypeMismatch
+from step.host.extensions import load_all, register
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
 from step.language.faults import Fault
 from step.language.tokens import Token
-from step.language.types import ElementType
+from step.language.types import ElementType, Tile
 
 OPERATORS: dict[str, type[Operator]] = {}
 
@@ -109,10 +111,48 @@ class Surroundings(Protocol):
         ...
 
 
+class Kind(enum.Enum):
+    """What an operator is for, in a picture."""
+
+    OFF_CHIP = enum.auto()
+    BOUNDARY = enum.auto()
+    ROUTING = enum.auto()
+    HIGHER_ORDER = enum.auto()
+    SHAPE = enum.auto()
+
+
+@dataclass(frozen=True)
+class Access:
+    """What an operator has in off-chip memory: a region of ``tiles`` times ``tile``, through a port of its own.
+
+    ``tiles`` is None where only the run tells how many. ``tensor`` is the declared tensor that is there before the run,
+    ``port`` the input whose values are written.
+    """
+
+    tile: Tile
+    tiles: int | None
+    tensor: str | None = None
+    port: int = 0
+
+
 class Operator(abc.ABC):
-    """Base of all operators; subclasses register themselves under the name of their file."""
+    """Base of all operators; subclasses register themselves under the name of their file.
+
+    A name with an underscore in front is that of a base of several operators.
+    What back ends have to know of an operator it says here, so that none of them asks for it by name.
+    """
 
     name: ClassVar[str]
+    kind: ClassVar[Kind] = Kind.SHAPE
+    ends_run: ClassVar[bool] = False
+    """What the operator takes leaves the program (see `Surroundings.collect`): a run goes on until it handled Done."""
+
+    hands_out: ClassVar[bool] = False
+    """Input 0 leaves the fabric through a port that carries the stream itself."""
+
+    inserted: ClassVar[bool] = False
+    """The compiler places it; no program has it."""
+
     output_names: ClassVar[tuple[str, ...]] = ("",)
     """Suffix of each output's name; operators with a varying number of outputs override `outputs`."""
 
@@ -121,8 +161,9 @@ class Operator(abc.ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.name = cls.__module__.rpartition(".")[2]
-        OPERATORS[cls.name] = cls
+        if not cls.__name__.startswith("_"):
+            cls.name = cls.__module__.rpartition(".")[2]
+            register(OPERATORS, cls.name, cls, "the operator")
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -140,6 +181,22 @@ class Operator(abc.ABC):
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
         """Which of the ``inputs`` ports have a say in ``fault``; their tokens stand in the error."""
         return tuple(range(inputs))
+
+    def given(self) -> StreamType | None:
+        """Type of the stream that a run is given under the node's name, and the operator plays; None: it plays none."""
+        return None
+
+    def reads(self, node: Placed) -> Access | None:
+        """The off-chip memory that the operator reads."""
+        return None
+
+    def writes(self, node: Placed) -> Access | None:
+        """The off-chip memory that the operator writes, tile by tile from the region's begin on."""
+        return None
+
+    def arrival_ports(self, inputs: int) -> Sequence[int]:
+        """Which of the ``inputs`` ports are taken in the order in which their tokens arrive."""
+        return ()
 
     def off_chip_bytes(self, node: Placed) -> sympy.Expr:
         """Off-chip traffic in bytes."""
@@ -164,6 +221,8 @@ def each_input(node: Placed) -> Generator[int, Token, list[Token]]:
 
 def operator_named(name: str) -> type[Operator]:
     """The operator class called ``name``; raises `FormatError` for any other text."""
+    if name not in OPERATORS:
+        load_all("step.ops")
     try:
         return OPERATORS[name]
     except KeyError:

@@ -1,6 +1,6 @@
 """Streams as the user holds them, with the operators as methods.
 
-An operator's file adds its method with `stream_method`; nothing is listed here.
+An operator's file adds its method with `stream_method`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from typing import Any, Protocol, TypeVar
 
 from step.errors import ProgramError
 from step.language.dims import Dim, Shape
+from step.language.fluent import StreamMethods
 from step.language.operator import Operator, StreamType
 from step.language.types import ElementType
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-_METHODS: dict[str, Callable[..., Any]] = {}
-
 
 def stream_method(function: Method) -> Method:
     """Make ``function(stream, ...)`` callable as ``stream.function(...)``."""
-    _METHODS[function.__name__] = function
+    StreamMethods.add_method(function)
     return function
 
 
@@ -44,7 +43,7 @@ class Owner(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
+class Stream(StreamMethods):
     """Output ``port`` of the node called ``producer``, as seen by one reader.
 
     ``depth`` is the depth that the reader's channel gets; None for the fabric's default.
@@ -82,16 +81,6 @@ class Stream:
     def assume_shape(self, dims: Iterable[Dim | int]) -> Stream:
         """The stream with its symbols replaced by a known shape, which every run checks (see `Graph.refine`)."""
         return self.graph.refine(self, dims)
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        try:
-            method = _METHODS[name]
-        except KeyError:
-            raise AttributeError(f"a stream has no operator {name!r}; it has {', '.join(sorted(_METHODS))}") from None
-        return method.__get__(self)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_METHODS})
 
     def __str__(self) -> str:
         return self.graph.stream_name(self.producer, self.port)

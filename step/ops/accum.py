@@ -8,9 +8,9 @@ import sympy
 
 from step.language.faults import Fault, Violation, aligned
 from step.language.function import AccumFunction
-from step.language.metric_rules import matmul_operands
 from step.language.operator import (
     Accounting,
+    Kind,
     Names,
     Operator,
     Placed,
@@ -35,6 +35,8 @@ class Accum(Operator):
 
     function: AccumFunction
     rank: int
+
+    kind = Kind.HIGHER_ORDER
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 1, "accum needs at least one stream")
@@ -66,8 +68,9 @@ class Accum(Operator):
                 state = initial
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        operands = matmul_operands(self.function, node) if accounting == "paper" else sympy.Integer(0)
-        return operands + node.output_types[0].element.bytes
+        operands = self.function.operand_bytes(*(each.element for each in node.input_types))
+        state = node.output_types[0].element.bytes
+        return operands + state if accounting == "paper" else state
 
     def flops(self, node: Placed) -> sympy.Expr:
         return node.input_types[0].count * self.function.flops(*(each.element for each in node.input_types))

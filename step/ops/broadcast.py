@@ -13,6 +13,8 @@ class Broadcast(Operator):
 
     copies: int
 
+    inserted = True
+
     @property
     def outputs(self) -> tuple[str, ...]:
         return tuple(str(copy) for copy in range(self.copies))

@@ -8,7 +8,7 @@ import sympy
 
 from step.language.dims import DimKind, derive
 from step.language.function import FlatMapFunction
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 
@@ -22,6 +22,8 @@ class FlatMap(Operator):
     """
 
     function: FlatMapFunction
+
+    kind = Kind.HIGHER_ORDER
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 1, f"flat_map takes one stream, not {len(inputs)}")

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 import sympy
 
 from step.language.dims import dim, shape
 from step.language.graph import Graph, Tensor, graph_method
-from step.language.operator import Accounting, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import (
+    Access,
+    Accounting,
+    Kind,
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    expect,
+)
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Tile
@@ -30,6 +42,8 @@ class LinearOffChipLoad(Operator):
     out: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int = 0
+
+    kind = Kind.OFF_CHIP
 
     @property
     def tiled(self) -> tuple[int, ...]:
@@ -58,7 +72,7 @@ class LinearOffChipLoad(Operator):
         )
         last = self.offset + sum(max(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
         first = self.offset + sum(min(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
-        tiles = int(sympy.prod(self.tiled))
+        tiles = prod(self.tiled)
         expect(
             first >= 0 and last < tiles,
             f"the read goes from tile {first} to tile {last}, "
@@ -90,6 +104,9 @@ class LinearOffChipLoad(Operator):
                 around.emit(0, empty(reference.rank + depth, reference.stop + depth))
             done = reference.done or not node.input_types
         around.emit(0, DONE)
+
+    def reads(self, node: Placed) -> Access:
+        return Access(self.element, prod(self.tiled), tensor=self.tensor.name)
 
     def off_chip_bytes(self, node: Placed) -> sympy.Expr:
         return node.output_types[0].bytes

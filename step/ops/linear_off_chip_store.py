@@ -6,7 +6,18 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.language.operator import Accounting, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import (
+    Access,
+    Accounting,
+    Kind,
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    expect,
+)
 from step.language.stream import Stream, stream_method
 from step.language.types import Tile
 
@@ -16,6 +27,8 @@ class LinearOffChipStore(Operator):
     """Stores the tiles linearly; stops do not matter. The tiles are an output of the program, under the node's name."""
 
     output_names = ()
+    kind = Kind.OFF_CHIP
+    ends_run = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 1, f"a linear store takes one stream, not {len(inputs)}")
@@ -25,6 +38,11 @@ class LinearOffChipStore(Operator):
     def process(self, node: Placed, around: Surroundings) -> Process:
         while not (token := (yield 0)).done:
             around.collect(token)
+
+    def writes(self, node: Placed) -> Access:
+        (stream,) = node.input_types
+        assert isinstance(stream.element, Tile)
+        return Access(stream.element, int(stream.count) if stream.count.is_Integer else None)
 
     def off_chip_bytes(self, node: Placed) -> sympy.Expr:
         return node.input_types[0].bytes

@@ -8,9 +8,9 @@ import sympy
 
 from step.language.faults import aligned
 from step.language.function import MapFunction
-from step.language.metric_rules import matmul_operands
 from step.language.operator import (
     Accounting,
+    Kind,
     Names,
     Operator,
     Placed,
@@ -31,6 +31,8 @@ class Map(Operator):
 
     function: MapFunction
 
+    kind = Kind.HIGHER_ORDER
+
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 1, "map needs at least one stream")
         expect(isinstance(self.function, MapFunction), f"map needs a function of elements, not {self.function}")
@@ -48,7 +50,8 @@ class Map(Operator):
                 return
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return matmul_operands(self.function, node) if accounting == "paper" else sympy.Integer(0)
+        operands = self.function.operand_bytes(*(each.element for each in node.input_types))
+        return operands if accounting == "paper" else sympy.Integer(0)
 
     def flops(self, node: Placed) -> sympy.Expr:
         return node.output_types[0].count * self.function.flops(*(each.element for each in node.input_types))

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 
 from step.language.dims import Dim, DimKind, format_shape
 from step.language.faults import Fault, Violation
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
+from step.language.operator import (
+    Kind,
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    expect,
+    expect_rank,
+)
 from step.language.stream import Stream, stream_method
 from step.language.types import Selector
 
@@ -25,6 +35,8 @@ class Partition(Operator):
 
     rank: int
     targets: int
+
+    kind = Kind.ROUTING
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -9,7 +9,17 @@ from typing import Literal
 from step.language.dims import DimKind
 from step.language.faults import Fault, Violation
 from step.language.graph import Graph, graph_method
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
+from step.language.operator import (
+    Kind,
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    expect,
+    expect_rank,
+)
 from step.language.stream import Stream
 from step.language.tokens import empty
 from step.language.types import Selector
@@ -29,6 +39,8 @@ class Reassemble(Operator):
 
     rank: int
     order: Order = "arrival"
+
+    kind = Kind.ROUTING
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 2, f"reassemble takes data and selectors, not {len(inputs)} streams")
@@ -95,6 +107,9 @@ class Reassemble(Operator):
         if not all(token.done for token in last):
             raise Violation(Fault.LEFTOVER_DATA)
         around.emit(0, selector)
+
+    def arrival_ports(self, inputs: int) -> Sequence[int]:
+        return range(inputs - 1) if self.order == "arrival" else ()
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
         return tuple(range(inputs)) if fault is Fault.LEFTOVER_DATA else (inputs - 1,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 
 
@@ -13,6 +13,9 @@ class Sink(Operator):
     """Takes one token a cycle; the stream is an output of the program, under the node's name."""
 
     output_names = ()
+    kind = Kind.BOUNDARY
+    ends_run = True
+    hands_out = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 1, f"sink takes one stream, not {len(inputs)}")

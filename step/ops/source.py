@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from step.language.dims import Dim, Shape, shape
 from step.language.graph import Graph, graph_method
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings
+from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.stream import Stream
 from step.language.types import ElementType, Selector
 
@@ -19,8 +19,13 @@ class Source(Operator):
     element: ElementType
     shape: Shape
 
+    kind = Kind.BOUNDARY
+
+    def given(self) -> StreamType:
+        return StreamType(self.element, self.shape)
+
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        return (StreamType(self.element, self.shape),)
+        return (self.given(),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         for token in around.stream():

@@ -10,19 +10,15 @@ from typing import Any
 
 from step.errors import EnvironmentProblem
 from step.language.graph import Graph, Node
+from step.language.operator import Kind
 
 _COLOURS = {
-    "linear_off_chip_load": "#cfe3f7",
-    "linear_off_chip_store": "#cfe3f7",
-    "source": "#e4e4e4",
-    "sink": "#e4e4e4",
-    "partition": "#fbe0c3",
-    "reassemble": "#fbe0c3",
-    "map": "#d7efd2",
-    "accum": "#d7efd2",
-    "flat_map": "#d7efd2",
+    Kind.OFF_CHIP: "#cfe3f7",
+    Kind.BOUNDARY: "#e4e4e4",
+    Kind.ROUTING: "#fbe0c3",
+    Kind.HIGHER_ORDER: "#d7efd2",
+    Kind.SHAPE: "#ffffff",
 }
-_OTHER = "#ffffff"
 
 
 def _label(node: Node) -> list[str]:
@@ -47,7 +43,7 @@ def dot(graph: Graph) -> str:
     """The graph in Graphviz' language: boxes are operators, edges carry shape and element type."""
     lines = [f'digraph "{graph.name}" {{', "  rankdir=TB; node [shape=box, style=filled, fontname=Helvetica];"]
     for node in graph:
-        colour = _COLOURS.get(node.operator.name, _OTHER)
+        colour = _COLOURS[node.operator.kind]
         label = "\\n".join(_label(node))
         lines.append(f'  {node.name} [label="{label}", fillcolor="{colour}", tooltip="{node.location}"];')
     lines += [f'  {source} -> {target} [label="{text}", fontsize=9];' for source, target, text in _edges(graph)]
@@ -117,7 +113,7 @@ def _layered_svg(graph: Graph, graphs: Any, layouts: Any) -> str:
     for node in graph:
         box = places[node.name]
         x, y = box.xy[0] - box.w / 2, box.xy[1] - box.h / 2
-        colour = _COLOURS.get(node.operator.name, _OTHER)
+        colour = _COLOURS[node.operator.kind]
         first, second = (html.escape(line) for line in _label(node))
         parts.append(
             f'<g><title>{html.escape(str(node.location))}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.w:.1f}" '

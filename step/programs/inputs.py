@@ -16,8 +16,6 @@ from step.language.graph import Graph, Node, Tensor
 from step.language.operator import StreamType
 from step.language.tokens import Token, from_nested
 from step.language.types import ElementType, Selector, Tile
-from step.ops.linear_off_chip_load import LinearOffChipLoad
-from step.ops.source import Source
 
 
 def cut_tiles(array: np.ndarray, tile: tuple[int, int]) -> np.ndarray:
@@ -38,9 +36,9 @@ class BoundInputs:
 
     def tiles(self, node: Node) -> np.ndarray:
         """The tiles that the load at ``node`` reads."""
-        operator = node.operator
-        assert isinstance(operator, LinearOffChipLoad)
-        return cut_tiles(self.tensors[operator.tensor.name], operator.tile)
+        access = node.operator.reads(node)
+        assert access is not None and access.tensor is not None
+        return cut_tiles(self.tensors[access.tensor], access.tile.shape)
 
 
 def bind_inputs(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> BoundInputs:
@@ -51,7 +49,7 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> BoundI
     """
     if isinstance(inputs, BoundInputs):
         return inputs
-    sources = {node.name: node.operator for node in graph if isinstance(node.operator, Source)}
+    sources = {node.name: given for node in graph if (given := node.operator.given()) is not None}
     wanted = [*graph.tensors, *sources]
     for name in wanted:
         if name not in inputs:
@@ -60,15 +58,13 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> BoundI
         if name not in wanted:
             raise InputError(f"the program has no tensor or source {name!r}; it has {', '.join(wanted)}")
     tensors = {name: _tensor(tensor, inputs[name]) for name, tensor in graph.tensors.items()}
-    streams = {
-        name: _checked(name, operator, _stream(name, operator, inputs[name])) for name, operator in sources.items()
-    }
+    streams = {name: _checked(name, source, _stream(name, source, inputs[name])) for name, source in sources.items()}
     return BoundInputs(tensors, streams)
 
 
-def _checked(name: str, source: Source, tokens: list[Token]) -> list[Token]:
+def _checked(name: str, source: StreamType, tokens: list[Token]) -> list[Token]:
     """``tokens``, if they are a stream of the declared type."""
-    checker = StreamChecker(name, StreamType(source.element, source.shape))
+    checker = StreamChecker(name, source)
     try:
         for token in tokens:
             checker.see(token)
@@ -86,7 +82,7 @@ def _tensor(tensor: Tensor, value: Any) -> np.ndarray:
     return array.astype(tensor.dtype.numpy)
 
 
-def _stream(name: str, source: Source, value: Any) -> list[Token]:
+def _stream(name: str, source: StreamType, value: Any) -> list[Token]:
     if isinstance(value, list) and value and isinstance(value[-1], Token):
         return value
     rank = len(source.shape) - 1
@@ -100,7 +96,7 @@ def _stream(name: str, source: Source, value: Any) -> list[Token]:
     return from_nested(nested, rank)
 
 
-def _elements(name: str, source: Source, array: np.ndarray) -> Any:
+def _elements(name: str, source: StreamType, array: np.ndarray) -> Any:
     """Nested lists of elements from an array whose leading dimensions are the stream's."""
     depth = len(source.shape)
     shape = format_shape(source.shape)

@@ -21,7 +21,6 @@ from step.language.graph import Graph
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig
-from step.ops.source import Source
 from step.programs.inputs import bind_inputs
 from step.programs.schema import validate
 from step.programs.serialize import graph_from_json, graph_to_json
@@ -133,20 +132,20 @@ def _arrays(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
     bound = bind_inputs(graph, inputs)
     arrays = {name: _storable(array) for name, array in bound.tensors.items()}
     for name, tokens in bound.streams.items():
-        operator = graph.nodes[name].operator
-        assert isinstance(operator, Source)
+        source = graph.nodes[name].operator.given()
+        assert source is not None
         values = [token.value for token in tokens if token.has_value]
         arrays[f"{name}.stops"] = np.array([token.stop for token in tokens[:-1]], np.int64)
         arrays[f"{name}.ranks"] = np.array([token.rank for token in tokens[:-1]], np.int64)
-        match operator.element:
+        match source.element:
             case Tile():
-                arrays[f"{name}.values"] = _storable(np.array(values, operator.element.dtype.numpy))
+                arrays[f"{name}.values"] = _storable(np.array(values, source.element.dtype.numpy))
             case Selector(targets=targets):
                 arrays[f"{name}.values"] = np.array(
                     [[mask >> target & 1 for target in range(targets)] for mask in values], np.bool_
                 ).reshape(-1, targets)
             case _:
-                raise InputError(f"input {name!r}: a stream of {operator.element} can not be saved")
+                raise InputError(f"input {name!r}: a stream of {source.element} can not be saved")
     return arrays
 
 
@@ -185,13 +184,14 @@ def _restored(array: np.ndarray, dtype: DType) -> np.ndarray:
 
 def _tokens(values: np.ndarray, stops: np.ndarray, ranks: np.ndarray, graph: Graph, name: str) -> list[Token]:
     operator = graph.nodes[name].operator
-    if not isinstance(operator, Source):
+    source = operator.given()
+    if source is None:
         raise ProgramError(f"{name!r} is no source, but {operator.name}")
-    if isinstance(operator.element, Selector):
+    if isinstance(source.element, Selector):
         elements = iter([sum(1 << int(target) for target in np.flatnonzero(row)) for row in values])
     else:
-        assert isinstance(operator.element, Tile)
-        elements = iter(_restored(values, operator.element.dtype))
+        assert isinstance(source.element, Tile)
+        elements = iter(_restored(values, source.element.dtype))
     wanted = int((ranks == 0).sum())
     if len(values) != wanted:
         raise FormatError(f"source {name!r} has {len(values)} values, but its stops are those of {wanted}")

@@ -12,7 +12,6 @@ import networkx
 
 from step.language.graph import Node
 from step.lowering.netlist import Channel, Netlist
-from step.ops.broadcast import Broadcast
 from step.running.result import Activity
 
 SHOWN = 3
@@ -153,11 +152,11 @@ def _link(netlist: Netlist, wait: Wait) -> str:
 def _advice(netlist: Netlist, channel: Channel, depth: int) -> str:
     """What to write in the program: the stream that the user knows, at the reader that the channel belongs to."""
     stream, port = channel.producer
-    while isinstance(netlist.graph.nodes[stream].operator, Broadcast):
+    while netlist.graph.nodes[stream].operator.inserted:
         origin = netlist.graph.nodes[stream].inputs[0]
         stream, port = origin.key
     reader, name = netlist.graph.nodes[channel.consumer[0]], netlist.graph.stream_name(stream, port)
-    if isinstance(reader.operator, Broadcast):
+    if reader.operator.inserted:
         return f"{channel.name}: {depth} instead of {channel.depth} (in front of its broadcast)"
     return (
         f"{channel.name}: {depth} instead of {channel.depth} "

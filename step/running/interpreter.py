@@ -90,7 +90,7 @@ class _Run:
         processes: dict[str, Process] = {}
         waiting: dict[str, int] = {}
         for node in self.graph:
-            if not node.operator.outputs:
+            if node.operator.ends_run:
                 self.result.outputs[node.name] = []
         for node in self.graph:
             processes[node.name] = node.operator.process(node, self)

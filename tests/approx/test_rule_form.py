@@ -25,6 +25,8 @@ VALUES = {"apply", "update", "expand", "merged"}
 NOTES = {"append"}
 """Only on lists that the rule itself never reads."""
 
+HINT = "what it may call is listed at the head of tests/approx/test_rule_form.py: PLAIN, VALUES"
+
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.For, ast.Return)
 TIME = {"clock", "now", "latency", "interval", "available", "tokens", "space", "entering", "freed", "capacity"}
 
@@ -113,7 +115,7 @@ class Form(ast.NodeVisitor):
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self")), attr=name) if name in NOTES:
                 self.reach(DONE, node, name)
             case _:
-                self.problems.append(f"line {node.lineno}: a rule can not call {ast.unparse(node.func)}")
+                self.problems.append(f"line {node.lineno}: a rule can not call {ast.unparse(node.func)} ({HINT})")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         self.generic_visit(node)
@@ -150,7 +152,7 @@ def test_every_operator_has_a_rule() -> None:
         ("for each in self.inputs:\n        need(each)\n        take(each)", "need comes too late"),
         ("while True:\n        pass", "a rule has no While"),
         ("return self.clock.now", "knows nothing of now"),
-        ("print(1)", "can not call print"),
+        ("print(1)", f"a rule can not call print ({HINT})"),
         ("self.inputs[0].taken = 3", "changes nothing but its own words"),
     ],
 )

@@ -89,26 +89,99 @@ import patterns
 from functions.test_datapaths import Case
 from step.language.dtypes import BF16, FP32
 from step.lowering.fabric import FabricConfig
-from step.functions import Negate
+from step.functions import Maximum, Negate
 from step.language.types import Tile
 
+FABRIC = FabricConfig(vector_lanes=5)
 for dtype in (BF16, FP32):
-    case = Case(Negate(), (Tile(dtype, 3, 4),), FabricConfig(vector_lanes=5), reduce=False)
+    case = Case(Negate(), (Tile(dtype, 3, 4),), FABRIC, reduce=False)
     assert (case.path.initiation_interval, case.path.latency) == case.timing() == (3, 4)
     case.check(7, [0])
 assert Negate().apply(np.array([[1, -0.0, 1e-40]], np.float32)).tolist() == [[-1, 0, -0.0]]
+
+for function in (Maximum(), Maximum(BF16)):
+    for inputs in ((Tile(BF16, 3, 4), Tile(FP32, 1, 4)), (Tile(BF16, 3, 4), Tile(BF16, 3, 4)), (Tile(BF16, 3, 4),)):
+        case = Case(function, inputs, FABRIC, reduce=len(inputs) == 1)
+        assert (case.path.initiation_interval, case.path.latency) == case.timing() == (3, 4)
+        case.check(70, [0])
+"""
+
+MODEL = """
+from pathlib import Path
+from functions.test_datapaths import Case
+from hw.arithmetic.model import SOURCES
+from step.functions import Maximum
+from step.language.dtypes import BF16, FP32
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig
+from verilated import Verilated
+
+fabric = FabricConfig(vector_lanes=5, arithmetic="model")
+case = Case(Maximum(), (Tile(FP32, 3, 4), Tile(BF16, 1, 4)), fabric, reduce=False)
+assert 'step_vector("maximum"' in case.path.verilog()
+Path("build").mkdir()
+case.check(2000, [0], Verilated(case.path, Path("build"), SOURCES))
 """
 
 
-def test_the_function_of_the_manual_works(tmp_path: Path) -> None:
+@pytest.fixture
+def extended(tmp_path: Path) -> Path:
+    """The tree with the functions that the manual adds."""
     for folder in ("step", "hw", "sim_approx", "tests"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    written = [each for each in blocks(EXTENDING, "python") if re.match(r"# \w+/", each)]
+    python, cpp = blocks(EXTENDING, "python"), blocks(EXTENDING, "cpp")
+    written = [each for each in python if re.match(r"# \w+/", each)]
     assert len(written) == 3
     for each in written:
         first, _, code = each.partition("\n")
         (tmp_path / first.removeprefix("# ")).write_text(code)
-    places = [tmp_path, tmp_path / "tests", tmp_path / "tests" / "functions"]
-    program = f"import sys\nsys.path[:0] = {[str(each) for each in places]}\n{USE}"
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    (meaning,) = (each for each in python if each.startswith("# at the end of "))
+    (lane,) = (each for each in python if each.startswith("# above LANES in "))
+    (model,) = (each for each in cpp if each.startswith("// above lanes in "))
+    insert(tmp_path, meaning, "", "")
+    insert(tmp_path, lane, "LANES: dict[type[Function], type[Lane]] = {", "Maximum: MaximumLane, ")
+    insert(tmp_path, model, "const std::map<std::string, Lane> lanes = {", '{"maximum", maximum}, ')
+    path = tmp_path / "hw" / "functions" / "elementwise.py"
+    imports = "from amaranth.hdl import Mux\nfrom step.functions.elementwise import Maximum\n"
+    path.write_text(path.read_text().replace("from amaranth", f"{imports}from amaranth", 1))
+    return tmp_path
+
+
+def insert(root: Path, block: str, table: str, entry: str) -> None:
+    """Put the code of ``block`` in front of ``table``, which gets an ``entry``; without one, at the end of the file."""
+    first, _, code = block.partition("\n")
+    path = root / first.split()[-1]
+    text = path.read_text()
+    if table:
+        assert text.count(table) == 1, table
+        path.write_text(text.replace(table, f"{code}\n{table}{entry}"))
+    else:
+        path.write_text(f"{text}\n\n{code}")
+
+
+def run_in(root: Path, program: str) -> None:
+    places = [root, root / "tests", root / "tests" / "functions"]
+    program = f"import sys\nsys.path[:0] = {[str(each) for each in places]}\n{program}"
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_functions_of_the_manual_work(extended: Path) -> None:
+    run_in(extended, USE)
+
+
+@pytest.mark.slow
+def test_the_model_of_the_manual_works(extended: Path) -> None:
+    run_in(extended, MODEL)
+
+
+def test_the_entry_points_of_the_manual_are_those_of_the_package() -> None:
+    (shown,) = blocks(EXTENDING, "toml")
+    pairs = re.findall(r'^\[project.entry-points."(.*)"\]\n(\w+) = "(.*)"$', shown, re.MULTILINE)
+    written = (ROOT / "tests" / "outside" / "permit-1.0.dist-info" / "entry_points.txt").read_text()
+    assert pairs == re.findall(r"^\[(.*)\]\n(\w+) = (.*)$", written, re.MULTILINE)
+
+
+def test_tests_that_the_manual_names_are_there() -> None:
+    named = set(re.findall(r"`(tests/[\w/]+(?:\.py)?)`", EXTENDING.read_text()))
+    assert named and [each for each in named if not (ROOT / each).exists()] == []

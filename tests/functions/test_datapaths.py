@@ -24,6 +24,7 @@ from step.language.dims import dim
 from step.language.dtypes import BF16, BOOL, FP32
 from step.language.function import Function
 from step.language.types import ElementType, Tile
+from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
 
 GAPS = {"back to back": [0], "gaps": [0, 0, 3, 0, 1, 7]}
@@ -35,14 +36,15 @@ class Case:
     def __init__(
         self, function: Any, inputs: tuple[ElementType, ...], fabric: FabricConfig, *, reduce: bool, tiles: int = 3
     ) -> None:
-        self.function, self.inputs, self.fabric, self.reduce, self.tiles = function, inputs, fabric, reduce, tiles
+        self.function, self.inputs, self.reduce, self.tiles = function, inputs, reduce, tiles
         self.result = function.state_type((dim(tiles),), *inputs) if reduce else function.result_type(*inputs)
         module = importlib.import_module(f"hw.functions.{function.family}")
-        self.path: Datapath = module.datapath(function, inputs, self.result, fabric, reduce=reduce)
+        self.application = Application(inputs, self.result, fabric, reduce)
+        self.path: Datapath = module.datapath(function, self.application)
 
     def timing(self) -> tuple[int, int]:
         module = importlib.import_module(f"sim_approx.functions.{self.function.family}")
-        timing = module.timing(self.function, self.inputs, self.result, self.fabric, reduce=self.reduce)
+        timing = module.timing(self.function, self.application)
         return timing.initiation_interval, timing.latency
 
     def elements(self, count: int) -> tuple[list[tuple[int, ...]], list[int], list[int | None]]:
@@ -171,7 +173,7 @@ def test_wiring(function: Function, inputs: tuple[Tile, ...], reduce: bool) -> N
 def test_retile_slicer(function: RetileStreamify) -> None:
     tile, piece = Tile(BF16, 3, 4), function.result_type(Tile(BF16, 3, 4))
     slicer = importlib.import_module("hw.functions.retile").datapath(
-        function, (tile,), piece, FabricConfig(), reduce=False
+        function, Application((tile,), piece, FabricConfig())
     )
     value = patterns.tile(np.random.default_rng(10), tile)
     wanted = [playing.to_int(token.value, piece) for token in function.expand(value)]

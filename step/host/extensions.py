@@ -1,0 +1,88 @@
+"""Modules that are found by name: those in a package of the project, then those that others installed.
+
+An entry point extends the package that its group is called like (``step.ops``, ``step.functions``, ``hw.units``, ...):
+it stands for one more file there, its name is the file's name, and its value is the module, which must be called so.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+from step.errors import RegistrationError
+
+Named = TypeVar("Named")
+
+
+def register(table: dict[str, Named], name: str, new: Named, what: str) -> None:
+    """Enter the class or function ``new`` in ``table``; raises `RegistrationError` where another one has its name.
+
+    The same one again, from a module that is loaded anew, takes the old one's place. ``what`` is for the error.
+    """
+
+    def place(each: Named) -> str:
+        return f"{getattr(each, '__module__', '')}.{getattr(each, '__qualname__', '')}"
+
+    known = table.get(name, new)
+    if place(known) != place(new):
+        raise RegistrationError(f"{what} {name!r} is defined twice: by {place(known)} and by {place(new)}")
+    table[name] = new
+
+
+@cache
+def find_module(package: str, name: str) -> ModuleType | None:
+    """The module ``name`` of ``package``, or the one installed for it; None where there is neither.
+
+    Raises `RegistrationError` for an entry point that can not be loaded, and where there are several.
+    """
+    try:
+        return import_module(f"{package}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{package}.{name}":
+            raise
+    found = [each for each in entry_points(group=package) if each.name == name]
+    if len(found) > 1:
+        raise RegistrationError(f"there are several of one name: {' and '.join(_text(each) for each in found)}")
+    return _load(found[0]) if found else None
+
+
+@cache
+def load_all(package: str) -> None:
+    """Import all that is installed for ``package``, so that it registers itself; raises like `find_module`."""
+    for each in entry_points(group=package):
+        find_module(package, each.name)
+
+
+@cache
+def installed_sources(*packages: str) -> list[Path]:
+    """The source files of all that is installed for ``packages``, with what stands beside them, sorted."""
+    entries = [each for package in packages for each in entry_points(group=package)]
+    files: set[Path] = set()
+    for name in {each.module.partition(".")[0] for each in entries}:
+        spec = find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            files |= {path for root in spec.submodule_search_locations for path in Path(root).rglob("*.py")}
+        elif spec is not None and spec.origin is not None:
+            files.add(Path(spec.origin))
+    return sorted(files)
+
+
+def _load(entry: EntryPoint) -> ModuleType:
+    if entry.value.rpartition(".")[2] != entry.name:
+        raise RegistrationError(f"{_text(entry)} must be a module called {entry.name!r}")
+    try:
+        return import_module(entry.value)
+    except RegistrationError:
+        raise
+    except Exception as error:  # whatever others' code may raise
+        raise RegistrationError(f"{_text(entry)} can not be loaded: {type(error).__name__}: {error}") from error
+
+
+def _text(entry: EntryPoint) -> str:
+    package = "" if entry.dist is None else f" of the package {entry.dist.name}"
+    return f"the entry point {entry.name} = {entry.value} in the group {entry.group}{package}"

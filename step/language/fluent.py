@@ -1,0 +1,50 @@
+"""Operators as methods of streams and graphs; an operator's file adds its own, nothing is listed here.
+
+Type checkers and editors read ``fluent.pyi`` instead, which ``python -m step.cli.stubs`` writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from step.host.extensions import load_all, register
+
+
+class Fluent:
+    """Base of what has operators for methods; ``noun`` is what errors call it."""
+
+    noun: ClassVar[str]
+    methods: ClassVar[dict[str, Callable[..., Any]]]
+
+    @classmethod
+    def add_method(cls, function: Callable[..., Any]) -> None:
+        """Make ``function(self, ...)`` callable as ``self.function(...)``."""
+        register(cls.methods, function.__name__, function, f"the method of a {cls.noun}")
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in self.methods and not name.startswith("_"):
+            load_all("step.ops")
+        try:
+            method = self.methods[name]
+        except KeyError:
+            known = ", ".join(sorted(self.methods))
+            raise AttributeError(f"a {self.noun} has no operator {name!r}; it has {known}") from None
+        return method.__get__(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.methods})
+
+
+class StreamMethods(Fluent):
+    """Operators whose first argument is a stream."""
+
+    noun = "stream"
+    methods: ClassVar[dict[str, Callable[..., Any]]] = {}
+
+
+class GraphMethods(Fluent):
+    """Operators whose first argument is a graph."""
+
+    noun = "graph"
+    methods: ClassVar[dict[str, Callable[..., Any]]] = {}

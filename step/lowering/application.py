@@ -1,0 +1,27 @@
+"""A function at its place in the fabric: what its hardware and its timing are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from step.language.graph import Node
+from step.language.types import ElementType
+from step.lowering.fabric import FabricConfig
+
+
+@dataclass(frozen=True)
+class Application:
+    """Elements of the types ``inputs`` become a ``result`` on ``fabric``.
+
+    ``reduce``: as the state of a reduction, which the elements update.
+    """
+
+    inputs: tuple[ElementType, ...]
+    result: ElementType
+    fabric: FabricConfig
+    reduce: bool = False
+
+    @classmethod
+    def at(cls, node: Node, fabric: FabricConfig, *, reduce: bool) -> Application:
+        """The function of ``node``, which is applied to what it reads and makes what it writes."""
+        return cls(tuple(each.element for each in node.inputs), node.output_types[0].element, fabric, reduce)

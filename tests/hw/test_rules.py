@@ -1,0 +1,114 @@
+"""Rules that would lose bits or forget their data are refused when they are elaborated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Const, Module, Mux, Signal
+
+from hw.layout import Format, TokenFormat
+from hw.unit import Firing, Rule, RuleError, Unit
+
+Fire = Callable[[Module, Firing], None]
+TOKEN = TokenFormat(3, 8)
+
+pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+"""What is refused was begun, and not used up."""
+
+
+@dataclass(frozen=True)
+class Tried(Rule):
+    """A token like `TOKEN` goes to an output of ``out``; ``body`` says how."""
+
+    body: Fire
+    out: TokenFormat = TOKEN
+    latency: int = 0
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (TOKEN,)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.out,)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        self.body(m, firing)
+
+
+def elaborate(rule: Rule) -> str:
+    return str(rtlil.convert(Unit(rule), name="tried", emit_src=False))
+
+
+def refusal(rule: Rule) -> str:
+    """Why ``rule`` is refused; what was begun for it is gone when this returns."""
+    try:
+        elaborate(rule)
+    except RuleError as error:
+        return str(error)
+    return "it is taken"
+
+
+def put(**parts: Any) -> Fire:
+    """The token in front, with other ``parts``; functions of it, or constants."""
+
+    def fire(m: Module, firing: Firing) -> None:
+        token = firing.need(0)
+        made = {name: part(token) if callable(part) else part for name, part in parts.items()}
+        firing.put(0, token, **made)
+
+    return fire
+
+
+def late(width: int) -> Fire:
+    def fire(m: Module, firing: Firing) -> None:
+        put(data=0)(m, firing)
+        firing.late_data(0, Signal(width))
+
+    return fire
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Tried(put()),
+        Tried(put(), TokenFormat(7, 8)),
+        Tried(put(stop=7), TokenFormat(7, 8)),
+        Tried(put(stop=lambda token: token.stop - 2), TokenFormat(1, 8)),
+        Tried(put(stop=lambda token: Mux(token.value, token.stop + 1, 0))),
+        Tried(put(data=255)),
+        Tried(put(data=Const(3, 20))),
+        Tried(late(8), latency=3),
+        Tried(late(8), latency=0),
+    ],
+)
+def test_what_fits_is_taken(rule: Rule) -> None:
+    assert "tried" in elaborate(rule)
+
+
+@pytest.mark.parametrize(
+    ("rule", "error"),
+    [
+        (Tried(put(), latency=3), "it has a latency of 3, but no late_data for output 0"),
+        (Tried(put(), TokenFormat(3, 4)), "data of output 0 has width 4, but is given width 8"),
+        (Tried(put(), TokenFormat(3, 16)), "data of output 0 has width 16, but is given width 8"),
+        (Tried(put(data=lambda token: token.data + 1)), "data of output 0 has width 8, but is given width 9"),
+        (Tried(put(data=256)), "data of output 0 has width 8, too small for the number 256"),
+        (Tried(put(), TokenFormat(1, 8)), "stop of output 0 has width 1, but is given width 2"),
+        (
+            Tried(put(stop=lambda token: token.stop), TokenFormat(1, 8)),
+            "stop of output 0 has width 1, but is given width 2",
+        ),
+        (Tried(put(stop=4)), "stop of output 0 has width 2, too small for the number 4"),
+        (Tried(put(stop=-1)), "stop of output 0 has width 2, too small for the number -1"),
+        (Tried(put(value=2)), "value of output 0 has width 1, too small for the number 2"),
+        (Tried(put(dat=0)), "output 0 has no field 'dat'; it has done, value, stop, data"),
+        (Tried(late(7), latency=3), "data of output 0 has width 8, but is given width 7"),
+    ],
+)
+def test_what_would_be_lost_is_refused(rule: Rule, error: str) -> None:
+    assert refusal(rule) == f"rule Tried: {error}"

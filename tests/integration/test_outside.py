@@ -1,0 +1,65 @@
+"""An operator that lies outside of the tree is on all floors, and no file of the tree had to change."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+PROGRAM = str(HERE / "permitted.py")
+OUTSIDE = os.environ | {"PYTHONPATH": str(HERE.parent / "outside")}
+
+
+def step(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "step", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment or OUTSIDE)
+
+
+RUN = f"""
+from cosim import backend as rtl
+from sim_approx import backend as approx
+from step import interpret, load_program
+
+program = load_program({PROGRAM!r})
+timed = program.graph, program.inputs, program.fabric
+for run in (interpret(*timed[:2]), approx.run(*timed, values="all"), rtl.run(*timed)):
+    print([(token.value.tolist(), token.stop) for token in run.outputs["stored"]])
+"""
+
+
+def test_every_back_end_runs_it() -> None:
+    done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, check=False, env=OUTSIDE)
+    assert done.returncode == 0, done.stderr
+    tiles = [([[3 * at, 3 * at + 1, 3 * at + 2]], at % 2) for at in range(4)]
+    assert done.stdout.splitlines() == [str(tiles)] * 3
+
+
+def test_rtl_and_timing_model_agree_on_every_token() -> None:
+    done = step("compare", PROGRAM, "--json")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)
+    assert found["passed"] and found["mismatches"] == 0
+
+
+def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
+    code = f"from step import load_program; load_program({PROGRAM!r}).save({str(tmp_path / 'p.json')!r})"
+    subprocess.run([sys.executable, "-c", code], check=True, env=OUTSIDE)
+    done = step("check", str(tmp_path / "p.json"))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("verb", ["check", "show", "metrics"])
+def test_the_other_verbs_know_it(verb: str) -> None:
+    done = step(verb, PROGRAM)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_the_package_it_is_not_there(tmp_path: Path) -> None:
+    done = step("check", PROGRAM, environment=dict(os.environ))
+    assert done.returncode == 1
+    assert "a stream has no operator 'store_permitted'" in done.stderr

@@ -1,0 +1,96 @@
+"""PermittedStore: one beat per firing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Elaboratable, Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hw.channel import Channel
+from hw.layout import Format, TokenFormat, WriteFormat
+from hw.shared import Parametric, Shared
+from hw.unit import STATUS, Firing, Rule, Unit, join, pass_status
+from permit.ops.permitted_store import DATA
+from step.language.graph import Node
+from step.lowering.memory_map import MemoryMap
+from step.lowering.netlist import Netlist
+
+DEPTH = 2
+
+
+@dataclass(frozen=True)
+class Issue(Rule):
+    """The tokens leave with the last beat of their tile."""
+
+    permit: TokenFormat
+    data: TokenFormat
+    write: WriteFormat
+
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        return {"base": In(32)}
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.permit, self.data)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.write,)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need_aligned()
+        beats = -(-self.data.bits // self.write.bits)
+        beat, written, padded = Signal(range(beats)), Signal(32), Signal(beats * self.write.bits)
+        last = ~token.value | (beat == beats - 1)
+        m.d.comb += padded.eq(firing.head(DATA).data)
+        with m.If(token.value):
+            data = padded.word_select(beat, self.write.bits)
+            firing.put(0, address=firing.unit.base + written, data=data)
+            firing.next(written, written + 1)
+            firing.next(beat, Mux(last, 0, beat + 1))
+        with m.If(last):
+            for port in range(2):
+                firing.take(port)
+        firing.finish(token.done)
+
+
+class PermittedStore(Parametric):
+    """The machine, and the channel in front of the memory."""
+
+    def __init__(self, issue: Issue) -> None:
+        self.issue = issue
+        inputs = {f"input{port}": In(stream.Signature(each.layout)) for port, each in enumerate(issue.inputs)}
+        external = Out(stream.Signature(issue.write.layout))
+        super().__init__({**inputs, "base": In(32), "external": external, **STATUS})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.issue,)
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        m.submodules.issue = issue = Shared(Unit(self.issue))
+        m.submodules.writes = writes = Shared(Channel(self.issue.write.width, DEPTH))
+        m.d.comb += issue.base.eq(self.base)
+        for port in range(2):
+            join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
+        join(m, issue.output0, writes.i)
+        join(m, writes.o, self.external)
+        pass_status(m, issue, self)
+        return m
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
+    permit, data = (TokenFormat.of(each.type) for each in node.inputs)
+    return PermittedStore(Issue(permit, data, WriteFormat(8 * netlist.fabric.memory.beat_bytes)))
+
+
+def constants(node: Node, memory: MemoryMap) -> dict[str, int]:
+    """Values of the unit's constant ports."""
+    return {"base": memory.stores[node.name].base}

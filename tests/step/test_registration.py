@@ -1,0 +1,266 @@
+"""Operators and functions register themselves once, and those of other packages come by entry points."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from step.errors import FabricError, RegistrationError
+from step.functions.elementwise import Add
+from step.language.dtypes import FP32
+from step.language.function import FUNCTIONS
+from step.language.graph import Graph, graph_method
+from step.language.operator import OPERATORS, Operator
+from step.language.stream import stream_method
+from step.language.types import Tile
+from step.lowering.lookup import family_module, operator_module
+from step.ops.sink import Sink
+
+
+def test_a_file_has_one_operator() -> None:
+    with pytest.raises(RegistrationError) as caught:
+        type("Drain", (Sink,), {"__module__": "step.ops.sink", "__qualname__": "Drain"})
+    assert str(caught.value) == (
+        "the operator 'sink' is defined twice: by step.ops.sink.Sink and by step.ops.sink.Drain"
+    )
+    assert OPERATORS["sink"] is Sink
+
+
+def test_operators_of_different_files_have_different_names() -> None:
+    with pytest.raises(RegistrationError) as caught:
+        type("Sink", (Sink,), {"__module__": "other.sink", "__qualname__": "Sink"})
+    assert str(caught.value) == "the operator 'sink' is defined twice: by step.ops.sink.Sink and by other.sink.Sink"
+
+
+def test_functions_have_names_of_their_own() -> None:
+    with pytest.raises(RegistrationError) as caught:
+        type("Add", (Add,), {"__module__": "other.arithmetic", "__qualname__": "Add"})
+    assert str(caught.value) == (
+        "the function 'add' is defined twice: by step.functions.elementwise.Add and by other.arithmetic.Add"
+    )
+    assert FUNCTIONS["add"] is Add
+
+
+@pytest.mark.parametrize(
+    ("decorator", "what", "name", "known"),
+    [
+        (stream_method, "a stream", "sink", "step.ops.sink.sink"),
+        (graph_method, "a graph", "load", "step.ops.linear_off_chip_load.load"),
+    ],
+)
+def test_methods_have_names_of_their_own(decorator: Any, what: str, name: str, known: str) -> None:
+    def method() -> None:
+        """Never called."""
+
+    method.__module__, method.__name__, method.__qualname__ = "other", name, name
+    with pytest.raises(RegistrationError) as caught:
+        decorator(method)
+    assert str(caught.value) == f"the method of {what} {name!r} is defined twice: by {known} and by other.{name}"
+
+
+def test_a_module_that_is_loaded_anew_takes_the_old_ones_place() -> None:
+    again = type("Sink", (Sink,), {"__module__": Sink.__module__, "__qualname__": Sink.__qualname__})
+    assert OPERATORS["sink"] is again
+    OPERATORS["sink"] = Sink
+
+
+def test_a_base_of_several_operators_is_none() -> None:
+    known = dict(OPERATORS)
+    type("_Base", (Operator,), {"__module__": "other.base"})
+    assert known == OPERATORS
+
+
+@pytest.mark.parametrize("package", ["hw", "sim_approx"])
+def test_what_a_floor_does_not_have_is_named_with_its_line(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph("missing")
+    graph.source("x", Tile(FP32), [2]).map(Add(), graph.source("w", Tile(FP32), [2]), name="y")
+    node = graph.nodes["y"]
+    monkeypatch.setattr(type(node.operator), "name", "scan")
+    with pytest.raises(FabricError) as caught:
+        operator_module(f"{package}.units", node)
+    assert str(caught.value) == (
+        f"scan 'y' ({node.location}): {package}.units has nothing for the operator 'scan'; "
+        f"it needs a file scan.py there, or an entry point 'scan' in the group '{package}.units'"
+    )
+    monkeypatch.setattr(Add, "family", "sums")
+    with pytest.raises(FabricError) as caught:
+        family_module(f"{package}.functions", node, Add())
+    assert str(caught.value) == (
+        f"scan 'y' ({node.location}): {package}.functions has nothing for the function 'add'; "
+        f"it needs a file sums.py there, or an entry point 'sums' in the group '{package}.functions'"
+    )
+
+
+# -- entry points ---------------------------------------------------------------------------------------------------
+
+HALVE = """
+from dataclasses import dataclass
+import sympy
+from step.language.function import MapFunction
+
+@dataclass(frozen=True)
+class Halve(MapFunction):
+    \"\"\"Half of every scalar.\"\"\"
+
+    def result_type(self, *inputs):
+        return inputs[0]
+
+    def apply(self, value):
+        return value / 2
+
+    def flops(self, *inputs):
+        return sympy.Integer(0)
+"""
+
+
+def install(folder: Path, package: str, group: str, entries: dict[str, str], files: dict[str, str]) -> None:
+    """A package as pip leaves it behind: modules in ``folder``, and what they are called by in its metadata."""
+    information = folder / f"{package}-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    lines = [f"[{group}]", *(f"{name} = {module}" for name, module in entries.items())]
+    (information / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def last_line(folder: Path, code: str) -> str:
+    """What Python says last of ``code``, on stdout or stderr, with ``folder`` on its path."""
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    return (done.stdout + done.stderr).strip().splitlines()[-1]
+
+
+FIND = "from step.language.function import function_named; print(function_named('halve'))"
+
+
+def test_a_function_of_another_package_is_found(tmp_path: Path) -> None:
+    install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
+    assert last_line(tmp_path, FIND) == "<class 'mine.halve.Halve'>"
+
+
+MISSING = """
+from step import BF16, FabricConfig, Graph, StepError, Tile, lower
+from step.language.function import function_named
+graph = Graph()
+graph.source("x", Tile(BF16), [2]).map(function_named("halve")(), name="y").sink("z")
+netlist = lower(graph, FabricConfig())
+try:
+    {look}
+except StepError as error:
+    print(f"{{type(error).__name__}}: {{error}}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "look"),
+    [
+        ("hw", "from hw.fabric import elaborate; elaborate(netlist)"),
+        ("sim_approx", "from sim_approx.backend import run; run(netlist, {'x': [1, 2]})"),
+    ],
+)
+def test_a_function_that_stands_on_one_floor_only_is_refused_by_the_others(
+    tmp_path: Path, package: str, look: str
+) -> None:
+    install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
+    assert last_line(tmp_path, MISSING.format(look=look)) == (
+        f"FabricError: map 'y' (<unknown>:0): {package}.functions has nothing for the function 'halve'; "
+        f"it needs a file halve.py there, or an entry point 'halve' in the group '{package}.functions'"
+    )
+
+
+def test_a_family_that_lacks_a_function_is_an_error_with_the_line(tmp_path: Path) -> None:
+    install(
+        tmp_path, "halves", "step.functions", {"elementwise": "mine.elementwise"}, {"mine/elementwise.py": HALVE}
+    )  # fmt: skip
+    look = "from hw.fabric import elaborate; elaborate(netlist)"
+    wanted = "FabricError: map 'y' (<unknown>:0): there is no datapath for the function 'halve'"
+    assert last_line(tmp_path, "import mine.elementwise\n" + MISSING.format(look=look)) == wanted
+
+
+BROKEN = [
+    (
+        {"halve": "mine.halve"},
+        "raise OSError('no disk')",
+        "the entry point halve = mine.halve in the group step.functions of the package halves can not be loaded: "
+        "OSError: no disk",
+    ),
+    (
+        {"halve": "mine.nothing"},
+        "",
+        "the entry point halve = mine.nothing in the group step.functions of the package halves must be a module "
+        "called 'halve'",
+    ),
+    (
+        {"halve": "absent.halve"},
+        "",
+        "the entry point halve = absent.halve in the group step.functions of the package halves can not be loaded: "
+        "ModuleNotFoundError: No module named 'absent'",
+    ),
+    (
+        {"halve": "mine.halve:Halve"},
+        HALVE,
+        "the entry point halve = mine.halve:Halve in the group step.functions of the package halves must be a module "
+        "called 'halve'",
+    ),
+    (
+        {"halve": "mine.halve"},
+        HALVE.replace("Halve", "Add"),
+        "the function 'add' is defined twice: by step.functions.elementwise.Add and by mine.halve.Add",
+    ),
+]
+
+
+@pytest.mark.parametrize(("entries", "text", "error"), BROKEN)
+def test_a_broken_entry_point_is_an_error_that_names_it(
+    tmp_path: Path, entries: dict[str, str], text: str, error: str
+) -> None:
+    install(tmp_path, "halves", "step.functions", entries, {"mine/halve.py": text})
+    assert last_line(tmp_path, FIND) == f"step.errors.RegistrationError: {error}"
+
+
+def test_two_packages_can_not_offer_the_same(tmp_path: Path) -> None:
+    install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
+    install(tmp_path, "quarters", "step.functions", {"halve": "yours.halve"}, {"yours/halve.py": HALVE})
+    found = last_line(tmp_path, FIND)
+    texts = {
+        "the entry point halve = mine.halve in the group step.functions of the package halves",
+        "the entry point halve = yours.halve in the group step.functions of the package quarters",
+    }
+    start, _, both = found.partition("there are several of one name: ")
+    assert start == "step.errors.RegistrationError: " and set(both.split(" and ")) == texts
+
+
+def test_what_is_built_in_does_not_ask_for_entry_points(tmp_path: Path) -> None:
+    install(tmp_path, "halves", "step.functions", {"halve": "absent.halve"}, {})
+    assert last_line(tmp_path, FIND.replace("halve", "add")) == "<class 'step.functions.elementwise.Add'>"
+
+
+SCANNING = """
+from step import BF16, Graph, Tile
+
+def program():
+    graph = Graph()
+    graph.source("x", Tile(BF16), [2]).scan()
+    return graph
+"""
+
+
+def test_the_command_line_tells_of_a_broken_package(tmp_path: Path) -> None:
+    install(tmp_path, "scans", "step.ops", {"scan": "absent.scan"}, {})
+    program = tmp_path / "program.py"
+    program.write_text(SCANNING)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "step", "check", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (
+        "error: the entry point scan = absent.scan in the group step.ops of the package scans can not be loaded: "
+        "ModuleNotFoundError: No module named 'absent'\n"
+    )

@@ -40,6 +40,7 @@ def bind_selectors(entries: Sequence[Entry], selector: Selector, name: str) -> l
 
 
 def _mask(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> int:
+    value = _scalar(value)
     if isinstance(value, Masks):
         return _ready_made(value.values, selector, name, path)
     if _is_integer(value):
@@ -58,6 +59,7 @@ def _mask(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> i
 
 
 def _ready_made(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> int:
+    value = _scalar(value)
     if not _is_integer(value) or not 0 <= value < 1 << selector.targets:
         raise InputError(
             f"{place(name, path)} is {value!r}; masks over {selector.targets} targets are integers "
@@ -73,15 +75,18 @@ def _target(value: Any, selector: Selector, name: str, path: tuple[int, ...]) ->
 
 
 def _is_integer(value: Any) -> bool:
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _parts(value: Any) -> list[Any] | None:
     """The entries of a sequence."""
     sequence = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1)
-    return list(value) if sequence else None
+    return list(map(_scalar, value)) if sequence else None
+
+
+def _scalar(value: Any) -> Any:
+    """What is in an array without dimensions."""
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
 def _could_be_multi_hot(value: Any, targets: int) -> bool:

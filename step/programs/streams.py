@@ -50,6 +50,8 @@ def _tokens(value: Any, stream: StreamType, name: str) -> list[Token]:
         if spelling is kind and not isinstance(stream.element, element):
             spelled = kind.__name__.lower()
             raise InputError(f"input {name!r} is a stream of {stream.element}, which {spelled}(...) can not be")
+    if isinstance(nested, np.ndarray) and nested.dtype == object:
+        nested = nested.tolist()
     if isinstance(nested, np.ndarray):
         _check_shape(nested, stream, name, spelling)
         if isinstance(stream.element, Tile):

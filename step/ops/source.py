@@ -40,9 +40,9 @@ def selectors(graph: Graph, name: str, targets: int, dims: Iterable[Dim | int]) 
     """A stream of multi-hot selectors over ``targets`` targets, from the inputs under ``name``.
 
     The data may be target indices, integers ``[*dims]`` (one each) or ``[*dims, k]`` (several each, also as lists of
-    different lengths); multi-hot rows, booleans ``[*dims, targets]``; or ``step.masks(values)``, integers ``[*dims]`` in
-    which bit i stands for target i. Lists, tuples and arrays of the same content mean the same; rows of integers that
-    could be indices or multi-hot rows are refused (docs/inputs.md).
+    different lengths); multi-hot rows, booleans ``[*dims, targets]``; or ``step.masks(values)``, integers ``[*dims]``
+    in which bit i stands for target i. Lists, tuples and arrays of the same content mean the same; rows of integers
+    that could be indices or multi-hot rows are refused (docs/inputs.md).
     """
     stream: Stream = source(graph, name, Selector(targets), dims)
     return stream

@@ -82,6 +82,14 @@ def arrays_of(graph: Graph, inputs: BoundInputs) -> Arrays:
     return arrays
 
 
+def readable(arrays: Arrays) -> Arrays:
+    """What `arrays_of` gives, with BF16 as the float32 numbers that it is, for people to look at and edit."""
+    return {
+        key.removesuffix(".bits"): array.view(BF16.numpy).astype(np.float32) if key.endswith(".bits") else array
+        for key, array in arrays.items()
+    }
+
+
 def _plain(name: str, array: np.ndarray) -> Arrays:
     return {f"{name}.bits": array.view(np.uint16)} if array.dtype == BF16.numpy else {name: array}
 
@@ -165,6 +173,9 @@ class _File:
         key = f"{name}.values"
         if not any(each == key or each.startswith(f"{key}.") for each in self.arrays):
             return self.array(name)
+        for other in (name, f"{name}.bits"):
+            if other in self.arrays:
+                raise FormatError(f"{self.path} has both {other!r} and {key!r}; one of them must go")
         values = self.column(key, stream.element)
         for level in range(stream.rank):
             values = self.rows(values, name, level)

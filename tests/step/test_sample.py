@@ -269,6 +269,6 @@ def test_a_program_that_fails_on_the_way() -> None:
     with pytest.raises(InputError) as error:
         sample(graph)
     assert str(error.value) == (
-        "source 'late' can not be made up: its M follows from the data of 'x', 'which', on which the program fails: "
+        "source 'late' can not be made up: its M follows from the data of 'which', 'x', on which the program fails: "
         "stream route.0: the dimension M should be 0, but is [2]"
     )

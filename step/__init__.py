@@ -17,6 +17,7 @@ from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
 from step.programs.metrics import metrics
 from step.programs.program import Program, load_program
+from step.programs.spellings import bits, masks
 from step.running.binding import bind
 from step.running.interpreter import interpret
 
@@ -42,10 +43,12 @@ __all__ = [
     "Tile",
     "Tuple",
     "bind",
+    "bits",
     "functions",
     "interpret",
     "load_program",
     "lower",
+    "masks",
     "metrics",
     "ops",
 ]

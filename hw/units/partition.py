@@ -61,7 +61,7 @@ class Partition(Rule):
             firing.fault(Fault.MISSING_DATA)
         with m.Elif((data.rank > self.rank) | (ends & (data.stop != selector.stop + self.rank))):
             firing.fault(Fault.STOPS_DISAGREE)
-        rank = data.rank[: self.outputs[0].stop_bits]  # a higher one is a fault
+        rank = data.rank[: TokenFormat(self.rank, 0).stop_bits]  # a higher one is a fault
         for port in range(self.selector.bits):
             with m.If(selector.data[port]):
                 firing.put(port, data, stop=Mux(ends, self.rank, data.stop), rank=rank)

@@ -39,11 +39,12 @@ class Tensor:
 
 @dataclass(frozen=True)
 class SymbolInfo:
-    """A symbol, and where it was born."""
+    """A symbol, and where it was born: by the program (``declared``) or by the operator called ``of``."""
 
     dim: Dim
     born: Location
     of: str
+    declared: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +130,10 @@ class Graph(GraphMethods):
 
     # -- declarations -------------------------------------------------------------------------------------------
 
-    def symbol(self, name: str, *, ragged: bool = False) -> Dim:
+    def symbol(self, name: str, *, ragged: bool = False, location: Location | None = None) -> Dim:
         """A dimension that is known at run time only."""
         kind = DimKind.RAGGED if ragged else DimKind.DYNAMIC
-        return self._new_symbol(name, kind, caller_location(), self.name)
+        return self._new_symbol(name, kind, location or caller_location(), self.name, declared=True)
 
     def tensor(self, name: str, dims: Iterable[int], dtype: DType) -> Tensor:
         """Declare a tensor in off-chip memory, filled from the inputs of that name."""
@@ -145,12 +146,14 @@ class Graph(GraphMethods):
         self.tensors[name] = Tensor(name, extents, dtype)
         return self.tensors[name]
 
-    def feedback(self, element: ElementType, dims: Iterable[Dim | int], *, name: str) -> Feedback:
+    def feedback(
+        self, element: ElementType, dims: Iterable[Dim | int], *, name: str, location: Location | None = None
+    ) -> Feedback:
         """Declare a feedback edge; read its ``stream`` now and `Feedback.close` it later."""
         self._claim(name)
         declared = StreamType(element, shape(dims))
         stream = Stream(self, name, 0, declared)
-        self.feedbacks[name] = Feedback(name, declared, caller_location(), stream)
+        self.feedbacks[name] = Feedback(name, declared, location or caller_location(), stream)
         return self.feedbacks[name]
 
     def add(
@@ -238,6 +241,10 @@ class Graph(GraphMethods):
                 found[self.resolve(stream).key].append((node, port))
         return found
 
+    def sources(self) -> list[Node]:
+        """The nodes that play data which a run is given under their names."""
+        return [node for node in self if node.operator.given() is not None]
+
     def streams(self) -> Iterator[Stream]:
         """All streams that operators write, in order."""
         for node in self.nodes.values():
@@ -256,11 +263,11 @@ class Graph(GraphMethods):
 
     # -- helpers ------------------------------------------------------------------------------------------------
 
-    def _new_symbol(self, name: str, kind: DimKind, born: Location, of: str) -> Dim:
+    def _new_symbol(self, name: str, kind: DimKind, born: Location, of: str, *, declared: bool = False) -> Dim:
         self._check_name(name)
         if name in self.symbols:
             raise GraphError(f"the symbol {name!r} is used twice: {self.symbols[name].born} and {born}")
-        self.symbols[name] = SymbolInfo(symbol(name, kind), born, of)
+        self.symbols[name] = SymbolInfo(symbol(name, kind), born, of, declared)
         return self.symbols[name].dim
 
     def _next_name(self, stem: str) -> str:

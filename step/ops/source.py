@@ -44,8 +44,10 @@ def source(graph: Graph, name: str, element: ElementType, dims: Iterable[Dim | i
 def selectors(graph: Graph, name: str, targets: int, dims: Iterable[Dim | int]) -> Stream:
     """A stream of multi-hot selectors over ``targets`` targets, from the inputs under ``name``.
 
-    The data may be an integer array ``[*dims]`` (one target each), ``[*dims, k]`` (k targets each), or a
-    boolean array ``[*dims, targets]``.
+    The data may be target indices, integers ``[*dims]`` (one each) or ``[*dims, k]`` (several each, also as lists of
+    different lengths); multi-hot rows, booleans ``[*dims, targets]``; or ``step.masks(values)``, integers ``[*dims]``
+    in which bit i stands for target i. Lists, tuples and arrays of the same content mean the same; rows of integers
+    that could be indices or multi-hot rows are refused (docs/inputs.md).
     """
     stream: Stream = source(graph, name, Selector(targets), dims)
     return stream

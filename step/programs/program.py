@@ -4,34 +4,36 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import io
 import json
+import math
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from step.errors import FormatError, InputError, ProgramError
+from step.errors import FormatError, InputError
 from step.host.files import write_atomically
-from step.language.dtypes import DType
 from step.language.graph import Graph
-from step.language.tokens import DONE, Token, empty
-from step.language.types import Selector, Tile
+from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
+from step.programs.equality import same_arrays
 from step.programs.inputs import bind_inputs
+from step.programs.npz import arrays_of, load_inputs, read_arrays, write_arrays
 from step.programs.schema import validate
 from step.programs.serialize import graph_from_json, graph_to_json
 
+FORMAT = "step-program-2"
 
-@dataclass
+
+@dataclass(eq=False)
 class Program:
     """``inputs`` has data per tensor and source name (see `step.programs.inputs.bind_inputs`).
 
     ``expected`` may hold arrays in float64 that the outputs of those names should be close to: the largest difference
-    may be ``tolerance`` times the largest expected magnitude.
+    may be ``tolerance`` times the largest expected magnitude. Raises `InputError` for an output that there is not, or
+    that can not have as many scalars as are expected.
     """
 
     graph: Graph
@@ -40,30 +42,75 @@ class Program:
     expected: dict[str, np.ndarray] = field(default_factory=dict)
     tolerance: float = 0.0
 
+    def __post_init__(self) -> None:
+        self._check_expected()
+
+    def __eq__(self, other: object) -> bool:
+        """Equal in meaning: the same graph, names, source lines and fabric, inputs that are bound to the same data
+        however they are spelled, and the same expectation."""
+        return (
+            isinstance(other, Program)
+            and graph_to_json(self.graph) == graph_to_json(other.graph)
+            and self.fabric == other.fabric
+            and (self.tolerance, bool(self.inputs)) == (other.tolerance, bool(other.inputs))
+            and same_arrays(self._doubles(), other._doubles())
+            and (not self.inputs or bind_inputs(self.graph, self.inputs) == bind_inputs(other.graph, other.inputs))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
     @property
     def name(self) -> str:
         return self.graph.name
 
     def save(self, path: Path | str) -> None:
-        """Write the program to ``path`` (.json), and its inputs, if any, beside it (.npz)."""
+        """Write the program to ``path`` (.json), and its inputs and expected outputs, if any, beside it (.npz).
+
+        `load_program` gives an equal program. Raises `InputError` for data that does not fit.
+        """
         path = Path(path)
+        self._check_expected()
+        files = {}
+        if self.inputs:
+            files["inputs"] = path.with_suffix(".npz"), arrays_of(self.graph, bind_inputs(self.graph, self.inputs))
+        if self.expected:
+            files["expected"] = path.with_suffix(".expected.npz"), self._doubles()
         data = {
-            "format": "step-program-1",
-            "inputs": path.with_suffix(".npz").name if self.inputs else None,
+            "format": FORMAT,
+            **{part: files[part][0].name if part in files else None for part in ("inputs", "expected")},
+            "tolerance": float(self.tolerance),
             "fabric": self.fabric.to_json(),
             "graph": graph_to_json(self.graph),
         }
-        if self.inputs:
-            buffer = io.BytesIO()
-            np.savez_compressed(buffer, allow_pickle=False, **_arrays(self.graph, self.inputs))
-            write_atomically(path.with_suffix(".npz"), buffer.getvalue())
-        write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
+        for file, arrays in files.values():
+            write_arrays(file, arrays)
+        write_atomically(path, (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
+
+    def _doubles(self) -> dict[str, np.ndarray]:
+        return {name: np.asarray(each, np.float64) for name, each in self.expected.items()}
+
+    def _check_expected(self) -> None:
+        outputs = {node.name: node.inputs[0].type for node in self.graph if not node.output_types}
+        for name, each in self.expected.items():
+            if name not in outputs:
+                known = ", ".join(outputs) or "none"
+                raise InputError(f"there is no output {name!r} to compare with the expected one; there are {known}")
+            array = np.asarray(each)
+            if array.dtype.kind not in "biuf" and not np.can_cast(array.dtype, np.float64):
+                raise InputError(f"expected output {name!r} must be real numbers, not {array.dtype}")
+            element = outputs[name].element
+            scalars = outputs[name].count * (element.elements if isinstance(element, Tile) else 1)
+            if scalars.is_Integer and scalars != array.size:
+                raise InputError(f"output {name!r} has {scalars} scalars, but {array.size} are expected")
+        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise InputError(f"tolerance must be a number >= 0, not {self.tolerance}")
 
 
 def load_program(spec: str, inputs: Path | None = None) -> Program:
     """The one program named ``file.py``, ``file.py:function`` or ``file.json``; see `load_programs`.
 
-    ``inputs`` is an .npz file that replaces the program's own input data.
+    ``inputs`` is an .npz file (docs/inputs.md) that replaces the program's own input data, and with it what is expected
+    of that data.
     """
     programs = load_programs(spec)
     if len(programs) != 1:
@@ -71,6 +118,7 @@ def load_program(spec: str, inputs: Path | None = None) -> Program:
     (program,) = programs
     if inputs is not None:
         program.inputs = load_inputs(inputs, program.graph)
+        program.expected, program.tolerance = {}, 0.0
     return program
 
 
@@ -120,85 +168,15 @@ def _from_json(path: Path) -> Program:
         data = json.loads(path.read_text())
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise FormatError(f"{path} is no JSON: {error}") from None
+    if isinstance(data, dict) and data.get("format") == "step-program-1":
+        raise FormatError(f"{path} has the format step-program-1 of an earlier release; save the program again")
     validate(data, "program", str(path))
-    program = Program(graph_from_json(data["graph"]), fabric=FabricConfig.from_json(data["fabric"]))
-    if data.get("inputs"):
-        program.inputs = load_inputs(path.parent / data["inputs"], program.graph)
-    return program
-
-
-def _arrays(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Inputs as arrays that NumPy can save: BF16 as bit patterns, streams as values, stops and the ranks of empties."""
-    bound = bind_inputs(graph, inputs)
-    arrays = {name: _storable(array) for name, array in bound.tensors.items()}
-    for name, tokens in bound.streams.items():
-        source = graph.nodes[name].operator.given()
-        assert source is not None
-        values = [token.value for token in tokens if token.has_value]
-        arrays[f"{name}.stops"] = np.array([token.stop for token in tokens[:-1]], np.int64)
-        arrays[f"{name}.ranks"] = np.array([token.rank for token in tokens[:-1]], np.int64)
-        match source.element:
-            case Tile():
-                arrays[f"{name}.values"] = _storable(np.array(values, source.element.dtype.numpy))
-            case Selector(targets=targets):
-                arrays[f"{name}.values"] = np.array(
-                    [[mask >> target & 1 for target in range(targets)] for mask in values], np.bool_
-                ).reshape(-1, targets)
-            case _:
-                raise InputError(f"input {name!r}: a stream of {source.element} can not be saved")
-    return arrays
-
-
-def _storable(array: np.ndarray) -> np.ndarray:
-    return array.view(np.uint16) if array.dtype.kind == "V" or array.dtype.name == "bfloat16" else array
-
-
-def load_inputs(path: Path, graph: Graph) -> dict[str, Any]:
-    """The input data in an .npz file: an array per name, or ``NAME.values``, ``NAME.stops`` and ``NAME.ranks`` (of
-    an empty; 0: a value) per stream.
-
-    BF16 data is stored as uint16 bit patterns (a float array is rounded). Raises `FormatError` where the file can not
-    be read.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = dict(archive)
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{path} is no .npz file with input data: {error}") from None
-    result: dict[str, Any] = {}
-    for key, array in arrays.items():
-        name, dot, part = key.partition(".")
-        if not dot:
-            result[name] = _restored(array, graph.tensors[name].dtype) if name in graph.tensors else array
-        elif part == "values":
-            if not {f"{name}.stops", f"{name}.ranks"} <= set(arrays) or name not in graph.nodes:
-                beside = f"{name}.stops and {name}.ranks beside it"
-                raise FormatError(f"{path}: {key!r} needs {beside}, and a source {name!r} in the program")
-            result[name] = _tokens(array, arrays[f"{name}.stops"], arrays[f"{name}.ranks"], graph, name)
-    return result
-
-
-def _restored(array: np.ndarray, dtype: DType) -> np.ndarray:
-    return array.view(dtype.numpy) if dtype.name == "BF16" and array.dtype == np.uint16 else array
-
-
-def _tokens(values: np.ndarray, stops: np.ndarray, ranks: np.ndarray, graph: Graph, name: str) -> list[Token]:
-    operator = graph.nodes[name].operator
-    source = operator.given()
-    if source is None:
-        raise ProgramError(f"{name!r} is no source, but {operator.name}")
-    if isinstance(source.element, Selector):
-        elements = iter([sum(1 << int(target) for target in np.flatnonzero(row)) for row in values])
-    else:
-        assert isinstance(source.element, Tile)
-        elements = iter(_restored(values, source.element.dtype))
-    wanted = int((ranks == 0).sum())
-    if len(values) != wanted:
-        raise FormatError(f"source {name!r} has {len(values)} values, but its stops are those of {wanted}")
-    return [
-        *(
-            empty(int(rank), int(stop)) if rank else Token(next(elements), int(stop))
-            for stop, rank in zip(stops, ranks, strict=True)
-        ),
-        DONE,
-    ]
+    graph = graph_from_json(data["graph"])
+    inputs, expected = data["inputs"], data["expected"]
+    return Program(
+        graph,
+        {} if inputs is None else load_inputs(path.parent / inputs, graph),
+        FabricConfig.from_json(data["fabric"]),
+        {} if expected is None else read_arrays(path.parent / expected),
+        data["tolerance"],
+    )

@@ -6,12 +6,15 @@ from the operators. What the file says about shapes is compared with that.
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from step.errors import FormatError, GraphError, TypeMismatch
-from step.language.dims import Dim, Shape, dim, format_shape
+import numpy as np
+
+from step.errors import FormatError, GraphError, ProgramError, TypeMismatch
+from step.language.dims import Dim, DimKind, Shape, dim, format_shape
 from step.language.dtypes import DType, dtype_named
 from step.language.function import Function, function_named
 from step.language.graph import Feedback, Graph, Tensor
@@ -19,17 +22,22 @@ from step.language.location import UNKNOWN_LOCATION, Location
 from step.language.operator import StreamType, operator_named
 from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Selector, Tile, Tuple
+from step.programs.expression import decode_extent, encode_extent
 
 
 def encode(value: Any) -> Any:
-    """A parameter as plain data."""
+    """A parameter as plain data; raises `ProgramError` for a dimension that only the program's file can make."""
     match value:
+        case float() if not math.isfinite(value):
+            return {"float": str(value)}
         case None | bool() | int() | float() | str():
             return value
+        case np.generic():
+            return encode(value.item())
         case tuple():
             return [encode(each) for each in value]
         case Dim():
-            return int(value) if value.is_static else {"symbol": str(value.extent)}
+            return _encode_dim(value)
         case DType():
             return {"dtype": value.name}
         case Tile():
@@ -47,6 +55,17 @@ def encode(value: Any) -> Any:
     raise TypeError(f"{value!r} can not be saved")
 
 
+def _encode_dim(value: Dim) -> Any:
+    """A number (static), a symbol (of the kind that it was declared with), or what a regular one is derived from."""
+    if value.is_static:
+        return int(value)
+    if value.extent.is_Symbol:
+        return encode_extent(value.extent)
+    if value.is_ragged:
+        raise ProgramError(f"the dimension {value} can not be saved: a ragged one must be a symbol")
+    return {"dynamic": encode_extent(value.extent)}
+
+
 def _parameters(owner: Any) -> dict[str, Any]:
     return {each.name: encode(getattr(owner, each.name)) for each in fields(owner)}
 
@@ -56,12 +75,16 @@ def decode(value: Any, graph: Graph) -> Any:
     match value:
         case None | bool() | int() | float() | str():
             return value
+        case {"float": "inf" | "-inf" | "nan" as text}:
+            return float(text)
         case list():
             return tuple(decode(each, graph) for each in value)
         case {"symbol": str(name)}:
             if name not in graph.symbols:
                 raise FormatError(f"symbol {name!r} is used before it is declared")
             return graph.symbols[name].dim
+        case {"dynamic": tree}:
+            return _dynamic(tree, graph)
         case {"dtype": str(name)}:
             return dtype_named(name)
         case {"tile": [str(dtype), rows, cols]}:
@@ -79,6 +102,13 @@ def decode(value: Any, graph: Graph) -> Any:
         case {"function": str(name), "parameters": dict(parameters)}:
             return _construct(function_named(name), parameters, graph)
     raise FormatError(f"a parameter can not be {value!r}")
+
+
+def _dynamic(tree: Any, graph: Graph) -> Dim:
+    extent = decode_extent(tree, graph.symbols)
+    if not extent.is_integer or extent.is_negative:
+        raise FormatError(f"an extent must be an integer >= 0, which {extent} is not")
+    return Dim(extent, DimKind.DYNAMIC)
 
 
 def _dims(values: list[Any], graph: Graph) -> tuple[Dim, ...]:
@@ -128,9 +158,9 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
     return {
         "name": graph.name,
         "symbols": [
-            {"name": name, "ragged": info.dim.is_ragged}
+            {"name": name, "ragged": info.dim.is_ragged, "source": str(info.born)}
             for name, info in graph.symbols.items()
-            if info.of == graph.name
+            if info.declared
         ],
         "tensors": [
             {"name": each.name, "shape": list(each.shape), "dtype": each.dtype.name} for each in graph.tensors.values()
@@ -162,7 +192,8 @@ def _feedback_to_json(edge: Feedback) -> dict[str, Any]:
         "name": edge.name,
         "element": encode(edge.type.element),
         "shape": encode(edge.type.shape),
-        "source": None if edge.source is None else str(edge.source),
+        "stream": None if edge.source is None else str(edge.source),
+        "source": str(edge.location),
     }
 
 
@@ -174,17 +205,18 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
     """
     graph = Graph(data["name"])
     for each in data["symbols"]:
-        graph.symbol(each["name"], ragged=each["ragged"])
+        graph.symbol(each["name"], ragged=each["ragged"], location=_location(each["source"]))
     for each in data["tensors"]:
         graph.tensor(each["name"], each["shape"], dtype_named(each["dtype"]))
     streams: dict[str, Stream] = {}
-    for each in data["feedbacks"]:
-        element = decode(each["element"], graph)
-        if not isinstance(element, ElementType):
-            raise FormatError(f"feedback {each['name']!r}: an element type can not be {each['element']!r}")
-        edge = graph.feedback(element, _dims(each["shape"], graph), name=each["name"])
-        streams[each["name"]] = edge.stream
+    edges = list(data["feedbacks"])
     refinements = {each["stream"]: each["shape"] for each in data["refinements"]}
+
+    def declare_edges() -> None:
+        """Feedback edges in their order, as far as there are the symbols of their shapes."""
+        while edges and _symbols_of(edges[0]["shape"]) <= set(graph.symbols):
+            edge = edges.pop(0)
+            streams[edge["name"]] = _feedback(edge, graph)
 
     def written(name: str) -> Stream:
         """The stream as its readers see it: its assumed shape may have symbols that are younger than itself."""
@@ -192,15 +224,25 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
             streams[name] = graph.refine(streams[name], _dims(refinements.pop(name), graph))
         return streams[name]
 
-    _check_order(data, set(streams))
+    _check_order(data, {each["name"] for each in edges})
     for each in data["nodes"]:
+        declare_edges()
         inputs = []
         for entry in each["inputs"]:
+            if entry["stream"] not in streams:
+                if edges:  # a symbol of its shape is missing, and it is said which
+                    _feedback(edges[0], graph)
+                raise GraphError(
+                    f"{each['op']} {each['name']!r} ({each['source']}) reads {entry['stream']!r}, which nobody writes"
+                )
             stream = written(entry["stream"])
             inputs.append(stream.buffered(entry["depth"]) if "depth" in entry else stream)
         operator = _construct(operator_named(each["op"]), each["parameters"], graph)
         outputs = graph.add(operator, inputs, name=each["name"], location=_location(each["source"]))
         streams |= {str(output): output for output in outputs}
+    declare_edges()
+    for each in edges:
+        _feedback(each, graph)
     for name in list(refinements):
         if name not in streams:
             raise GraphError(f"the shape of {name!r} is assumed, but nobody writes that stream")
@@ -209,11 +251,28 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
         for port, output in enumerate(graph.nodes[each["name"]].output_types):
             _check_shape(each, port, output)
     for each in data["feedbacks"]:
-        if each["source"] is not None:
-            if each["source"] not in streams:
-                raise GraphError(f"feedback {each['name']!r} comes from {each['source']!r}, which nobody writes")
-            graph.feedbacks[each["name"]].close(streams[each["source"]])
+        if each["stream"] is not None:
+            if each["stream"] not in streams:
+                raise GraphError(f"feedback {each['name']!r} comes from {each['stream']!r}, which nobody writes")
+            graph.feedbacks[each["name"]].close(streams[each["stream"]])
     return graph
+
+
+def _feedback(entry: dict[str, Any], graph: Graph) -> Stream:
+    element = decode(entry["element"], graph)
+    if not isinstance(element, ElementType):
+        raise FormatError(f"feedback {entry['name']!r}: an element type can not be {entry['element']!r}")
+    shape = _dims(entry["shape"], graph)
+    return graph.feedback(element, shape, name=entry["name"], location=_location(entry["source"])).stream
+
+
+def _symbols_of(encoded: Any) -> set[str]:
+    """Names of the symbols in plain data."""
+    if isinstance(encoded, list):
+        return set().union(*map(_symbols_of, encoded))
+    if isinstance(encoded, dict):
+        return {encoded["symbol"]} if isinstance(encoded.get("symbol"), str) else _symbols_of(list(encoded.values()))
+    return set()
 
 
 def _check_order(data: dict[str, Any], known: set[str]) -> None:

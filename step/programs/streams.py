@@ -1,0 +1,141 @@
+"""The streams that sources play: from tokens, nested sequences or arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from step.errors import InputError, StreamFault
+from step.language.checker import StreamChecker
+from step.language.dims import Shape, format_shape
+from step.language.operator import StreamType
+from step.language.tokens import Token, from_nested
+from step.language.types import ElementType, Selector, Tile, Tuple
+from step.programs.scalars import place, scalars
+from step.programs.selectors import Entry, bind_selectors
+from step.programs.spellings import Bits, Masks
+
+
+def bind_stream(value: Any, stream: StreamType, name: str) -> list[Token]:
+    """``value`` as the tokens of a stream of this type; raises `InputError`."""
+    if isinstance(value, list | tuple) and any(isinstance(each, Token) for each in value):
+        tokens = _given(value, name)
+    else:
+        tokens = _tokens(value, stream, name)
+    checker = StreamChecker(name, stream)
+    try:
+        for token in tokens:
+            checker.see(token)
+    except StreamFault as error:
+        raise InputError(f"input {name!r}: {error}") from None
+    if not checker.done:
+        raise InputError(f"input {name!r}: the stream does not end with Done")
+    return tokens
+
+
+def _given(values: Sequence[Any], name: str) -> list[Token]:
+    """Tokens as they are, but for masks that are NumPy's integers."""
+    for position, each in enumerate(values):
+        if not isinstance(each, Token):
+            raise InputError(f"{place(name, (position,))} must be a token, as others are, not {each!r}")
+    return [each._replace(value=int(each.value)) if isinstance(each.value, np.integer) else each for each in values]
+
+
+def _tokens(value: Any, stream: StreamType, name: str) -> list[Token]:
+    spelling = type(value) if isinstance(value, Bits | Masks) else None
+    nested = value.patterns if isinstance(value, Bits) else value.values if isinstance(value, Masks) else value
+    for kind, element in ((Bits, Tile), (Masks, Selector)):
+        if spelling is kind and not isinstance(stream.element, element):
+            spelled = kind.__name__.lower()
+            raise InputError(f"input {name!r} is a stream of {stream.element}, which {spelled}(...) can not be")
+    if isinstance(nested, np.ndarray) and nested.dtype == object:
+        nested = nested.tolist()
+    if isinstance(nested, np.ndarray):
+        _check_shape(nested, stream, name, spelling)
+        if isinstance(stream.element, Tile):
+            nested, spelling = scalars(spelling(nested) if spelling else nested, stream.element.dtype, name), None
+    entries = [(path, spelling(entry) if spelling else entry) for path, entry in _entries(nested, stream, name)]
+    values = iter(bind_elements(entries, stream.element, name))
+    return [each._replace(value=next(values)) if each.has_value else each for each in from_nested(nested, stream.rank)]
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _entries(nested: Any, stream: StreamType, name: str) -> Iterator[Entry]:
+    """The elements in nested sequences, each behind its position."""
+
+    def walk(part: Any, path: tuple[int, ...]) -> Iterator[Entry]:
+        if len(path) == len(stream.shape):
+            yield path, part
+            return
+        if not _is_sequence(part):
+            raise InputError(
+                f"{place(name, path)} is {part!r}, but must be a list: dimensions are {format_shape(stream.shape)}"
+            )
+        for position, each in enumerate(part):
+            yield from walk(each, (*path, position))
+
+    return walk(nested, ())
+
+
+def bind_elements(entries: Sequence[Entry], element: ElementType, name: str) -> list[Any]:
+    """The values of a stream of ``element`` that ``entries`` stand for; raises `InputError`."""
+    match element:
+        case Selector():
+            return bind_selectors(entries, element, name)
+        case Tile():
+            return [_tile(value, element, name, path) for path, value in entries]
+        case Tuple(items=items):
+            for path, value in entries:
+                if not isinstance(value, tuple | list) or len(value) != len(items):
+                    raise InputError(f"{place(name, path)} must be a tuple of {len(items)} for {element}")
+            columns = [
+                bind_elements([((*path, part), value[part]) for path, value in entries], item, name)
+                for part, item in enumerate(items)
+            ]
+            return list(zip(*columns, strict=True))
+    return [value for _, value in entries]
+
+
+def _tile(value: Any, tile: Tile, name: str, path: tuple[int, ...]) -> np.ndarray:
+    array = scalars(value, tile.dtype, name, path)
+    if array.ndim == 0:
+        array = array.reshape(1, 1)
+    if not tile.accepts(array):
+        raise InputError(
+            f"{place(name, path)} must be a tile [{tile.rows}, {tile.cols}], not an array {list(array.shape)}"
+        )
+    return array
+
+
+def _check_shape(array: np.ndarray, stream: StreamType, name: str, spelling: type[Bits] | type[Masks] | None) -> None:
+    """Raise `InputError` unless the shape fits the stream: what is wrong is the shape, and no position."""
+    depth, shape = len(stream.shape), format_shape(stream.shape)[:-1]
+    match stream.element:
+        case Tile(rows=rows, cols=cols) as tile:
+            inner = array.shape[depth:]
+            scalar = inner == () and tile.elements == 1
+            if array.ndim < depth or not (scalar or (len(inner) == 2 and _fits(inner, (rows, cols)))):
+                raise InputError(f"input {name!r} must have shape {shape}, {rows}, {cols}], not {list(array.shape)}")
+        case Selector(targets=targets):
+            hot = array.dtype == np.bool_ and array.ndim == depth + 1
+            several = array.ndim == depth + 1 and spelling is None
+            indices = (array.dtype.kind in "iu" or not array.size) and (array.ndim == depth or several)
+            if not (hot or indices):
+                raise InputError(
+                    f"input {name!r} must be integers {shape}] or {shape}, k], or booleans {shape}, {targets}], "
+                    f"not {array.dtype} {list(array.shape)}"
+                )
+        case element:
+            raise InputError(f"input {name!r}: a stream of {element} can not be given as an array")
+    if not _fits(array.shape[:depth], stream.shape):
+        raise InputError(f"input {name!r} must have the dimensions {shape}], not {list(array.shape[:depth])}")
+
+
+def _fits(extents: Sequence[int], dims: Shape) -> bool:
+    """Whether ``extents`` are those of the static ones of ``dims``."""
+    return all(not dim.is_static or int(dim) == extent for dim, extent in zip(dims, extents, strict=True))

@@ -1,0 +1,137 @@
+"""``step inputs``: what it writes, what it prints where, and that `step run --inputs` takes it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commanding import Step, commanding
+
+SIMPLE = "examples/moe_simple.py"
+MIXTRAL = "examples/moe_mixtral.py"
+
+PROGRAM = """
+from step import BF16, FP32, Graph, Program, Tile
+from step.functions import Add
+
+def program():
+    graph = Graph("ragged")
+    n, r = graph.symbol("N"), graph.symbol("R", ragged=True)
+    x = graph.source("x", Tile(BF16, 1, 2), [n, r])
+    which = graph.selectors("which", 2, [n])
+    rows = x.partition(which, targets=2, rank=1, name="route")
+    scale = graph.source("scale", Tile(FP32), [rows[0].shape[0]])
+    scale.sink("z")
+    for port, each in enumerate(rows):
+        each.sink(f"y{port}")
+    return graph
+
+def buffers():
+    from step import Buffer
+    graph = Graph("buffers")
+    graph.source("x", Buffer(Tile(BF16), ()), [1]).sink("y")
+    return graph
+"""
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
+
+
+@pytest.fixture
+def ragged(tmp_path: Path) -> Path:
+    path = tmp_path / "ragged.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.mark.parametrize("options", [[], ["--random", "3"]])
+def test_an_example_takes_it(step: Step, options: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "new" / "x.npz"
+    result = step("inputs", SIMPLE, "-o", file, *options)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines() == [
+        "x: float32 [10, 16]", "weight0: float32 [16, 64]", "weight1: float32 [16, 64]", "routing: bool [10, 2]"
+    ]  # fmt: skip
+    for backend in ("interpret", "approx"):
+        result = step("run", SIMPLE, "--inputs", file, "--backend", backend)
+        assert (result.code, result.err) == (0, "")
+    with np.load(file) as archive:
+        assert archive["x"].any() == bool(options)
+
+
+@pytest.mark.parametrize("options", [[], ["--random", "3"], ["--random", "4", "--bind", "N=5", "--bind", "R=7"]])
+def test_a_ragged_program_takes_it(step: Step, ragged: Path, options: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    assert step("inputs", ragged, "-o", file, *options).code == 0
+    result = step("run", ragged, "--inputs", file, "--backend", "approx")
+    assert (result.code, result.err) == (0, "")
+
+
+def test_what_is_written(step: Step, ragged: Path, tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    result = step("inputs", ragged, "-o", file, "--bind", "N=3", "--bind", "R=4", "--json")
+    assert (result.code, result.err) == (0, "")
+    assert json.loads(result.out) == {
+        "x.values": {"dtype": "float32", "shape": [4, 1, 2]},
+        "x.extents.0": {"dtype": "int64", "shape": [3]},
+        "which": {"dtype": "bool", "shape": [3, 2]},
+        "scale": {"dtype": "float32", "shape": [3, 1, 1]},
+    }
+    with np.load(file) as archive:
+        assert archive["x.extents.0"].tolist() == [2, 1, 1] and archive["which"].tolist() == [[True, False]] * 3
+
+
+def test_a_program_that_fails_on_it_is_warned_of(step: Step, tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    result = step("inputs", MIXTRAL, "-o", file, "--random", "1")
+    assert result.code == 0 and file.is_file() and "routing: bool [64, 8]" in result.out
+    assert result.err.startswith(
+        "warning: the program fails on this data, so some inputs depend on each other in a way that shapes do not say; "
+        "edit the file, or keep the program's own with --keep NAME: map 'expert0_weighted' (examples/moe_mixtral.py:"
+    )
+    result = step("inputs", MIXTRAL, "-o", file, "--random", "1", "--keep", "routing", "--keep", "choice")
+    assert (result.code, result.err) == (0, "")
+    assert step("run", MIXTRAL, "--inputs", file, "--backend", "approx").code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--bind", "K=1"], "the program has no symbol 'K'; it has N, R, route_D0, route_D1, route_R_0, route_R_1"),
+        (["--bind", "route_D0=1"], "symbol 'route_D0' can not be chosen: it follows from the data of 'x', 'which'"),
+        (["--bind", "N"], "a binding must be NAME=VALUE with an integer >= 0, not 'N'"),
+        (["--bind", "N=0", "--bind", "R=1"], "symbol 'R' can not be 1: there is no tensor that could have elements"),
+        (["--keep", "x"], "input 'x' can not be kept: the program has no data"),
+    ],
+)
+def test_wrong_options(step: Step, ragged: Path, options: list[str], message: str, tmp_path: Path) -> None:
+    result = step("inputs", ragged, "-o", tmp_path / "x.npz", *options)
+    assert (result.code, result.out, result.err) == (1, "", f"error: {message}\n")
+    assert not (tmp_path / "x.npz").exists()
+
+
+def test_what_can_not_be_written(step: Step, ragged: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = step("inputs", ragged, "-o", tmp_path / "file" / "x.npz")
+    assert result.code == 1 and result.err == f"error: {tmp_path}/file/x.npz can not be written: File exists\n"
+    result = step("inputs", f"{ragged}:buffers", "-o", tmp_path / "x.npz")
+    message = "source 'x': a stream of Buffer(Tile(BF16, 1, 1), []) can not be made up"
+    assert (result.code, result.err) == (1, f"error: {message}\n")
+
+
+def test_files_that_are_none(step: Step, ragged: Path, tmp_path: Path) -> None:
+    single, cut = tmp_path / "x.npy", tmp_path / "cut.npz"
+    np.save(single, np.zeros(3))
+    assert step("inputs", ragged, "-o", cut).code == 0
+    cut.write_bytes(cut.read_bytes()[:-30])
+    for path, message in (
+        (single, "is a single array without a name (.npy); save it by np.savez(path, NAME=array)"),
+        (cut, "is damaged: it is no whole .npz file"),
+    ):
+        result = step("run", ragged, "--inputs", path, "--backend", "interpret")
+        assert (result.code, result.out, result.err) == (1, "", f"error: {path} {message}\n")

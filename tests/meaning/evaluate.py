@@ -19,48 +19,46 @@ from step.programs.inputs import BoundInputs, bind_inputs
 
 @dataclass
 class Evaluation:
-    """The nested lists of every stream (the names are those of the interpreter's), and of what leaves the program."""
+    """What every stream carries (under its name in the interpreter), and what leaves the program, as nested lists.
 
+    ``played`` are the nested lists of the sources. ``arrivals`` has the order in which a timed run took its data, as
+    `step.running.result.RunResult` has it.
+    """
+
+    played: Mapping[str, Nested]
+    tensors: Mapping[str, np.ndarray]
+    arrivals: Mapping[str, Sequence[int]] = field(default_factory=dict)
     streams: dict[str, Nested] = field(default_factory=dict)
     outputs: dict[str, Nested] = field(default_factory=dict)
+
+    def add(self, graph: Graph, node: Node) -> None:
+        """Evaluate ``node`` of ``graph``; those that it reads must be there."""
+        given = Given(
+            input_types=node.input_types,
+            output_types=node.output_types,
+            stream=self.played.get(node.name),
+            tensors=self.tensors,
+            arrivals=self.arrivals.get(node.name),
+        )
+        streams = [self.streams[str(each)] for each in node.inputs]
+        results = importlib.import_module(f"meaning.{node.operator.name}").meaning(node.operator, given, *streams)
+        if not node.operator.outputs:
+            (self.outputs[node.name],) = results
+        for port in range(len(node.output_types)):
+            self.streams[graph.stream_name(node.name, port)] = results[port]
 
 
 def evaluate(
     graph: Graph, inputs: Mapping[str, Any] | BoundInputs, arrivals: Mapping[str, Sequence[int]] | None = None
 ) -> Evaluation:
-    """The meaning of ``graph``, which has no feedback edges, on ``inputs``.
-
-    ``arrivals`` has the order in which a timed run took its data, as `step.running.result.RunResult` has it.
-    """
+    """The meaning of ``graph``, which has no feedback edges, on ``inputs``."""
     bound = bind_inputs(graph, inputs)
+    played = {name: to_nested(tokens, graph.nodes[name].output_types[0].rank) for name, tokens in bound.streams.items()}
+    found = Evaluation(played, bound.tensors, arrivals or {})
     full = insert_broadcasts(graph)
-    found = Evaluation()
     for node in full:
-        streams = [found.streams[str(each)] for each in node.inputs]
-        results = meaning_at(node, bound, streams, (arrivals or {}).get(node.name))
-        if not node.operator.outputs:
-            (found.outputs[node.name],) = results
-        for port in range(len(node.output_types)):
-            found.streams[full.stream_name(node.name, port)] = results[port]
+        found.add(full, node)
     return found
-
-
-def meaning_at(
-    node: Node, bound: BoundInputs, streams: Sequence[Nested], arrivals: Sequence[int] | None = None
-) -> list[Nested]:
-    """What ``node`` makes of the nested lists ``streams``."""
-    played = bound.streams.get(node.name)
-    given = Given(
-        input_types=node.input_types,
-        output_types=node.output_types,
-        stream=None if played is None else to_nested(played, node.output_types[0].rank),
-        tensors=bound.tensors,
-        arrivals=arrivals,
-    )
-    results: list[Nested] = importlib.import_module(f"meaning.{node.operator.name}").meaning(
-        node.operator, given, *streams
-    )
-    return results
 
 
 def difference(found: Sequence[Token], meant: Nested, rank: int) -> str | None:

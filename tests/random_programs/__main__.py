@@ -1,0 +1,52 @@
+"""Runs random programs again, by their seeds, and shows them: ``python -m random_programs SEED ... [--rtl]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from meaning.evaluate import evaluate
+
+from random_programs.check import Disagreement, check
+from random_programs.program import build
+from random_programs.together import check_rtl
+from step.language.graph import Graph
+from step.language.tokens import from_nested, show
+
+
+def listing(seed: int) -> str:
+    """The program of ``seed``, line by line, with what its streams carry."""
+    graph = Graph("random")
+    meant = evaluate(graph, build(seed, graph).inputs)
+    lines = []
+    for node in graph:
+        read = ", ".join(str(each) for each in node.inputs)
+        lines.append(f"{node.name}: {node.operator} of ({read})")
+        for port, each in enumerate(node.output_types):
+            name = graph.stream_name(node.name, port)
+            tokens = from_nested(meant.streams[name], each.rank)
+            lines.append(f"    {name}: {each}: " + show(t._replace(value="x") if t.has_value else t for t in tokens))
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Exit code 1 where anything disagrees."""
+    parser = argparse.ArgumentParser(description="Random programs, again.")
+    parser.add_argument("seeds", type=int, nargs="+")
+    parser.add_argument("--rtl", action="store_true", help="in RTL as well, all in one build")
+    options = parser.parse_args()
+    write, code = sys.stdout.write, 0
+    for seed in options.seeds:
+        write(f"seed {seed}\n{listing(seed)}\n")
+        try:
+            write(f"{check(seed)}\n\n")
+        except Disagreement as error:
+            write(f"{error}\n\n")
+            code = 1
+    if options.rtl:
+        write(f"{check_rtl(options.seeds)}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

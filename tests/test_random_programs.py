@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from random_programs.check import check
+from random_programs.check import check, check_meaning
 from random_programs.program import LEAST
 from random_programs.together import check_rtl
 
@@ -35,10 +35,21 @@ def test_programs(number: int) -> None:
         assert set(found) == set(OPERATORS), set(OPERATORS) - set(found)
 
 
+def test_programs_with_tiles_of_dynamic_size() -> None:
+    for seed in range(50):
+        check_meaning(seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(50))
 def test_many_programs(number: int) -> None:
     block(10_000 + number * 100, 100)
+
+
+@pytest.mark.slow
+def test_many_programs_with_tiles_of_dynamic_size() -> None:
+    for seed in range(10_000, 11_000):
+        check_meaning(seed)
 
 
 @pytest.mark.slow

@@ -80,6 +80,16 @@ def _check(seed: int) -> Agreement:
     )
 
 
+def check_meaning(seed: int) -> None:
+    """Interpreter against oracle alone, with tiles of dynamic size."""
+    graph = Graph("random")
+    inputs = bind_inputs(graph, build(seed, graph, dynamic=True).inputs)
+    try:
+        check_interpreter(graph, inputs, evaluate(graph, inputs), {})
+    except (StepError, AssertionError) as error:
+        raise Disagreement(f"seed {seed}: {error}\nagain: {again(seed)} --dynamic") from error
+
+
 def fast(graph: Graph, inputs: BoundInputs, seed: int, values: Values) -> RunResult:
     """A run of the fast model, however it ends."""
     simulation = simulate(lower(graph, fabric(seed)), inputs, values=values)

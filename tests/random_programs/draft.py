@@ -58,11 +58,12 @@ class Piece:
 class Draft:
     """A program that grows step by step, all its choices by ``random``.
 
-    ``roomy`` gives every channel space for all that ever comes, so that the program can not deadlock.
+    ``roomy`` gives every channel space for all that ever comes, so that the program can not deadlock. ``dynamic`` lets
+    tiles have dynamic sizes, for which there is no hardware.
     """
 
-    def __init__(self, random: Random, graph: Graph, *, roomy: bool) -> None:
-        self.random, self.graph, self.roomy = random, graph, roomy
+    def __init__(self, random: Random, graph: Graph, *, roomy: bool, dynamic: bool) -> None:
+        self.random, self.graph, self.roomy, self.dynamic = random, graph, roomy, dynamic
         self.inputs: dict[str, Any] = {}
         self.pool: list[Piece] = []
         self.read_keys: set[tuple[str, int]] = set()

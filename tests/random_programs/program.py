@@ -14,9 +14,9 @@ LEAST, MOST = 3, 25
 """Operators of a program, sinks and stores not counted."""
 
 
-def build(seed: int, graph: Graph, *, roomy: bool = False) -> Draft:
-    """The program of ``seed``, in ``graph``; see `Draft` for ``roomy``."""
-    draft = Draft(Random(seed), graph, roomy=roomy)
+def build(seed: int, graph: Graph, *, roomy: bool = False, dynamic: bool = False) -> Draft:
+    """The program of ``seed``, in ``graph``; see `Draft` for ``roomy`` and ``dynamic``."""
+    draft = Draft(Random(seed), graph, roomy=roomy, dynamic=dynamic)
     wanted = draft.random.randint(LEAST, MOST) + len(graph.nodes)
     draft.pool.append(draft.source())
     while len(graph.nodes) < wanted:

@@ -132,7 +132,7 @@ def zip_some(draft: Draft) -> None:
             draft.keep(draft.read(piece).zip(*map(draft.read, others)), timed=piece.timed)
 
 
-@step(4)
+@step(6)
 def accum(draft: Draft) -> None:
     if piece := draft.pick(lambda each: each.rank > 0 and each.is_float):
         rank = draft.random.randint(1, piece.rank)
@@ -163,7 +163,7 @@ def accum_retile(draft: Draft) -> None:
         draft.keep(draft.read(piece).accum(function, rank=rank), timed=piece.timed)
 
 
-@step(3)
+@step(4)
 def flat_map(draft: Draft) -> None:
     rank, axis = draft.random.choice([0, 1]), draft.random.choice(["row", "col"])
     if piece := draft.pick(lambda each: isinstance(each.element, Tile) and each.rank + rank <= HIGHEST_RANK, factor=4):
@@ -172,10 +172,24 @@ def flat_map(draft: Draft) -> None:
         draft.keep(draft.read(piece).flat_map(RetileStreamify(chunk, axis, rank)), timed=piece.timed)
 
 
+@step(6)
+def retile(draft: Draft) -> None:
+    """Tiles joined to one of dynamic size, and parted again: where there were none, an element becomes nothing."""
+
+    def fits(piece: Piece) -> bool:
+        return piece.rank > 0 and isinstance(piece.element, Tile)
+
+    if draft.dynamic and (piece := draft.pick(fits)):
+        rank = draft.random.randint(1, min(2, piece.rank))
+        joined = draft.read(piece).accum(RetileRow(), rank=rank)
+        if not joined.element.is_static:
+            draft.keep(joined.flat_map(RetileStreamify(1, "row", draft.random.choice([0, 1]))), timed=piece.timed)
+
+
 # -- shape ----------------------------------------------------------------------------------------------------------
 
 
-@step(4)
+@step(7)
 def flatten(draft: Draft) -> None:
     if piece := draft.pick(lambda each: each.rank > 0):
         low = draft.random.randrange(piece.rank)

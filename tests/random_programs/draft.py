@@ -142,7 +142,7 @@ class Draft:
         if kind == "static":
             extent = 0 if self.chance(0.05) else self.random.randint(1, most)
             return extent, extent
-        if kind == "ragged" and not outermost:
+        if kind == "ragged" and (not outermost or self.chance(0.1)):
             return self.graph.symbol(self.name("R"), ragged=True), None
         if self.regular and self.chance(0.2):
             return self.random.choice(self.regular)

@@ -247,20 +247,16 @@ def expand(draft: Draft) -> None:
 def assume(draft: Draft) -> None:
     """Promise what is so: extents that are always the same."""
 
-    def promised(piece: Piece) -> list[Dim | int]:
-        found = [seen(piece.nested, level) for level in range(piece.rank + 1)]
-        return [
-            each if each.is_static or len(extents) != 1 else next(iter(extents))
-            for each, extents in zip(piece.stream.shape, found, strict=True)
-        ]
+    def promise(known: Dim, extents: set[int]) -> Dim | int:
+        if known.is_static or len(extents) != 1 or draft.chance(0.3):
+            return known
+        (extent,) = extents
+        return draft.random.choice([extent, *(each for each, is_so in draft.regular if is_so == extent)])
 
     if piece := draft.pick(lambda each: not each.timed and each.stream.key not in draft.read_keys):
-        dims = [
-            each if draft.chance(0.3) else better
-            for each, better in zip(piece.stream.shape, promised(piece), strict=True)
-        ]
+        extents = [seen(piece.nested, level) for level in range(piece.rank + 1)]
         draft.pool.remove(piece)
-        draft.keep(piece.stream.assume_shape(dims))
+        draft.keep(piece.stream.assume_shape(map(promise, piece.stream.shape, extents)))
 
 
 # -- routing --------------------------------------------------------------------------------------------------------
@@ -280,7 +276,7 @@ def selecting(draft: Draft, piece: Piece) -> Piece:
     ]
     if found and draft.chance(0.4):
         return draft.random.choice(found)
-    targets, outer = draft.random.randint(1, 3), draft.random.randint(1, piece.rank + 1)
+    targets, outer = draft.random.choice([1, 2, 2, 3, 3, 5]), draft.random.randint(1, piece.rank + 1)
     masks = inside(outer, lambda _: draft.random.randrange(1 << targets), piece.nested)
     return draft.selectors(targets, masks, piece.stream.shape[:outer])
 

@@ -38,17 +38,17 @@ def main() -> int:
         "--dynamic", action="store_true", help="with tiles of dynamic size, which only the interpreter has"
     )
     options = parser.parse_args()
-    write, code = sys.stdout.write, 0
-    for seed in options.seeds:
-        write(f"seed {seed}\n{listing(seed, options.dynamic)}\n")
-        try:
+    write = sys.stdout.write
+    try:
+        for seed in options.seeds:
+            write(f"seed {seed}\n{listing(seed, options.dynamic)}\n")
             write(f"{check_meaning(seed) if options.dynamic else check(seed)}\n\n")
-        except Disagreement as error:
-            write(f"{error}\n\n")
-            code = 1
-    if options.rtl:
-        write(f"{check_rtl(options.seeds)}\n")
-    return code
+        if options.rtl:
+            write(f"{check_rtl(options.seeds)}\n")
+    except Disagreement as error:
+        write(f"{error}\n")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -21,7 +21,10 @@ from step.running.result import RunResult, Status
 
 @dataclass(frozen=True)
 class Agreement:
-    """What was compared: the operators of the program, the tokens of its streams, and how many of those are empties."""
+    """What was compared: the operators of a program, the tokens of its streams, and how many of those are empties.
+
+    ``cycles`` are those of the fast model (0: not run), ``roomy`` that the channels needed space for everything.
+    """
 
     operators: tuple[str, ...]
     tokens: int
@@ -70,22 +73,29 @@ def _check(seed: int) -> Agreement:
     for what in ("cycles", "operators", "channels", "arrivals"):
         if getattr(result, what) != getattr(timed, what):
             raise Disagreement(f"{what} depend on whether values are computed")
+    return agreement(graph, meant, result.cycles, roomy)
+
+
+def agreement(graph: Graph, meant: Evaluation, cycles: int = 0, roomy: bool = False) -> Agreement:
+    """What was compared of a program that means ``meant``."""
     tokens = [token for stream in graph.streams() for token in from_nested(meant.streams[str(stream)], stream.rank)]
     return Agreement(
         operators=tuple(node.operator.name for node in insert_broadcasts(graph)),
         tokens=len(tokens),
         empties=sum(token.is_empty for token in tokens),
-        cycles=result.cycles,
+        cycles=cycles,
         roomy=roomy,
     )
 
 
-def check_meaning(seed: int) -> None:
+def check_meaning(seed: int) -> Agreement:
     """Interpreter against oracle alone, with tiles of dynamic size."""
     graph = Graph("random")
     inputs = bind_inputs(graph, build(seed, graph, dynamic=True).inputs)
     try:
-        check_interpreter(graph, inputs, evaluate(graph, inputs), {})
+        meant = evaluate(graph, inputs)
+        check_interpreter(graph, inputs, meant, {})
+        return agreement(graph, meant)
     except (StepError, AssertionError) as error:
         raise Disagreement(f"seed {seed}: {error}\nagain: {again(seed)} --dynamic") from error
 

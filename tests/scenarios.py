@@ -449,3 +449,29 @@ broken("partition", "not-bare", Fault.STOPS_DISAGREE, _partition(0, 2, "1 S1 2 S
 for _order in ("index", "arrival"):
     broken("reassemble", f"{_order}-missing", Fault.MISSING_DATA, _reassemble(0, _order, ["1 D", "2 D"], "1 2 2 D"))
     broken("reassemble", f"{_order}-leftover", Fault.LEFTOVER_DATA, _reassemble(0, _order, ["1 D", "2 3 D"], "1 2 D"))
+
+
+# -- empties that a release once lost ---------------------------------------------------------------------------------
+
+single("accum", "static-one-empty", 2, "1 2 S2 E1 S2 D", lambda x: x.accum(Add()), Tile(FP32), [2, 1, "R"])
+single("flatten", "static-one-empty", 2, "1 2 S2 E1 S2 D", lambda x: x.flatten(1, 2), Tile(FP32), [2, 1, "R"])
+single("promote", "empty-row-accum", 1, "E1 D", lambda x: x.promote().accum(Add()), Tile(FP32), ["N", "R"])
+
+
+def _routed_sum(rank: int, order: str, data: str, selectors: str) -> Callable[[Graph], Inputs]:
+    """Chunks that go through two targets, are gathered again, and summed per selector."""
+
+    def build(graph: Graph) -> Inputs:
+        bench = Bench(graph)
+        x = bench.play("x", data, dims_of(rank), Tile(FP32))
+        which = bench.choose("which", selectors, 2, x.shape[:1])
+        parts = x.partition(which, targets=2, rank=rank)
+        graph.reassemble(parts, which, rank=rank, order=order).accum(Add(), rank=rank + 1).sink("y")
+        return bench.inputs
+
+    return build
+
+
+for _order in ("index", "arrival"):
+    add("reassemble", f"{_order}-empty-accum", _routed_sum(0, _order, "1 2 3 4 D", "1 0 3 0 D"))
+    add("reassemble", f"{_order}-empty-rows-accum", _routed_sum(1, _order, "1 2 S1 3 S1 E1 4 S1 D", "1 0 3 2 D"))

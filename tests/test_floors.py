@@ -8,6 +8,7 @@ import pkgutil
 import re
 from pathlib import Path
 
+import meaning
 import pytest
 from scenarios import SCENARIOS
 
@@ -40,6 +41,14 @@ def test_a_function_is_on_every_floor(family: str, floor: str) -> None:
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_an_operator_has_scenarios(operator: str) -> None:
     assert [each for each in SCENARIOS if each.operator == operator], f"tests/scenarios.py has none of {operator}"
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_an_operator_is_told_on_nested_lists(operator: str) -> None:
+    """A meaning of its own, which does not look at the one that all back ends are compared with."""
+    path = Path(meaning.__file__).parent / f"{operator}.py"
+    assert path.is_file(), f"tests/meaning has no {operator}.py with its meaning on nested lists"
+    assert "process(" not in path.read_text(), "the oracle must not ask the operator's own process"
 
 
 def test_scenarios_have_names_of_their_own() -> None:

@@ -33,7 +33,14 @@ class FlatMap(Operator):
         joined = derive(
             [outer, inner[0]], outer.extent * inner[0].extent, lambda: names.symbol("joined", DimKind.RAGGED)
         )
-        return (StreamType(self.function.result_type(stream.element), (*stream.shape[:-1], joined, *inner[1:])),)
+        # An extent that contains a ragged symbol, such as the rows of joined tiles, is a new ragged symbol.
+        rest = [
+            names.symbol(f"D{len(inner) - 1 - position}", DimKind.RAGGED)
+            if each.is_ragged and not each.extent.is_Symbol
+            else each
+            for position, each in enumerate(inner[1:], start=1)
+        ]
+        return (StreamType(self.function.result_type(stream.element), (*stream.shape[:-1], joined, *rest)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         rank, (stream,) = self.function.rank, node.input_types

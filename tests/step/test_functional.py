@@ -329,6 +329,16 @@ def test_a_retiled_row_comes_apart_again() -> None:
     assert bench.text(back) == "1 2 S1 E1 3 S1 D"
 
 
+def test_pieces_of_joined_rows_have_a_ragged_extent_of_their_own() -> None:
+    """An expression with a ragged symbol is a new one, here that of 4 * R rows; routing goes on from there."""
+    bench = Bench()
+    x = bench.source("x", "1 2 S1 E1 3 S1 D", ["N", "R"], Tile(INT32, 4, 1))
+    rows = x.accum(RetileRow()).flat_map(RetileStreamify(1, "row", 1))
+    assert str(rows.type) == "[N, flat_map_0_D0] of Tile(INT32, 1, 1)"
+    (kept,) = rows.partition(bench.choose("which", "1 1 0 D", 1, ["N"]), targets=1, rank=1)
+    assert bench.text(kept) == "1 1 1 1 2 2 2 2 S1 E1 D"
+
+
 def test_streams_of_other_lengths_are_found_when_it_runs() -> None:
     bench = Bench()
     x = bench.source("x", "1 D", ["N"], SCALAR)

@@ -105,7 +105,7 @@ def test_what_is_no_stream(text: str, message: str) -> None:
     assert str(error.value) == message
 
 
-streams = st.integers(0, 4).flatmap(lambda rank: st.tuples(st.just(rank), nested_lists(rank)))
+streams = st.integers(0, 5).flatmap(lambda rank: st.tuples(st.just(rank), nested_lists(rank)))
 
 
 def independent_tokens(nested: list[Any], rank: int) -> str:

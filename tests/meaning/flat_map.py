@@ -1,0 +1,18 @@
+"""FlatMap: the streams of a row's elements, one behind the other."""
+
+from __future__ import annotations
+
+from meaning.given import Given
+from meaning.nested import Nested, inside
+from step.language.tokens import to_nested
+from step.ops.flat_map import FlatMap
+
+
+def meaning(operator: FlatMap, given: Given, stream: Nested) -> list[Nested]:
+    function = operator.function
+
+    def join(row: Nested) -> Nested:
+        # A function says its stream in tokens; this is all that is known of them here.
+        return [entry for element in row for entry in to_nested(function.expand(element), function.rank)]
+
+    return [inside(given.input_types[0].rank, join, stream)]

@@ -1,0 +1,126 @@
+"""One random program in interpreter and fast model, against the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from meaning.evaluate import Evaluation, difference, evaluate
+
+from random_programs.program import build, fabric
+from sim_approx.simulation import Values, simulate
+from step.errors import StepError
+from step.language.graph import Graph
+from step.language.tokens import Token, from_nested
+from step.lowering.netlist import lower
+from step.lowering.passes.broadcast import insert_broadcasts
+from step.programs.inputs import BoundInputs, bind_inputs
+from step.running.interpreter import interpret
+from step.running.result import RunResult, Status
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What was compared: the operators of a program, the tokens of its streams, and how many of those are empties.
+
+    ``cycles`` are those of the fast model (0: not run), ``roomy`` that the channels needed space for everything.
+    """
+
+    operators: tuple[str, ...]
+    tokens: int
+    empties: int
+    cycles: int
+    roomy: bool
+
+
+class Disagreement(AssertionError):
+    """Something is not what the oracle says."""
+
+
+def again(seed: int) -> str:
+    """The command that runs a seed again."""
+    return f"PYTHONPATH=tests python -m random_programs {seed}"
+
+
+def check(seed: int) -> Agreement:
+    """Raises `Disagreement`, with the seed, where interpreter, fast model and oracle differ.
+
+    A program that deadlocks for want of space in its channels is taken once more with space for everything.
+    """
+    try:
+        return _check(seed)
+    except (StepError, AssertionError) as error:
+        raise Disagreement(f"seed {seed}: {error}\nagain: {again(seed)}") from error
+
+
+def _check(seed: int) -> Agreement:
+    for roomy in (False, True):
+        graph = Graph("random")
+        inputs = bind_inputs(graph, build(seed, graph, roomy=roomy).inputs)
+        meant = evaluate(graph, inputs)
+        if not roomy:
+            check_interpreter(graph, inputs, meant, {})
+        result = fast(graph, inputs, seed, "all")
+        if result.status == Status.FINISHED:
+            break
+        if result.status != Status.DEADLOCK or roomy:
+            raise Disagreement(f"the fast model ended in {result.status}, {'with' if roomy else 'without'} space")
+    if result.arrivals:
+        meant = evaluate(graph, inputs, result.arrivals)
+        check_interpreter(graph, inputs, meant, result.arrivals)
+    check_outputs("fast model", graph, result.outputs or {}, meant)
+    timed = fast(graph, inputs, seed, "control")
+    for what in ("cycles", "operators", "channels", "arrivals"):
+        if getattr(result, what) != getattr(timed, what):
+            raise Disagreement(f"{what} depend on whether values are computed")
+    return agreement(graph, meant, result.cycles, roomy)
+
+
+def agreement(graph: Graph, meant: Evaluation, cycles: int = 0, roomy: bool = False) -> Agreement:
+    """What was compared of a program that means ``meant``."""
+    tokens = [token for stream in graph.streams() for token in from_nested(meant.streams[str(stream)], stream.rank)]
+    return Agreement(
+        operators=tuple(node.operator.name for node in insert_broadcasts(graph)),
+        tokens=len(tokens),
+        empties=sum(token.is_empty for token in tokens),
+        cycles=cycles,
+        roomy=roomy,
+    )
+
+
+def check_meaning(seed: int) -> Agreement:
+    """Interpreter against oracle alone, with tiles of dynamic size."""
+    graph = Graph("random")
+    inputs = bind_inputs(graph, build(seed, graph, dynamic=True).inputs)
+    try:
+        meant = evaluate(graph, inputs)
+        check_interpreter(graph, inputs, meant, {})
+        return agreement(graph, meant)
+    except (StepError, AssertionError) as error:
+        raise Disagreement(f"seed {seed}: {error}\nagain: {again(seed)} --dynamic") from error
+
+
+def fast(graph: Graph, inputs: BoundInputs, seed: int, values: Values) -> RunResult:
+    """A run of the fast model, however it ends."""
+    simulation = simulate(lower(graph, fabric(seed)), inputs, values=values)
+    if simulation.ending.status == Status.FAULT:
+        raise simulation.fault()
+    return simulation.result(None)
+
+
+def check_interpreter(graph: Graph, inputs: BoundInputs, meant: Evaluation, arrivals: Mapping[str, list[int]]) -> None:
+    """Every stream of the interpreter carries what is ``meant``."""
+    found = interpret(graph, inputs, record=True, arrivals=arrivals)
+    for stream in insert_broadcasts(graph).streams():
+        what = difference(found.streams[str(stream)], meant.streams[str(stream)], stream.rank)
+        if what is not None:
+            raise Disagreement(f"interpreter, {stream}: {what}")
+    check_outputs("interpreter", graph, found.outputs, meant)
+
+
+def check_outputs(floor: str, graph: Graph, outputs: Mapping[str, list[Token]], meant: Evaluation) -> None:
+    """What leaves the program on ``floor`` is what is ``meant``."""
+    for name, nested in meant.outputs.items():
+        what = difference(outputs[name], nested, graph.nodes[name].inputs[0].rank)
+        if what is not None:
+            raise Disagreement(f"{floor}, output {name}: {what}")

@@ -1,0 +1,56 @@
+"""A whole random program, made from its seed."""
+
+from __future__ import annotations
+
+from random import Random
+
+from random_programs.draft import Draft
+from random_programs.steps import STEPS
+from step.language.graph import Graph
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig, MemoryConfig
+
+LEAST, MOST = 3, 25
+"""Operators of a program, sinks and stores not counted."""
+
+
+def build(seed: int, graph: Graph, *, roomy: bool = False, dynamic: bool = False) -> Draft:
+    """The program of ``seed``, in ``graph``; see `Draft` for ``roomy`` and ``dynamic``."""
+    draft = Draft(Random(seed), graph, roomy=roomy, dynamic=dynamic)
+    wanted = draft.random.randint(LEAST, MOST) + len(graph.nodes)
+    draft.pool.append(draft.source())
+    while len(graph.nodes) < wanted:
+        draft.random.choice(STEPS)(draft)
+    _end(draft)
+    return draft
+
+
+def _end(draft: Draft) -> None:
+    """A sink or a store for all that nobody reads, and for some that is read; a few streams stay unread."""
+    for piece in draft.pool:
+        read = piece.stream.key in draft.read_keys
+        # A run ends with the last sink, so what is behind an order of arrival must be read to its end.
+        if draft.chance(0.85) if read else draft.chance(0.1) and not piece.timed:
+            continue
+        if isinstance(piece.element, Tile) and draft.chance(0.4):
+            draft.read(piece).store(draft.name("y"))
+        else:
+            draft.read(piece).sink(draft.name("y"))
+
+
+def fabric(seed: int) -> FabricConfig:
+    """A small fabric, whose memory is not fast."""
+    random = Random(-1 - seed)
+    return FabricConfig(
+        tile=4,
+        matmul_lanes=random.choice([1, 4, 8]),
+        vector_lanes=random.choice([1, 4, 16]),
+        channel_depth=random.choice([2, 2, 3, 4]),
+        outstanding=random.randint(1, 4),
+        memory=MemoryConfig(
+            beat_bytes=random.choice([1, 2, 4, 8, 64]),
+            channels=random.choice([1, 2, 4]),
+            interval=random.randint(1, 3),
+            latency=random.randint(1, 9),
+        ),
+    )

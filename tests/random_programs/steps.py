@@ -1,0 +1,378 @@
+"""The steps by which a program grows: each adds an operator or a few, or finds that nothing fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from meaning.nested import inside
+
+from random_programs.draft import HIGHEST_RANK, Draft, Piece
+from random_programs.values import alike, grouped, random_tile, random_value, seen
+from step.functions.elementwise import Add, Cast, Mul
+from step.functions.matmul import Matmul
+from step.functions.retile import RetileCol, RetileRow, RetileStreamify
+from step.functions.select import SelectAll, SelectValid
+from step.functions.silu import Silu
+from step.language.dims import Dim, dim
+from step.language.dtypes import BF16, BOOL, FP32
+from step.language.function import MapFunction
+from step.language.stream import Stream
+from step.language.types import ElementType, Selector, Tile, Tuple
+
+LARGEST_TILE = 16
+"""Scalars of a token that the fabrics of these tests carry."""
+
+WIDEST = 600
+"""Bits of a tuple."""
+
+STEPS: list[Callable[[Draft], None]] = []
+
+
+def step(weight: int) -> Callable[[Callable[[Draft], None]], Callable[[Draft], None]]:
+    """Take the step ``weight`` times as often as others."""
+
+    def register(function: Callable[[Draft], None]) -> Callable[[Draft], None]:
+        STEPS.extend([function] * weight)
+        return function
+
+    return register
+
+
+def scalars(tile: ElementType) -> int:
+    assert isinstance(tile, Tile)
+    return int(tile.elements)
+
+
+def is_bf16(piece: Piece) -> bool:
+    return isinstance(piece.element, Tile) and piece.element.dtype is BF16
+
+
+def partner(draft: Draft, piece: Piece, element: ElementType | None = None) -> Piece:
+    """A stream of the shape of ``piece``, and of ``element`` if there is one: from the pool, or a source."""
+    found = [
+        each
+        for each in draft.pool
+        if each.stream.shape == piece.stream.shape
+        and element in (None, each.element)
+        and not each.timed
+        and alike(each.nested, piece.nested, piece.rank + 1)
+    ]
+    if found and not piece.timed and draft.chance(0.5):
+        return draft.random.choice(found)
+    if element in (None, piece.element) and (piece.timed or draft.chance(0.3)):
+        return piece
+    assert not piece.timed
+    wanted = element or random_tile(draft.random)
+    nested = inside(piece.rank + 1, lambda _: random_value(draft.random, wanted), piece.nested)
+    return draft.play("twin", wanted, nested, piece.stream.shape)
+
+
+# -- functions of elements ------------------------------------------------------------------------------------------
+
+
+@step(3)
+def source(draft: Draft) -> None:
+    draft.pool.append(draft.source())
+
+
+@step(3)
+def map_one(draft: Draft) -> None:
+    if piece := draft.pick():
+        functions: list[MapFunction] = [SelectAll(draft.random.randint(1, 3))]
+        if piece.is_float:
+            functions = [Silu(), Cast(BF16), Cast(FP32)]
+        elif piece.element == Tile(BOOL):
+            functions = [SelectValid()]
+        elif draft.chance(0.6):
+            return
+        draft.keep(draft.read(piece).map(draft.random.choice(functions)), timed=piece.timed)
+
+
+@step(4)
+def map_two(draft: Draft) -> None:
+    if piece := draft.pick(lambda each: each.is_float):
+        tile = piece.element
+        assert isinstance(tile, Tile)
+        element = tile
+        if not piece.timed and draft.chance(0.5):
+            element = Tile(
+                draft.random.choice([BF16, FP32]),
+                draft.random.choice([tile.rows, dim(1)]),
+                draft.random.choice([tile.cols, dim(1)]),
+            )
+        other = partner(draft, piece, element)
+        function = draft.random.choice([Add(), Mul(), Add(BF16), Mul(FP32)])
+        draft.keep(draft.read(piece).map(function, draft.read(other)), timed=piece.timed)
+
+
+def matmul_partner(draft: Draft, piece: Piece) -> tuple[Piece, bool]:
+    """The second operand of a product, and whether it is transposed."""
+    assert isinstance(piece.element, Tile)
+    rows, inner = piece.element.shape
+    if piece.timed:
+        return piece, True
+    cols, transposed = draft.random.randint(1, LARGEST_TILE // max(rows, inner)), draft.chance(0.5)
+    return partner(draft, piece, Tile(BF16, cols, inner) if transposed else Tile(BF16, inner, cols)), transposed
+
+
+@step(2)
+def map_matmul(draft: Draft) -> None:
+    if piece := draft.pick(is_bf16):
+        other, transposed = matmul_partner(draft, piece)
+        function = Matmul(transposed, draft.random.choice([BF16, FP32]))
+        draft.keep(draft.read(piece).map(function, draft.read(other)), timed=piece.timed)
+
+
+@step(2)
+def zip_some(draft: Draft) -> None:
+    if piece := draft.pick():
+        others = [partner(draft, piece) for _ in range(draft.random.randint(1, 2))]
+        if sum(each.element.bits for each in [piece, *others]) <= WIDEST:
+            draft.keep(draft.read(piece).zip(*map(draft.read, others)), timed=piece.timed)
+
+
+@step(6)
+def accum(draft: Draft) -> None:
+    if piece := draft.pick(lambda each: each.rank > 0 and each.is_float):
+        rank = draft.random.randint(1, piece.rank)
+        if is_bf16(piece) and draft.chance(0.4):
+            other, transposed = matmul_partner(draft, piece)
+            total = draft.read(piece).accum(Matmul(transposed), draft.read(other), rank=rank)
+        else:
+            function = draft.random.choice([Add(), Mul(), Add(BF16), Mul(BF16)])
+            total = draft.read(piece).accum(function, rank=rank)
+        draft.keep(total, timed=piece.timed)
+
+
+@step(2)
+def accum_retile(draft: Draft) -> None:
+    def tiles(piece: Piece, rank: int) -> int:
+        """How many tiles a reduction joins; 0 where nobody knows, or where there are none."""
+        dims = piece.stream.shape[-rank:]
+        if rank > piece.rank or not all(each.is_static for each in dims):
+            return 0
+        return prod(int(each) for each in dims)
+
+    def fits(piece: Piece, rank: int) -> bool:
+        return isinstance(piece.element, Tile) and 0 < tiles(piece, rank) * scalars(piece.element) <= LARGEST_TILE
+
+    rank = draft.random.choice([1, 1, 2])
+    if piece := draft.pick(lambda each: fits(each, rank)):
+        function = draft.random.choice([RetileRow(), RetileCol()])
+        draft.keep(draft.read(piece).accum(function, rank=rank), timed=piece.timed)
+
+
+@step(4)
+def flat_map(draft: Draft) -> None:
+    rank, axis = draft.random.choice([0, 1]), draft.random.choice(["row", "col"])
+    if piece := draft.pick(lambda each: isinstance(each.element, Tile) and each.rank + rank <= HIGHEST_RANK, factor=4):
+        extent = piece.element.shape[axis == "col"]
+        chunk = draft.random.choice([each for each in range(1, extent + 1) if extent % each == 0])
+        draft.keep(draft.read(piece).flat_map(RetileStreamify(chunk, axis, rank)), timed=piece.timed)
+
+
+@step(6)
+def retile(draft: Draft) -> None:
+    """Tiles joined to one of dynamic size, and parted again: where there were none, an element becomes nothing."""
+
+    def fits(piece: Piece) -> bool:
+        return piece.rank > 0 and isinstance(piece.element, Tile)
+
+    if draft.dynamic and (piece := draft.pick(fits)):
+        rank = draft.random.randint(1, min(2, piece.rank))
+        joined = draft.read(piece).accum(RetileRow(), rank=rank)
+        if not joined.element.is_static:
+            draft.keep(joined.flat_map(RetileStreamify(1, "row", draft.random.choice([0, 1]))), timed=piece.timed)
+
+
+# -- shape ----------------------------------------------------------------------------------------------------------
+
+
+@step(7)
+def flatten(draft: Draft) -> None:
+    if piece := draft.pick(lambda each: each.rank > 0):
+        low = draft.random.randrange(piece.rank)
+        draft.keep(draft.read(piece).flatten(low, draft.random.randint(low + 1, piece.rank)), timed=piece.timed)
+
+
+@step(3)
+def reshape(draft: Draft) -> None:
+    if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK, factor=3):
+        chunk = 1 if isinstance(piece.element, Tuple) else draft.random.randint(1, 3)
+        pad = draft.random.choice([0.0, 1.0]) if isinstance(piece.element, Tile) else 0.0
+        data, padding = draft.read(piece).reshape(chunk, pad=pad)
+        draft.keep(data, *[padding] * draft.chance(0.6), timed=piece.timed)
+
+
+@step(2)
+def promote(draft: Draft) -> None:
+    if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK):
+        draft.keep(draft.read(piece).promote(), timed=piece.timed)
+
+
+@step(2)
+def repeat(draft: Draft) -> None:
+    if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK, factor=3):
+        draft.keep(draft.read(piece).repeat(draft.random.randint(1, 3)), timed=piece.timed)
+
+
+@step(2)
+def expand_static(draft: Draft) -> None:
+    if piece := draft.pick(lambda each: each.rank > 0 and each.stream.shape[-1] == dim(1), factor=4):
+        draft.keep(draft.read(piece).expand_static(draft.random.randint(1, 4)), timed=piece.timed)
+
+
+@step(3)
+def expand(draft: Draft) -> None:
+    """Along a reference: its own sums, or a source of ones."""
+    if reference := draft.pick(lambda each: each.rank > 0 and (each.is_float or not each.timed)):
+        rank = draft.random.randint(1, min(3, reference.rank))
+        if reference.is_float and (reference.timed or draft.chance(0.5)):
+            data = draft.read(reference).accum(Add(), rank=rank)
+            for _ in range(rank):
+                data, _ = data.reshape(1)
+        else:
+            wanted = random_tile(draft.random)
+
+            def ones(levels: int) -> object:
+                return [ones(levels - 1)] if levels else random_value(draft.random, wanted)
+
+            nested = inside(reference.rank + 1 - rank, lambda _: ones(rank), reference.nested)
+            data = draft.read(draft.play("ones", wanted, nested, [*reference.stream.shape[:-rank], *[1] * rank]))
+        draft.keep(data.expand(draft.read(reference), rank=rank), timed=reference.timed)
+
+
+@step(2)
+def assume(draft: Draft) -> None:
+    """Promise what is so: extents that are always the same."""
+
+    def promise(known: Dim, extents: set[int]) -> Dim | int:
+        if known.is_static or len(extents) != 1 or draft.chance(0.3):
+            return known
+        (extent,) = extents
+        return draft.random.choice([extent, *(each for each, is_so in draft.regular if is_so == extent)])
+
+    if piece := draft.pick(lambda each: not each.timed and each.stream.key not in draft.read_keys):
+        extents = [seen(piece.nested, level) for level in range(piece.rank + 1)]
+        draft.pool.remove(piece)
+        draft.keep(piece.stream.assume_shape(map(promise, piece.stream.shape, extents)))
+
+
+# -- routing --------------------------------------------------------------------------------------------------------
+
+
+def selecting(draft: Draft, piece: Piece) -> Piece:
+    """Selectors for the chunks of ``piece``, of any rank: from the pool, or a source."""
+    if piece.timed:
+        return draft.keep(draft.read(piece).map(SelectAll(draft.random.randint(1, 3))), timed=True)[0]
+    found = [
+        each
+        for each in draft.pool
+        if isinstance(each.element, Selector)
+        and not each.timed
+        and each.stream.shape == piece.stream.shape[: each.rank + 1]
+        and alike(each.nested, piece.nested, each.rank + 1)
+    ]
+    if found and draft.chance(0.4):
+        return draft.random.choice(found)
+    targets, outer = draft.random.choice([1, 2, 2, 3, 3, 5]), draft.random.randint(1, piece.rank + 1)
+    masks = inside(outer, lambda _: draft.random.randrange(1 << targets), piece.nested)
+    return draft.selectors(targets, masks, piece.stream.shape[:outer])
+
+
+def route(draft: Draft, piece: Piece) -> tuple[list[Piece], Piece, int]:
+    """The parts of ``piece`` behind a Partition, the selectors, and the rank of the chunks."""
+    which = selecting(draft, piece)
+    assert isinstance(which.element, Selector)
+    rank = piece.rank - which.rank
+    parts = draft.read(piece).partition(draft.read(which), targets=which.element.targets, rank=rank)
+    return draft.keep(*parts, timed=piece.timed), which, rank
+
+
+@step(3)
+def partition(draft: Draft) -> None:
+    if piece := draft.pick():
+        route(draft, piece)
+
+
+@step(4)
+def route_and_gather(draft: Draft) -> None:
+    """Chunks through several targets and together again, in the order of the selectors that sent them."""
+    if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK, factor=3):
+        parts, which, rank = route(draft, piece)
+        streams = [draft.read(each) for each in parts]
+        if isinstance(piece.element, Tile) and piece.element.dtype.is_float:
+            for port in range(len(streams)):
+                for _ in range(draft.random.randint(0, 2)):
+                    streams[port] = streams[port].map(Cast(piece.element.dtype))
+        gather(draft, streams, which, rank, timed=piece.timed)
+
+
+def gather(draft: Draft, streams: list[Stream], which: Piece, rank: int, *, timed: bool) -> None:
+    order = draft.random.choice(["index", "arrival"])
+    again = draft.graph.reassemble(streams, draft.read(which), rank=rank, order=order)
+    draft.keep(again, timed=timed or order == "arrival")
+
+
+@step(2)
+def reassemble(draft: Draft) -> None:
+    """Chunks from anywhere, for selectors that take them all."""
+
+    def fits(first: Piece, other: Piece) -> bool:
+        return (
+            not other.timed
+            and other.element == first.element
+            and other.rank == first.rank
+            and all(
+                one == two or one.is_ragged or two.is_ragged
+                for one, two in zip(first.stream.shape[1:], other.stream.shape[1:], strict=True)
+            )
+        )
+
+    if first := draft.pick(lambda each: not each.timed and each.rank < HIGHEST_RANK - 1):
+        others = [each for each in draft.pool if fits(first, each)]
+        pieces = [first, *draft.random.choices(others, k=draft.random.randint(0, 2))]
+        left = [len(each.nested) for each in pieces]
+        masks = []
+        while any(left) or draft.chance(0.2):
+            chosen = [port for port, count in enumerate(left) if count and draft.chance(0.6)]
+            masks.append(sum(1 << port for port in chosen))
+            for port in chosen:
+                left[port] -= 1
+        rank = draft.random.choice([0, 0, 1, 2]) if first.rank < 3 else 0
+        nested = grouped(draft.random, masks, rank)
+        outermost = len(nested) if draft.chance(0.3) else draft.graph.symbol(draft.name("N"))
+        dims = [outermost, *(draft.graph.symbol(draft.name("R"), ragged=True) for _ in range(rank))]
+        which = draft.selectors(len(pieces), nested, dims)
+        gather(draft, [draft.read(each) for each in pieces], which, first.rank, timed=False)
+
+
+# -- off-chip memory ------------------------------------------------------------------------------------------------
+
+
+@step(3)
+def load(draft: Draft) -> None:
+    """A walk over a tensor, once or for every element of a reference."""
+    out = [draft.random.randint(1, 3) for _ in range(draft.random.randint(1, 2))]
+    reference = None
+    if draft.chance(0.8):
+        reference = draft.pick(lambda each: each.rank + len(out) <= HIGHEST_RANK, factor=prod(out))
+    tile = random_tile(draft.random)
+    grid = [draft.random.randint(1, 3) for _ in range(draft.random.choice([2, 2, 3]))]
+    rows, cols = tile.shape
+    tensor = draft.tensor([*grid[:-2], grid[-2] * rows, grid[-1] * cols], tile)
+    stride = [draft.random.choice([-2, -1, 0, 1, 1, 2, 3]) for _ in out]
+    ends = [(extent - 1) * each for extent, each in zip(out, stride, strict=True)]
+    first, last = sum(min(0, each) for each in ends), sum(max(0, each) for each in ends)
+    if last - first >= prod(grid):
+        stride, first, last = [0 for _ in out], 0, 0
+    stream = draft.graph.load(
+        tensor,
+        tile=tile.shape,
+        out=out,
+        stride=stride,
+        offset=draft.random.randint(-first, prod(grid) - 1 - last),
+        reference=None if reference is None else draft.read(reference),
+    )
+    draft.keep(stream, timed=reference is not None and reference.timed)

@@ -1,0 +1,84 @@
+"""Many random programs side by side in RTL, in one build of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from farm import farm
+from meaning.evaluate import evaluate
+from scenarios import FABRIC, Inputs, Scenario
+
+from cosim import backend as rtl
+from random_programs.check import Disagreement, again, check_outputs
+from random_programs.program import build
+from sim_approx import backend as approx
+from sim_approx.simulation import simulate
+from step.errors import StepError
+from step.language.graph import Graph
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
+from step.running.result import Status
+
+
+@dataclass(frozen=True)
+class Together:
+    """What was compared: the programs by their seeds, those left out, operators and tokens, and the cycles."""
+
+    seeds: tuple[int, ...]
+    deadlocks: tuple[int, ...]
+    operators: int
+    tokens: int
+    cycles: int
+    seconds: float
+
+
+def inputs_of(seed: int, graph: Graph) -> Inputs:
+    """Put the program of ``seed`` into ``graph``."""
+    return build(seed, graph).inputs
+
+
+def deadlocks(seed: int) -> bool:
+    """Whether the program's channels have too little space; the fast model knows."""
+    graph = Graph("random")
+    inputs = bind_inputs(graph, inputs_of(seed, graph))
+    return simulate(lower(graph, FABRIC), inputs).ending.status == Status.DEADLOCK
+
+
+def check_rtl(seeds: Iterable[int]) -> Together:
+    """RTL against fast model (every token in the same cycle) and oracle (outputs), for programs that do not deadlock.
+
+    Raises `Disagreement` with the seed of the first program that differs.
+    """
+    left_out = [seed for seed in seeds if deadlocks(seed)]
+    kept = [seed for seed in seeds if seed not in left_out]
+    program = farm("random", [Scenario(f"seed{seed}", "random", partial(inputs_of, seed)) for seed in kept])
+    try:
+        exact = rtl.run(program.graph, program.inputs, program.fabric, events=True)
+        model = approx.run(program.graph, program.inputs, program.fabric, events=True)
+        assert exact.events is not None and model.events is not None
+        for name, events in exact.events.items():
+            other = model.events[name]
+            if not (np.array_equal(events.cycles, other.cycles) and np.array_equal(events.control, other.control)):
+                seed = kept[int(name[1 : name.index("_")])]
+                raise Disagreement(
+                    f"tokens of {name} at {events.cycles} in RTL, at {other.cycles} in the model; {again(seed)}"
+                )
+        followed = {name: model.arrivals[name] for name in exact.arrivals}
+        if exact.cycles != model.cycles or exact.arrivals != followed:
+            raise Disagreement(f"{exact.cycles} cycles in RTL, {model.cycles} in the model, or another order")
+        check_outputs(
+            "RTL", program.graph, exact.outputs or {}, evaluate(program.graph, program.inputs, exact.arrivals)
+        )
+    except (StepError, Disagreement) as error:
+        raise Disagreement(f"seeds {kept}: {error}") from error
+    return Together(
+        seeds=tuple(kept),
+        deadlocks=tuple(left_out),
+        operators=len(exact.operators),
+        tokens=exact.tokens,
+        cycles=exact.cycles,
+        seconds=exact.wall_seconds,
+    )

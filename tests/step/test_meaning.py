@@ -1,0 +1,26 @@
+"""Every scenario means the same on tokens and on nested lists: every stream, and all that leaves the program."""
+
+from __future__ import annotations
+
+import pytest
+from meaning.evaluate import difference, evaluate
+from scenarios import SCENARIOS, Scenario
+
+from step.language.graph import Graph
+from step.lowering.passes.broadcast import insert_broadcasts
+from step.running.interpreter import interpret
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_tokens_are_those_of_the_nested_lists(scenario: Scenario) -> None:
+    graph = Graph("scenario")
+    inputs = scenario.build(graph)
+    meant, found = evaluate(graph, inputs), interpret(graph, inputs, record=True)
+    streams = list(insert_broadcasts(graph).streams())
+    assert {str(each) for each in streams} == set(found.streams) == set(meant.streams)
+    for stream in streams:
+        assert difference(found.streams[str(stream)], meant.streams[str(stream)], stream.rank) is None, str(stream)
+    for node in graph:
+        if not node.operator.outputs:
+            (read,) = node.inputs
+            assert difference(found.outputs[node.name], meant.outputs[node.name], read.rank) is None, node.name

@@ -1,0 +1,65 @@
+"""Random programs: interpreter = fast model = oracle, and RTL = fast model in the cycle of every token.
+
+A seed that fails is in the message, with the command that runs it again.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+
+import pytest
+from random_programs.check import check, check_meaning
+from random_programs.program import LEAST, build
+from random_programs.together import check_rtl
+
+import step.ops
+from step.language.graph import Graph
+from step.lowering.passes.broadcast import insert_broadcasts
+
+PER_TEST = 40
+
+
+def test_every_operator_occurs() -> None:
+    """A new operator gets a step of its own in `random_programs.steps`."""
+    found = set()
+    for seed in range(PER_TEST):
+        graph = Graph("random")
+        build(seed, graph)
+        found |= {node.operator.name for node in insert_broadcasts(graph)}
+    assert found == {each.name for each in pkgutil.iter_modules(step.ops.__path__)}
+
+
+def check_block(first: int, count: int) -> None:
+    """Check ``count`` seeds."""
+    for seed in range(first, first + count):
+        agreement = check(seed)
+        assert agreement.tokens and len(agreement.operators) >= LEAST
+
+
+@pytest.mark.parametrize("number", range(15))
+def test_programs(number: int) -> None:
+    check_block(number * PER_TEST, PER_TEST)
+
+
+def test_programs_with_tiles_of_dynamic_size() -> None:
+    for seed in range(50):
+        check_meaning(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(50))
+def test_many_programs(number: int) -> None:
+    check_block(10_000 + number * 100, 100)
+
+
+@pytest.mark.slow
+def test_many_programs_with_tiles_of_dynamic_size() -> None:
+    for seed in range(10_000, 11_000):
+        check_meaning(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(3))
+def test_programs_in_rtl(number: int) -> None:
+    agreement = check_rtl(range(20_000 + number * 22, 20_000 + (number + 1) * 22))
+    assert len(agreement.seeds) >= 20

@@ -176,7 +176,7 @@ class Operator(abc.ABC):
 
     @abc.abstractmethod
     def process(self, node: Placed, around: Surroundings) -> Process:
-        """The meaning: a sequential process over tokens in wire form, ending after Done."""
+        """The meaning: a sequential process over tokens, ending after Done."""
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
         """Which of the ``inputs`` ports have a say in ``fault``; their tokens stand in the error."""

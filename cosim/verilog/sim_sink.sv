@@ -1,6 +1,6 @@
 // Takes every token of a stream, and records the payloads in one file.
 //
-// The file `sink.NAME` in +directory gets each payload in whole 32-bit words, lowest word and lowest byte first.
+// The file `sink.NAME` in +directory gets each payload up to Done in whole 32-bit words, lowest word and lowest byte first.
 // `finished` is high from the cycle after Done was taken.
 module sim_sink #(
     parameter string NAME = "",
@@ -31,7 +31,7 @@ module sim_sink #(
     end
 
     always @(posedge clk)
-        if (!rst && running && valid) begin
+        if (!rst && running && valid && !finished) begin
             $fwrite(file, "%u", words);
             finished <= finished | payload[0];
         end

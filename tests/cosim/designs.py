@@ -59,7 +59,7 @@ module fabric(
     input clk, input rst,
     input [{width - 1}:0] a__payload, input a__valid, output a__ready,
     output [{width - 1}:0] b__payload, output b__valid, input b__ready,
-    output [1:0] probe_enter, output [1:0] probe_leave, output [11:0] probe_token,
+    output [1:0] probe_enter, output [1:0] probe_leave, output [19:0] probe_token,
     output [1:0] probe_activity, output [3:0] probe_fault, output probe_finished
 );
     wire [{width - 1}:0] x_payload;
@@ -79,7 +79,7 @@ module fabric(
     always @(posedge clk) if (rst) finished <= 0; else if (fire && x_payload[0]) finished <= 1;
     assign probe_enter = {{fire, a__valid && a__ready}};
     assign probe_leave = {{b__valid && b__ready, fire}};
-    assign probe_token = {{3'b0, x_payload[2:0], 3'b0, a__payload[2:0]}};
+    assign probe_token = {{7'b0, x_payload[2:0], 7'b0, a__payload[2:0]}};
     assign probe_activity = finished ? 2'd3 : !x_valid ? 2'd0 : fire ? 2'd1 : 2'd2;
     assign probe_fault = x_valid && data == 'hBAD ? 4'd5 : 4'd0;
     assign probe_finished = 1'b1;
@@ -139,7 +139,7 @@ def memory_ports(directory: Path, sizes: list[int], writes: int, memory: dict[st
     text = f"""
 module fabric(
     input clk, input rst, {", ".join(ports)},
-    output [{count - 1}:0] probe_enter, output [{count - 1}:0] probe_leave, output [{6 * count - 1}:0] probe_token,
+    output [{count - 1}:0] probe_enter, output [{count - 1}:0] probe_leave, output [{10 * count - 1}:0] probe_token,
     output probe_finished
 );
     assign probe_token = 0;

@@ -86,12 +86,12 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "empty from outside": (
         {"threes": [[], [1, 2, 3]]},
         f"source 'threes' {HERE}: stream threes of shape [2, 3]: token 0 is an empty tensor of rank 1, "
-        "but no dimension of it may be empty",
+        "but its outermost dimension is 3",
     ),
     "empty": (
         {"grid": [[[1, 2], []]]},
         f"flatten 'rows_of_grid' {HERE}: stream rows_of_grid of shape [2, 2]: token 2 is an empty tensor of rank 1, "
-        "but no dimension of it may be empty",
+        "but its outermost dimension is 2",
     ),
     "regular": ({"square": [[1, 2], [3]]}, "stream square: the dimension S must have one extent, but has [1, 2]"),
     "shared": ({"as_many": [1, 2, 3]}, "stream some: the dimension N should be 3, but is [4]"),

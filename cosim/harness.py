@@ -24,12 +24,12 @@ def bench_text(design: Design) -> str:
     Its ports are ``clk`` and ``rst`` in, ``ended`` out; all else goes through files (see the modules).
     """
     connections = [("clk", "clk"), ("rst", "rst")]
-    body = ["    wire running;", f"    wire [{len(design.sinks)}:0] sink_finished;", ""]
+    body = ["    wire running;", ""]
     for port in design.sources:
         body += _source(port)
         connections += _stream_connections(port)
-    for number, port in enumerate(design.sinks):
-        body += _sink(port, number)
+    for port in design.sinks:
+        body += _sink(port)
         connections += _stream_connections(port)
     if design.reads or design.writes:
         body += _memory(design)
@@ -76,14 +76,14 @@ def _source(port: StreamPort) -> list[str]:
     ]
 
 
-def _sink(port: StreamPort, number: int) -> list[str]:
+def _sink(port: StreamPort) -> list[str]:
     stem = port.port
     return [
         f"    wire [{port.bits - 1}:0] {stem}__payload;",
         f"    wire {stem}__valid, {stem}__ready;",
         f'    sim_sink #(.NAME("{port.name}"), .BITS({port.bits})) {stem}__sink (',
         f"        .clk, .rst, .payload({stem}__payload), .valid({stem}__valid), .ready({stem}__ready),",
-        f"        .running, .finished(sink_finished[{number}])",
+        "        .running",
         "    );",
         "",
     ]
@@ -133,20 +133,19 @@ def _memory_connections(design: Design) -> list[tuple[str, str]]:
 
 
 def _monitor(design: Design) -> list[str]:
-    channels, units, sinks = max(1, len(design.channels)), max(1, len(design.units)), len(design.sinks)
+    channels, units = max(1, len(design.channels)), max(1, len(design.units))
     return [
         f"    wire [{channels - 1}:0] probe_enter, probe_leave;",
         f"    wire [{10 * channels - 1}:0] probe_token;",
         f"    wire [{2 * units - 1}:0] probe_activity;",
         f"    wire [{4 * units - 1}:0] probe_fault;",
         "    wire probe_finished;",
-        f"    assign sink_finished[{sinks}] = 1'b1;",
         *([] if design.channels else ["    assign probe_enter = '0, probe_leave = '0, probe_token = '0;"]),
         *([] if design.units else ["    assign probe_activity = '0, probe_fault = '0;"]),
         f"    sim_monitor #(.CHANNELS({channels}), .UNITS({units}), .SETTLING({design.settling_cycles})) monitor (",
         "        .clk, .rst, .enter(probe_enter), .leave(probe_leave), .token(probe_token),",
         "        .activity(probe_activity), .fault(probe_fault),",
-        "        .finished(&sink_finished && probe_finished && !writing),",
+        "        .finished(probe_finished && !writing),",
         "        .memory_moves(granting || reading || writing),",
         "        .running, .ended",
         "    );",

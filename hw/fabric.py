@@ -96,19 +96,20 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
 def _place_channel(edge: Edge, producer: Parametric) -> PlacedChannel:
     capacity = edge.depth + getattr(producer, "in_flight", 0)
     legal = re.sub(r"\W", "_", edge.name)
-    return PlacedChannel(edge, Channel(TokenFormat.of(edge.type).width, capacity), f"c{edge.index}_{legal}", capacity)
+    return PlacedChannel(edge, Channel(TokenFormat.of(edge.type), capacity), f"c{edge.index}_{legal}", capacity)
 
 
-_WRITER = {"space": "space", "claim": "claim", "valid": "enter", "payload": "entering"}
-_READER = {"valid": "present", "payload": "front", "ready": "take"}
+_WRITER = {"space": "space", "claim": "claim", "valid": "enter", "header": "entering", "word": "entering_word"}
+_READER = {"valid": "present", "header": "front", "word": "front_word", "ready": "take"}
 """Ports of a channel, and how its wires end. No external port ends like this."""
 
 
 def _add_channel(structure: Structure, channel: PlacedChannel) -> None:
     edge = channel.edge
+    widths = port_widths(channel.component)
     connections: dict[str, str | int] = {f"i__{port}": f"{channel.stem}_{wire}" for port, wire in _WRITER.items()}
     connections |= {f"o__{port}": f"{channel.stem}_{wire}" for port, wire in _READER.items()}
-    widths = port_widths(channel.component)
+    connections = {port: wire for port, wire in connections.items() if port in widths}
     structure.wires |= {str(wire): widths[port] for port, wire in connections.items()}
     comment = f"{edge.name}, {edge.type}: {edge.producer[0]} to input {edge.consumer[1]} of {edge.consumer[0]}"
     structure.instances.append(Instance(channel.stem, channel.component, connections, comment))
@@ -148,7 +149,7 @@ def _add_unit(
 
 
 def _add_probes(structure: Structure, units: tuple[PlacedUnit, ...], channels: tuple[PlacedChannel, ...]) -> None:
-    probes = {"probe_finished": (1, [" & ".join(["1'd1", *_stores_finished(units)])])}
+    probes = {"probe_finished": (1, [" & ".join(["1'd1", *_ends_finished(units)])])}
     if channels:
         probes["probe_enter"] = 1, [f"{each.stem}_enter" for each in channels]
         probes["probe_leave"] = 1, [f"{each.stem}_present & {each.stem}_take" for each in channels]
@@ -161,10 +162,9 @@ def _add_probes(structure: Structure, units: tuple[PlacedUnit, ...], channels: t
         structure.gathered[name] = expressions
 
 
-def _stores_finished(units: tuple[PlacedUnit, ...]) -> list[str]:
-    """The status of the units whose end is the program's, and that no port shows: those that write off-chip memory."""
-    operators = [(each, each.node.operator) for each in units]
-    return [f"{each.instance}_finished" for each, it in operators if it.ends_run and not it.hands_out]
+def _ends_finished(units: tuple[PlacedUnit, ...]) -> list[str]:
+    """The status of the units whose end is the program's."""
+    return [f"{each.instance}_finished" for each in units if each.node.operator.ends_run]
 
 
 def _control(channel: PlacedChannel) -> str:

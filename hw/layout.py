@@ -1,8 +1,11 @@
 """The bits of a token on a wire, and of tiles in off-chip memory.
 
-From the lowest bit: ``done``, ``value``, ``stop`` and ``rank`` (each as many bits as the stream's rank needs, at least
-one), ``data``. The rank is that of an empty, else zero; data is zero where there is no value: so equal streams are
-equal bits. A tile is row-major, its first scalar lowest; a tuple has its first item lowest; a selector is its mask.
+A token is a header and data. The header is, from the lowest bit: ``done``, ``value``, ``stop`` and ``rank`` (each as
+many bits as the stream's rank needs, at least one); the rank is that of an empty, else zero. Values on which rules
+decide, selectors, travel in the header as well, as ``control``; the data of all others lags it by one cycle. Where
+both stand side by side, at the ports of a fabric and in files, the data is above the header. A tile is row-major, its
+first scalar lowest; a tuple has its first item lowest; a selector is its mask. Data of a token without a value means
+nothing.
 """
 
 from __future__ import annotations
@@ -21,14 +24,15 @@ from step.language.types import ElementType, Tile, Tuple
 
 @dataclass(frozen=True)
 class TokenFormat:
-    """All that hardware needs to know of a stream's type: its rank, and the bits of an element."""
+    """All that hardware needs to know of a stream's type: its rank, the bits of an element, and if they are control."""
 
     rank: int
     bits: int
+    control: bool = False
 
     @classmethod
     def of(cls, stream: StreamType) -> TokenFormat:
-        return cls(stream.rank, stream.element.bits)
+        return cls(stream.rank, stream.element.bits, stream.element.is_control)
 
     @property
     def stop_bits(self) -> int:
@@ -36,33 +40,42 @@ class TokenFormat:
 
     @property
     def header_bits(self) -> int:
-        """Bits of all that is not data."""
+        """Bits of a header without control."""
         return 2 + 2 * self.stop_bits
 
     @property
     def width(self) -> int:
-        """Bits of a whole token."""
+        """Bits of a whole token, header and data side by side."""
         return self.header_bits + self.bits
 
     @property
+    def _fields(self) -> dict[str, int]:
+        return {"done": 1, "value": 1, "stop": self.stop_bits, "rank": self.stop_bits}
+
+    @property
+    def header(self) -> data.StructLayout:
+        return data.StructLayout(self._fields | ({"control": self.bits} if self.control else {}))
+
+    @property
+    def data_bits(self) -> int:
+        """Bits of the data that lags the header."""
+        return 0 if self.control else self.bits
+
+    @property
     def layout(self) -> data.StructLayout:
-        return data.StructLayout(
-            {"done": 1, "value": 1, "stop": self.stop_bits, "rank": self.stop_bits, "data": self.bits}
-        )
+        """Header and data side by side."""
+        return data.StructLayout(self._fields | {"data": self.bits})
 
 
 @dataclass(frozen=True)
 class WriteFormat:
-    """A beat on its way to off-chip memory: the address (in beats), then ``bits`` of data."""
+    """A beat on its way to off-chip memory: the address (in beats), and ``bits`` of data beside it."""
 
     bits: int
+    data_bits = 0
 
     @property
-    def width(self) -> int:
-        return 32 + self.bits
-
-    @property
-    def layout(self) -> data.StructLayout:
+    def header(self) -> data.StructLayout:
         return data.StructLayout({"address": 32, "data": self.bits})
 
 
@@ -70,10 +83,10 @@ class WriteFormat:
 class AddressFormat:
     """The address (in beats) of a tile to read."""
 
-    width = 32
+    data_bits = 0
 
     @property
-    def layout(self) -> data.StructLayout:
+    def header(self) -> data.StructLayout:
         return data.StructLayout({"address": 32})
 
 
@@ -84,16 +97,16 @@ class TileFormat:
     bits: int
 
     @property
-    def width(self) -> int:
-        return self.bits
+    def header(self) -> data.StructLayout:
+        return data.StructLayout({})
 
     @property
-    def layout(self) -> data.StructLayout:
-        return data.StructLayout({"data": self.bits})
+    def data_bits(self) -> int:
+        return self.bits
 
 
 Format = TokenFormat | TileFormat | WriteFormat | AddressFormat
-"""What a channel may carry: ``layout`` names its fields, ``width`` is their sum."""
+"""What a channel may carry: the fields of its ``header``, and ``data_bits`` one cycle behind it."""
 
 
 def pack_element(value: Any, element: ElementType) -> int:

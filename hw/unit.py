@@ -18,12 +18,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal, Value
 from amaranth.hdl._ast import Slice
-from amaranth.lib import data, stream
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hw.channel import ProducerSignature
+from hw.channel import ConsumerSignature, ProducerSignature
 from hw.layout import Format
 from hw.shared import Parametric
 from step.language.faults import Fault
@@ -39,8 +39,10 @@ def pass_status(m: Module, machine: Any, unit: Any) -> None:
 
 
 def join(m: Module, writer: Any, reader: Any) -> None:
-    """Connect two stream or two channel interfaces of equal width, whatever their payloads are made of."""
-    m.d.comb += Value.cast(reader.payload).eq(Value.cast(writer.payload))
+    """Connect two interfaces of a channel, both in front of it or both behind it, of equal widths."""
+    for name in ("header", "word"):
+        if hasattr(writer, name):
+            m.d.comb += Value.cast(getattr(reader, name)).eq(Value.cast(getattr(writer, name)))
     m.d.comb += reader.valid.eq(writer.valid)
     if hasattr(writer, "claim"):
         m.d.comb += [reader.claim.eq(writer.claim), writer.space.eq(reader.space)]
@@ -84,8 +86,8 @@ class Unit(Parametric):
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        members = {f"input{port}": In(stream.Signature(each.layout)) for port, each in enumerate(rule.inputs)}
-        members |= {f"output{port}": Out(ProducerSignature(each.layout)) for port, each in enumerate(rule.outputs)}
+        members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(rule.inputs)}
+        members |= {f"output{port}": Out(ProducerSignature(each)) for port, each in enumerate(rule.outputs)}
         super().__init__({**members, **rule.ports, **STATUS})
 
     @property
@@ -139,19 +141,33 @@ class Firing:
         self._heads = [getattr(unit, f"input{port}") for port in range(len(unit.rule.inputs))]
         self._takes = [Signal(name=f"take{port}") for port in range(len(unit.rule.inputs))]
         self._puts = [Signal(name=f"put{port}") for port in range(len(unit.rule.outputs))]
-        self._tokens = [Signal(each.layout, name=f"token{port}") for port, each in enumerate(unit.rule.outputs)]
-        self._late: dict[int, Value] = {}
+        self._headers = [Signal(each.header, name=f"header{port}") for port, each in enumerate(unit.rule.outputs)]
+        self._late: dict[int, dict[str, Any]] = {port: {} for port in range(len(unit.rule.outputs))}
+        self._words: dict[int, Value] = {}
 
     # -- asking -------------------------------------------------------------------------------------------------
 
     def need(self, port: int) -> data.View[data.StructLayout]:
-        """The token in front of input ``port``, which must be there."""
+        """The header of the token in front of input ``port``, which must be there."""
         self.wait(self.visible(port))
         return self.head(port)
 
     def head(self, port: int) -> data.View[data.StructLayout]:
-        """What is in front of input ``port``; only right where a firing needs it."""
-        return self._heads[port].payload
+        """The header in front of input ``port``; only right where a firing needs it."""
+        return self._heads[port].header
+
+    def word(self, port: int) -> Value:
+        """The data of the token that was in front of input ``port`` a cycle ago."""
+        if self.unit.rule.inputs[port].data_bits:
+            return self._heads[port].word
+        return self.lagging(self.head(port).control)
+
+    def lagging(self, value: Any) -> Signal:
+        """``value`` as it was a cycle ago, which is the time of the data."""
+        value = Value.cast(value)
+        register = Signal(value.shape(), name="lagging", reset_less=True)
+        self._m.d.sync += register.eq(value)
+        return register
 
     def visible(self, port: int) -> Signal:
         """Whether there is a token in front of input ``port``."""
@@ -170,7 +186,7 @@ class Firing:
         self._full.append(full)
 
     def need_aligned(self) -> data.View[data.StructLayout]:
-        """Need all inputs, with equal control; returns the first one's token."""
+        """Need all inputs, with equal stops; returns the first one's header."""
         first, *others = (self.need(port) for port in range(len(self._heads)))
         for each in others:
             with self._m.If((each.stop != first.stop) | (each.rank != first.rank) | (each.done != first.done)):
@@ -188,27 +204,27 @@ class Firing:
         self._m.d.comb += self._takes[port].eq(1)
 
     def put(self, port: int, token: Any = None, *, when: Any = 1, **parts: Any) -> None:
-        """Send on output ``port`` the fields in ``parts``; the others are those of ``token``, or zero.
+        """Send on output ``port`` a header with the fields in ``parts``; the others are those of ``token``, or zero.
 
-        Below ``m.If`` every bit of the token is gated with its condition; ``when`` gates the sending alone.
+        Below ``m.If`` every bit of the header is gated with its condition; ``when`` gates the sending alone.
 
-        Raises `RuleError` for fields that the output does not have, for data of another width than the output's, and
-        for other fields of signals that are wider. Arithmetic is as wide as Amaranth makes it: stops may be computed.
-        Constants only have to fit.
+        Raises `RuleError` for fields that the output does not have, for control of another width than the output's,
+        and for other fields of signals that are wider. Arithmetic is as wide as Amaranth makes it: stops may be
+        computed. Constants only have to fit.
         """
         full = Signal(name=f"full{len(self._full)}")
         self._full.append(full)
         channel = getattr(self.unit, f"output{port}")
         self._m.d.comb += [self._puts[port].eq(when), full.eq(when & ~channel.space)]
-        fields = self.unit.rule.outputs[port].layout.members
+        fields = self.unit.rule.outputs[port].header.members
+        given = parts if token is None else {name: token[name] for name in token.shape().members} | parts
         for name in parts:
             if name not in fields:
                 raise self._error(f"output {port} has no field {name!r}; it has {', '.join(fields)}")
         for name in fields:
-            if name in parts or token is not None:
-                value = parts[name] if name in parts else token[name]
-                self._check_width(port, name, value)
-                self._m.d.comb += self._tokens[port][name].eq(value)
+            if name in given:
+                self._check_width(port, name, given[name])
+                self._m.d.comb += self._headers[port][name].eq(given[name])
 
     def next(self, register: Any, value: Any) -> None:
         """Set ``register`` when the firing happens."""
@@ -246,21 +262,44 @@ class Firing:
             value = register
         return value
 
-    def late_data(self, port: int, result: Any) -> None:
-        """``result`` is the data of the value that enters output ``port`` now; rules with latency need it.
+    def send(self, port: int, word: Any) -> None:
+        """``word`` is the data of the token whose header entered output ``port`` a cycle ago.
 
-        Raises `RuleError` for a result of another width than the output's data.
+        Raises `RuleError` for data of another width than the output's, or where it has none.
         """
-        self._check_width(port, "data", result)
-        self._late[port] = result
+        self._check_width(port, "data", word)
+        self._words[port] = word
+
+    def keep(self, port: int, when: Value) -> Signal:
+        """The data in front of input ``port`` in the last firing with ``when`` before the one whose data is due."""
+        kept = Signal(self.unit.rule.inputs[port].data_bits, name="kept", reset_less=True)
+        with self._m.If(self.lagging(self.fires & when)):
+            self._m.d.sync += kept.eq(self.word(port))
+        return kept
+
+    def pass_data(self, source: int, port: int) -> None:
+        """What goes out on output ``port`` is the data of the token in front of input ``source``, if it has any."""
+        if self.unit.rule.outputs[port].data_bits:
+            self.send(port, self.word(source))
+
+    def late(self, port: int, **fields: Any) -> None:
+        """These ``fields`` of the header that enters output ``port`` now are only known now; it must have a latency.
+
+        Raises `RuleError` for fields that the output does not have, and for other widths.
+        """
+        for name, value in fields.items():
+            self._check_width(port, name, value)
+        self._late[port] |= fields
 
     def _check_width(self, port: int, field: str, value: Any) -> None:
-        """Raise `RuleError` unless ``value`` has room in a field of output ``port``."""
-        width, given = len(Value.cast(self._tokens[port][field])), Value.cast(value)
+        """Raise `RuleError` unless ``value`` has room in a field of output ``port``, or is as wide as its data."""
+        format, given = self.unit.rule.outputs[port], Value.cast(value)
+        width = len(Value.cast(self._headers[port][field])) if field in format.header.members else format.data_bits
+        exact = field in ("data", "control")
         if isinstance(given, Const):
             if given.value < 0 or given.value >> width:
                 raise self._error(f"{field} of output {port} has width {width}, too small for the number {given.value}")
-        elif len(given) != width if field == "data" else isinstance(given, Signal | Slice) and len(given) > width:
+        elif len(given) != width if exact else isinstance(given, Signal | Slice) and len(given) > width:
             raise self._error(f"{field} of output {port} has width {width}, but is given width {len(given)}")
 
     def _error(self, what: str) -> RuleError:
@@ -297,19 +336,21 @@ class Firing:
             m.d.comb += unit.activity.eq(Activity.BLOCKED)
         for head, take in zip(self._heads, self._takes, strict=True):
             m.d.comb += head.ready.eq(self.fires & take)
-        for port, (put, token) in enumerate(zip(self._puts, self._tokens, strict=True)):
-            self._connect(port, put, token)
+        for port in range(len(self._puts)):
+            self._connect(port)
 
-    def _connect(self, port: int, put: Signal, token: Any) -> None:
-        channel = getattr(self.unit, f"output{port}")
+    def _connect(self, port: int) -> None:
+        channel, format = getattr(self.unit, f"output{port}"), self.unit.rule.outputs[port]
+        late = self._late[port]
+        if late and not self._latency:
+            raise self._error(f"{', '.join(late)} of output {port} is late, but it has no latency")
         claim = Signal(name=f"claim{port}")
-        self._m.d.comb += [claim.eq(self.fires & put), channel.claim.eq(claim)]
-        if port not in self._late:
-            if self._latency:
-                raise self._error(f"it has a latency of {self._latency}, but no late_data for output {port}")
-            self._m.d.comb += [channel.valid.eq(claim), channel.payload.eq(token)]
-            return
-        self._m.d.comb += [token.data.eq(0), channel.valid.eq(self.delayed(claim))]
-        for name in ("done", "value", "stop", "rank"):
-            self._m.d.comb += channel.payload[name].eq(self.delayed(token[name]))
-        self._m.d.comb += channel.payload.data.eq(Mux(channel.payload.value, self._late[port], Const(0)))
+        self._m.d.comb += [claim.eq(self.fires & self._puts[port]), channel.claim.eq(claim)]
+        self._m.d.comb += channel.valid.eq(self.delayed(claim))
+        for name in format.header.members:
+            value = late[name] if name in late else self.delayed(self._headers[port][name])
+            self._m.d.comb += channel.header[name].eq(value)
+        if format.data_bits:
+            if port not in self._words:
+                raise self._error(f"it does not send the data of output {port}")
+            self._m.d.comb += channel.word.eq(self._words[port])

@@ -1,7 +1,6 @@
 // Takes every token of a stream, and records the payloads in one file.
 //
 // The file `sink.NAME` in +directory gets each payload up to Done in whole 32-bit words, lowest word and lowest byte first.
-// `finished` is high from the cycle after Done was taken.
 module sim_sink #(
     parameter string NAME = "",
     parameter int BITS = 2
@@ -11,13 +10,13 @@ module sim_sink #(
     input  logic            running,  // this cycle is part of the run
     input  logic [BITS-1:0] payload,
     input  logic            valid,
-    output logic            ready,
-    output logic            finished
+    output logic            ready
 );
     localparam int WORDS = (BITS + 31) / 32;
 
     int file;
     logic [32*WORDS-1:0] words;
+    logic finished;  // Done was taken
 
     assign ready = 1'b1;
     assign words = (32 * WORDS)'(payload);

@@ -69,16 +69,17 @@ class Accum(FunctionRule):
         m.submodules.datapath = datapath = Shared(self.datapath)
         token = firing.head(0)
         for port in range(len(self.operands)):
-            m.d.comb += getattr(datapath, f"operand{port}").eq(firing.head(port).data)
-        m.d.comb += [datapath.start.eq(firing.fires & token.value), datapath.first.eq(fresh)]
+            m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
+        m.d.comb += datapath.start.eq(firing.lagging(firing.fires & token.value))
+        m.d.comb += datapath.first.eq(firing.lagging(fresh))
         state: Value = Const(self.initial, self.result.bits)
         arrives = firing.delayed(datapath.start)
         if self.rank > 1:  # an empty may end a reduction that has had values
             left = Signal(self.result.bits, reset_less=True)
             with m.If(arrives):
                 m.d.sync += left.eq(datapath.result)
-            state = Mux(firing.delayed(fresh), state, left)
-        firing.late_data(0, Mux(arrives, datapath.result, state))
+            state = Mux(firing.delayed(datapath.first), state, left)
+        self.give(firing, Mux(arrives, datapath.result, state))
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

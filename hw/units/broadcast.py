@@ -32,6 +32,7 @@ class Broadcast(Rule):
         token = firing.need(0)
         for port in range(self.copies):
             firing.put(port, token)
+            firing.pass_data(0, port)
         firing.take(0)
         firing.finish(token.done)
 

@@ -35,6 +35,7 @@ class ExpandStatic(Rule):
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         index = Signal(range(self.count))
+        firing.pass_data(0, 0)
         with m.If(token.value & (index != self.count - 1)):
             firing.put(0, token, stop=0)
             firing.next(index, index + 1)
@@ -59,7 +60,7 @@ class Expand(Rule):
 
     @property
     def outputs(self) -> tuple[Format, ...]:
-        return (TokenFormat(self.reference.rank, self.data.bits),)
+        return (TokenFormat(self.reference.rank, self.data.bits, self.data.control),)
 
     def fire(self, m: Module, firing: Firing) -> None:
         data, reference = firing.need(DATA), firing.need(REFERENCE)
@@ -67,10 +68,9 @@ class Expand(Rule):
         outside = Mux(reference.rank > self.rank, reference.rank, 0)
         with m.If((reference.done != data.done) | (outside != data.rank) | (last & (reference.stop != data.stop))):
             firing.fault(Fault.STOPS_DISAGREE)
-        with m.If(reference.value):
-            firing.put(0, data, stop=reference.stop)
-        with m.Else():
-            firing.put(0, reference, data=0)
+        control = {"control": data.control} if self.data.control else {}
+        firing.put(0, done=reference.done, value=reference.value, stop=reference.stop, rank=reference.rank, **control)
+        firing.pass_data(DATA, 0)
         firing.take(REFERENCE)
         with m.If(last):
             firing.take(DATA)

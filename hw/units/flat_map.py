@@ -37,12 +37,13 @@ class FlatMap(Rule):
         token = firing.need(0)
         m.submodules.slicer = slicer = Shared(self.slicer)
         index = Signal(range(max(2, len(self.stops))))
-        m.d.comb += [slicer.operand0.eq(token.data), slicer.index.eq(index)]
+        m.d.comb += [slicer.operand0.eq(firing.word(0)), slicer.index.eq(firing.lagging(index))]
+        firing.send(0, slicer.result)
         last = index == len(self.stops) - 1
         rank = self.stops[-1]
         with m.If(token.value):
             own = Array(Const(stop, self.piece.stop_bits) for stop in self.stops)[index]
-            firing.put(0, value=1, data=slicer.result, stop=Mux(last, token.stop + rank, own))
+            firing.put(0, value=1, stop=Mux(last, token.stop + rank, own))
             firing.next(index, Mux(last, 0, index + 1))
             with m.If(last):
                 firing.take(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amaranth.hdl import Module, Mux, Signal
 
@@ -32,7 +32,7 @@ class Flatten(Rule):
 
     @property
     def outputs(self) -> tuple[Format, ...]:
-        return (TokenFormat(self.token.rank - (self.high - self.low), self.token.bits),)
+        return (replace(self.token, rank=self.token.rank - (self.high - self.low)),)
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
@@ -44,6 +44,7 @@ class Flatten(Rule):
         if not self.holds:
             stop = Mux(above, token.stop - lost, Mux(within, self.low, token.stop))
             firing.put(0, token, when=~vanishes | above, stop=stop, rank=rank)
+            firing.pass_data(0, 0)
             firing.take(0)
             firing.finish(token.done)
             return
@@ -55,8 +56,11 @@ class Flatten(Rule):
             value=Mux(holding, held.value, token.value),
             stop=Mux(holding & ~vanishes, self.low, Mux(above, token.stop - lost, token.stop)),
             rank=Mux(holding, held.rank if self.low else 0, rank),
-            data=Mux(holding, held.data, token.data),
+            **({"control": Mux(holding, held.control, token.control)} if self.token.control else {}),
         )
+        if self.token.data_bits:
+            kept = firing.keep(0, when=~vanishes)
+            firing.send(0, Mux(firing.lagging(holding), kept, firing.word(0)))
         firing.next(holding, Mux(vanishes, holding & ~above, within))
         with m.If(~vanishes):
             firing.next(held, token)

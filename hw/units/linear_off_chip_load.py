@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.channel import Channel
+from hw.channel import Channel, ConsumerSignature
 from hw.layout import AddressFormat, Format, TileFormat, TokenFormat
 from hw.shared import Parametric, Shared
 from hw.unit import STATUS, Firing, Rule, Unit, join, pass_status
@@ -114,10 +114,10 @@ class LoadDeliver(Rule):
     def fire(self, m: Module, firing: Firing) -> None:
         pending = firing.need(0)
         with m.If(pending.value):
-            firing.put(0, pending, data=firing.need(1).data)
+            firing.wait(firing.visible(1))
             firing.take(1)
-        with m.Else():
-            firing.put(0, pending, data=0)
+        firing.put(0, pending)
+        firing.send(0, firing.word(1))
         firing.take(0)
         firing.finish(pending.done)
 
@@ -128,7 +128,7 @@ class LinearOffChipLoad(Parametric):
     def __init__(self, issue: LoadIssue, deliver: LoadDeliver, beat_bits: int, beats: int, outstanding: int) -> None:
         self.issue, self.deliver = issue, deliver
         self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding
-        members = {f"input{port}": In(stream.Signature(each.layout)) for port, each in enumerate(issue.inputs)}
+        members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
         response = wiring.Signature({"payload": Out(beat_bits), "valid": Out(1)})
         super().__init__(
             {
@@ -149,14 +149,15 @@ class LinearOffChipLoad(Parametric):
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
         m.submodules.deliver = deliver = Shared(Unit(self.deliver))
-        m.submodules.requests = requests = Shared(Channel(32, REQUEST_DEPTH))
-        m.submodules.pending = pending = Shared(Channel(self.issue.pending.width, self.outstanding))
-        m.submodules.tiles = tiles = Shared(Channel(self.deliver.tile.bits, self.outstanding))
+        m.submodules.requests = requests = Shared(Channel(AddressFormat(), REQUEST_DEPTH))
+        m.submodules.pending = pending = Shared(Channel(self.issue.pending, self.outstanding))
+        m.submodules.tiles = tiles = Shared(Channel(self.deliver.tile, self.outstanding))
         for port in range(len(self.issue.inputs)):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
         join(m, issue.output0, requests.i)
         join(m, issue.output1, pending.i)
-        join(m, requests.o, self.request)
+        m.d.comb += [self.request.payload.eq(requests.o.header.address), self.request.valid.eq(requests.o.valid)]
+        m.d.comb += requests.o.ready.eq(self.request.ready)
         join(m, pending.o, deliver.input0)
         join(m, tiles.o, deliver.input1)
         join(m, deliver.output0, self.output0)
@@ -167,16 +168,16 @@ class LinearOffChipLoad(Parametric):
 
     def _assemble(self, m: Module, tiles: Any) -> None:
         """Beats become tiles; there always is room, as every request has its place in the pending queue."""
-        last, tile = Signal(), Value.cast(self.response.payload)
-        m.d.comb += last.eq(self.response.valid)
+        tile = Signal(self.beats * self.beat_bits, reset_less=True)  # the last beats, the latest one highest
+        with m.If(self.response.valid):
+            m.d.sync += tile.eq(Cat(tile, self.response.payload)[self.beat_bits :])
+        last = self.response.valid
         if self.beats > 1:
             beat = Signal(range(self.beats))
-            earlier = Signal((self.beats - 1) * self.beat_bits, reset_less=True)
-            tile = Cat(earlier, tile)
-            m.d.comb += last.eq(self.response.valid & (beat == self.beats - 1))
+            last = self.response.valid & (beat == self.beats - 1)
             with m.If(self.response.valid):
-                m.d.sync += [earlier.eq(tile[self.beat_bits :]), beat.eq(Mux(last, 0, beat + 1))]
-        m.d.comb += [tiles.claim.eq(last), tiles.valid.eq(last), tiles.payload.eq(tile)]
+                m.d.sync += beat.eq(Mux(last, 0, beat + 1))
+        m.d.comb += [tiles.claim.eq(last), tiles.valid.eq(last), tiles.word.eq(tile)]
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

@@ -10,7 +10,7 @@ from amaranth.hdl import Elaboratable, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.channel import Channel
+from hw.channel import Channel, ConsumerSignature
 from hw.layout import Format, TokenFormat, WriteFormat
 from hw.shared import Parametric, Shared
 from hw.unit import STATUS, Firing, Rule, Unit, join, pass_status
@@ -23,7 +23,9 @@ WRITE_DEPTH = 2
 
 @dataclass(frozen=True)
 class StoreIssue(Rule):
-    """One beat per firing; a token leaves with its last one."""
+    """One beat per firing; a token leaves with its last one. Addresses wait for the data, and go beside it."""
+
+    latency = 1
 
     token: TokenFormat
     write: WriteFormat
@@ -45,10 +47,11 @@ class StoreIssue(Rule):
         beats = -(-self.token.bits // self.write.bits)
         beat = Signal(range(beats))
         written = Signal(32)
+        data = Signal(beats * self.write.bits)
+        m.d.comb += data.eq(firing.word(0))
+        firing.late(0, data=data.word_select(firing.lagging(beat), self.write.bits))
         with m.If(token.value):
-            data = Signal(beats * self.write.bits)
-            m.d.comb += data.eq(token.data)
-            firing.put(0, address=firing.unit.base + written, data=data.word_select(beat, self.write.bits))
+            firing.put(0, address=firing.unit.base + written)
             firing.next(written, written + 1)
             firing.next(beat, Mux(beat == beats - 1, 0, beat + 1))
             with m.If(beat == beats - 1):
@@ -63,10 +66,8 @@ class LinearOffChipStore(Parametric):
 
     def __init__(self, issue: StoreIssue) -> None:
         self.issue = issue
-        external = Out(stream.Signature(issue.write.layout))
-        super().__init__(
-            {"input0": In(stream.Signature(issue.token.layout)), "base": In(32), "external": external, **STATUS}
-        )
+        external = Out(stream.Signature(issue.write.header))
+        super().__init__({"input0": In(ConsumerSignature(issue.token)), "base": In(32), "external": external, **STATUS})
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -75,11 +76,12 @@ class LinearOffChipStore(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.writes = writes = Shared(Channel(self.issue.write.width, WRITE_DEPTH))
+        m.submodules.writes = writes = Shared(Channel(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
         m.d.comb += issue.base.eq(self.base)
         join(m, self.input0, issue.input0)
         join(m, issue.output0, writes.i)
-        join(m, writes.o, self.external)
+        m.d.comb += [self.external.payload.eq(writes.o.header), self.external.valid.eq(writes.o.valid)]
+        m.d.comb += writes.o.ready.eq(self.external.ready)
         pass_status(m, issue, self)
         return m
 

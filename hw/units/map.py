@@ -23,15 +23,15 @@ class Map(FunctionRule):
     def fire(self, m: Module, firing: Firing) -> None:
         m.submodules.datapath = datapath = Shared(self.datapath)
         token = firing.need_aligned()
-        firing.put(0, token, data=0)
+        firing.put(0, token)
         for port in range(len(self.operands)):
             firing.take(port)
-            m.d.comb += getattr(datapath, f"operand{port}").eq(firing.head(port).data)
+            m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
         firing.finish(token.done)
 
-        m.d.comb += datapath.start.eq(firing.fires & token.value)
+        m.d.comb += datapath.start.eq(firing.lagging(firing.fires & token.value))
         firing.occupy(when=token.value)
-        firing.late_data(0, datapath.result)
+        self.give(firing, datapath.result)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

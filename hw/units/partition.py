@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from amaranth.hdl import Module, Mux
@@ -31,10 +31,12 @@ class Partition(Rule):
 
     @property
     def outputs(self) -> tuple[Format, ...]:
-        return (TokenFormat(self.rank, self.data.bits),) * self.selector.bits
+        return (replace(self.data, rank=self.rank),) * self.selector.bits
 
     def fire(self, m: Module, firing: Firing) -> None:
         data, selector = firing.need(DATA), firing.need(SELECTOR)
+        for port in range(self.selector.bits):
+            firing.pass_data(DATA, port)
         with m.If(selector.value):
             self._route(m, firing, data, selector)
         with m.Elif(selector.done != data.done):
@@ -63,7 +65,7 @@ class Partition(Rule):
             firing.fault(Fault.STOPS_DISAGREE)
         rank = data.rank[: TokenFormat(self.rank, 0).stop_bits]  # a higher one is a fault
         for port in range(self.selector.bits):
-            with m.If(selector.data[port]):
+            with m.If(selector.control[port]):
                 firing.put(port, data, stop=Mux(ends, self.rank, data.stop), rank=rank)
         firing.take(DATA)
         with m.If(ends):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amaranth.hdl import Module, Signal
 
@@ -25,12 +25,14 @@ class Promote(Rule):
 
     @property
     def outputs(self) -> tuple[Format, ...]:
-        return (TokenFormat(self.token.rank + 1, self.token.bits),)
+        return (replace(self.token, rank=self.token.rank + 1),)
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
-        held = Signal(self.token.layout)
+        held = Signal(self.token.header)
         holds = Signal()
+        if self.token.data_bits:
+            firing.send(0, firing.keep(0, when=~token.done))
         with m.If(~token.done):
             with m.If(holds):
                 firing.put(0, held)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -34,7 +34,7 @@ class Reassemble(Rule):
 
     @property
     def outputs(self) -> tuple[Format, ...]:
-        return (TokenFormat(self.rank + 1 + self.selector.rank, self.data[0].bits),)
+        return (replace(self.data[0], rank=self.rank + 1 + self.selector.rank),)
 
     def fire(self, m: Module, firing: Firing) -> None:
         count = len(self.data)
@@ -44,8 +44,9 @@ class Reassemble(Rule):
         inside = Signal()  # a chunk of input `current` is open
         current = Signal(count)  # one-hot
         mask, port = Signal(count), Signal(count)
-        m.d.comb += mask.eq(Mux(fresh, selector.data, left))
+        m.d.comb += mask.eq(Mux(fresh, selector.control, left))
         m.d.comb += port.eq(Mux(inside, current, self._choice(m, firing, mask)))
+        self._gather(m, firing, firing.lagging(port))
         end = self.rank + 1 + selector.stop
         with m.If(selector.done):
             for each in range(count):
@@ -78,12 +79,21 @@ class Reassemble(Rule):
                     firing.take(count)
 
     def _head(self, m: Module, firing: Firing, port: Signal) -> Any:
-        """The token in front of the input that ``port`` names."""
-        token = Signal(self.data[0].layout)
+        """The header in front of the input that ``port`` names."""
+        token = Signal(self.data[0].header)
         for each in range(len(self.data)):
             with m.If(port[each]):
                 m.d.comb += token.eq(firing.head(each))
         return token
+
+    def _gather(self, m: Module, firing: Firing, port: Signal) -> None:
+        """Send the data of the input that ``port`` names."""
+        if self.data[0].data_bits:
+            word = Signal(self.data[0].data_bits)
+            for each in range(len(self.data)):
+                with m.If(port[each]):
+                    m.d.comb += word.eq(firing.word(each))
+            firing.send(0, word)
 
     def _choice(self, m: Module, firing: Firing, mask: Signal) -> Value:
         """Which of the inputs in ``mask`` comes next, one-hot; by arrival only if it is there."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 
 from hw.layout import Format, TokenFormat, pack_element
 from hw.shared import Parametric
@@ -28,29 +28,31 @@ class Reshape(Rule):
         return (self.token,)
 
     @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (TokenFormat(self.token.rank + 1, self.token.bits), TokenFormat(self.token.rank + 1, 1))
+    def outputs(self) -> tuple[TokenFormat, ...]:
+        return (replace(self.token, rank=self.token.rank + 1), TokenFormat(self.token.rank + 1, 1))
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.head(0)
         count = Signal(range(self.chunk))  # elements in the open chunk
         filling = Signal()  # the stop `fill_stop` ended the last element inside a chunk
         fill_stop = Signal(self.token.stop_bits)
-        last = Signal()
-        m.d.comb += last.eq(count == self.chunk - 1)
+        last, padding = Signal(), Signal()
+        m.d.comb += [last.eq(count == self.chunk - 1), padding.eq(filling | ~token.value)]
+        self._fill(m, firing, padding)
 
-        def put_element(data: object, padding: int, stop: object) -> None:
-            for port, each in enumerate((data, padding)):
-                firing.put(port, value=1, data=each, stop=Mux(last, stop + 1, 0))  # type: ignore[operator]
+        def put_element(stop: Value) -> None:
+            for port in range(2):
+                control = {"control": Mux(padding, self.pad, token.control)} if self.outputs[port].control else {}
+                firing.put(port, value=1, stop=Mux(last, stop + 1, 0), **control)
             firing.next(count, Mux(last, 0, count + 1))
 
         with m.If(filling):
-            put_element(self.pad, 1, fill_stop)
+            put_element(fill_stop)
             firing.next(filling, ~last)
         with m.Else():
             firing.need(0)
             with m.If(token.value):
-                put_element(token.data, 0, token.stop)
+                put_element(token.stop)
                 firing.take(0)
                 firing.next(filling, (token.stop != 0) & ~last)
                 firing.next(fill_stop, token.stop)
@@ -59,12 +61,19 @@ class Reshape(Rule):
                     firing.put(port, stop=token.stop + 1, rank=token.rank + 1)
                 firing.take(0)
             with m.Elif(count != 0):
-                put_element(self.pad, 1, 0)
+                put_element(Const(0))
             with m.Else():
                 for port in range(2):
                     firing.put(port, done=1)
                 firing.take(0)
                 firing.finish()
+
+    def _fill(self, m: Module, firing: Firing, padding: Signal) -> None:
+        """Send the data: elements, or the pad, and which of them it is."""
+        late = firing.lagging(padding)
+        firing.send(1, late)
+        if self.token.data_bits:
+            firing.send(0, Mux(late, Const(self.pad, self.token.bits), firing.word(0)))
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

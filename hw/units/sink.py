@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import Out
 
@@ -19,7 +19,7 @@ from step.lowering.netlist import Netlist
 
 @dataclass(frozen=True)
 class Sink(Rule):
-    """Offers the token in front on the port ``external``, and takes it when that does."""
+    """Takes a token, and offers it on the port ``external`` from the next cycle on, when its data is there."""
 
     token: TokenFormat
 
@@ -34,10 +34,26 @@ class Sink(Rule):
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         external = firing.unit.external
-        firing.room(external.ready)
+        offers, header = Signal(), Signal(self.token.header)
+        firing.room(~offers | external.ready)
         firing.take(0)
+        firing.next(header, token)
         firing.finish(token.done)
-        m.d.comb += [external.payload.eq(token), external.valid.eq(firing.ready & firing.visible(0))]
+        with m.If(firing.fires):
+            m.d.sync += offers.eq(1)
+        with m.Elif(external.ready):
+            m.d.sync += offers.eq(0)
+        m.d.comb += external.valid.eq(offers)
+        for name in ("done", "value", "stop", "rank"):
+            m.d.comb += external.payload[name].eq(header[name])
+        m.d.comb += external.payload.data.eq(header.control if self.token.control else self._data(m, firing))
+
+    def _data(self, m: Module, firing: Firing) -> Value:
+        """The data of the token on offer: in the first cycle it comes from the channel, and is kept for the others."""
+        first, kept = firing.lagging(firing.fires), Signal(self.token.bits, reset_less=True)
+        with m.If(first):
+            m.d.sync += kept.eq(firing.word(0))
+        return Mux(first, firing.word(0), kept)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

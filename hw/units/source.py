@@ -34,7 +34,10 @@ class Source(Rule):
     def fire(self, m: Module, firing: Firing) -> None:
         external = firing.unit.external
         firing.wait(external.valid)
-        firing.put(0, external.payload)
+        token = external.payload
+        firing.put(0, token, **({"control": token.data} if self.token.control else {}))
+        if self.token.data_bits:
+            firing.send(0, firing.lagging(token.data))
         firing.finish(external.payload.done)
         m.d.comb += external.ready.eq(firing.fires)
 

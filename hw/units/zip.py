@@ -29,7 +29,8 @@ class Zip(Rule):
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()
-        firing.put(0, token, data=Cat(firing.head(port).data for port in range(len(self.items))))
+        firing.put(0, token)
+        firing.send(0, Cat(firing.word(port) for port in range(len(self.items))))
         for port in range(len(self.items)):
             firing.take(port)
         firing.finish(token.done)

@@ -13,7 +13,10 @@ WRITE_DEPTH = 2
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Store(Machine):
-    """One beat per firing. Words: ``beat`` of the tile, ``address`` of the next beat; ``collected`` are the tiles."""
+    """One beat per firing, which goes on when its data is there, a cycle later.
+
+    Words: ``beat`` of the tile, ``address`` of the next beat; ``collected`` are the tiles.
+    """
 
     beats: int
     address: int
@@ -47,6 +50,7 @@ def build(site: Site) -> Machine:
         Store(
             inputs=site.inputs,
             outputs=(writes,),
+            latency=1,
             beats=region.beats_per_tile,
             address=region.base,
             collected=site.output(),

@@ -22,6 +22,9 @@ class Tile:
     rows: Dim
     cols: Dim
 
+    is_control = False
+    """Whether operators decide on such values; in hardware these travel with the header of their token."""
+
     def __init__(self, dtype: DType, rows: Dim | int = 1, cols: Dim | int = 1) -> None:
         object.__setattr__(self, "dtype", dtype)
         object.__setattr__(self, "rows", dim(rows))
@@ -73,6 +76,7 @@ class Selector:
     targets: int
 
     is_static = True
+    is_control = True
 
     @property
     def bytes(self) -> sympy.Expr:
@@ -99,6 +103,7 @@ class Buffer:
     shape: Shape
 
     is_static = True
+    is_control = False
 
     @property
     def bytes(self) -> sympy.Expr:
@@ -124,6 +129,8 @@ class Tuple:
     """Several elements side by side, as made by Zip."""
 
     items: tuple[ElementType, ...]
+
+    is_control = False
 
     @property
     def is_static(self) -> bool:

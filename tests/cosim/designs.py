@@ -65,7 +65,7 @@ module fabric(
     wire [{width - 1}:0] x_payload;
     wire x_valid, y_ready;
     wire [{bits - 1}:0] data = x_payload[{width - 1}:3];
-    reg finished;
+    reg finished, left;
     wire stuck = data == 'hDEAD || data == 'hBAD;
     wire fire = x_valid && y_ready && !stuck && !finished;
     channel #(.BITS({width})) x (
@@ -77,12 +77,13 @@ module fabric(
         .o_payload(b__payload), .o_valid(b__valid), .o_ready(b__ready)
     );
     always @(posedge clk) if (rst) finished <= 0; else if (fire && x_payload[0]) finished <= 1;
+    always @(posedge clk) if (rst) left <= 0; else if (b__valid && b__ready && b__payload[0]) left <= 1;
     assign probe_enter = {{fire, a__valid && a__ready}};
     assign probe_leave = {{b__valid && b__ready, fire}};
     assign probe_token = {{7'b0, x_payload[2:0], 7'b0, a__payload[2:0]}};
     assign probe_activity = finished ? 2'd3 : !x_valid ? 2'd0 : fire ? 2'd1 : 2'd2;
     assign probe_fault = x_valid && data == 'hBAD ? 4'd5 : 4'd0;
-    assign probe_finished = 1'b1;
+    assign probe_finished = left;
 endmodule
 """
     )

@@ -10,7 +10,7 @@ from typing import Any
 from amaranth.sim import Simulator
 
 from hw.fabric import Fabric, elaborate
-from hw.layout import pack_tiles, pack_token, unpack_token
+from hw.layout import TokenFormat, pack_tiles, pack_token, unpack_token
 from hw.structure import Assembly
 from step.language.faults import Fault
 from step.language.graph import Graph
@@ -138,9 +138,14 @@ def simulate(
                 elif valid:
                     run.sinks[name].append(word)
             for channel in fabric.channels:
+                entered, format = run.entered[channel.edge.name], TokenFormat.of(channel.edge.type)
+                if format.data_bits and entered and entered[-1][0] == cycle - 1 and entered[-1][1] & 2:
+                    data = context.get(wires[f"{channel.stem}_entering_word"])
+                    entered[-1] = cycle - 1, entered[-1][1] | data << format.header_bits
                 if context.get(wires[f"{channel.stem}_enter"]):
-                    word = context.get(wires[f"{channel.stem}_entering"])
-                    run.entered[channel.edge.name].append((cycle, word))
+                    header = context.get(wires[f"{channel.stem}_entering"])
+                    # Control of a token without a value means nothing.
+                    entered.append((cycle, header if header & 2 else header & ((1 << format.header_bits) - 1)))
             for unit in fabric.units:
                 run.activity[unit.node.name].append(context.get(wires[f"{unit.instance}_activity"]))
                 fault = context.get(wires[f"{unit.instance}_fault"])

@@ -49,7 +49,8 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> BoundI
     """
     if isinstance(inputs, BoundInputs):
         return inputs
-    sources = {node.name: node.output_types[0] for node in graph.sources()}
+    # As declared: what else is assumed of a source is a promise, which runs check.
+    sources = {node.name: given for node in graph if (given := node.operator.given()) is not None}
     wanted = [*graph.tensors, *sources]
     for name in sources:
         if name in graph.tensors:

@@ -242,12 +242,12 @@ def test_two_loads_share_a_channel() -> None:
 
 
 def test_store() -> None:
-    """A tile of two beats is put at 1 and 2, granted at 2 and 3, and visible at 8; Done is taken at 3."""
+    """A tile of two beats is put at 1 and 2, granted at 3 and 4, and visible at 9; Done is taken at 3."""
     bench = Bench()
     bench.play("x", "1 D", 0, Tile(BF16, 1, 2)).store("y")
     result = bench.run()
     assert result.operators["y"].busy == 3
-    assert result.cycles == 9
+    assert result.cycles == 10
 
 
 def test_runs_until_writes_are_visible() -> None:

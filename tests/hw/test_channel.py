@@ -69,8 +69,10 @@ def test_behaves_like_a_queue(depth: int, latency: int) -> None:
 def test_full_throughput_at_depth_two() -> None:
     channel = Channel(FORMAT, 2)
     seen: list[tuple[int, int]] = []
+    header = 0
 
     async def bench(context: Any) -> None:
+        nonlocal header
         context.set(channel.o.ready, 1)
         for cycle in range(20):
             assert context.get(channel.i.space)

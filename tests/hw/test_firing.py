@@ -72,10 +72,11 @@ def test_pressure_blocks_every_unit_when_its_channel_is_full():
     assert not run.finished
     capacity = {each.edge.name: each.capacity for each in run.fabric.channels}
     assert capacity["x"] == 3 and capacity["w"] == FABRIC.channel_depth < capacity["y"]
+    through = capacity["y"] + 1  # one more is on offer at the sink
     assert {name: len(tokens) for name, tokens in run.entered.items()} == {
-        "x": capacity["x"] + capacity["y"],
-        "w": capacity["w"] + capacity["y"],
-        "y": capacity["y"],
+        "x": capacity["x"] + through,
+        "w": capacity["w"] + through,
+        "y": through,
     }
     assert {name: each[-1] for name, each in run.activity.items()} == dict.fromkeys(["x", "w", "y", "out"], BLOCKED)
 

@@ -40,6 +40,9 @@ class Tried(Rule):
         self.body(m, firing)
 
 
+CONTROL = TokenFormat(3, 8, control=True)
+
+
 def elaborate(rule: Rule) -> str:
     return str(rtlil.convert(Unit(rule), name="tried", emit_src=False))
 
@@ -53,28 +56,31 @@ def refusal(rule: Rule) -> str:
     return "it is taken"
 
 
-def put(**parts: Any) -> Fire:
-    """The token in front, with other ``parts``; functions of it, or constants."""
+def put(word: Callable[[Firing], Any] | None = lambda firing: firing.word(0), **parts: Any) -> Fire:
+    """The token in front, with other ``parts``; functions of it, or constants. Its data is ``word``, if anything."""
 
     def fire(m: Module, firing: Firing) -> None:
         token = firing.need(0)
         made = {name: part(token) if callable(part) else part for name, part in parts.items()}
         firing.put(0, token, **made)
+        if word is not None:
+            firing.send(0, word(firing))
 
     return fire
 
 
 def late(width: int) -> Fire:
     def fire(m: Module, firing: Firing) -> None:
-        put(data=0)(m, firing)
-        firing.late_data(0, Signal(width))
+        firing.put(0, firing.need(0))
+        firing.late(0, control=Signal(width))
 
     return fire
 
 
 def lower(m: Module, firing: Firing) -> None:
     """Arithmetic is wider than what it gives."""
-    firing.put(0, value=1, stop=firing.need(0).stop - 2, data=0)
+    firing.put(0, value=1, stop=firing.need(0).stop - 2)
+    firing.send(0, 0)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +91,11 @@ def lower(m: Module, firing: Firing) -> None:
         Tried(put(stop=7), TokenFormat(7, 8)),
         Tried(lower, TokenFormat(1, 8)),
         Tried(put(stop=lambda token: Mux(token.value, token.stop + 1, 0))),
-        Tried(put(data=255)),
-        Tried(put(data=Const(3, 20))),
-        Tried(late(8), latency=3),
-        Tried(late(8), latency=0),
+        Tried(put(lambda firing: 255)),
+        Tried(put(lambda firing: Const(3, 20))),
+        Tried(put(), latency=3),
+        Tried(put(None, control=lambda token: Signal(8)), CONTROL),
+        Tried(late(8), CONTROL, latency=3),
     ],
 )
 def test_what_fits_is_taken(rule: Rule) -> None:
@@ -98,11 +105,14 @@ def test_what_fits_is_taken(rule: Rule) -> None:
 @pytest.mark.parametrize(
     ("rule", "error"),
     [
-        (Tried(put(), latency=3), "it has a latency of 3, but no late_data for output 0"),
+        (Tried(put(None)), "it does not send the data of output 0"),
+        (Tried(put(None), latency=3), "it does not send the data of output 0"),
+        (Tried(put(), CONTROL), "data of output 0 has width 0, but is given width 8"),
+        (Tried(late(8), CONTROL), "control of output 0 is late, but it has no latency"),
         (Tried(put(), TokenFormat(3, 4)), "data of output 0 has width 4, but is given width 8"),
         (Tried(put(), TokenFormat(3, 16)), "data of output 0 has width 16, but is given width 8"),
-        (Tried(put(data=lambda token: token.data + 1)), "data of output 0 has width 8, but is given width 9"),
-        (Tried(put(data=256)), "data of output 0 has width 8, too small for the number 256"),
+        (Tried(put(lambda firing: firing.word(0) + 1)), "data of output 0 has width 8, but is given width 9"),
+        (Tried(put(lambda firing: 256)), "data of output 0 has width 8, too small for the number 256"),
         (Tried(put(), TokenFormat(1, 8)), "stop of output 0 has width 1, but is given width 2"),
         (
             Tried(put(stop=lambda token: token.stop), TokenFormat(1, 8)),
@@ -111,8 +121,8 @@ def test_what_fits_is_taken(rule: Rule) -> None:
         (Tried(put(stop=4)), "stop of output 0 has width 2, too small for the number 4"),
         (Tried(put(stop=-1)), "stop of output 0 has width 2, too small for the number -1"),
         (Tried(put(value=2)), "value of output 0 has width 1, too small for the number 2"),
-        (Tried(put(dat=0)), f"output 0 has no field 'dat'; it has {', '.join(TOKEN.layout.members)}"),
-        (Tried(late(7), latency=3), "data of output 0 has width 8, but is given width 7"),
+        (Tried(put(dat=0)), f"output 0 has no field 'dat'; it has {', '.join(TOKEN.header.members)}"),
+        (Tried(late(7), CONTROL, latency=3), "control of output 0 has width 8, but is given width 7"),
     ],
 )
 def test_what_would_be_lost_is_refused(rule: Rule, error: str) -> None:

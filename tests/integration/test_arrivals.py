@@ -29,7 +29,12 @@ def gathering() -> Program:
     both = graph.selectors("both", 2, [ROWS])
     graph.reassemble([far, second], both, name="gather").flatten(0, 1, name="gathered")
     graph.source("x", Tile(INT32), [1]).sink("y")
-    inputs = {"first": list(range(ROWS)), "second": list(range(100, 100 + ROWS)), "both": [[True, True]] * ROWS, "x": [7]}
+    inputs = {
+        "first": list(range(ROWS)),
+        "second": list(range(100, 100 + ROWS)),
+        "both": [[True, True]] * ROWS,
+        "x": [7],
+    }
     return Program(graph, inputs, FABRIC)
 
 

@@ -54,8 +54,8 @@ def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool,
     ``initial_values``: registers have their value at power-on too, as FPGAs can; for an ASIC only reset gives it.
     Equal programs give equal bytes. Raises `FabricError` for programs that the fabric can not hold.
     """
-    if not probes and netlist.fabric.arithmetic == "model":
-        raise FabricError('arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"')
+    if not probes:
+        check_synthesisable(netlist)
     fabric = elaborate(netlist, probes=probes)
     library = ModuleLibrary()
     for instance in fabric.structure.instances:
@@ -77,6 +77,12 @@ def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool,
     if directory is not None:
         _write(design, Path(directory))
     return design
+
+
+def check_synthesisable(netlist: Netlist) -> None:
+    """Raise `FabricError` for a fabric that can only be simulated."""
+    if netlist.fabric.arithmetic == "model":
+        raise FabricError('arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"')
 
 
 def top_text(structure: Structure) -> str:

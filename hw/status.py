@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Elaboratable, Module, Signal
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.shared import Parametric
@@ -34,14 +37,18 @@ class ProgramStatus(Parametric):
         codes = [getattr(self, f"fault{unit}") for unit in range(self._units)]
         finished = Signal(self._enders)
         stopped = Signal(self._units)  # a unit that stopped keeps its code
+        first = Signal(self._units)  # one bit at most
         m.d.sync += finished.eq(Cat(getattr(self, f"finished{ender}") for ender in range(self._enders)))
         m.d.sync += stopped.eq(Cat(code.any() for code in codes))
-        m.d.sync += self.done.eq(finished.all())
-        first = Signal.like(self.fault_unit)
-        for unit in reversed(range(self._units)):
-            with m.If(stopped[unit]):
-                m.d.comb += first.eq(unit)
-        m.d.sync += self.fault_unit.eq(first)
-        if codes:
-            m.d.sync += self.fault.eq(Array(codes)[first])
+        m.d.comb += first.eq(stopped & -stopped)
+        m.d.sync += [
+            self.done.eq(finished.all()),
+            self.fault.eq(_any(Mux(first[unit], code, 0) for unit, code in enumerate(codes))),
+            self.fault_unit.eq(_any(Mux(first[unit], unit, 0) for unit in range(self._units))),
+        ]
         return m
+
+
+def _any(values: Iterable[Value]) -> Value:
+    """All of ``values``, or-ed."""
+    return reduce(or_, values, Const(0))

@@ -93,10 +93,9 @@ def _plain_names(text: str) -> str:
     text = _ESCAPED.sub(lambda match: plain[match[1]], text)
     # What a register will be is called so.
     following = {
-        value: f"{name}_next"
-        for name, value in re.findall(r"^    (\w+) <= (n\d+);$", text, re.MULTILINE)
-        if f"{name}_next" not in taken
+        value: f"{name.rstrip('_')}_next" for name, value in re.findall(r"^    (\w+) <= (n\d+);$", text, re.MULTILINE)
     }
+    following = {value: name for value, name in following.items() if name not in taken}
     return re.sub(r"\bn\d+\b", lambda match: following.get(match[0], match[0]), text)
 
 

@@ -62,7 +62,7 @@ def without_initial_values(text: str) -> str:
             "  endfunction",
         ]
         text = text.replace(match[0], "\n".join(lines) + "\n")
-        text = re.sub(rf"\b{re.escape(name)} ?\[([^\]]+)\]", rf"{name}_at(\1)", text)
+        text = re.sub(rf"\b{re.escape(name)} ?\[((?:[^][]|\[[^]]*\])+)\]", rf"{name}_at(\1)", text)
     return _INITIAL.sub(r"\1\2", text)
 
 

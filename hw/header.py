@@ -45,8 +45,8 @@ def _ports(fabric: Fabric) -> Iterator[str]:
             yield _stream(f"sink {node.name}", node.input_types[0])
     for kind, regions in (("load", fabric.memory.loads), ("store", fabric.memory.stores)):
         for region in regions.values():
-            yield f"{f'{kind} {region.node}':<21}{region.beats_per_tile} beats a tile, from beat {region.base} on"
+            yield f"{f'{kind} {region.node}':<20} {region.beats_per_tile} beats a tile, from beat {region.base} on"
 
 
 def _stream(what: str, stream: StreamType) -> str:
-    return f"{what:<21}{TokenFormat.of(stream).width} bits, {stream}"
+    return f"{what:<20} {TokenFormat.of(stream).width} bits, {stream}"

@@ -19,12 +19,15 @@ from hw.emit import check_synthesisable
 from hw.fabric import Fabric, elaborate
 from step.lowering.netlist import Netlist
 
-LUT_WEIGHTS = {"logic": 0.0, "choice": 0.0, "branch": 0.0, "comparison": 0.0, "short": 0.0, "row": 0.0}
-"""LUTs per bit of and/or/xor, of ``a ? b : c``, of an assignment below ``if``, of operands compared, of sums too short
-for a carry chain, and of an assignment in a row of a case."""
+LUT_WEIGHTS = {"choice": 0.35, "branch": 0.35, "comparison": 1.8, "row": 1.7}
+"""LUTs per bit of ``a ? b : c``, of an assignment below ``if``, of operands compared, and of an assignment in a row of
+a case; and, or and not are part of the LUTs that they feed."""
+
+CARRY_WEIGHT = 0.3
+"""Carry cells per bit of a sum, of which constants leave less than the half that two bits a cell would be."""
 
 SHORT = 6
-"""Bits up to which a sum is short."""
+"""Bits up to which a sum takes no carry cells, and no LUTs besides those of the choice that it feeds."""
 
 BLOCK_RAM_BITS = 18 * 1024
 LUT_RAM_WORDS = 16
@@ -74,7 +77,7 @@ class Counts:
         return Area(
             lut4=round(sum(weight * self.bits[kind] for kind, weight in LUT_WEIGHTS.items())),
             dpr16x4=sum(-(-width // 4) * -(-depth // LUT_RAM_WORDS) for width, depth in small),
-            ccu2c=-(-self.bits["carry"] // 2),
+            ccu2c=round(CARRY_WEIGHT * self.bits["carry"]),
             ff=self.bits["register"],
             dsp=self.bits["product"],
             block_ram=sum(-(-width * depth // BLOCK_RAM_BITS) for width, depth in blocks),
@@ -89,14 +92,12 @@ def _count(bits: Counter[str], value: str, width: int, widths: dict[str, int]) -
     elif " * " in value and not _SHIFT.search(value):
         bits["product"] += (-(-max(operands, default=1) // 18)) ** 2
     elif re.search(r" [+-] ", value):
-        bits["carry" if width > SHORT else "short"] += width
+        bits["carry"] += width if width > SHORT else 0
     elif re.search(r" [<>]=? ", value):
         compared = max(operands, default=1)
-        bits["carry" if compared > SHORT else "short"] += compared
+        bits["carry"] += compared if compared > SHORT else 0
     elif re.search(r" [!=]= ", value) or re.match(r"[!|&^] ", value):
         bits["comparison"] += max(operands, default=1)
-    elif re.search(r" [&|^] ", value) or value.startswith("~"):
-        bits["logic"] += width
 
 
 def _width(match: re.Match[str], widths: dict[str, int]) -> int:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cosim.cache import cached, content_key
 from cosim.synthesis.area import Area
@@ -137,17 +138,16 @@ class Netlist:
         return _read_report(json.loads((_cached(name, make, stop) / "report.json").read_text()))
 
 
-def _read_report(report: dict[str, object]) -> Placement:
-    (clock,) = report["fmax"].values()  # type: ignore[attr-defined]
-    path: Sequence[dict[str, dict[str, str]]] = next(
-        (
-            each["path"]
-            for each in report["critical_paths"]  # type: ignore[attr-defined]
-            if each["from"].startswith("posedge") and each["to"].startswith("posedge")
-        ),
-        (),
+def _read_report(report: dict[str, Any]) -> Placement:
+    """The clock, and the slowest path from a register to a register, of nextpnr's ``report``."""
+    (clock,) = report["fmax"].values()
+    paths = (
+        each["path"]
+        for each in report["critical_paths"]
+        if each["from"].startswith("posedge") and each["to"].startswith("posedge")
     )
-    cells = [path[0]["from"]["cell"], *(step["to"]["cell"] for step in path)] if path else []
+    path: list[dict[str, Any]] = next(paths, [])
+    cells = [step[end]["cell"] for step in path for end in ("from", "to")]
     return Placement(round(clock["achieved"], 2), tuple(cells))
 
 

@@ -13,6 +13,7 @@ from cosim.toolchain import (
     HINTS,
     MAKE_MINIMUM,
     PERL_MINIMUM,
+    SYNTHESIS_MINIMUM,
     VERILATOR_MINIMUM,
     Version,
     find_compiler,
@@ -67,13 +68,16 @@ def diagnose() -> list[Finding]:
         _present("libpython", find_libpython()),
         _present("lz4", "lz4.h" if has_lz4() else None, required=False),
         _present("dot", shutil.which("dot"), required=False),
+        *(_versioned(name, package_version(name), least, required=False) for name, least in SYNTHESIS_MINIMUM.items()),
     ]
 
 
-def _versioned(tool: str, version: Version | None, minimum: Version, hint: str | None = None) -> Finding:
+def _versioned(
+    tool: str, version: Version | None, minimum: Version, hint: str | None = None, *, required: bool = True
+) -> Finding:
     ok = version is not None and version >= minimum
     found = show_version(version) if version is not None else None
-    return Finding(tool, found, show_version(minimum), ok, hint=None if ok else hint or HINTS.get(tool))
+    return Finding(tool, found, show_version(minimum), ok, required, None if ok else hint or HINTS.get(tool))
 
 
 def _program(tool: str, path: str | None, minimum: Version) -> Finding:

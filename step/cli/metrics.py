@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import click
@@ -10,7 +12,8 @@ from rich.table import Table
 
 from step.cli.console import show_json, show_table, talk
 from step.cli.options import json_option, open_program, parse_bindings, program_options
-from step.errors import InputError
+from step.errors import EnvironmentProblem, InputError
+from step.lowering.netlist import Netlist, lower
 from step.programs.metrics import metrics
 from step.running.binding import bind
 
@@ -19,6 +22,7 @@ from step.running.binding import bind
 @program_options
 @click.option("--bind", "bindings", multiple=True, metavar="NAME=VALUE", help="Value of a symbol; repeat for several.")
 @click.option("--data", is_flag=True, help="Take the values of all symbols from the program's input data.")
+@click.option("--fabric", is_flag=True, help="What it takes of an FPGA as well, estimated without synthesis.")
 @click.option("--accounting", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
 @json_option
 def command(
@@ -27,6 +31,7 @@ def command(
     settings: tuple[str, ...],
     bindings: tuple[str, ...],
     data: bool,
+    fabric: bool,
     accounting: str,
     as_json: bool,
 ) -> None:
@@ -43,6 +48,10 @@ def command(
     if values:
         found = found.bind(values, opened.graph)
     rows = {**found.items(), "intensity": found.intensity}
+    if fabric:
+        rows |= {
+            name: sympy.Integer(value) for name, value in _fabric_metrics(lower(opened.graph, opened.fabric)).items()
+        }
     if as_json:
         show_json(
             {
@@ -61,9 +70,22 @@ def command(
     table = Table("metric", "value", "unit", title=f"{opened.name} ({accounting} accounting)")
     table.columns[1].justify = "right"
     units = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
+    units |= {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
     for name, value in rows.items():
         table.add_row(name, f"{float(value):,.2f}".removesuffix(".00"), units[name])
     show_table(table)
+
+
+def _fabric_metrics(netlist: Netlist) -> dict[str, int]:
+    """Those of the floor that has the hardware, which is looked up because this one does not import it."""
+    (entry,) = entry_points(group="step.estimates", name="fabric")
+    try:
+        estimate: Callable[[Netlist], dict[str, int]] = entry.load()
+    except ModuleNotFoundError as error:
+        raise EnvironmentProblem(
+            f"--fabric needs the module {error.name}; install it with: pip install 'step-fabric[rtl]'"
+        ) from None
+    return estimate(netlist)
 
 
 def _plain(value: sympy.Expr) -> int | float | str:

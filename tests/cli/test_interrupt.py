@@ -1,4 +1,5 @@
-"""Ctrl-C while a simulator is built: nothing runs on, nothing half-made stays, and the next try works."""
+"""Ctrl-C while a simulator is built, or a program synthesised: nothing runs on or stays half-made, and the next try
+works."""
 
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason=
 class Session:
     """A cold cache and a place for temporary files, by which the processes of a command are known."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, verb: str = "compare", *options: str) -> None:
         self.cache, self.temporary = directory / "cache", directory / "temporary"
         self.temporary.mkdir()
         program = directory / "tiny.py"
         program.write_text(PROGRAM)
-        self.command = [sys.executable, "-m", "step", "compare", str(program), "--no-operators"]
+        self.command = [sys.executable, "-m", "step", verb, str(program), *options]
         self.environment = {**os.environ, "STEP_CACHE": str(self.cache), "TMPDIR": str(self.temporary)}
 
     def start(self) -> subprocess.Popen[str]:
@@ -87,7 +88,7 @@ class Session:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    return Session(tmp_path)
+    return Session(tmp_path, "compare", "--no-operators")
 
 
 def test_an_interrupted_build_leaves_nothing(session: Session) -> None:
@@ -116,3 +117,19 @@ def test_the_same_command_works_after_an_interruption(session: Session) -> None:
     assert done.returncode == 0, err
     assert "tiny" in out and "equal" in out
     assert len([path for path in session.cache.glob("simulator-*") if path.is_dir()]) == 1
+
+
+def test_an_interrupted_synthesis_goes_on_where_it_was(tmp_path: Path) -> None:
+    session = Session(tmp_path, "synth", "--no-place")
+
+    def entries() -> dict[str, int]:
+        found = [path for path in session.cache.glob("synthesis-*") if path.is_dir() and not path.suffix]
+        return {path.name: path.stat().st_mtime_ns for path in found}
+
+    code, out, err = session.interrupt_when(lambda: bool(entries()))
+    assert (code, out, err.strip()) == (130, "", "interrupted")
+    kept = entries()
+    assert session.processes() == {} and not list(session.cache.glob("*.partial")) and 0 < len(kept) < 5
+    out, err = (done := session.start()).communicate(timeout=300)
+    assert (done.returncode, err) == (0, "") and "tiny on an LFE5U-85F" in out
+    assert len(entries()) == 5 and kept.items() <= entries().items()

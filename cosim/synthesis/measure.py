@@ -1,0 +1,140 @@
+"""Area and clock of a program, module by module and as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from operator import add
+from threading import Lock
+
+from cosim.synthesis.area import Area
+from cosim.synthesis.devices import Device
+from cosim.synthesis.flow import Flow, Netlist, Placement
+from cosim.synthesis.jobs import Stop, side_by_side
+from cosim.synthesis.report import Clock, Part, Report
+from cosim.synthesis.surround import between_channels
+from cosim.synthesis.tools import check_tools
+from hw.convert import ModuleLibrary
+from hw.emit import check_synthesisable
+from hw.fabric import elaborate
+from hw.structure import Structure
+from step.host.progress import Progress, silent
+from step.lowering.netlist import Netlist as Program
+
+
+def measure(
+    program: Program,
+    device: Device,
+    *,
+    speed: str = "6",
+    target: float = 100.0,
+    seeds: int = 1,
+    place: bool = True,
+    progress: Progress = silent,
+) -> Report:
+    """Synthesise every distinct module of ``program`` once; with ``place`` find its clocks too.
+
+    A unit's clock is that of the unit between two channels, the whole program's that of all of it where it fits.
+    ``target``: the clock that place and route aims at, in MHz. Every step is kept in the cache as it ends.
+
+    Raises `FabricError` for a program that can not be synthesised, `EnvironmentProblem` for missing tools and
+    `BuildError` where one fails.
+    """
+    check_synthesisable(program)
+    identity = repr(sorted(check_tools().items()))
+    fabric = elaborate(program)
+    units = {each.component.module_name: each.component for each in fabric.units}
+    around = {name: between_channels(component) for name, component in units.items()} if place else {}
+    library = ModuleLibrary()
+    for structure in (fabric.structure, *around.values()):
+        for instance in structure.instances:
+            library.require(instance.component)
+    work = _Work(Flow(library.texts(), identity), device, speed, target, seeds, progress)
+
+    names = sorted({instance.component.module_name for instance in fabric.structure.instances})
+    areas = dict(zip(names, work.areas(names), strict=True))
+    area = reduce(add, (areas[each.component.module_name] for each in fabric.structure.instances), Area())
+    fits = not device.lacks(area)
+    labels = {each.instance: each.node.name for each in fabric.units}
+    labels |= {each.stem: f"channel {each.edge.name}" for each in fabric.channels}
+    designs = [(fabric.structure, labels)] if place and fits else []
+    designs += [(structure, _places(structure)) for structure in around.values()]
+    clocks = dict(zip((structure.name for structure, _ in designs), work.clocks(designs), strict=True))
+
+    parts = []
+    for unit in fabric.units:
+        module = unit.component.module_name
+        clock = clocks.get(around[module].name) if place else None
+        if clock is not None:
+            clock = replace(clock, path=tuple(unit.node.name if each == "unit" else each for each in clock.path))
+        parts.append(Part(unit.node.name, unit.node.operator.name, module, areas[module], clock))
+    channels = [
+        Part(each.edge.name, "channel", each.component.module_name, areas[each.component.module_name])
+        for each in fabric.channels
+    ]
+    whole = clocks.get(fabric.structure.name)
+    return Report(program.graph.name, device, speed, tuple(parts), tuple(channels), area, whole)
+
+
+def _places(structure: Structure) -> dict[str, str]:
+    """Names of the instances around a unit, as a reader of its clock wants them."""
+    return {
+        instance.name: f"channel {instance.name.replace('_', ' ')}" if "_" in instance.name else instance.name
+        for instance in structure.instances
+    }
+
+
+class _Work:
+    """Runs jobs side by side and tells how far they are."""
+
+    def __init__(self, flow: Flow, device: Device, speed: str, target: float, seeds: int, progress: Progress) -> None:
+        self._flow, self._device, self._speed, self._target, self._seeds = flow, device, speed, target, seeds
+        self._progress = progress
+        self._lock = Lock()
+
+    def areas(self, modules: Sequence[str]) -> list[Area]:
+        """What each module takes alone."""
+        tell = self._teller("synthesising", len(modules))
+        return side_by_side(partial(self._area, name, tell) for name in modules)
+
+    def clocks(self, designs: Sequence[tuple[Structure, dict[str, str]]]) -> list[Clock | None]:
+        """The clock of each design, given with the names of its instances; None for one that does not fit."""
+        tell = self._teller("joining", len(designs))
+        netlists = side_by_side(partial(self._netlist, structure, tell) for structure, _ in designs)
+        fitting = [each for each in netlists if not self._device.lacks(each.area)]
+        tell = self._teller("placing", len(fitting) * self._seeds)
+        jobs = [(each, seed) for each in fitting for seed in range(1, self._seeds + 1)]
+        found = dict(zip(jobs, side_by_side(partial(self._place, *job, tell) for job in jobs), strict=True))
+        return [
+            self._clock([found[netlist, seed] for seed in range(1, self._seeds + 1)], names)
+            if netlist in fitting
+            else None
+            for netlist, (_, names) in zip(netlists, designs, strict=True)
+        ]
+
+    @staticmethod
+    def _clock(placements: list[Placement], names: dict[str, str]) -> Clock:
+        ordered = sorted(placements, key=lambda each: each.mhz)
+        return Clock(tuple(each.mhz for each in placements), ordered[len(ordered) // 2].path(names))
+
+    def _area(self, module: str, tell: Progress, stop: Stop) -> Area:
+        tell(module)
+        return self._flow.area(module, stop)
+
+    def _netlist(self, structure: Structure, tell: Progress, stop: Stop) -> Netlist:
+        tell(structure.name)
+        return self._flow.netlist(structure, stop)
+
+    def _place(self, netlist: Netlist, seed: int, tell: Progress, stop: Stop) -> Placement:
+        tell(f"{netlist.name}, seed {seed}")
+        return netlist.place(self._device, self._speed, self._target, seed, stop)
+
+    def _teller(self, doing: str, total: int) -> Progress:
+        started = iter(range(1, total + 1))
+
+        def tell(what: str) -> None:
+            with self._lock:
+                self._progress(f"{doing} {what} ({next(started)} of {total})")
+
+        return tell

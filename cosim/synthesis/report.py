@@ -1,0 +1,90 @@
+"""What was found out about a design, as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+from cosim.synthesis.area import Area
+from cosim.synthesis.devices import Device
+
+LARGEST = 3
+"""Modules that are named where a design does not fit."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Clocks in MHz, one for each seed, and the slowest path of the median as names of operators and channels."""
+
+    mhz: tuple[float, ...]
+    path: tuple[str, ...]
+
+    @property
+    def median(self) -> float:
+        return median(self.mhz)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"mhz": list(self.mhz), "median": self.median, "path": list(self.path)}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A unit or channel: its module, what it takes, and for a placed unit its clock."""
+
+    name: str
+    kind: str
+    module: str
+    area: Area
+    clock: Clock | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "area": self.area.to_json(), "clock": self.clock and self.clock.to_json()}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Area and clock of a program. ``area`` is the sum of all parts; ``clock`` that of the whole, where it fits."""
+
+    program: str
+    device: Device
+    speed: str
+    units: tuple[Part, ...]
+    channels: tuple[Part, ...]
+    area: Area
+    clock: Clock | None
+
+    @property
+    def misfit(self) -> str | None:
+        """What the device has too little of, and the modules that take the most; None if all fits."""
+        lacking = self.device.lacks(self.area)
+        if not lacking:
+            return None
+        parts = (*self.units, *self.channels)
+        counts = Counter(each.module for each in parts)
+        first = {each.module: each for each in reversed(parts)}
+        largest = sorted(first.values(), key=lambda each: -counts[each.module] * each.area.comb_sites)[:LARGEST]
+        shown = ", ".join(
+            f"{counts[each.module]} x {each.module} ({each.name}) {counts[each.module] * each.area.comb_sites:,}"
+            for each in largest
+        )
+        return (
+            f"{self.program} does not fit an {self.device.part}: it needs {', '.join(lacking)}; most LUT sites go to "
+            f"{shown}; choose a larger --device or a smaller fabric (--set matmul_lanes=..., tile=...)"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "program": self.program,
+            "device": self.device.part,
+            "speed": self.speed,
+            "units": [each.to_json() for each in self.units],
+            "channels": [each.to_json() for each in self.channels],
+            "area": self.area.to_json(),
+            "clock": self.clock and self.clock.to_json(),
+            "misfit": self.misfit,
+        }

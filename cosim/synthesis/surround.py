@@ -1,0 +1,92 @@
+"""Designs to measure a clock with: a unit between channels, and any design behind four pins."""
+
+from __future__ import annotations
+
+import re
+
+from amaranth.hdl import Value
+from amaranth.lib.wiring import In
+
+from hw.channel import Channel
+from hw.emit import top_text
+from hw.shared import Parametric
+from hw.structure import Instance, Structure, flat_ports, port_widths
+
+DEPTH = 2
+"""Slots of the channels around a unit."""
+
+TOP = "pins"
+"""The module of `behind_pins`; it has the design in the instance ``design``."""
+
+_CHANNEL_PORT = re.compile(r"((input|output)\d+)__(\w+)")
+
+
+def between_channels(component: Parametric) -> Structure:
+    """``component``, a unit, with a channel in front of each input and one behind each output.
+
+    The instance of the unit is called ``unit``, those of the channels ``before_input0``, ``behind_output0``, ...
+    """
+    structure = Structure(f"around_{component.module_name}")
+    connections: dict[str, str | int] = {}
+    channels: dict[str, Channel] = {}
+    widths = port_widths(component)
+    for name, member, _ in flat_ports(component):
+        match = _CHANNEL_PORT.fullmatch(name)
+        if match:
+            connections[name] = f"{match[1]}_{match[3]}"
+            structure.wires[f"{match[1]}_{match[3]}"] = widths[name]
+            channels[match[1]] = Channel(widths[f"{match[1]}__payload"], DEPTH)
+        else:
+            connections[name] = name
+            structure.ports[name] = ("input" if member.flow is In else "output", widths[name])
+    structure.instances.append(Instance("unit", component, connections, "the unit"))
+    for port, channel in channels.items():
+        inner, place = ("o", "before") if port.startswith("input") else ("i", "behind")
+        wired: dict[str, str | int] = {}
+        for name, member, value in flat_ports(channel):
+            side, _, part = name.partition("__")
+            wired[name] = f"{port}_{part}" if side == inner else f"{place}_{port}_{part}"
+            if side != inner:
+                structure.ports[f"{place}_{port}_{part}"] = (
+                    "input" if member.flow is In else "output",
+                    len(Value.cast(value)),
+                )
+        structure.instances.append(Instance(f"{place}_{port}", channel, wired, f"{place} {port}"))
+    return structure
+
+
+def behind_pins(structure: Structure) -> str:
+    """Verilog of ``structure`` with a shift register for its inputs, and one that its outputs are mixed into.
+
+    So any design can be placed, however many ports it has, and all its ports have registers.
+    """
+    sizes = {
+        way: sum(width for direction, width in structure.ports.values() if direction == way)
+        for way in ("input", "output")
+    }
+    inputs, outputs = max(1, sizes["input"]), max(1, sizes["output"])
+    at = {"input": 0, "output": 0}
+    connections = [".clk(clk)", ".rst(reset)"]
+    for name, (way, width) in structure.ports.items():
+        connections.append(f".{name}({way}s[{at[way]} +: {width}])")
+        at[way] += width
+    wired = ",\n    ".join(connections)
+    return f"""{top_text(structure)}
+module {TOP} (input clk, input rst, input enter, output leave);
+  reg reset;
+  reg [{inputs}:0] inputs;
+  wire [{outputs - 1}:0] outputs;
+  reg [{outputs - 1}:0] seen;
+  reg [{outputs}:0] line;
+  assign leave = line[{outputs}];
+  always @(posedge clk) begin
+    reset <= rst;
+    inputs <= {{inputs[{inputs - 1}:0], enter}};
+    seen <= outputs;
+    line <= {{line[{outputs - 1}:0], enter}} ^ {{seen, 1'b0}};
+  end
+  {structure.name} design (
+    {wired}
+  );
+endmodule
+"""

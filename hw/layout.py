@@ -11,7 +11,7 @@ nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from amaranth.lib import data
@@ -20,6 +20,16 @@ from step.language.dtypes import BOOL
 from step.language.operator import StreamType
 from step.language.tokens import DONE, Token, empty
 from step.language.types import ElementType, Tile, Tuple
+
+
+class Format(Protocol):
+    """What a channel may carry: the fields of a header, and data one cycle behind it."""
+
+    @property
+    def header(self) -> data.StructLayout: ...
+
+    @property
+    def data_bits(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -103,10 +113,6 @@ class TileFormat:
     @property
     def data_bits(self) -> int:
         return self.bits
-
-
-Format = TokenFormat | TileFormat | WriteFormat | AddressFormat
-"""What a channel may carry: the fields of its ``header``, and ``data_bits`` one cycle behind it."""
 
 
 def pack_element(value: Any, element: ElementType) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from amaranth.hdl import Value
+from amaranth.lib import data
 from amaranth.lib.wiring import In
 
 from hw.channel import Channel
@@ -21,6 +23,18 @@ TOP = "pins"
 _CHANNEL_PORT = re.compile(r"((input|output)\d+)__(\w+)")
 
 
+@dataclass(frozen=True)
+class _Widths:
+    """The format of a channel of which only the widths are known."""
+
+    header_bits: int
+    data_bits: int
+
+    @property
+    def header(self) -> data.StructLayout:
+        return data.StructLayout({"header": self.header_bits} if self.header_bits else {})
+
+
 def between_channels(component: Parametric) -> Structure:
     """``component``, a unit, with a channel in front of each input and one behind each output.
 
@@ -35,7 +49,8 @@ def between_channels(component: Parametric) -> Structure:
         if match:
             connections[name] = f"{match[1]}_{match[3]}"
             structure.wires[f"{match[1]}_{match[3]}"] = widths[name]
-            channels[match[1]] = Channel(widths[f"{match[1]}__payload"], DEPTH)
+            header_bits, data_bits = (widths.get(f"{match[1]}__{part}", 0) for part in ("header", "word"))
+            channels[match[1]] = Channel(_Widths(header_bits, data_bits), DEPTH)
         else:
             connections[name] = name
             structure.ports[name] = ("input" if member.flow is In else "output", widths[name])

@@ -194,7 +194,7 @@ def test_all_ports_of_a_unit_are_behind_channels_or_pins() -> None:
     (unit, _) = elaborate(lower(graph, FabricConfig(tile=2))).units
     structure = between_channels(unit.component)
     assert [each.name for each in structure.instances] == ["unit", "behind_output0"]
-    assert "behind_output0_payload" in structure.ports and "request__payload" in structure.ports
+    assert "behind_output0_header" in structure.ports and "request__payload" in structure.ports
     assert not [name for name in structure.ports if name.startswith(("input", "output"))]
     text = behind_pins(structure)
     bits = {way: sum(width for each, width in structure.ports.values() if each == way) for way in ("input", "output")}

@@ -116,7 +116,7 @@ def test_check_of_a_wrong_program(step: Any, small: Path) -> None:
         ("gone.py", "there is no file 'gone.py'"),
         ("examples", "there is no file 'examples'"),
         ("pyproject.toml", "a program must be file.py, file.py:function or file.json, not 'pyproject.toml'"),
-        (f"{SIMPLE}:gone", f"{SIMPLE} has no function 'gone'; it has expert, program"),
+        (f"{SIMPLE}:gone", f"{SIMPLE} has no function 'gone'; it has expert, program, small"),
     ],
 )
 def test_what_is_no_program(step: Any, verb: str, spec: str, message: str) -> None:

@@ -26,6 +26,7 @@ from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
+from step.programs.program import load_program
 
 LARGE = DEVICES["85k"]
 
@@ -250,6 +251,17 @@ def test_the_estimate_is_near(report: Report) -> None:
     assert quick.area.comb_sites == pytest.approx(report.area.comb_sites, rel=0.5)
     metrics = fabric_metrics(tiny())
     assert metrics == {"multipliers": 0, "memory_bits": 2 * 2 * 36, "lut_sites": quick.area.comb_sites}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["examples/moe_simple.py:small", "benchmarks/control_units.py"])
+def test_the_error_of_the_estimate_is_what_the_manual_says(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    program = load_program(spec)
+    netlist = lower(program.graph, program.fabric)
+    exact, quick = measure.measure(netlist, LARGE, place=False).area, estimate(netlist, LARGE).area
+    assert quick.comb_sites == pytest.approx(exact.comb_sites, rel=0.1)
+    assert quick.ff == pytest.approx(exact.ff, rel=0.3) and quick.dsp == exact.dsp
 
 
 def test_a_report_is_plain_data(report: Report) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cosim.run_files import RawRun
+from hw.units import held_ports
 from sim_approx.depths import depths_that_clear
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import Fault
@@ -35,16 +36,16 @@ def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mappin
 
 
 def _faults(netlist: Netlist, raw: RawRun) -> dict[str, StreamFault]:
-    """The faults by unit, with the tokens that stood in front of it as the log has them."""
+    """The faults by unit, with the tokens that it was at as the log has them."""
     found = {}
     for unit, code in raw.faults:
         node = netlist.units[unit]
-        heads = {}
+        heads, held = {}, held_ports(node)
         for port, channel in enumerate(netlist.inputs(node)):
-            taken = int((raw.leaves["channel"] == channel.index).sum())
+            at = int((raw.leaves["channel"] == channel.index).sum()) - (port in held)
             entered = raw.enters["control"][raw.enters["channel"] == channel.index]
-            if taken < len(entered):
-                heads[port] = taken, control_token(int(entered[taken]))
+            if at < len(entered):
+                heads[port] = at, control_token(int(entered[at]))
         found[node.name] = stream_fault(node, Fault(code), heads)
     return found
 

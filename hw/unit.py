@@ -137,6 +137,7 @@ class Firing:
         self._full: list[Signal] = []
         self._code = Signal(4, name="code")
         self._ends = Signal(name="ends")
+        self._rests = Signal(name="rests")
         self._busy = Signal(name="busy")
         self._heads = [getattr(unit, f"input{port}") for port in range(len(unit.rule.inputs))]
         self._takes = [Signal(name=f"take{port}") for port in range(len(unit.rule.inputs))]
@@ -235,9 +236,9 @@ class Firing:
         """This firing, if ``when``, is the last one: it handles Done."""
         self._m.d.comb += self._ends.eq(when)
 
-    def takes(self, port: int) -> Value:
-        """Whether the token in front of input ``port`` goes in this cycle."""
-        return self.fires & self._takes[port]
+    def rest(self, when: Any) -> None:
+        """This firing, if ``when``, does nothing: the unit counts as starved."""
+        self._m.d.comb += self._rests.eq(when)
 
     # -- taking time (not below ``m.If``) -----------------------------------------------------------------------
 
@@ -328,9 +329,9 @@ class Firing:
             m.d.sync += ended.eq(1)
         with m.If(unit.finished):
             m.d.comb += unit.activity.eq(Activity.FINISHED)
-        with m.Elif(self._busy | self.fires):
+        with m.Elif(self._busy | (self.fires & ~self._rests)):
             m.d.comb += unit.activity.eq(Activity.BUSY)
-        with m.Elif(starved | (unit.fault != 0)):
+        with m.Elif(starved | self._rests | (unit.fault != 0)):
             m.d.comb += unit.activity.eq(Activity.STARVED)
         with m.Else():
             m.d.comb += unit.activity.eq(Activity.BLOCKED)

@@ -61,11 +61,11 @@ def build_fabric(
     clock, machines = Clock(), list[Machine]()
     outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()
     memory = Memory(netlist.fabric.memory, clock)
-    channels = [Channel(each.depth, clock, each.index) for each in netlist.channels]
+    channels = [Channel(each.depth, each.index) for each in netlist.channels]
     all_channels = list(channels)
 
     def internal(depth: int) -> Channel:
-        channel = Channel(depth, clock)
+        channel = Channel(depth)
         all_channels.append(channel)
         return channel
 
@@ -76,7 +76,7 @@ def build_fabric(
         site = Site(
             node=node,
             inputs=tuple(channels[each.index] for each in netlist.inputs(node)),
-            outputs=tuple(Unread(clock) if each is None else channels[each.index] for each in behind),
+            outputs=tuple(Unread() if each is None else channels[each.index] for each in behind),
             fabric=netlist.fabric,
             data=data,
             computes=node.name in computing,

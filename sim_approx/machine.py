@@ -4,6 +4,7 @@ A machine is a firing rule (`Machine.fire`) with its parameters and state words.
 takes and puts, and nothing of time:
 
 - ``x = need(channel)``: the token in front of an input; without one, the machine starves;
+- ``front(channel)``, ``oldest(channels, mask)``: what is there by now, with which a firing does more;
 - ``room(channel)``: an output must have space; without it, the machine is blocked;
 - ``fault(code)``: the tokens in front break the operator's contract; the machine stops for good;
 - ``take(channel)`` and ``put(channel, token)``: what the firing does.
@@ -17,7 +18,7 @@ this form.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
@@ -26,9 +27,6 @@ from step.language.tokens import UNKNOWN, Token
 from step.running.result import Activity
 
 COMPUTES, ENDS = 1, 2
-
-OLDEST_AGE = (1 << 16) - 1
-"""Where the hardware's counters of how long a token has been available stop."""
 
 UNLIMITED = 1 << 60
 
@@ -66,7 +64,6 @@ class Channel:
     __slots__ = (
         "available",
         "capacity",
-        "clock",
         "entered_last",
         "entering",
         "freed",
@@ -81,9 +78,8 @@ class Channel:
         "writer_waits",
     )
 
-    def __init__(self, capacity: int, clock: Clock, index: int = -1) -> None:
+    def __init__(self, capacity: int, index: int = -1) -> None:
         self.capacity = self.space = capacity
-        self.clock = clock
         self.index = index
         self.tokens: deque[Token] = deque()
         self.entering: Entrance
@@ -107,8 +103,8 @@ class Unread(Channel):
 
     __slots__ = ()
 
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(UNLIMITED, clock)
+    def __init__(self) -> None:
+        super().__init__(UNLIMITED)
         self.entering = deque[tuple[Channel, Token]](maxlen=0)
 
 
@@ -136,6 +132,10 @@ class Machine:
         """One firing, or none: then raises `Starved`, `Blocked` or `Violation`, and has changed nothing."""
         raise NotImplementedError
 
+    def unfinished(self) -> Mapping[int, Token]:
+        """By input, the token that was taken from it although the machine is not done with it."""
+        return {}
+
     def switch(self, activity: int, now: int) -> None:
         """From cycle ``now`` on, the machine's activity is another one."""
         self.cycles_in[self.activity] += now - self.since
@@ -156,15 +156,24 @@ def need_all(channels: Sequence[Channel]) -> list[Token]:
     return [need(channel) for channel in channels]
 
 
-def need_oldest(channels: Sequence[Channel], mask: int) -> int:
-    """Of the ports in ``mask``, the one whose front token has been available longest; then the lowest."""
-    best, best_age = -1, -1
+def front(channel: Channel) -> Token | None:
+    """The token in front of ``channel``, if there is one by now."""
+    return channel.tokens[0] if channel.tokens else None
+
+
+def oldest(channels: Sequence[Channel], mask: int) -> int:
+    """Of the ports in ``mask``, the one whose front token has been available longest, then the lowest; -1: none is."""
+    best, since = -1, UNLIMITED
     for port in bits(mask):
         channel = channels[port]
-        if channel.tokens:
-            age = min(channel.clock.now - channel.available, OLDEST_AGE)
-            if age > best_age:
-                best, best_age = port, age
+        if channel.tokens and channel.available < since:
+            best, since = port, channel.available
+    return best
+
+
+def need_oldest(channels: Sequence[Channel], mask: int) -> int:
+    """The `oldest`; there must be one."""
+    best = oldest(channels, mask)
     if best < 0:
         for port in bits(mask):
             channels[port].reader_waits = True

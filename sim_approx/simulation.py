@@ -70,6 +70,7 @@ class Simulation:
                 for port, channel in enumerate(machine.inputs)
                 if channel.tokens
             }
+            heads |= {port: (machine.inputs[port].taken - 1, token) for port, token in machine.unfinished().items()}
             found[units[machine].name] = stream_fault(units[machine], violation.fault, heads)
         return found
 

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
+from hw.arrival_order import ArrivalOrder
 from hw.layout import Format, TokenFormat
-from hw.shared import Parametric
+from hw.shared import Parametric, Shared
 from hw.unit import Firing, Rule, Unit
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.reassemble import Reassemble as Operator
 
-AGE_BITS = 16
-"""Ages saturate: a token that has waited longer is as old as any other that has."""
+HELD = (-1,)
 
 
 @dataclass(frozen=True)
 class Reassemble(Rule):
-    """Per selector, a chunk of rank ``rank`` from each selected input: the oldest first, or in the order of inputs."""
+    """Per selector, a chunk of rank ``rank`` from each selected input: the oldest first, or in the order of inputs.
+
+    What is next is chosen the cycle before it passes: in the last cycle of what passes now, or in a firing of its own.
+    With its first choice a selector is taken.
+    """
 
     data: tuple[TokenFormat, ...]
     selector: TokenFormat
@@ -38,92 +44,78 @@ class Reassemble(Rule):
 
     def fire(self, m: Module, firing: Firing) -> None:
         count = len(self.data)
-        selector = firing.need(count)
-        fresh = Signal(init=1)  # the selector's first chunk has not ended yet
-        left = Signal(count)  # the inputs that are still to come, if not fresh
-        inside = Signal()  # a chunk of input `current` is open
-        current = Signal(count)  # one-hot
-        mask, port = Signal(count), Signal(count)
-        m.d.comb += mask.eq(Mux(fresh, selector.control, left))
-        m.d.comb += port.eq(Mux(inside, current, self._choice(m, firing, mask)))
-        self._gather(m, firing, firing.lagging(port))
-        end = self.rank + 1 + selector.stop
-        with m.If(selector.done):
-            for each in range(count):
-                firing.need(each)
+        idle = Signal(init=1)  # nothing is chosen
+        passes = Signal(count)  # the inputs that are: the one whose chunk is next or has begun, or all with their Done
+        nothing = Signal()  # none is: an empty stands for the selector
+        held = Signal(self.selector.header)  # the selector that is taken
+        left = Signal(count)  # its inputs that are not chosen yet
+        fresh = Signal(init=1)  # there are none
+        visible = Cat(firing.visible(each) for each in range(count))
+
+        token = self._token(m, firing, passes)
+        self._gather(firing, firing.lagging(passes))
+        ends, end = Signal(), self.rank + 1 + held.stop
+        m.d.comb += ends.eq(idle | nothing | (token.stop >= self.rank))
+        firing.wait(~(passes & ~visible).any())
+        with m.If(~held.done & token.done):
+            firing.fault(Fault.MISSING_DATA)
+        with m.If(held.done & (passes & ~Cat(firing.head(each).done for each in range(count))).any()):
+            firing.fault(Fault.LEFTOVER_DATA)
+        for each in range(count):
+            with m.If(passes[each]):
                 firing.take(each)
-            with m.If(~Cat(firing.head(each).done for each in range(count)).all()):
-                firing.fault(Fault.LEFTOVER_DATA)
-            firing.put(0, done=1)
-            firing.take(count)
-            firing.finish()
-        with m.Elif(~selector.value | (mask == 0)):
-            firing.put(0, stop=end, rank=self.rank + 1 + selector.rank)
-            firing.take(count)
-        with m.Else():
-            token = self._head(m, firing, port)
-            ends, last = token.stop >= self.rank, (mask & ~port) == 0
-            firing.wait((port & Cat(firing.visible(each) for each in range(count))).any())
-            with m.If(token.done):
-                firing.fault(Fault.MISSING_DATA)
-            firing.put(0, token, stop=Mux(ends & last, end, token.stop))
-            for each in range(count):
-                with m.If(port[each]):
-                    firing.take(each)
-            firing.next(inside, ~ends)
-            firing.next(current, port)
-            with m.If(ends):
-                firing.next(left, mask & ~port)
-                firing.next(fresh, last)
-                with m.If(last):
+        firing.put(
+            0,
+            token,
+            when=~idle,
+            stop=Mux(nothing | (ends & fresh & ~held.done), end, token.stop),
+            rank=Mux(nothing, self.rank + 1 + held.rank, token.rank),
+        )
+        firing.finish(held.done)
+
+        selector = firing.head(count)
+        mask, there = Signal(count), Signal()
+        m.d.comb += mask.eq(Mux(fresh, Mux(selector.value, selector.control, 0), left))
+        choice, known = self._choice(m, mask, visible & ~passes)  # behind what passes nothing is seen
+        m.d.comb += there.eq(Mux(fresh, firing.visible(count), 1) & known)
+        firing.rest(idle & ~there)
+        with m.If(ends):
+            firing.next(idle, ~there)
+            firing.next(passes, Mux(there, Mux(fresh & selector.done, ~Const(0, count), choice), 0))
+            firing.next(nothing, there & (mask == 0) & ~selector.done)
+            with m.If(there):
+                firing.next(left, mask & ~choice)
+                firing.next(fresh, (mask & ~choice) == 0)
+                with m.If(fresh):
+                    firing.next(held, selector)
                     firing.take(count)
 
-    def _head(self, m: Module, firing: Firing, port: Signal) -> Any:
-        """The header in front of the input that ``port`` names."""
+    def _choice(self, m: Module, mask: Value, waiting: Value) -> tuple[Value, Value]:
+        """Which of the inputs in ``mask`` is next, one-hot, and whether that can be told by now."""
+        if not self.by_arrival:
+            return mask & -mask, Const(1)
+        count = len(self.data)
+        others = Cat(Cat(mask[:each], mask[each + 1 :]).any() for each in range(count))
+        m.submodules.order = order = Shared(ArrivalOrder(count))
+        m.d.comb += [order.waiting.eq(waiting), order.among.eq(mask)]
+        return order.first | (mask & ~others), (mask & waiting).any() | ~others.all()
+
+    def _token(self, m: Module, firing: Firing, passes: Signal) -> Any:
+        """The header in front of the inputs that ``passes`` names; zero if it names none."""
         token = Signal(self.data[0].header)
-        for each in range(len(self.data)):
-            with m.If(port[each]):
-                m.d.comb += token.eq(firing.head(each))
+        fronts = [firing.head(each).as_value() for each in range(len(self.data))]
+        m.d.comb += token.as_value().eq(_selected(passes, fronts))
         return token
 
-    def _gather(self, m: Module, firing: Firing, port: Signal) -> None:
-        """Send the data of the input that ``port`` names."""
+    def _gather(self, firing: Firing, passed: Signal) -> None:
+        """Send the data of the input that ``passed`` a cycle ago."""
         if self.data[0].data_bits:
-            word = Signal(self.data[0].data_bits)
-            for each in range(len(self.data)):
-                with m.If(port[each]):
-                    m.d.comb += word.eq(firing.word(each))
-            firing.send(0, word)
+            firing.send(0, _selected(passed, [firing.word(each) for each in range(len(self.data))]))
 
-    def _choice(self, m: Module, firing: Firing, mask: Signal) -> Value:
-        """Which of the inputs in ``mask`` comes next, one-hot; by arrival only if it is there."""
-        candidates = mask
-        if self.by_arrival:
-            there = mask & Cat(firing.visible(port) for port in range(len(self.data)))
-            candidates = self._oldest(m, there, [self._age(m, firing, port) for port in range(len(self.data))])
-        choice = Signal(len(self.data))
-        m.d.comb += choice.eq(candidates & -candidates)
-        return choice
 
-    def _age(self, m: Module, firing: Firing, port: int) -> Signal:
-        """Cycles for which the token in front of input ``port`` could have been read already."""
-        age = Signal(AGE_BITS, name=f"age{port}")
-        with m.If(~firing.visible(port) | firing.takes(port)):
-            m.d.sync += age.eq(0)
-        with m.Elif(~age.all()):
-            m.d.sync += age.eq(age + 1)
-        return age
-
-    def _oldest(self, m: Module, there: Value, ages: list[Signal]) -> Signal:
-        """Those in ``there`` whose age is the greatest."""
-        greatest: Value = Signal(AGE_BITS)
-        for port, age in enumerate(ages):
-            older = Signal(AGE_BITS, name=f"older{port}")
-            m.d.comb += older.eq(Mux(there[port] & (age > greatest), age, greatest))
-            greatest = older
-        oldest = Signal(len(ages))
-        m.d.comb += oldest.eq(there & Cat(age == greatest for age in ages))
-        return oldest
+def _selected(which: Signal, values: list[Value]) -> Value:
+    """The one of ``values`` whose bit is set in ``which``; zero if none is."""
+    return reduce(or_, (Mux(which[each], value, 0) for each, value in enumerate(values)))
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

@@ -2,71 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sim_approx.machine import ENDS, Machine, fault, lowest, need, need_all, need_oldest, put, room, take
+from sim_approx.machine import ENDS, Machine, fault, front, lowest, need, need_all, need_oldest, oldest, put, room, take
 from sim_approx.site import Site
 from step.language.faults import Fault
 from step.language.graph import Node
-from step.language.tokens import Token, empty
+from step.language.tokens import DONE, Token, empty
 from step.ops.reassemble import Reassemble as Operator
 
 CONTROL = (-1,)
+IDLE, SELECTOR = -1, -2
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Reassemble(Machine):
-    """The last input has the selectors. A chunk that was begun is finished before the next one.
+    """The last input has the selectors. What is next is chosen a cycle before it passes.
 
-    Words: ``remaining``, the inputs whose chunk of this selector is still to come (0: selector not begun);
-    ``current``, the input whose chunk is passing (-1: none). ``arrivals`` notes which input every data token was of.
+    Words: ``passing``, the input whose chunk is chosen or has begun, `SELECTOR` if the selector itself is next (an
+    empty, or Done), or `IDLE`; ``selector``, the one that was taken with its first choice; ``left``, its inputs that
+    are not chosen yet. ``arrivals`` notes which input every data token was of.
     """
 
     rank: int
     by_arrival: bool
-    remaining: int = 0
-    current: int = -1
+    passing: int = IDLE
+    selector: Token = DONE
+    left: int = 0
     arrivals: list[int] = field(default_factory=list)
 
     def fire(self) -> int | None:
-        selector = need(self.inputs[-1])
-        if selector.done:
-            tokens = need_all(self.inputs)
+        x = self.selector
+        ends = True
+        if self.passing >= 0:
+            x = need(self.inputs[self.passing])
+            if x.done:
+                fault(Fault.MISSING_DATA)
+            ends = x.stop >= self.rank
+        elif self.passing == SELECTOR and x.done:
+            tokens = need_all(self.inputs[:-1])
             if not all(each.done for each in tokens):
                 fault(Fault.LEFTOVER_DATA)
+        idle = self.passing == IDLE
+        selector = self.selector if self.left else need(self.inputs[-1]) if idle else front(self.inputs[-1])
+        mask = self.left
+        if not mask and selector is not None and selector.has_value:
+            mask = selector.value
+        chosen = self.passing
+        if ends:
+            if selector is None:
+                chosen = IDLE
+            elif not mask:
+                chosen = SELECTOR
+            elif not self.by_arrival or not mask & (mask - 1):
+                chosen = lowest(mask)
+            elif idle:
+                chosen = need_oldest(self.inputs, mask)
+            else:
+                # Behind the token that goes now nothing is seen yet.
+                chosen = oldest(self.inputs, mask & ~(1 << self.passing) if self.passing >= 0 else mask)
+        if not idle:
             room(self.outputs[0])
-            for each in self.inputs:
-                take(each)
-            put(self.outputs[0], selector)
-            return ENDS
-        end = self.rank + 1 + selector.stop
-        mask = self.remaining or (selector.value if selector.has_value else 0)
-        if not mask:
-            room(self.outputs[0])
-            take(self.inputs[-1])
-            put(self.outputs[0], empty(self.rank + 1 + selector.rank, end))
-            return None
-        if self.current >= 0:
-            port = self.current
-        elif self.by_arrival:
-            port = need_oldest(self.inputs, mask)
-        else:
-            port = lowest(mask)
-        x = need(self.inputs[port])
-        if x.done:
-            fault(Fault.MISSING_DATA)
-        room(self.outputs[0])
-        ends = x.stop >= self.rank
-        rest = mask & ~(1 << port) if ends else mask
-        take(self.inputs[port])
-        put(self.outputs[0], x if rest else Token(x.value, end, x.rank))
-        self.arrivals.append(port)
-        self.remaining = rest
-        self.current = -1 if ends else port
-        if not rest:
-            take(self.inputs[-1])
+            end = self.rank + 1 + self.selector.stop
+            if self.passing >= 0:
+                take(self.inputs[self.passing])
+                self.arrivals.append(self.passing)
+                put(self.outputs[0], Token(x.value, end, x.rank) if ends and not self.left else x)
+            elif x.done:
+                for each in self.inputs[:-1]:
+                    take(each)
+                put(self.outputs[0], x)
+                return ENDS
+            else:
+                put(self.outputs[0], empty(self.rank + 1 + x.rank, end))
+        if ends:
+            if chosen != IDLE:
+                if selector is not None and not self.left:
+                    take(self.inputs[-1])
+                    self.selector = selector
+                self.left = mask & ~(1 << chosen) if chosen >= 0 else 0
+            self.passing = chosen
         return None
+
+    def unfinished(self) -> Mapping[int, Token]:
+        return {len(self.inputs) - 1: self.selector}
 
 
 def value_inputs(node: Node) -> Sequence[int]:

@@ -128,15 +128,22 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
             raise Stop(STARVED)
         return wires[channel].tokens[len(wires[channel].leaves)]
 
-    def need_oldest(channels: Sequence[Channel], mask: int) -> int:
+    def front(channel: Channel) -> Token | None:
+        return wires[channel].tokens[len(wires[channel].leaves)] if wires[channel].visible(run.now) else None
+
+    def oldest(channels: Sequence[Channel], mask: int) -> int:
         seen = [
-            (-min(run.now - wires[channel].since(), 65535), port)
+            (wires[channel].since(), port)
             for port, channel in enumerate(channels)
             if mask >> port & 1 and wires[channel].visible(run.now)
         ]
-        if not seen:
+        return min(seen)[1] if seen else -1
+
+    def need_oldest(channels: Sequence[Channel], mask: int) -> int:
+        port = oldest(channels, mask)
+        if port < 0:
             raise Stop(STARVED)
-        return min(seen)[1]
+        return port
 
     def room(channel: Channel) -> None:
         if not isinstance(channel, Unread) and not wires[channel].has_space(run.now):
@@ -161,7 +168,8 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
         return tokens[0]
 
     words: Mapping[str, Any] = {
-        "need": need, "need_oldest": need_oldest, "room": room, "take": take, "put": put, "fault": fault,
+        "need": need, "front": front, "oldest": oldest, "need_oldest": need_oldest, "room": room, "take": take,
+        "put": put, "fault": fault,
         "need_all": lambda channels: [need(channel) for channel in channels], "aligned": aligned,
     }  # fmt: skip
     for machine in fabric.machines:

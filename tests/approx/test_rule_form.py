@@ -14,7 +14,7 @@ from sim_approx import units
 from sim_approx.machine import Machine
 from step.language.operator import OPERATORS
 
-NEEDS = {"need", "need_all", "need_oldest", "fault", "aligned"}
+NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "fault", "aligned"}
 EFFECTS = {"take", "put"}
 PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen"}
 """What a rule may call besides the words: pure functions of control."""

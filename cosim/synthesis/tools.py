@@ -45,5 +45,6 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
     if status != 0:
         kept = failure_log(entry)
         shutil.copyfile(log, kept)
-        raise BuildError("\n".join([f"{name} failed:", *first_errors(log), f"full log: {kept}"]))
+        how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
+        raise BuildError("\n".join([f"{name} failed ({how}):", *first_errors(log), f"full log: {kept}"]))
     log.unlink()

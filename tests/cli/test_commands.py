@@ -153,8 +153,8 @@ def test_corrupt_json(step: Any, tmp_path: Path) -> None:
 # -- options --------------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "tile, matmul_lanes, vector_lanes, channel_depth, outstanding, arithmetic, memory.beat_bytes, memory.channels, "
-    "memory.interval, memory.latency"
+    "tile, matmul_lanes, vector_lanes, stages, channel_depth, outstanding, arithmetic, memory.beat_bytes, "
+    "memory.channels, memory.interval, memory.latency"
 )
 
 

@@ -239,9 +239,11 @@ class Firing:
         with self._m.Elif(self._busy):
             self._m.d.sync += left.eq(left - 1)
 
-    def delayed(self, value: Any) -> Signal:
+    def delayed(self, value: Any) -> Value:
         """``value`` as it was when the tokens fired that enter the outputs now; zero where that is before the reset."""
         value = Value.cast(value)
+        if not self._latency:
+            return value
         delayed = Signal(value.shape(), name=f"delayed{len(self._delayed)}")
         self._delayed.append((value, delayed))
         return delayed

@@ -24,6 +24,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.channel import ConsumerSignature, ProducerSignature
+from hw.delay import DelayLine
 from hw.layout import Format
 from hw.shared import Parametric
 from step.language.faults import Fault
@@ -145,6 +146,7 @@ class Firing:
         self._headers = [Signal(each.header, name=f"header{port}") for port, each in enumerate(unit.rule.outputs)]
         self._late: dict[int, dict[str, Any]] = {port: {} for port in range(len(unit.rule.outputs))}
         self._words: dict[int, Value] = {}
+        self._delayed: list[tuple[Value, Signal]] = []
 
     # -- asking -------------------------------------------------------------------------------------------------
 
@@ -254,14 +256,14 @@ class Firing:
         with self._m.Elif(self._busy):
             self._m.d.sync += left.eq(left - 1)
 
-    def delayed(self, value: Any) -> Signal:
-        """``value`` as it was when the tokens fired that enter the outputs now."""
+    def delayed(self, value: Any) -> Value:
+        """``value`` as it was when the tokens fired that enter the outputs now; zero where that is before the reset."""
         value = Value.cast(value)
-        for stage in range(self._latency):
-            register = Signal(value.shape(), name=f"stage{stage}")
-            self._m.d.sync += register.eq(value)
-            value = register
-        return value
+        if not self._latency:
+            return value
+        delayed = Signal(value.shape(), name=f"delayed{len(self._delayed)}")
+        self._delayed.append((value, delayed))
+        return delayed
 
     def send(self, port: int, word: Any) -> None:
         """``word`` is the data of the token whose header entered output ``port`` a cycle ago.
@@ -339,6 +341,10 @@ class Firing:
             m.d.comb += head.ready.eq(self.fires & take)
         for port in range(len(self._puts)):
             self._connect(port)
+        if self._delayed:
+            values, delayed = zip(*self._delayed, strict=True)
+            m.submodules.delay = delay = DelayLine(sum(map(len, values)), self._latency)
+            m.d.comb += [delay.i.eq(Cat(*values)), Cat(*delayed).eq(delay.o)]
 
     def _connect(self, port: int) -> None:
         channel, format = getattr(self.unit, f"output{port}"), self.unit.rule.outputs[port]

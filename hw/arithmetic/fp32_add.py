@@ -7,76 +7,138 @@ from typing import Any
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.shared import Parametric
+from hw.arithmetic.staged import Staged, Values
 
 
-class Fp32Add(Parametric):
-    """``result`` = ``first`` + ``second``, combinational, rounded to nearest even.
+class Fp32Add(Staged):
+    """``result`` = ``first`` + ``second``, rounded to nearest even, in at most four stages.
 
     Subnormal numbers are zeros, in and out; NaN is canonical.
+
+    Two paths: where nearly equal numbers are subtracted, bits cancel and the difference is shifted far, but it is exact
+    (the near path); all else is rounded, but shifted by one bit at most (the far path).
     """
 
-    clocked = False
-    parameters = ()
+    cuts = (), (2,), (1, 3), (1, 2, 3)
 
-    def __init__(self) -> None:
-        super().__init__({"first": In(32), "second": In(32), "result": Out(32)})
+    def __init__(self, stages: int) -> None:
+        super().__init__(stages, {"first": In(32), "second": In(32), "result": Out(32)})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        swap = Signal()
-        big, small = Signal(32), Signal(32)
-        m.d.comb += [
-            swap.eq(self.first[:31] < self.second[:31]),
-            big.eq(Mux(swap, self.second, self.first)),
-            small.eq(Mux(swap, self.first, self.second)),
-        ]
-        exponent, low_exponent = big[23:31], small[23:31]
-        subtract = Signal()
-        m.d.comb += subtract.eq(big[31] ^ small[31])
-
-        # The smaller number at the scale of the bigger one: 24 bits, guard, round, and whether anything is below.
-        distance = Signal(8)
-        shifted = Signal(53)
-        aligned = Signal(27)
-        m.d.comb += [
-            distance.eq(exponent - low_exponent),
-            shifted.eq(Mux(low_exponent.any(), Cat(C(0, 29), small[:23], C(1, 1)), 0) >> distance[:5]),
-            aligned.eq(
-                Mux(distance[5:].any(), low_exponent.any(), Cat(shifted[:27].any(), shifted[27:])),
-            ),
-        ]
-        total = Signal(28)
-        mantissa = Cat(C(0, 3), big[:23], C(1, 1))
-        m.d.comb += total.eq(mantissa + (aligned ^ subtract.replicate(27)) + subtract + Cat(C(0, 27), subtract))
-
-        normal, zeros = self._normalise(m, total)
-        round_up = normal[3] & (normal[:3].any() | normal[4])
-        # Exponent and fraction in one number, so that a carry out of the fraction reaches the exponent.
-        rounded = Signal(32)
-        m.d.comb += rounded.eq(Cat(normal[4:27], exponent + 1 - zeros) + round_up)
-        underflow = zeros > exponent
-        cancelled = ~normal[27] | (exponent == 0)
-        overflow = rounded[23:32] >= 255
-        special = exponent == 255
-        nan = special & (big[:23].any() | subtract & (low_exponent == 255))
-        finite = Mux(underflow | cancelled, C(0, 31), rounded[:31])
-        magnitude = Mux(special | overflow & ~underflow & ~cancelled, C(0xFF << 23, 31), finite)
-        sign = big[31] & ~(subtract & cancelled)
-        m.d.comb += self.result.eq(Mux(nan, C(0x7FC00000, 32), Cat(magnitude, sign)))
+        self._finish(m, self._sum(m, self._align(m, self._order(m))))
         return m
 
-    @staticmethod
-    def _normalise(m: Module, total: Value) -> tuple[Value, Value]:
-        """``total`` shifted left until its top bit is set, and by how much."""
-        zeros: list[Value] = []
-        value = total
-        for step in (16, 8, 4, 2, 1):
-            empty, shifted = Signal(name=f"top_{step}_empty"), Signal(28, name=f"normal_{step}")
-            m.d.comb += [
-                empty.eq(~value[28 - step :].any()),
-                shifted.eq(Mux(empty, Cat(C(0, step), value[: 28 - step]), value)),
-            ]
-            zeros.insert(0, empty)
-            value = shifted
-        return value, Cat(zeros)
+    def _order(self, m: Module) -> Values:
+        """Step 1: the bigger and the smaller number, and the distance of their exponents."""
+        first, second = self.first, self.second
+        exponents, fractions = (first[23:31], second[23:31]), (first[:23], second[:23])
+        swap, subtract = Signal(), Signal()
+        distances = Signal(8, name="distance_up"), Signal(8, name="distance_down")
+        m.d.comb += [
+            swap.eq(first[:31] < second[:31]),
+            subtract.eq(first[31] ^ second[31]),
+            distances[0].eq(exponents[1] - exponents[0]),
+            distances[1].eq(exponents[0] - exponents[1]),
+        ]
+        huge = [each == 255 for each in exponents]
+        not_zero = [each.any() for each in exponents]
+        return self.behind(
+            m,
+            1,
+            sign=Mux(swap, second[31], first[31]),
+            subtract=subtract,
+            exponent=Mux(swap, exponents[1], exponents[0]),
+            fraction=Mux(swap, fractions[1], fractions[0]),
+            small=Mux(swap, Cat(fractions[0], not_zero[0]), Cat(fractions[1], not_zero[1])),
+            distance=Mux(swap, *distances),
+            zero=~not_zero[0] & ~not_zero[1],
+            infinite=huge[0] | huge[1],
+            nan=(huge[0] & fractions[0].any()) | (huge[1] & fractions[1].any()) | (huge[0] & huge[1] & subtract),
+        )
+
+    def _align(self, m: Module, x: Values) -> Values:
+        """Step 2: far, the smaller number at the scale of the bigger one; near, their difference."""
+        exists = x.small[23]
+        small = Mux(exists, x.small, 0)
+        # 24 bits, guard, round, and whether anything is below.
+        shifted: Value = Cat(C(0, 3), small)
+        lost = [C(0, 1)]
+        for at in range(5):
+            step, before = 1 << at, shifted
+            shifted = Signal(27, name=f"shifted_{step}")
+            lost.append(x.distance[at] & before[:step].any())
+            m.d.comb += shifted.eq(Mux(x.distance[at], before[step:], before))
+        gone = x.distance[5:].any()
+        aligned = Mux(gone, exists, Cat(shifted[0] | Cat(lost).any(), shifted[1:]))
+
+        difference = Signal(25)
+        m.d.comb += difference.eq(Cat(C(0, 1), x.fraction, C(1, 1)) - Mux(x.distance[0], small, Cat(C(0, 1), small)))
+        near = x.subtract & ~x.distance[1:].any() & ~difference[24]
+        normal, zeros = _normalised(m, difference[:24], 16)
+        return self.behind(
+            m,
+            2,
+            **x.only("sign", "subtract", "exponent", "fraction", "zero", "infinite", "nan"),
+            aligned=aligned,
+            near=near,
+            difference=normal,
+            zeros=zeros,
+        )
+
+    def _sum(self, m: Module, x: Values) -> Values:
+        """Step 3: far, the sum with its top bit in place, and whether to round it up; near, a part of the shift."""
+        total = Signal(28)
+        inverted = Cat(x.aligned ^ x.subtract.replicate(27), x.subtract)
+        # The lowest bit of both makes the carry that completes the negative.
+        m.d.comb += total.eq((Cat(C(1, 4), x.fraction, C(1, 2)) + Cat(x.subtract, inverted)) >> 1)
+        longer, same = total[27], total[26]
+        kept = Signal(23)
+        m.d.comb += kept.eq(Mux(longer, total[4:27], Mux(same, total[3:26], total[2:25])))
+        guard = Mux(longer, total[3], Mux(same, total[2], total[1]))
+        below = Mux(longer, total[:3].any(), Mux(same, total[:2].any(), total[0]))
+        less = Signal(9)
+        m.d.comb += less.eq(x.exponent - 1)
+        normal, zeros = _normalised(m, x.difference, 8, 4)
+        return self.behind(
+            m,
+            3,
+            **x.only("sign", "subtract", "zero", "infinite", "nan", "near"),
+            kept=kept,
+            exponent=Mux(longer, (x.exponent + 1)[:9], Mux(same, x.exponent, less)),
+            up=guard & (below | kept[0]),
+            difference=normal,
+            less=less,
+            zeros=Cat(zeros, x.zeros),
+        )
+
+    def _finish(self, m: Module, x: Values) -> None:
+        """Step 4: round, shift what is left to shift, and choose."""
+        far = Signal(32)
+        # Exponent and fraction in one number, so that a carry out of the fraction reaches the exponent.
+        m.d.comb += far.eq(Cat(x.kept, x.exponent) + x.up)
+        normal, zeros = _normalised(m, x.difference, 2, 1)
+        exponent = Signal(9)
+        m.d.comb += exponent.eq(x.less - Cat(zeros, x.zeros))
+        cancelled = ~normal[23]
+        underflow = cancelled | exponent[8] | ~exponent.any()
+        zero = x.zero | (x.near & underflow)
+        infinite = x.infinite | (~x.near & (far[23:] >= 255))
+        number = Mux(x.near, Cat(normal[:23], exponent[:8]), far[:31])
+        magnitude = Mux(infinite, C(0xFF << 23, 31), Mux(zero, C(0, 31), number))
+        sign = x.sign & ~(x.subtract & (x.zero | (x.near & cancelled)))
+        m.d.comb += self.result.eq(Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, sign)))
+
+
+def _normalised(m: Module, value: Value, *steps: int) -> tuple[Value, Value]:
+    """24 bits shifted left by each of ``steps``, the largest first, if so many are zero at the top; and by how much."""
+    zeros: list[Value] = []
+    for step in steps:
+        empty, shifted = Signal(name=f"top_{step}_empty"), Signal(24, name=f"normal_{step}")
+        m.d.comb += [
+            empty.eq(~value[24 - step :].any()),
+            shifted.eq(Mux(empty, Cat(C(0, step), value[: 24 - step]), value)),
+        ]
+        zeros.insert(0, empty)
+        value = shifted
+    return value, Cat(zeros)

@@ -19,25 +19,33 @@ SOURCES = (Path(__file__).with_name("model.cpp"),)
 """C++ that Verilator compiles with the design."""
 
 _TEMPLATE = """\
-// Simulation only: computes with C++ in the cycle of the start; `result` then waits for its time.
+// Simulation only: computes with C++ in the cycle of the start; each result then waits for its time.
 module {name} (
 {ports}
 );
   import "DPI-C" function void {import_};
 
 {variables}
-  reg [{result_top}:0] computed;
-  reg [31:0] wait_;
+  reg [{result_top}:0] computed [{in_flight}];
+  reg [31:0] due [{in_flight}];
+  reg [31:0] now, next, oldest;
   // verilator lint_off BLKSEQ
   always @(posedge clk) begin
-    if (rst) wait_ <= 0;
-    else if (start) wait_ <= {interval};
-    else if (wait_ != 0) wait_ <= wait_ - 1;
-    if (wait_ == 1) result <= computed;
-    if (start) begin
+    now <= rst ? 0 : now + 1;
+    if (rst) begin
+      next <= 0;
+      oldest <= 0;
+    end
+    if (!rst && oldest != next && due[oldest % {in_flight}] == now) begin
+      result <= {width}'(computed[oldest % {in_flight}]);
+      oldest <= oldest + 1;
+    end
+    if (!rst && start) begin
 {unpack}
       {call};
-      for (int i = 0; i < {result_words}; i++) computed[32 * i +: 32] <= result_words[i];
+      for (int i = 0; i < {result_words}; i++) computed[next % {in_flight}][32 * i +: 32] <= result_words[i];
+      due[next % {in_flight}] <= now + {wait_};
+      next <= next + 1;
     end
   end
   // verilator lint_on BLKSEQ
@@ -46,7 +54,7 @@ endmodule
 
 
 class DatapathModel(Datapath):
-    """A datapath that computes in C++, with the timing and the ports of ``rtl``: latency = II + 1 (a depth of 0)."""
+    """A datapath that computes in C++, with the timing and the ports of ``rtl``."""
 
     imported: str
     """The C function, as Verilog declares it."""
@@ -54,7 +62,6 @@ class DatapathModel(Datapath):
     def __init__(self, rtl: Datapath) -> None:
         self.rtl = rtl
         self.initiation_interval, self.latency = rtl.initiation_interval, rtl.latency
-        assert self.latency == self.initiation_interval + 1
         operands = [member.shape for path, member, _ in rtl.signature.flatten(rtl) if path[0].startswith("operand")]
         super().__init__(operands, rtl.result.shape().width, reduce="first" in rtl.signature.members)
 
@@ -90,16 +97,16 @@ class DatapathModel(Datapath):
                 loop = f"for (int i = 0; i < {count}; i++)"
                 unpack.append(f"      {loop} {name}_words[i] = {name}_padded[32 * i +: 32];")
         result_words = -(-self.result.shape().width // 32)
-        text = _TEMPLATE.format(
+        return _TEMPLATE.format(
             name=self.module_name,
+            width=self.result.shape().width,
             ports=",\n".join(ports),
             import_=self.imported,
             variables="\n".join(variables),
             result_top=32 * result_words - 1,
-            interval=self.initiation_interval,
+            in_flight=-(-self.latency // self.initiation_interval),
+            wait_=self.latency - 1,
             unpack="\n".join(unpack),
             call=self.call,
             result_words=result_words,
         )
-        width = self.result.shape().width
-        return text.replace("result <= computed;", f"result <= computed[{width - 1}:0];")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
@@ -13,23 +13,28 @@ from hw.shared import Parametric, Shared
 
 
 class MultiplyAccumulate(Parametric):
-    """``result`` = ``sum`` (FP32) + ``first`` * ``second`` (BF16), combinational; only the sum is rounded."""
+    """``result`` = ``sum`` (FP32) + ``first`` * ``second`` (BF16); only the sum is rounded.
 
-    clocked = False
-    parameters = ()
+    ``sum`` comes ``product_cycles`` behind the factors, and ``result`` is there ``depth`` cycles behind them; so the
+    loop from ``result`` through a register to ``sum`` takes as many cycles as the adder has stages.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, stages: int) -> None:
+        self.multiply, self.add = Bf16Multiply(stages), Fp32Add(stages)
+        self.product_cycles = self.multiply.depth + 1
+        self.depth = self.product_cycles + self.add.depth
         super().__init__({"sum": In(32), "first": In(16), "second": In(16), "result": Out(32)})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.add.stages,)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.multiply = multiply = Shared(Bf16Multiply())
-        m.submodules.add = add = Shared(Fp32Add())
-        m.d.comb += [
-            multiply.first.eq(self.first),
-            multiply.second.eq(self.second),
-            add.first.eq(self.sum),
-            add.second.eq(multiply.result),
-            self.result.eq(add.result),
-        ]
+        m.submodules.multiply = multiply = Shared(self.multiply)
+        m.submodules.add = add = Shared(self.add)
+        product = Signal(32, reset_less=True)
+        m.d.comb += [multiply.first.eq(self.first), multiply.second.eq(self.second)]
+        m.d.sync += product.eq(multiply.result)
+        m.d.comb += [add.first.eq(self.sum), add.second.eq(product), self.result.eq(add.result)]
         return m

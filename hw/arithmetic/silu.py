@@ -4,102 +4,107 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.shared import Parametric
+from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.staged import Staged, Values
 from step.functions.silu import LOG2_E, POSITION_BITS, RANGE, SEGMENT_BITS, STEP_BITS, VALUE_BITS, sigmoid_table
 
 TABLE_BITS = VALUE_BITS + 1
-"""Width of a table value; slopes have fewer bits and are stored with as many."""
+"""Width of a table value."""
+
+SLOPE_BITS = max(slope for _, slope in sigmoid_table()).bit_length()
 
 LARGEST_EXPONENT = 127 + 7
 """Biased exponent of the largest numbers that are not saturated: |x| < 256."""
 
 
-class Silu(Parametric):
-    """``result`` = silu(``value``) of two cycles before, as `step.functions.silu.silu` does it, step by step.
+class Silu(Staged):
+    """``result`` = silu(``value``), as `step.functions.silu.silu` does it, step by step.
 
-    Registers: the table's output, and the interpolated sigmoid.
+    There are registers behind the table and behind its interpolation in any case.
     """
 
-    parameters = ()
-    depth = 2
+    cuts = (4, 7), (2, 4, 7, 9), (2, 3, 4, 5, 7, 9), (1, 2, 3, 4, 5, 7, 8, 9)
 
-    def __init__(self) -> None:
-        super().__init__({"value": In(32), "result": Out(32)})
+    def __init__(self, stages: int) -> None:
+        super().__init__(stages, {"value": In(32), "result": Out(32)})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        position, too_large = self._position(m)
+        self._finish(m, self._multiply(m, self._interpolate(m, self._look_up(m, self._locate(m)))))
+        return m
+
+    def _locate(self, m: Module) -> Values:
+        """Steps 1 to 3: the magnitude of x * log2(e), for numbers that are not too large."""
+        mantissa = Cat(self.value[:23], C(1, 1))
+        x = self.behind(m, 1, number=self.value, **products_of_halves(mantissa, C(LOG2_E, 24)))
+        product = whole_product(x)[46 - POSITION_BITS - 7 :]
+        x = self.behind(m, 2, product=product, shift=(LARGEST_EXPONENT - x.number[23:31])[:8], number=x.number)
+        magnitude = Mux(x.shift[5:].any(), 0, x.product >> x.shift[:5])
+        return self.behind(m, 3, magnitude=magnitude, number=x.number)
+
+    def _look_up(self, m: Module, x: Values) -> Values:
+        """Steps 4 and 5: the table's entry, and what it does not say."""
+        exponent, fraction, sign = x.number[23:31], x.number[:23], x.number[31]
+        position = Signal(signed(len(x.magnitude) + 1))
         row = position >> POSITION_BITS
+        beyond = POSITION_BITS + RANGE.bit_length() - 1  # the bits from here on weigh RANGE and more
         segment = position >> (POSITION_BITS - SEGMENT_BITS)
-        step = position[POSITION_BITS - SEGMENT_BITS - STEP_BITS : POSITION_BITS - SEGMENT_BITS]
         size = len(sigmoid_table())
         address = Signal(range(size))
         below, above, exact = Signal(), Signal(), Signal()
-        exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
         m.d.comb += [
-            below.eq(row < -RANGE),
-            above.eq(too_large | (row >= RANGE)),
+            position.eq(Mux(sign, -x.magnitude, x.magnitude)),
+            # As row < -RANGE and row >= RANGE, but without a carry.
+            below.eq(position[-1] & ~position[beyond:].all()),
+            above.eq((exponent > LARGEST_EXPONENT) | (~sign & x.magnitude[beyond:].any())),
             # Adding half of the table's size to the segment is flipping the top bit of the address.
             address.eq(Mux(below, segment[:SEGMENT_BITS], segment[: len(address)] ^ (size // 2))),
             exact.eq((exponent == 0) | (exponent == 255) & fraction.any()),
         ]
         rows = [value | slope << TABLE_BITS for value, slope in sigmoid_table()]
-        m.submodules.table = table = Memory(shape=2 * TABLE_BITS, depth=size, init=rows)
+        m.submodules.table = table = Memory(shape=TABLE_BITS + SLOPE_BITS, depth=size, init=rows)
         read = table.read_port()
         m.d.comb += [read.addr.eq(address), read.en.eq(1)]
-
-        number, scaled, done, place = Signal(32), Signal(signed(11)), Signal(), Signal(STEP_BITS)
         zero = (exponent == 0) | (above & sign & ~exact)
-        m.d.sync += [
-            number.eq(Mux(zero, Cat(C(0, 31), sign), Mux(exact, C(0x7FC00000, 32), self.value))),
-            scaled.eq(exponent + Mux(sign, row, 0)),
-            done.eq(above | exact),
-            place.eq(step),
-        ]
-        return self._finish(m, read.data, number, scaled, done, place)
+        x = self.behind(
+            m,
+            4,
+            number=Mux(zero, Cat(C(0, 31), sign), Mux(exact, C(0x7FC00000, 32), x.number)),
+            exponent=(exponent + Mux(sign, row, 0))[:11].as_signed(),
+            exact=above | exact,
+            place=position[POSITION_BITS - SEGMENT_BITS - STEP_BITS : POSITION_BITS - SEGMENT_BITS],
+        )
+        return self.behind(m, 5, entry=read.data, **x.only("number", "exponent", "exact", "place"))
 
-    def _position(self, m: Module) -> tuple[Signal, Value]:
-        """x * log2(e) in two's complement, and whether x is too large for it."""
-        exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
-        product, magnitude = Signal(22 + POSITION_BITS - 13), Signal(22 + POSITION_BITS - 13)
-        position = Signal(signed(len(magnitude) + 1))
-        shift = Signal(8)
-        m.d.comb += [
-            product.eq((Cat(fraction, C(1, 1)) * C(LOG2_E, 24)) >> (46 - POSITION_BITS - 7)),
-            shift.eq(LARGEST_EXPONENT - exponent),
-            magnitude.eq(Mux(shift[5:].any(), 0, product >> shift[:5])),
-            position.eq(Mux(sign, -magnitude, magnitude)),
-        ]
-        return position, exponent > LARGEST_EXPONENT
+    def _interpolate(self, m: Module, x: Values) -> Values:
+        """Steps 6 and 7: the sigmoid."""
+        more = (x.entry[TABLE_BITS:] * x.place) >> STEP_BITS
+        x = self.behind(m, 6, base=x.entry[:TABLE_BITS], more=more, **x.only("number", "exponent", "exact"))
+        return self.behind(m, 7, factor=(x.base + x.more)[:TABLE_BITS], **x.only("number", "exponent", "exact"))
 
-    def _finish(self, m: Module, entry: Value, number: Signal, scaled: Signal, done: Signal, place: Signal) -> Module:
-        """Interpolate, register, multiply by the number and round."""
-        factor, multiplied = Signal(TABLE_BITS), Signal(32)
-        exponent, exact = Signal(signed(11)), Signal()
-        base, slope = entry[:TABLE_BITS], entry[TABLE_BITS:]
-        m.d.sync += [
-            factor.eq(base + ((slope * place) >> STEP_BITS)),
-            multiplied.eq(number),
-            exponent.eq(scaled),
-            exact.eq(done),
-        ]
-        product, normal = Signal(24 + TABLE_BITS), Signal(24 + TABLE_BITS)
-        top = len(product) - 1
-        shift = Mux(product[top], 0, Mux(product[top - 1], 1, 2))
+    def _multiply(self, m: Module, x: Values) -> Values:
+        """Steps 8 and 9: the mantissa of x times that."""
+        products = products_of_halves(Cat(x.number[:23], C(1, 1)), x.factor)
+        x = self.behind(m, 8, **products, **x.only("number", "exponent", "exact"))
+        return self.behind(m, 9, product=whole_product(x), **x.only("number", "exponent", "exact"))
+
+    def _finish(self, m: Module, x: Values) -> None:
+        """Step 10: normalise, round and choose."""
+        normal = Signal(24 + TABLE_BITS)
+        top = len(normal) - 1
+        shift = Mux(x.product[top], 0, Mux(x.product[top - 1], 1, 2))
         rounded = Signal(signed(23 + 12))
         below = top - 23  # the bits under the 24 that stay
         m.d.comb += [
-            product.eq(Cat(multiplied[:23], C(1, 1)) * factor),
-            normal.eq(product << shift),
+            normal.eq(x.product << shift),
             rounded.eq(
-                Cat(normal[below:top], (exponent + 1 - shift)[:12]).as_signed()
+                Cat(normal[below:top], (x.exponent + 1 - shift)[:12]).as_signed()
                 + (normal[below - 1] & (normal[: below - 1].any() | normal[below]))
             ),
         ]
         magnitude = Mux((rounded >> 23) <= 0, C(0, 31), rounded[:31])
-        m.d.comb += self.result.eq(Mux(exact, multiplied, Cat(magnitude, multiplied[31])))
-        return m
+        m.d.comb += self.result.eq(Mux(x.exact, x.number, Cat(magnitude, x.number[31])))

@@ -14,10 +14,12 @@ from hw.arithmetic.convert import Convert, as_fp32
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
 from hw.arithmetic.model import DatapathModel
+from hw.arithmetic.staged import Staged
 from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.sequence import later
 from hw.functions.vector import Lane, VectorDatapath, vector_datapath
 from hw.layout import pack_element
-from hw.shared import Parametric, Shared
+from hw.shared import Shared
 from step.functions.elementwise import Add, Cast, Mul
 from step.language.dtypes import BF16, FP32, DType
 from step.language.function import AccumFunction, Function
@@ -46,6 +48,7 @@ class ConvertLane(Lane):
 
     source: DType
     out: DType
+    stages: int
 
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
         m.submodules[name] = unit = Shared(Convert(self.source, self.out))
@@ -60,49 +63,75 @@ class BinaryLane(Lane):
     first: DType
     second: DType
     out: DType
+    stages: int
 
     model: ClassVar[str | None] = None
     """Its name among the lanes of ``model.cpp``; without one, ``arithmetic="model"`` simulates the RTL."""
 
+    @property
+    def operation_depth(self) -> int:
+        """Registers between operands and the result in FP32."""
+        return 0
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return self.operation_depth + (self.out is not FP32)
+
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
         result = self.compute(m, name, *operands)
-        return result if self.out is FP32 else ConvertLane(FP32, self.out).connect(m, f"{name}_round", [result])
+        if self.out is FP32:
+            return result
+        return ConvertLane(FP32, self.out, self.stages).connect(
+            m, f"{name}_round", [later(m, result, 1, f"{name}_sum")]
+        )
 
     @abc.abstractmethod
     def compute(self, m: Module, name: str, first: Value, second: Value) -> Value:
         """Place what is called ``name``; returns its result in FP32."""
 
 
-def _leaf(m: Module, name: str, component: Parametric, first: Value, second: Value) -> Value:
-    """The result of a component with two operands."""
-    m.submodules[name] = unit = Shared(component)
-    m.d.comb += [unit.first.eq(first), unit.second.eq(second)]
-    result: Value = unit.result
-    return result
+class LeafLane(BinaryLane):
+    """A function that is one piece of arithmetic."""
+
+    @property
+    @abc.abstractmethod
+    def leaf(self) -> Staged:
+        """It, with the ports ``first``, ``second`` and ``result``."""
+
+    @property
+    def operation_depth(self) -> int:
+        return self.leaf.depth
+
+    def compute(self, m: Module, name: str, first: Value, second: Value) -> Value:
+        m.submodules[name] = unit = Shared(self.leaf)
+        for port, value, dtype in ((unit.first, first, self.first), (unit.second, second, self.second)):
+            m.d.comb += port.eq(value if len(value) == len(port) else as_fp32(value, dtype))
+        result: Value = unit.result
+        return result
 
 
-class AddLane(BinaryLane):
+class AddLane(LeafLane):
     """The sum."""
 
     model = "add"
 
-    def compute(self, m: Module, name: str, first: Value, second: Value) -> Value:
-        return _leaf(m, name, Fp32Add(), as_fp32(first, self.first), as_fp32(second, self.second))
+    @property
+    def leaf(self) -> Staged:
+        return Fp32Add(self.stages)
 
 
-class MulLane(BinaryLane):
+class MulLane(LeafLane):
     """The product; of two BF16 numbers it is exact, and takes a smaller multiplier."""
 
     model = "multiply"
 
-    def compute(self, m: Module, name: str, first: Value, second: Value) -> Value:
-        if self.first is BF16 and self.second is BF16:
-            return _leaf(m, name, Bf16Multiply(), first, second)
-        return _leaf(m, name, Fp32Multiply(), as_fp32(first, self.first), as_fp32(second, self.second))
+    @property
+    def leaf(self) -> Staged:
+        return (Bf16Multiply if self.first is self.second is BF16 else Fp32Multiply)(self.stages)
 
 
 LANES: dict[type[Function], type[Lane]] = {Add: AddLane, Cast: ConvertLane, Mul: MulLane}
-"""A lane is made for the formats of its operands, and that of the result."""
+"""A lane is made for the formats of its operands, that of the result, and `FabricConfig.stages`."""
 
 
 class BinaryModel(DatapathModel):

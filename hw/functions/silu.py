@@ -11,6 +11,7 @@ from hw.arithmetic.convert import as_fp32
 from hw.arithmetic.silu import Silu as SiluUnit
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.elementwise import ConvertLane
+from hw.functions.sequence import later
 from hw.functions.vector import Lane, vector_datapath
 from hw.shared import Shared
 from step.functions.silu import Silu
@@ -32,11 +33,16 @@ class SiluLane(Lane):
 
     source: DType
     out: DType
-    depth = SiluUnit.depth
+    stages: int
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return SiluUnit(self.stages).depth + (self.out is not FP32)
 
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
-        m.submodules[name] = unit = Shared(SiluUnit())
+        m.submodules[name] = unit = Shared(SiluUnit(self.stages))
         m.d.comb += unit.value.eq(as_fp32(operands[0], self.source))
         if self.out is FP32:
             return unit.result
-        return ConvertLane(FP32, self.out).connect(m, f"{name}_round", [unit.result])
+        rounded = later(m, unit.result, 1, f"{name}_silu")
+        return ConvertLane(FP32, self.out, self.stages).connect(m, f"{name}_round", [rounded])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim_approx.functions.elementwise import rounding
 from sim_approx.timing import Timing
 from step.language.function import Function
 from step.language.types import Tile
@@ -9,20 +10,21 @@ from step.lowering.application import Application
 
 
 def timing(function: Function, application: Application) -> Timing:
-    """Cycles of ``[M,K] x [K,N]`` on L = `matmul_lanes` lanes; M*K*N / L where L fits the shape.
+    """Cycles of ``[M,K] x [K,N]`` on at most L = `matmul_lanes` lanes, with additions in S = `stages` cycles.
 
-    Fewer lanes than columns: a part of a row at a time, K * M * ceil(N / L).
-    Fewer lanes than scalars in the result: some whole rows at a time, K * ceil(M / floor(L / N)).
-    More: several k at a time, ceil(K / floor(L / (M*N))).
-    The operands are registered first, and the result last: one more cycle of latency.
+    The result is cut into B blocks of at most L scalars, which take turns for every k. A sum is there again after S
+    cycles, so the interval is K * max(B, S). Of the shortest ones, that with the smallest blocks is taken.
+    The operands are registered first; behind the last block's turn come its product, in one or two cycles, and its sum.
     """
     left, result = application.inputs[0], application.result
     assert isinstance(left, Tile) and isinstance(result, Tile)
-    (rows, inner), cols, lanes = left.shape, int(result.cols), application.fabric.matmul_lanes
-    if lanes < cols:
-        interval = inner * rows * -(-cols // lanes)
-    elif lanes < rows * cols:
-        interval = inner * -(-rows // (lanes // cols))
-    else:
-        interval = -(-inner // (lanes // (rows * cols)))
-    return Timing(interval, interval + 1)
+    (rows, inner), cols = left.shape, int(result.cols)
+    lanes, stages = application.fabric.matmul_lanes, application.fabric.stages
+    turn, _, blocks = min(
+        (max(down * across, stages), -(-rows // down) * -(-cols // across), down * across)
+        for down in range(1, rows + 1)
+        for across in range(1, cols + 1)
+        if -(-rows // down) * -(-cols // across) <= lanes
+    )
+    interval = inner * turn
+    return Timing(interval, interval + min(blocks, stages) + min(stages, 2) + rounding(application))

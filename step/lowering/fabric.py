@@ -7,6 +7,9 @@ from typing import Any
 
 from step.errors import FabricError
 
+MOST_STAGES = 4
+"""Stages that the finest cut of an addition has."""
+
 
 @dataclass(frozen=True)
 class MemoryConfig:
@@ -45,6 +48,7 @@ class FabricConfig:
     ``tile`` (T): a token carries at most T x T scalars.
     ``matmul_lanes``: multiply-accumulates per cycle of a matmul unit.
     ``vector_lanes``: scalars per cycle of an element-wise unit.
+    ``stages``: cycles that an FP32 addition takes, 1 to 4; all arithmetic is cut into pipeline stages as finely.
     ``channel_depth``: slots of a channel whose depth the program does not set, >= 2.
     ``outstanding``: tiles that an off-chip load may have in flight.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
@@ -53,6 +57,7 @@ class FabricConfig:
     tile: int = 16
     matmul_lanes: int = 64
     vector_lanes: int = 16
+    stages: int = 4
     channel_depth: int = 2
     outstanding: int = 8
     memory: MemoryConfig = field(default_factory=MemoryConfig)
@@ -63,12 +68,15 @@ class FabricConfig:
             ("tile", 1),
             ("matmul_lanes", 1),
             ("vector_lanes", 1),
+            ("stages", 1),
             ("channel_depth", 2),
             ("outstanding", 1),
         ):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
                 raise FabricError(f"{name} must be an integer >= {least}, not {value!r}")
+        if self.stages > MOST_STAGES:
+            raise FabricError(f"stages must be at most {MOST_STAGES}, not {self.stages}")
         if self.arithmetic not in ("rtl", "model"):
             raise FabricError(f'arithmetic must be "rtl" or "model", not {self.arithmetic!r}')
 

@@ -153,8 +153,8 @@ def test_corrupt_json(step: Any, tmp_path: Path) -> None:
 # -- options --------------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "tile, matmul_lanes, vector_lanes, channel_depth, outstanding, arithmetic, memory.beat_bytes, memory.channels, "
-    "memory.interval, memory.latency"
+    "tile, matmul_lanes, vector_lanes, stages, channel_depth, outstanding, arithmetic, memory.beat_bytes, "
+    "memory.channels, memory.interval, memory.latency"
 )
 
 
@@ -170,6 +170,8 @@ KNOWN = (
         ("tile=0", "tile must be an integer >= 1, not 0"),
         ("tile=-4", "tile must be an integer >= 1, not -4"),
         ("tile=1.5", "tile must be an integer >= 1, not '1.5'"),
+        ("stages=0", "stages must be an integer >= 1, not 0"),
+        ("stages=5", "stages must be at most 4, not 5"),
         ("channel_depth=1", "channel_depth must be an integer >= 2, not 1"),
         ("memory.channels=3", "memory.channels must be a power of two, not 3"),
         ("arithmetic=fast", 'arithmetic must be "rtl" or "model", not \'fast\''),

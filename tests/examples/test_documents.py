@@ -102,7 +102,8 @@ assert Negate().apply(np.array([[1, -0.0, 1e-40]], np.float32)).tolist() == [[-1
 for function in (Maximum(), Maximum(BF16)):
     for inputs in ((Tile(BF16, 3, 4), Tile(FP32, 1, 4)), (Tile(BF16, 3, 4), Tile(BF16, 3, 4)), (Tile(BF16, 3, 4),)):
         case = Case(function, inputs, FABRIC, reduce=len(inputs) == 1)
-        assert (case.path.initiation_interval, case.path.latency) == case.timing() == (3, 4)
+        rounds = case.result.dtype is BF16
+        assert (case.path.initiation_interval, case.path.latency) == case.timing() == (3, 4 + rounds)
         case.check(70, [0])
 """
 

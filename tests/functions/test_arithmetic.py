@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,10 @@ from step.functions.matmul import Matmul
 from step.functions.silu import silu
 from step.language import numerics
 from step.language.dtypes import BF16, FP32
+from step.lowering.fabric import MOST_STAGES
 
 Vectors = dict[str, np.ndarray]
-Leaf = tuple[Callable[[], Parametric], Callable[[np.random.Generator, int], Vectors], Callable[..., np.ndarray]]
+Leaf = tuple[Callable[[int], Parametric], Callable[[np.random.Generator, int], Vectors], Callable[..., np.ndarray]]
 
 
 def fp32(values: np.ndarray) -> np.ndarray:
@@ -79,11 +79,15 @@ LEAVES: dict[str, Leaf] = {
     "multiply": (Fp32Multiply, pairs, lambda first, second: _bits(numerics.multiply(fp32(first), fp32(second)))),
     "multiply_bf16": (Bf16Multiply, halves, lambda first, second: _bits(numerics.flush(bf16(first) * bf16(second)))),
     "accumulate": (MultiplyAccumulate, accumulations, accumulate),
-    "to_bf16": (lambda: Convert(FP32, BF16), single, lambda value: numerics.narrow(fp32(value), BF16).view(np.uint16)),
-    "to_fp32": (lambda: Convert(BF16, FP32), single_half, lambda value: _bits(bf16(value))),
-    "same_fp32": (lambda: Convert(FP32, FP32), single, lambda value: _bits(fp32(value))),
+    "to_bf16": (
+        lambda stages: Convert(FP32, BF16),
+        single,
+        lambda value: numerics.narrow(fp32(value), BF16).view(np.uint16),
+    ),
+    "to_fp32": (lambda stages: Convert(BF16, FP32), single_half, lambda value: _bits(bf16(value))),
+    "same_fp32": (lambda stages: Convert(FP32, FP32), single, lambda value: _bits(fp32(value))),
     "same_bf16": (
-        lambda: Convert(BF16, BF16),
+        lambda stages: Convert(BF16, BF16),
         single_half,
         lambda value: numerics.narrow(bf16(value), BF16).view(np.uint16),
     ),
@@ -111,15 +115,25 @@ def disagreements(vectors: Mapping[str, np.ndarray], got: np.ndarray, wanted: np
     return [[f"{name} {values[at]:08x}" for name, values in vectors.items()] + [f"{got[at]:08x}"] for at in bad]
 
 
-def simulate(component: Parametric, vectors: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Results in Amaranth's simulator, of clocked components `depth` cycles later."""
+def in_time(component: Parametric, vectors: Mapping[str, np.ndarray]) -> tuple[Vectors, int]:
+    """``vectors`` by cycles, each operand when it is wanted and up to the last result, and cycles before the first."""
     depth = getattr(component, "depth", 0)
+    waits = {"sum": component.product_cycles} if isinstance(component, MultiplyAccumulate) else {}
+    timed = {}
+    for name, values in vectors.items():
+        wait = waits.get(name, 0)
+        timed[name] = np.pad(values, (wait, depth - wait))
+    return timed, depth
+
+
+def simulate(component: Parametric, vectors: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Results in Amaranth's simulator, a vector a cycle."""
     results: list[int] = []
+    timed, depth = in_time(component, vectors)
 
     async def bench(ctx: Any) -> None:
-        rows = list(zip(*vectors.values(), strict=True))
-        for cycle, row in enumerate(itertools.chain(rows, [rows[0]] * depth)):
-            for name, value in zip(vectors, row, strict=True):
+        for cycle, row in enumerate(zip(*timed.values(), strict=True)):
+            for name, value in zip(timed, row, strict=True):
                 ctx.set(getattr(component, name), int(value))
             if cycle >= depth:
                 results.append(ctx.get(component.result))
@@ -134,38 +148,42 @@ def simulate(component: Parametric, vectors: Mapping[str, np.ndarray]) -> np.nda
     return np.array(results)
 
 
-@pytest.mark.parametrize("name", LEAVES)
-def test_leaf_is_the_definition(name: str) -> None:
+STAGES = range(1, MOST_STAGES + 1)
+STAGED = [(name, stages) for name in LEAVES for stages in (STAGES if "_" not in name or "multiply" in name else [1])]
+"""Leaves, with all the numbers of stages that matter to them."""
+
+
+@pytest.mark.parametrize("name, stages", STAGED)
+def test_leaf_is_the_definition(name: str, stages: int) -> None:
     leaf = LEAVES[name]
     vectors = vectors_of(leaf, np.random.default_rng(6), 3000)
-    component = leaf[0]()
+    component = leaf[0](stages)
     assert disagreements(vectors, simulate(component, vectors), expected(leaf, vectors)) == []
 
 
-@pytest.mark.parametrize("name", ["add", "multiply"])
-def test_every_pair_of_corners(name: str) -> None:
+@pytest.mark.parametrize("name, stages", [each for each in STAGED if each[0] in ("add", "multiply")])
+def test_every_pair_of_corners(name: str, stages: int) -> None:
     """A sample of all pairs of extreme numbers, the same in every run."""
     leaf = LEAVES[name]
     corners = patterns.corners()
     first, second = (each.ravel()[::37] for each in np.meshgrid(corners, corners))
     vectors = {"first": first, "second": second}
-    assert disagreements(vectors, simulate(leaf[0](), vectors), expected(leaf, vectors)) == []
+    assert disagreements(vectors, simulate(leaf[0](stages), vectors), expected(leaf, vectors)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in LEAVES if name != "accumulate"])
-def test_millions_of_vectors_in_verilator(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name, stages", [each for each in STAGED if each[0] != "accumulate"])
+def test_millions_of_vectors_in_verilator(name: str, stages: int, tmp_path: Path) -> None:
     leaf = LEAVES[name]
-    component = leaf[0]()
-    depth = getattr(component, "depth", 0)
+    component = leaf[0](stages)
     program = Verilated(component, tmp_path)
     vectors = vectors_of(leaf, np.random.default_rng(7), 3_000_000)
-    padded = {each: np.append(values, [0] * depth) for each, values in vectors.items()}
-    got = program.run(padded)["result"][depth:, 0]
+    timed, depth = in_time(component, vectors)
+    got = program.run(timed)["result"][depth:, 0]
     assert disagreements(vectors, got, expected(leaf, vectors)) == []
 
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_verilog_has_only_harmless_warnings(name: str, tmp_path: Path) -> None:
-    said = lint(LEAVES[name][0](), tmp_path)
+    said = lint(LEAVES[name][0](MOST_STAGES), tmp_path)
     assert kinds(said) <= HARMLESS, said

@@ -15,6 +15,8 @@ from verilated import HARMLESS, Verilated, kinds, lint
 
 from hw.arithmetic.model import SOURCES
 from hw.functions.datapath import Datapath
+from hw.functions.matmul import MatmulDatapath
+from hw.functions.vector import VectorDatapath
 from step.functions.elementwise import Add, Cast, Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
@@ -77,7 +79,7 @@ class Case:
         assert any(want is not None for want in wanted)
 
 
-def matmul_case(rows: int, inner: int, cols: int, lanes: int, how: str, arithmetic: str = "rtl") -> Case:
+def matmul_case(rows: int, inner: int, cols: int, lanes: int, how: str, **fabric: Any) -> Case:
     function, reduce = {
         "map": (Matmul(), False),
         "map to bf16": (Matmul(True, BF16), False),
@@ -85,8 +87,8 @@ def matmul_case(rows: int, inner: int, cols: int, lanes: int, how: str, arithmet
         "accum transposed": (Matmul(True), True),
     }[how]
     right = Tile(BF16, cols, inner) if function.transposed else Tile(BF16, inner, cols)
-    fabric = FabricConfig(matmul_lanes=lanes, arithmetic=arithmetic)
-    return Case(function, (Tile(BF16, rows, inner), right), fabric, reduce=reduce)
+    config = FabricConfig(matmul_lanes=lanes, **fabric)
+    return Case(function, (Tile(BF16, rows, inner), right), config, reduce=reduce)
 
 
 MATMULS = [
@@ -100,31 +102,49 @@ MATMULS = [
 
 
 @pytest.mark.parametrize("how", ["map", "map to bf16", "accum", "accum transposed"])
+@pytest.mark.parametrize("stages", [1, 4])
 @pytest.mark.parametrize("rows, inner, cols, lanes", MATMULS)
-def test_matmul(rows: int, inner: int, cols: int, lanes: int, how: str) -> None:
-    case = matmul_case(rows, inner, cols, lanes, how)
+def test_matmul(rows: int, inner: int, cols: int, lanes: int, stages: int, how: str) -> None:
+    case = matmul_case(rows, inner, cols, lanes, how, stages=stages)
     assert (case.path.initiation_interval, case.path.latency) == case.timing()
     case.check(7, GAPS["gaps"])
 
 
-@pytest.mark.parametrize("lanes", [4, 16, 64])
-def test_matmul_back_to_back(lanes: int) -> None:
-    matmul_case(4, 4, 4, lanes, "accum").check(7, GAPS["back to back"])
-    matmul_case(4, 4, 4, lanes, "map").check(7, GAPS["back to back"])
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+@pytest.mark.parametrize("lanes", [1, 4, 16])
+def test_matmul_back_to_back(lanes: int, stages: int) -> None:
+    matmul_case(4, 4, 4, lanes, "accum", stages=stages).check(7, GAPS["back to back"])
+    matmul_case(4, 4, 4, lanes, "map", stages=stages).check(7, GAPS["back to back"])
 
 
-@pytest.mark.parametrize("lanes, interval", [(1, 4096), (16, 256), (64, 64), (256, 16), (1024, 4), (4096, 1)])
-def test_a_square_matmul_takes_its_multiplications_over_lanes(lanes: int, interval: int) -> None:
-    case = matmul_case(16, 16, 16, lanes, "accum")
-    assert case.path.initiation_interval == interval
-    assert case.timing() == (interval, interval + 1)
+@pytest.mark.parametrize(
+    "lanes, stages, interval, used",
+    [
+        (1, 4, 4096, 1),
+        (16, 4, 256, 16),
+        (64, 4, 64, 64),
+        (64, 1, 64, 64),
+        (256, 4, 64, 64),
+        (256, 2, 32, 128),
+        (256, 1, 16, 256),
+        (4096, 1, 16, 256),
+    ],
+)
+def test_a_square_matmul_takes_its_multiplications_over_lanes(
+    lanes: int, stages: int, interval: int, used: int
+) -> None:
+    """As long as there are as many blocks of sums as an addition has stages; more lanes are not made."""
+    case = matmul_case(16, 16, 16, lanes, "accum", stages=stages)
+    assert isinstance(case.path, MatmulDatapath)
+    assert case.path.initiation_interval == interval and case.path.arrangement.lanes == used
+    assert case.timing() == (interval, interval + min(256 // used, stages) + min(stages, 2))
 
 
 def test_formulas_agree_for_many_shapes() -> None:
     random = np.random.default_rng(9)
     for _ in range(300):
-        rows, inner, cols, lanes = (int(each) for each in random.integers(1, (12, 12, 12, 300)))
-        case = matmul_case(rows, inner, cols, lanes, "map")
+        rows, inner, cols, lanes, stages = (int(each) for each in random.integers(1, (12, 12, 12, 300, 5)))
+        case = matmul_case(rows, inner, cols, lanes, "map", stages=stages)
         assert (case.path.initiation_interval, case.path.latency) == case.timing()
 
 
@@ -144,12 +164,15 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
 ]
 
 
+@pytest.mark.parametrize("stages", [1, 4])
 @pytest.mark.parametrize("lanes", [1, 5, 12, 100])
 @pytest.mark.parametrize("function, inputs, reduce", VECTORS, ids=lambda each: str(each))
-def test_vector(function: Function, inputs: tuple[Tile, ...], reduce: bool, lanes: int) -> None:
-    case = Case(function, inputs, FabricConfig(vector_lanes=lanes), reduce=reduce)
+def test_vector(function: Function, inputs: tuple[Tile, ...], reduce: bool, lanes: int, stages: int) -> None:
+    case = Case(function, inputs, FabricConfig(vector_lanes=lanes, stages=stages), reduce=reduce)
     assert (case.path.initiation_interval, case.path.latency) == case.timing()
-    assert case.path.initiation_interval == -(-12 // lanes)
+    assert isinstance(case.path, VectorDatapath)
+    loop = case.path.lane.depth + 1 if reduce else 1
+    assert case.path.initiation_interval == max(-(-12 // lanes), loop)
     for gaps in GAPS.values():
         case.check(7, gaps)
 
@@ -198,7 +221,7 @@ def test_retile_slicer(function: RetileStreamify) -> None:
 def test_matmul_in_verilator(
     rows: int, inner: int, cols: int, lanes: int, how: str, arithmetic: str, tmp_path: Path
 ) -> None:
-    case = matmul_case(rows, inner, cols, lanes, how, arithmetic)
+    case = matmul_case(rows, inner, cols, lanes, how, arithmetic=arithmetic)
     program = Verilated(case.path, tmp_path, SOURCES if arithmetic == "model" else ())
     for gaps in GAPS.values():
         case.check(300, gaps, program)
@@ -217,8 +240,8 @@ def test_vector_model_in_verilator(function: Function, tmp_path: Path) -> None:
 def test_verilog_of_datapaths_has_only_harmless_warnings(arithmetic: str, tmp_path: Path) -> None:
     fabric = FabricConfig(matmul_lanes=8, vector_lanes=4, arithmetic=arithmetic)
     for case in (
-        matmul_case(4, 4, 4, 8, "accum", arithmetic),
-        matmul_case(4, 4, 4, 8, "map to bf16", arithmetic),
+        matmul_case(4, 4, 4, 8, "accum", arithmetic=arithmetic),
+        matmul_case(4, 4, 4, 8, "map to bf16", arithmetic=arithmetic),
         Case(Add(), (NARROW, WIDE), fabric, reduce=False),
         Case(RetileCol(), (NARROW,), fabric, reduce=True),
     ):

@@ -1,0 +1,49 @@
+"""Arithmetic that is cut into stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+from amaranth.hdl import Module, Signal, Value
+
+from hw.shared import Parametric
+
+
+class Staged(Parametric):
+    """A computation in steps, of which some have registers behind them; never the last one.
+
+    ``stages`` says how finely it is cut: as `FabricConfig.stages` wants it, or as finely as it can be. The result is
+    there ``depth`` cycles behind the operands.
+    """
+
+    cuts: ClassVar[tuple[tuple[int, ...], ...]]
+    """The steps with registers behind them: for one stage, for two, .."""
+
+    def __init__(self, stages: int, ports: Mapping[str, Any]) -> None:
+        self.stages = min(stages, len(self.cuts))
+        self.depth = len(self.cuts[self.stages - 1])
+        self.clocked = self.depth > 0
+        super().__init__(dict(ports))
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.stages,)
+
+    def behind(self, m: Module, step: int, **values: Value) -> Values:
+        """``values`` as they are behind ``step``: registers if there is a cut, else wires."""
+        domain = m.d.sync if step in self.cuts[self.stages - 1] else m.d.comb
+        signals = {}
+        for name, value in values.items():
+            signals[name] = Signal(value.shape(), name=f"{name}_{step}", reset_less=True)
+            domain += signals[name].eq(value)
+        return Values(**signals)
+
+
+class Values(SimpleNamespace):
+    """What a step hands to the next one, by name."""
+
+    def only(self, *names: str) -> dict[str, Any]:
+        """Some of it, to be handed on."""
+        return {name: getattr(self, name) for name in names}

@@ -1,0 +1,44 @@
+"""What datapaths that take several cycles count and remember."""
+
+from __future__ import annotations
+
+from amaranth.hdl import C, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
+
+
+def counter(m: Module, extent: int, name: str, advance: Value) -> tuple[Value, Value]:
+    """A register that counts to ``extent`` again and again, and whether it is at its last value."""
+    if extent == 1:
+        return C(0, 1), C(1, 1)
+    count, last = Signal(range(extent), name=name), Signal(name=f"last_{name}")
+    m.d.comb += last.eq(count == extent - 1)
+    with m.If(advance):
+        m.d.sync += count.eq(Mux(last, 0, count + 1))
+    return count, last
+
+
+def later(m: Module, value: Value, cycles: int, name: str) -> Value:
+    """``value`` as it was some cycles before."""
+    for at in range(cycles):
+        register = Signal(value.shape(), name=f"{name}_{at + 1}")
+        m.d.sync += register.eq(value)
+        value = register
+    return value
+
+
+def loop_store(m: Module, depth: int, read_place: Value, write: Value, result: Value) -> Value:
+    """The states of a loop whose ``depth`` parts take turns: that at ``read_place``, at once.
+
+    ``result`` becomes the next one's, from part 0 on, where ``write`` is set; it can be read in the next cycle.
+    """
+    if depth == 1:
+        register = Signal(len(result), name="state", reset_less=True)
+        with m.If(write):
+            m.d.sync += register.eq(result)
+        return register
+    place, _ = counter(m, depth, "state_place", write)
+    m.submodules.states = states = Memory(shape=len(result), depth=depth, init=[])
+    reads, writes = states.read_port(domain="comb"), states.write_port()
+    m.d.comb += [reads.addr.eq(read_place), writes.addr.eq(place), writes.en.eq(write), writes.data.eq(result)]
+    state: Value = reads.data
+    return state

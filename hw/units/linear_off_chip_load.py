@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from hw.channel import Channel, ConsumerSignature
 from hw.layout import AddressFormat, Format, TileFormat, TokenFormat
 from hw.shared import Parametric, Shared
-from hw.unit import STATUS, Firing, Rule, Unit, join, pass_status
+from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist
@@ -156,8 +156,7 @@ class LinearOffChipLoad(Parametric):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
         join(m, issue.output0, requests.i)
         join(m, issue.output1, pending.i)
-        m.d.comb += [self.request.payload.eq(requests.o.header.address), self.request.valid.eq(requests.o.valid)]
-        m.d.comb += requests.o.ready.eq(self.request.ready)
+        offer(m, requests.o, self.request)
         join(m, pending.o, deliver.input0)
         join(m, tiles.o, deliver.input1)
         join(m, deliver.output0, self.output0)

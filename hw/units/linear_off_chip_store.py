@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from hw.channel import Channel, ConsumerSignature
 from hw.layout import Format, TokenFormat, WriteFormat
 from hw.shared import Parametric, Shared
-from hw.unit import STATUS, Firing, Rule, Unit, join, pass_status
+from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist
@@ -80,8 +80,7 @@ class LinearOffChipStore(Parametric):
         m.d.comb += issue.base.eq(self.base)
         join(m, self.input0, issue.input0)
         join(m, issue.output0, writes.i)
-        m.d.comb += [self.external.payload.eq(writes.o.header), self.external.valid.eq(writes.o.valid)]
-        m.d.comb += writes.o.ready.eq(self.external.ready)
+        offer(m, writes.o, self.external)
         pass_status(m, issue, self)
         return m
 

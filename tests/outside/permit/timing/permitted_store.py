@@ -47,6 +47,7 @@ def build(site: Site) -> Machine:
         PermittedStore(
             inputs=site.inputs,
             outputs=(writes,),
+            latency=1,
             beats=region.beats_per_tile,
             address=region.base,
             collected=site.output(),

@@ -10,10 +10,10 @@ from amaranth.hdl import Elaboratable, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.channel import Channel
+from hw.channel import Channel, ConsumerSignature
 from hw.layout import Format, TokenFormat, WriteFormat
 from hw.shared import Parametric, Shared
-from hw.unit import STATUS, Firing, Rule, Unit, join, pass_status
+from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
 from permit.ops.permitted_store import DATA
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
@@ -24,7 +24,9 @@ DEPTH = 2
 
 @dataclass(frozen=True)
 class Issue(Rule):
-    """The tokens leave with the last beat of their tile."""
+    """The tokens leave with the last beat of their tile. Addresses wait for the data, and go beside it."""
+
+    latency = 1
 
     permit: TokenFormat
     data: TokenFormat
@@ -47,10 +49,10 @@ class Issue(Rule):
         beats = -(-self.data.bits // self.write.bits)
         beat, written, padded = Signal(range(beats)), Signal(32), Signal(beats * self.write.bits)
         last = ~token.value | (beat == beats - 1)
-        m.d.comb += padded.eq(firing.head(DATA).data)
+        m.d.comb += padded.eq(firing.word(DATA))
+        firing.late(0, data=padded.word_select(firing.lagging(beat), self.write.bits))
         with m.If(token.value):
-            data = padded.word_select(beat, self.write.bits)
-            firing.put(0, address=firing.unit.base + written, data=data)
+            firing.put(0, address=firing.unit.base + written)
             firing.next(written, written + 1)
             firing.next(beat, Mux(last, 0, beat + 1))
         with m.If(last):
@@ -64,8 +66,8 @@ class PermittedStore(Parametric):
 
     def __init__(self, issue: Issue) -> None:
         self.issue = issue
-        inputs = {f"input{port}": In(stream.Signature(each.layout)) for port, each in enumerate(issue.inputs)}
-        external = Out(stream.Signature(issue.write.layout))
+        inputs = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
+        external = Out(stream.Signature(issue.write.header))
         super().__init__({**inputs, "base": In(32), "external": external, **STATUS})
 
     @property
@@ -75,12 +77,12 @@ class PermittedStore(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.writes = writes = Shared(Channel(self.issue.write.width, DEPTH))
+        m.submodules.writes = writes = Shared(Channel(self.issue.write, DEPTH + Unit(self.issue).in_flight))
         m.d.comb += issue.base.eq(self.base)
         for port in range(2):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
         join(m, issue.output0, writes.i)
-        join(m, writes.o, self.external)
+        offer(m, writes.o, self.external)
         pass_status(m, issue, self)
         return m
 

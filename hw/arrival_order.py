@@ -32,7 +32,7 @@ class ArrivalOrder(Parametric):
         m.d.comb += candidates.eq(self.waiting & self.among)
         before: list[list[Value]] = [[] for _ in range(self._count)]  # by input, the candidates that came before it
         for low, high in combinations(range(self._count), 2):
-            lower_first = Signal(name=f"first_{low}_{high}")
+            lower_first = Signal(init=1, name=f"first_{low}_{high}")
             with m.If(~self.waiting[high]):  # who comes in the next cycle is behind all that are waiting by then
                 m.d.sync += lower_first.eq(1)
             with m.Elif(~self.waiting[low]):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.shared import Parametric
 
-class DelayLine(wiring.Component):
+
+class DelayLine(Parametric):
     """``o`` is ``i`` of ``cycles`` (>= 1) before, ``width`` bits; zero where that is before the reset.
 
     A ring in a memory, whose places are read in the cycle in which they are overwritten, and a register behind it.
@@ -19,6 +20,10 @@ class DelayLine(wiring.Component):
     def __init__(self, width: int, cycles: int) -> None:
         self._width, self._cycles = width, cycles
         super().__init__({"i": In(width), "o": Out(width)})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self._width, self._cycles
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -26,7 +26,7 @@ from amaranth.lib.wiring import In, Out
 from hw.channel import ConsumerSignature, ProducerSignature
 from hw.delay import DelayLine
 from hw.layout import Format
-from hw.shared import Parametric
+from hw.shared import Parametric, Shared
 from step.language.faults import Fault
 from step.running.result import Activity
 
@@ -349,7 +349,7 @@ class Firing:
             self._connect(port)
         if self._delayed:
             values, delayed = zip(*self._delayed, strict=True)
-            m.submodules.delay = delay = DelayLine(sum(map(len, values)), self._latency)
+            m.submodules.delay = delay = Shared(DelayLine(sum(map(len, values)), self._latency))
             m.d.comb += [delay.i.eq(Cat(*values)), Cat(*delayed).eq(delay.o)]
 
     def _connect(self, port: int) -> None:

@@ -82,7 +82,7 @@ class BinaryLane(Lane):
         if self.out is FP32:
             return result
         return ConvertLane(FP32, self.out, self.stages).connect(
-            m, f"{name}_round", [later(m, result, 1, f"{name}_sum")]
+            m, f"{name}_round", [later(m, result, 1, f"{name}_result")]
         )
 
     @abc.abstractmethod

@@ -19,6 +19,7 @@ from step.lowering.netlist import Netlist
 from step.ops.reassemble import Reassemble as Operator
 
 HELD = (-1,)
+"""A selector is taken with its first choice."""
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,8 @@ def simulate(component: Parametric, vectors: Mapping[str, np.ndarray]) -> np.nda
 
 
 STAGES = range(1, MOST_STAGES + 1)
-STAGED = [(name, stages) for name in LEAVES for stages in (STAGES if "_" not in name or "multiply" in name else [1])]
+UNCUT = ("to_bf16", "to_fp32", "same_fp32", "same_bf16")
+STAGED = [(name, stages) for name in LEAVES for stages in ([1] if name in UNCUT else STAGES)]
 """Leaves, with all the numbers of stages that matter to them."""
 
 

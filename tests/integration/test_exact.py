@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,12 @@ def check(program: Program) -> None:
 @pytest.mark.parametrize("half", [0, 1])
 def test_every_scenario_is_exact(half: int) -> None:
     check(farm(f"farm{half}", SCENARIOS[half::2]))
+
+
+def test_functions_are_exact_without_stages() -> None:
+    """The other scenarios have the arithmetic of the default."""
+    program = farm("uncut", [each for each in SCENARIOS if each.operator in ("map", "accum")])
+    check(replace(program, fabric=replace(program.fabric, stages=1)))
 
 
 def test_channel_counters_are_equal() -> None:

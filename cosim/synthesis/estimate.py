@@ -128,9 +128,10 @@ def fabric_metrics(program: Netlist) -> dict[str, int]:
     Raises `FabricError` for a program that can not be synthesised.
     """
     fabric, counts = _counted(program)
-    all_of_it = reduce(add, (counts[each.component.module_name] for each in fabric.structure.instances), Counts())
-    bits = sum(width * depth for width, depth in all_of_it.memories)
-    return {"multipliers": all_of_it.area.dsp, "memory_bits": bits, "lut_sites": all_of_it.area.comb_sites}
+    used = [counts[each.component.module_name] for each in fabric.structure.instances]
+    area = reduce(add, (each.area for each in used), Area())
+    bits = sum(width * depth for each in used for width, depth in each.memories)
+    return {"multipliers": area.dsp, "memory_bits": bits, "lut_sites": area.comb_sites}
 
 
 def _counted(program: Netlist) -> tuple[Fabric, dict[str, Counts]]:

@@ -25,7 +25,7 @@ from step.language.faults import Fault
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import Token, from_nested, parse
-from step.language.types import ElementType, Tile, Tuple
+from step.language.types import ElementType, Selector, Tile, Tuple
 from step.lowering.fabric import FabricConfig, MemoryConfig
 
 FABRIC = FabricConfig(
@@ -475,3 +475,9 @@ def _routed_sum(rank: int, order: str, data: str, selectors: str) -> Callable[[G
 for _order in ("index", "arrival"):
     add("reassemble", f"{_order}-empty-accum", _routed_sum(0, _order, "1 2 3 4 D", "1 0 3 0 D"))
     add("reassemble", f"{_order}-empty-rows-accum", _routed_sum(1, _order, "1 2 S1 3 S1 E1 4 S1 D", "1 0 3 2 D"))
+
+# -- control that becomes other control, and an arrival that is nobody's but one input's ----------------------------
+
+single("map", "select_all-of-selectors", 1, "1 0 S1 E1 1 S1 D", lambda x: x.map(SelectAll(3)), Selector(1))
+for _order in ("index", "arrival"):
+    add("reassemble", f"{_order}-one-input", _reassemble(1, _order, ["1 2 S1 E1 3 S1 D"], "1 0 1 1 D"))

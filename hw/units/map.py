@@ -23,7 +23,7 @@ class Map(FunctionRule):
     def fire(self, m: Module, firing: Firing) -> None:
         m.submodules.datapath = datapath = Shared(self.datapath)
         token = firing.need_aligned()
-        firing.put(0, token)
+        firing.put(0, done=token.done, value=token.value, stop=token.stop, rank=token.rank)
         for port in range(len(self.operands)):
             firing.take(port)
             m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))

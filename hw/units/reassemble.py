@@ -93,7 +93,7 @@ class Reassemble(Rule):
 
     def _choice(self, m: Module, mask: Value, waiting: Value) -> tuple[Value, Value]:
         """Which of the inputs in ``mask`` is next, one-hot, and whether that can be told by now."""
-        if not self.by_arrival:
+        if not self.by_arrival or len(self.data) == 1:
             return mask & -mask, Const(1)
         count = len(self.data)
         others = Cat(Cat(mask[:each], mask[each + 1 :]).any() for each in range(count))

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from cosim.failure import failure
-from cosim.program_data import memory_image, source_payloads
+from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import RawRun
 from cosim.simulator import NO_LIMIT, simulate
+from hw.edge import unpack_transfers
 from hw.emit import emit
-from hw.layout import unpack_tiles, unpack_token
+from hw.layout import input_formats, unpack_tiles
 from step.errors import SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph, Node
@@ -76,7 +77,7 @@ def run_rtl(
     """Like `run`, with all that `cosim.compare` wants to know besides."""
     netlist = lower(graph, fabric)
     data = bind_inputs(graph, inputs)
-    sources, memory = source_payloads(netlist, data), memory_image(netlist, data)
+    sources, memory = source_transfers(netlist, data), memory_image(netlist, data)
     with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
         progress("writing Verilog")
         design = emit(netlist, directory, probes=True)
@@ -143,7 +144,8 @@ def _outputs(netlist: Netlist, raw: RawRun) -> dict[str, list[Token]]:
     layout, beat = memory_map(netlist), netlist.fabric.memory.beat_bytes
     for node in netlist.units:
         if node.operator.hands_out:
-            tokens = [unpack_token(word, node.inputs[0].type) for word in raw.sinks[node.name]]
+            (format,) = input_formats(node, netlist)
+            tokens = unpack_transfers(raw.sinks[node.name], node.inputs[0].element, format)
             outputs[node.name] = [token for token in tokens if not token.done]
         elif (access := node.operator.writes(node)) is not None:
             region = layout.stores[node.name]

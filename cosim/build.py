@@ -189,5 +189,5 @@ def first_errors(log: Path, count: int = 3) -> list[str]:
 def _edge_ports(design: Design) -> tuple[str, ...]:
     """The signals that a bench in Python drives and reads."""
     streams = (*design.sources, *design.sinks)
-    ports = [f"{port.port}__{part}" for port in streams for part in ("payload", "valid", "ready")]
+    ports = [name for port in streams for name in (*port.parts, f"{port.port}_tvalid", f"{port.port}_tready")]
     return ("clk", "rst", *ports, *(["probe_fault"] if design.units else []))

@@ -15,11 +15,30 @@ SIDECAR = "fabric.json"
 
 @dataclass(frozen=True)
 class StreamPort:
-    """A source or a sink: ``port`` is the stem of its signals, ``bits`` the width of its payload."""
+    """A source or a sink: ``port`` is the stem of its AXI4-Stream, ``data_bits`` and ``user_bits`` its widths.
+
+    A transfer as one number is ``tuser``, above it ``tlast``, above that ``tdata``.
+    """
 
     name: str
     port: str
-    bits: int
+    data_bits: int
+    user_bits: int
+
+    @property
+    def bits(self) -> int:
+        """Of a transfer."""
+        return self.user_bits + 1 + self.data_bits
+
+    @property
+    def widths(self) -> list[tuple[str, int]]:
+        """The parts of a transfer with their widths, the lowest first."""
+        return [("tuser", self.user_bits), ("tlast", 1), *([("tdata", self.data_bits)] if self.data_bits else [])]
+
+    @property
+    def parts(self) -> list[str]:
+        """The signals of a transfer, the highest first."""
+        return [f"{self.port}_{part}" for part, _ in reversed(self.widths)]
 
 
 @dataclass(frozen=True)
@@ -95,7 +114,7 @@ def _from_sidecar(sidecar: Mapping[str, Any], root: Path, where: str) -> Design:
 
 
 def _stream(port: Mapping[str, Any]) -> StreamPort:
-    return StreamPort(port["name"], port["port"], port["bits"])
+    return StreamPort(port["name"], port["port"], port["data_bits"], port["user_bits"])
 
 
 def _memory(port: Mapping[str, Any]) -> MemoryPort:

@@ -25,18 +25,34 @@ def willing(pattern: dict[str, Any], rng: random.Random) -> Iterator[bool]:
         yield from [False] * rng.randint(0, pattern["idle"])
 
 
-def stream_signals(dut: Any, port: str) -> tuple[Any, Any, Any]:
-    """Payload, valid and ready of a port; looked up once, since that is slow."""
-    payload, valid, ready = (getattr(dut, f"{port}__{part}") for part in ("payload", "valid", "ready"))
-    return payload, valid, ready
+class Stream:
+    """The signals of an AXI4-Stream; a transfer is one number, with these parts (name and width), the lowest first."""
+
+    def __init__(self, dut: Any, port: str, widths: list[tuple[str, int]]) -> None:
+        self.parts = [(getattr(dut, f"{port}_{name}"), width) for name, width in widths]
+        self.valid, self.ready = (getattr(dut, f"{port}_{name}") for name in ("tvalid", "tready"))
+
+    def set(self, transfer: int) -> None:
+        """Set what is transferred."""
+        for signal, width in self.parts:
+            signal.value = transfer & ((1 << width) - 1)
+            transfer >>= width
+
+    def get(self) -> int:
+        """What is transferred."""
+        transfer, at = 0, 0
+        for signal, width in self.parts:
+            transfer |= int(signal.value) << at
+            at += width
+        return transfer
 
 
 class Source:
-    """Offers tokens; an offer stands until it is taken."""
+    """Offers transfers; an offer stands until it is taken."""
 
-    def __init__(self, dut: Any, port: str, tokens: list[str], pattern: dict[str, Any], rng: random.Random) -> None:
-        self.payload, self.valid, self.ready = stream_signals(dut, port)
-        self.tokens = [int(token, 16) for token in tokens]
+    def __init__(self, stream: Stream, transfers: list[str], pattern: dict[str, Any], rng: random.Random) -> None:
+        self.stream = stream
+        self.transfers = [int(each, 16) for each in transfers]
         self.willing = willing(pattern, rng)
         self.offering = False
         self.cycles: list[int] = []
@@ -44,16 +60,16 @@ class Source:
     def drive(self) -> None:
         """Set the inputs of this cycle."""
         wants = next(self.willing)
-        if len(self.cycles) == len(self.tokens):
+        if len(self.cycles) == len(self.transfers):
             self.offering = False
         elif wants:
             self.offering = True
-        self.valid.value = int(self.offering)
-        self.payload.value = self.tokens[len(self.cycles)] if self.offering else 0
+        self.stream.valid.value = int(self.offering)
+        self.stream.set(self.transfers[len(self.cycles)] if self.offering else 0)
 
     def sample(self, cycle: int) -> bool:
-        """Whether a token is taken in this cycle."""
-        if not self.offering or int(self.ready.value) != 1:
+        """Whether a transfer is taken in this cycle."""
+        if not self.offering or int(self.stream.ready.value) != 1:
             return False
         self.cycles.append(cycle)
         self.offering = False
@@ -61,11 +77,11 @@ class Source:
 
 
 class Sink:
-    """Takes tokens, and checks the rules of the stream."""
+    """Takes transfers, and checks the rules of the stream."""
 
-    def __init__(self, dut: Any, port: str, pattern: dict[str, Any], rng: random.Random) -> None:
+    def __init__(self, stream: Stream, port: str, pattern: dict[str, Any], rng: random.Random) -> None:
         self.port = port
-        self.payload, self.valid, self.ready = stream_signals(dut, port)
+        self.stream = stream
         self.patient = pattern["patient"]
         self.willing = willing(pattern, rng)
         self.is_ready = False
@@ -77,18 +93,18 @@ class Sink:
     def drive(self) -> None:
         """Set the inputs of this cycle."""
         self.is_ready = next(self.willing) and (not self.patient or self.waiting is not None)
-        self.ready.value = int(self.is_ready)
+        self.stream.ready.value = int(self.is_ready)
 
     def sample(self, cycle: int) -> bool:
-        """Whether a token is taken in this cycle."""
-        valid = int(self.valid.value) == 1
-        token = int(self.payload.value) if valid else None
+        """Whether a transfer is taken in this cycle."""
+        valid = int(self.stream.valid.value) == 1
+        token = self.stream.get() if valid else None
         if self.waiting is not None and not valid:
-            self.violations.append(f"{self.port}: valid fell in cycle {cycle} before the token was taken")
+            self.violations.append(f"{self.port}: valid fell in cycle {cycle} before the transfer was taken")
         elif self.waiting is not None and token != self.waiting:
-            self.violations.append(f"{self.port}: the payload changed in cycle {cycle} before the token was taken")
+            self.violations.append(f"{self.port}: the transfer changed in cycle {cycle} before the transfer was taken")
         if token is not None and self.finished:
-            self.violations.append(f"{self.port}: a token follows Done in cycle {cycle}")
+            self.violations.append(f"{self.port}: a transfer follows Done in cycle {cycle}")
         self.waiting = None if self.is_ready else token
         if token is None or not self.is_ready:
             return False
@@ -104,17 +120,20 @@ async def run(dut: Any) -> None:
     plan = json.loads((directory / "plan.json").read_text())
     rng = random.Random(plan["seed"])
     sources = {
-        port: Source(dut, port, tokens, plan["idle"], random.Random(rng.random()))
-        for port, tokens in plan["sources"].items()
+        port: Source(Stream(dut, port, plan["widths"][port]), transfers, plan["idle"], random.Random(rng.random()))
+        for port, transfers in plan["sources"].items()
     }
-    sinks = {port: Sink(dut, port, plan["backpressure"], random.Random(rng.random())) for port in plan["sinks"]}
+    sinks = {
+        port: Sink(Stream(dut, port, plan["widths"][port]), port, plan["backpressure"], random.Random(rng.random()))
+        for port in plan["sinks"]
+    }
     step = Timer(1, unit="step")
     clock, reset = dut.clk, dut.rst
     reset.value = 1
     for source in sources.values():
-        source.valid.value = 0
+        source.stream.valid.value = 0
     for sink in sinks.values():
-        sink.ready.value = 0
+        sink.stream.ready.value = 0
     for level in (0, 1, 0, 1):
         clock.value = level
         await step

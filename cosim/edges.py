@@ -43,7 +43,7 @@ PATTERNS = {
 class EdgeRun:
     """What the ports did: ``status`` is ``finished``, ``stalled``, ``runaway`` or ``fault``.
 
-    ``sinks``: payloads taken. ``sink_cycles`` and ``source_cycles``: the cycle of each transfer. ``violations``: what
+    ``sinks``: transfers taken. ``sink_cycles`` and ``source_cycles``: the cycle of each transfer. ``violations``: what
     broke a stream rule, as text. ``fault``: (unit, code) or None.
     """
 
@@ -68,7 +68,7 @@ def drive_edges(
 ) -> EdgeRun:
     """Drive every source and sink of a fabric from Python.
 
-    ``idle`` says when sources offer tokens, ``backpressure`` when sinks take them, both names of `PATTERNS` or
+    ``idle`` says when sources make offers, ``backpressure`` when sinks take them, both names of `PATTERNS` or
     patterns of their own. The run ends when every sink has taken Done, or when nothing moved for ``watchdog`` cycles.
 
     Raises `InputError` for a fabric with memory ports and for sources that it does not have.
@@ -85,6 +85,7 @@ def drive_edges(
         plan = {
             "sources": {port.port: [hex(token) for token in sources[port.name]] for port in design.sources},
             "sinks": [port.port for port in design.sinks],
+            "widths": {port.port: port.widths for port in (*design.sources, *design.sinks)},
             "faults": bool(design.units),
             "idle": asdict(_pattern(idle)),
             "backpressure": asdict(_pattern(backpressure)),

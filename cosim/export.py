@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cosim.design import load_design
-from cosim.program_data import memory_image, source_payloads
+from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import write_inputs
 from hw.emit import emit
 from step.cli.console import show_json, working
@@ -58,7 +58,7 @@ def verilog(
         data = output / "data"
         data.mkdir(exist_ok=True)
         bound = bind_inputs(opened.graph, opened.inputs)
-        write_inputs(load_design(output), data, source_payloads(netlist, bound), memory_image(netlist, bound))
+        write_inputs(load_design(output), data, source_transfers(netlist, bound), memory_image(netlist, bound))
     if as_json:
         show_json(design.sidecar)
     else:

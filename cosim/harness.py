@@ -61,16 +61,24 @@ def _joined(items: object) -> list[str]:
 
 
 def _stream_connections(port: StreamPort) -> list[tuple[str, str]]:
-    return [(f"{port.port}__{part}", f"{port.port}__{part}") for part in ("payload", "valid", "ready")]
+    return [(name, name) for name in (*port.parts, f"{port.port}_tvalid", f"{port.port}_tready")]
+
+
+def _stream(port: StreamPort) -> list[str]:
+    stem = port.port
+    return [
+        *([f"    wire [{port.data_bits - 1}:0] {stem}_tdata;"] if port.data_bits else []),
+        f"    wire [{port.user_bits - 1}:0] {stem}_tuser;",
+        f"    wire {stem}_tlast, {stem}_tvalid, {stem}_tready;",
+    ]
 
 
 def _source(port: StreamPort) -> list[str]:
     stem = port.port
     return [
-        f"    wire [{port.bits - 1}:0] {stem}__payload;",
-        f"    wire {stem}__valid, {stem}__ready;",
+        *_stream(port),
         f'    sim_source #(.NAME("{port.name}"), .BITS({port.bits})) {stem}__source (',
-        f"        .clk, .rst, .payload({stem}__payload), .valid({stem}__valid), .ready({stem}__ready)",
+        f"        .clk, .rst, .transfer({{{', '.join(port.parts)}}}), .valid({stem}_tvalid), .ready({stem}_tready)",
         "    );",
         "",
     ]
@@ -79,10 +87,9 @@ def _source(port: StreamPort) -> list[str]:
 def _sink(port: StreamPort) -> list[str]:
     stem = port.port
     return [
-        f"    wire [{port.bits - 1}:0] {stem}__payload;",
-        f"    wire {stem}__valid, {stem}__ready;",
+        *_stream(port),
         f'    sim_sink #(.NAME("{port.name}"), .BITS({port.bits})) {stem}__sink (',
-        f"        .clk, .rst, .payload({stem}__payload), .valid({stem}__valid), .ready({stem}__ready),",
+        f"        .clk, .rst, .transfer({{{', '.join(port.parts)}}}), .valid({stem}_tvalid), .ready({stem}_tready),",
         "        .running",
         "    );",
         "",

@@ -1,17 +1,22 @@
-"""A program's input data as the simulation hardware wants it: token payloads and a memory image."""
+"""A program's input data as the simulation hardware wants it: transfers and a memory image."""
 
 from __future__ import annotations
 
-from hw.layout import pack_tiles, pack_token
+from hw.edge import pack_transfers
+from hw.layout import output_formats, pack_tiles
 from step.lowering.memory_map import memory_map
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 
 
-def source_payloads(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]]:
-    """The tokens of every source as bits."""
+def source_transfers(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]]:
+    """The transfers of every source."""
     return {
-        node.name: [pack_token(token, node.output_types[0]) for token in data.streams[node.name]]
+        node.name: [
+            transfer
+            for token in data.streams[node.name]
+            for transfer in pack_transfers(token, node.output_types[0].element, *output_formats(node, netlist))
+        ]
         for node in netlist.units
         if node.operator.given() is not None
     }

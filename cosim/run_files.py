@@ -62,9 +62,9 @@ class RawRun:
 
 
 def write_inputs(design: Design, directory: Path, sources: Mapping[str, Sequence[int]], memory: bytes = b"") -> None:
-    """Write what a run reads: token payloads for each source, and the memory from beat 0 on (the rest is zero).
+    """Write what a run reads: the transfers of each source, and the memory from beat 0 on (the rest is zero).
 
-    Raises `InputError` for sources that the fabric does not have or that are missing, payloads that are too wide, and
+    Raises `InputError` for sources that the fabric does not have or that are missing, transfers that are too wide, and
     too large a memory.
     """
     names = {port.name for port in design.sources}
@@ -92,12 +92,12 @@ def _memory_contents(design: Design, memory: bytes) -> np.ndarray | None:
     return contents.reshape(beats, beat)
 
 
-def _stream_bytes(port: StreamPort, payloads: Sequence[int]) -> bytes:
+def _stream_bytes(port: StreamPort, transfers: Sequence[int]) -> bytes:
     width = -(-port.bits // 8)
-    for payload in payloads:
-        if payload < 0 or payload >> port.bits:
-            raise InputError(f"source {port.name!r} takes payloads of {port.bits} bits, not {payload:#x}")
-    return b"".join(payload.to_bytes(width, "big") for payload in payloads)
+    for transfer in transfers:
+        if transfer < 0 or transfer >> port.bits:
+            raise InputError(f"source {port.name!r} takes transfers of {port.bits} bits, not {transfer:#x}")
+    return b"".join(transfer.to_bytes(width, "big") for transfer in transfers)
 
 
 def read_run(design: Design, directory: Path, build_seconds: float = 0.0) -> RawRun:
@@ -112,7 +112,7 @@ def read_run(design: Design, directory: Path, build_seconds: float = 0.0) -> Raw
         status=STATUS[status],
         cycles=cycles,
         simulated=simulated,
-        sinks={port.name: _payloads(directory / f"sink.{port.name}", port.bits) for port in design.sinks},
+        sinks={port.name: _transfers(directory / f"sink.{port.name}", port.bits) for port in design.sinks},
         memory=_memory_after(design, directory),
         enters=enters,
         leaves=leaves,
@@ -156,7 +156,7 @@ def _events(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return enters, leaves
 
 
-def _payloads(path: Path, bits: int) -> list[int]:
+def _transfers(path: Path, bits: int) -> list[int]:
     width = 4 * -(-bits // 32)
     data = path.read_bytes()
     return [int.from_bytes(data[start : start + width], "little") for start in range(0, len(data), width)]

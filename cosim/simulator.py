@@ -37,7 +37,7 @@ def simulate(
 ) -> RawRun:
     """Build (through the cache) and run a design.
 
-    ``sources`` are token payloads for each source, ``memory`` the contents from beat 0 on (the rest is zero). It goes
+    ``sources`` are the transfers of each source, ``memory`` the contents from beat 0 on (the rest is zero). It goes
     on until nothing moved for ``watchdog`` cycles (the design's ``settling_cycles``), and ``max_cycles`` at most.
     ``waves`` is a path ending in ``.vcd`` or ``.fst``. ``progress`` is told the cycle now and then, ``building`` the
     steps of a build.

@@ -17,76 +17,95 @@ class ProducerSignature(wiring.Signature):
     """The writing side of a channel, as seen by the writer.
 
     ``space``: a slot is neither occupied nor claimed. ``claim`` takes a slot; ``valid`` writes ``header`` into the
-    oldest claimed one, in the same cycle or any later one. ``word`` is its data in the cycle after that.
+    oldest claimed one, in the same cycle or any later one. The words of a value follow on ``word`` from the cycle
+    after that on, one a cycle.
     """
 
     def __init__(self, format: Format) -> None:
-        header = format.header
-        members = {"space": In(1), "claim": Out(1), "valid": Out(1)}
-        members |= {"header": Out(header)} if header.size else {}
-        super().__init__(members | ({"word": Out(format.data_bits)} if format.data_bits else {}))
+        super().__init__({"space": In(1), "claim": Out(1), "valid": Out(1)} | _fields(format))
 
 
 class ConsumerSignature(wiring.Signature):
     r"""The reading side of a channel, as seen by the channel.
 
-    A stream of ``header``\ s; ``word`` is the data of the token that was in front a cycle ago, taken or not.
+    A stream of ``header``\ s. The words of a value stay until ``drop``, in the cycle in which its header is taken or in
+    a later one. ``open``: from the next cycle on ``word`` has the words of the oldest value that is not dropped, one a
+    cycle, beginning with word ``offset``; values of one word need not be opened.
     """
 
     def __init__(self, format: Format) -> None:
-        header = format.header
-        members = {"valid": Out(1), "ready": In(1)} | ({"header": Out(header)} if header.size else {})
-        super().__init__(members | ({"word": Out(format.data_bits)} if format.data_bits else {}))
+        members: dict[str, Any] = {"valid": Out(1), "ready": In(1)} | _fields(format)
+        if format.word_bits:
+            members["drop"] = In(1)
+        if format.beats > 1:
+            members |= {"open": In(1), "offset": In(range(format.beats))}
+        super().__init__(members)
+
+
+def _fields(format: Format) -> dict[str, Any]:
+    """The ports of headers and words, both away from the writer."""
+    members: dict[str, Any] = {"header": Out(format.header)} if format.header.size else {}
+    return members | ({"word": Out(format.word_bits)} if format.word_bits else {})
 
 
 class Channel(Parametric):
     """A FIFO of ``depth`` slots for tokens of ``format``.
 
-    A header written in cycle t can be read in t+1; a slot freed in t can be claimed in t+1. It is a ring in a memory
-    that is read without a clock, so all that its outputs depend on are registers. Data lies in a ring of its own, in
-    the same place: it is written one cycle behind its header, and read one cycle behind it, so that either address
-    comes from a register. A slot that is freed is read in the next cycle still, and not written before the end of
-    the one after that.
+    A header written in cycle t can be read in t+1; a slot freed in t can be claimed in t+1. Headers are a ring in a
+    memory that is read without a clock, so all that its outputs depend on are registers. Words lie in a ring of their
+    own, with room for a value in every slot and for ``spare`` values more, which the reader may take before it drops
+    them. They are written one cycle behind their header, and read one cycle behind it, so that either address comes
+    from a register; a word may be overwritten in the cycle in which it is read for the last time.
     """
 
-    def __init__(self, format: Format, depth: int) -> None:
-        self._format, self._depth = format, depth
+    def __init__(self, format: Format, depth: int, spare: int = 0) -> None:
+        self._format, self._depth, self._spare = format, depth, spare if format.word_bits else 0
         super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(format))})
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self._format.header.size, self._format.data_bits, self._depth
+        return self._format.header.size, self._format.word_bits, self._format.beats, self._depth, self._spare
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         leaves = Signal()
         claimed = self._count(m, "claimed", up=self.i.claim, down=leaves)  # slots that are occupied or spoken for
         occupied = self._count(m, "occupied", up=self.i.valid, down=leaves)
-        write_place = self._place(m, "write_place", self.i.valid)
-        read_place = self._place(m, "read_place", leaves)
         m.d.comb += [
             self.i.space.eq(claimed != self._depth),
             self.o.valid.eq(occupied != 0),
             leaves.eq(self.o.valid & self.o.ready),
         ]
         if self._format.header.size:
+            write_place = place(m, "write_place", self._depth, self.i.valid)
+            read_place = place(m, "read_place", self._depth, leaves)
             header = Value.cast(self.o.header)
-            self._ring(m, "headers", Value.cast(self.i.header), header, self.i.valid, write_place, read_place)
-        if self._format.data_bits:
-            lagging = [Signal.like(each, name=f"{each.name}_before") for each in (write_place, read_place)]
-            m.d.sync += [late.eq(each) for late, each in zip(lagging, (write_place, read_place), strict=True)]
-            arrives = Signal()
-            m.d.sync += arrives.eq(self.i.valid)
-            self._ring(m, "words", self.i.word, self.o.word, arrives, *lagging)
+            _ring(m, "headers", self._depth, Value.cast(self.i.header), header, self.i.valid, write_place, read_place)
+        if self._format.word_bits:
+            self._words(m)
         return m
 
-    def _ring(
-        self, m: Module, name: str, given: Value, front: Value, enable: Value, write_place: Value, read_place: Value
-    ) -> None:
-        m.submodules[name] = ring = Memory(shape=len(given), depth=self._depth, init=[])
-        write, read = ring.write_port(), ring.read_port(domain="comb")
-        m.d.comb += [write.addr.eq(write_place), write.data.eq(given), write.en.eq(enable)]
-        m.d.comb += [read.addr.eq(read_place), front.eq(read.data)]
+    def _words(self, m: Module) -> None:
+        beats = self._format.beats
+        room = (self._depth + self._spare) * beats
+        begins = self.i.valid & self.i.header.value
+        arrives = Signal()
+        if beats == 1:
+            m.d.sync += arrives.eq(begins)
+        else:
+            left = Signal(range(beats + 1))  # words of the value that is being written
+            m.d.comb += arrives.eq(left != 0)
+            with m.If(begins):
+                m.d.sync += left.eq(beats)
+            with m.Elif(arrives):
+                m.d.sync += left.eq(left - 1)
+        oldest = place(m, "oldest", room, self.o.drop, beats)
+        address = Signal(range(room))
+        if beats == 1:
+            m.d.sync += address.eq(oldest)
+        else:
+            m.d.sync += address.eq(Mux(self.o.open, oldest + self.o.offset, address + 1))
+        _ring(m, "words", room, self.i.word, self.o.word, arrives, place(m, "word_place", room, arrives), address)
 
     def _count(self, m: Module, name: str, *, up: Signal, down: Signal) -> Signal:
         count = Signal(range(self._depth + 1), name=name)
@@ -96,8 +115,19 @@ class Channel(Parametric):
             m.d.sync += count.eq(count - 1)
         return count
 
-    def _place(self, m: Module, name: str, moves: Signal) -> Signal:
-        place = Signal(range(self._depth), name=name)
-        with m.If(moves):
-            m.d.sync += place.eq(Mux(place == self._depth - 1, 0, place + 1))
-        return place
+
+def _ring(
+    m: Module, name: str, room: int, given: Value, front: Value, enable: Value, write_place: Value, read_place: Value
+) -> None:
+    m.submodules[name] = ring = Memory(shape=len(given), depth=room, init=[])
+    write, read = ring.write_port(), ring.read_port(domain="comb")
+    m.d.comb += [write.addr.eq(write_place), write.data.eq(given), write.en.eq(enable)]
+    m.d.comb += [read.addr.eq(read_place), front.eq(read.data)]
+
+
+def place(m: Module, name: str, room: int, moves: Value, step: int = 1) -> Signal:
+    """A place in a ring of ``room`` that moves on by ``step``."""
+    place = Signal(range(room), name=name)
+    with m.If(moves):
+        m.d.sync += place.eq(Mux(place == room - step, 0, place + step))
+    return place

@@ -16,14 +16,16 @@ from amaranth.hdl import Value
 
 from hw.arithmetic.model import SOURCES
 from hw.convert import ModuleLibrary, ModuleText, tool_versions
+from hw.edge import data_bits
 from hw.fabric import Fabric, elaborate
 from hw.header import header
-from hw.layout import TokenFormat
+from hw.layout import TokenFormat, input_formats, output_formats
 from hw.lists import CORE, FILE_LIST, core_text, file_list_text
 from hw.spelling import without_initial_values
 from hw.structure import Structure
 from step.errors import FabricError
 from step.host.files import write_atomically
+from step.language.graph import Node
 from step.language.operator import StreamType
 from step.lowering.memory_map import Region
 from step.lowering.netlist import Netlist
@@ -128,11 +130,19 @@ def _separated(items: Any) -> list[str]:
 
 def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, str]) -> dict[str, Any]:
     netlist, memory = fabric.netlist, fabric.memory
-    given = {node.name: node.output_types[0] for node in netlist.units if node.operator.given() is not None}
-    handed_out = {node.name: node.input_types[0] for node in netlist.units if node.operator.hands_out}
+    given = [node for node in netlist.units if node.operator.given() is not None]
+    handed_out = [node for node in netlist.units if node.operator.hands_out]
 
-    def streams(types: dict[str, StreamType]) -> list[dict[str, Any]]:
-        return [{"name": name, "port": name, "bits": TokenFormat.of(each).width} for name, each in types.items()]
+    def stream(node: Node, type: StreamType, format: TokenFormat) -> dict[str, Any]:
+        return {
+            "name": node.name,
+            "port": node.name,
+            "data_bits": data_bits(format),
+            "user_bits": format.header_bits,
+            "beats": format.cycles,
+            "rank": type.rank,
+            "element": str(type.element),
+        }
 
     def regions(kind: dict[str, Region]) -> list[dict[str, Any]]:
         return [
@@ -151,10 +161,10 @@ def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, st
     for name, text in sorted(files.items()):
         digest.update(f"{name}\n{len(text)}\n{text}".encode())
     plain: dict[str, Any] = {
-        "format": "step-sidecar-2",
+        "format": "step-sidecar-3",
         "module": fabric.structure.name,
-        "sources": streams(given),
-        "sinks": streams(handed_out),
+        "sources": [stream(each, each.output_types[0], *output_formats(each, netlist)) for each in given],
+        "sinks": [stream(each, each.input_types[0], *input_formats(each, netlist)) for each in handed_out],
         "reads": regions(memory.loads),
         "writes": regions(memory.stores),
         "channels": [
@@ -164,7 +174,9 @@ def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, st
                 "wires": channel.stem,
                 "producer": list(channel.edge.producer),
                 "consumer": list(channel.edge.consumer),
-                "bits": TokenFormat.of(channel.edge.type).width,
+                "header_bits": channel.format.header.size,
+                "word_bits": channel.format.word_bits,
+                "beats": channel.format.beats,
                 "rank": channel.edge.type.rank,
                 "depth": channel.edge.depth,
                 "capacity": channel.capacity,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from amaranth.lib.wiring import In
@@ -21,6 +22,7 @@ from step.lowering.netlist import Channel as Edge
 from step.lowering.netlist import Netlist
 
 _CHANNEL_PORT = re.compile(r"(input|output)(\d+)__(\w+)")
+_AXI = re.compile(r"t(data|valid|ready|last|user)")
 _STATUS = ("activity", "fault", "finished")
 
 
@@ -38,6 +40,7 @@ class PlacedChannel:
     """The hardware of one edge; ``stem`` begins the names of its wires, ``capacity`` are the slots that it has."""
 
     edge: Edge
+    format: TokenFormat
     component: Channel
     stem: str
     capacity: int
@@ -83,8 +86,8 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
         PlacedUnit(node, operator_module("hw.units", node).unit(node, netlist), f"u{index}_{node.name}")
         for index, node in enumerate(netlist.units)
     )
-    producers = {unit.node.name: unit.component for unit in units}
-    channels = tuple(_place_channel(edge, producers[edge.producer[0]]) for edge in netlist.channels)
+    components = {unit.node.name: unit.component for unit in units}
+    channels = tuple(_place_channel(edge, components, netlist) for edge in netlist.channels)
     structure = Structure(top_name(netlist))
     for channel in channels:
         _add_channel(structure, channel)
@@ -97,14 +100,25 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
     return Fabric(netlist, memory, units, channels, structure)
 
 
-def _place_channel(edge: Edge, producer: Parametric) -> PlacedChannel:
+def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Netlist) -> PlacedChannel:
+    producer, (consumer, port) = components[edge.producer[0]], edge.consumer
     capacity = edge.depth + getattr(producer, "in_flight", 0)
+    spare = components[consumer].spare(port) if hasattr(components[consumer], "spare") else 0
     legal = re.sub(r"\W", "_", edge.name)
-    return PlacedChannel(edge, Channel(TokenFormat.of(edge.type), capacity), f"c{edge.index}_{legal}", capacity)
+    format = TokenFormat.of(edge, netlist.fabric.link_bytes)
+    return PlacedChannel(edge, format, Channel(format, capacity, spare), f"c{edge.index}_{legal}", capacity)
 
 
 _WRITER = {"space": "space", "claim": "claim", "valid": "enter", "header": "entering", "word": "entering_word"}
-_READER = {"valid": "present", "header": "front", "word": "front_word", "ready": "take"}
+_READER = {
+    "valid": "present",
+    "header": "front",
+    "word": "front_word",
+    "ready": "take",
+    "drop": "drop",
+    "open": "open",
+    "offset": "offset",
+}
 """Ports of a channel, and how its wires end. No external port ends like this."""
 
 
@@ -144,7 +158,8 @@ def _add_unit(
         elif name in constants:
             connections[name] = constants[name]
         else:
-            port = f"{node.name}__{name.removeprefix('external__')}"
+            outside = name.removeprefix("external__")
+            port = f"{node.name}_{outside}" if _AXI.fullmatch(outside) else f"{node.name}__{outside}"
             if port in structure.ports:
                 raise FabricError(f"{node.describe()}: another operator's ports have the name {port!r} too; rename one")
             connections[name] = port
@@ -185,7 +200,7 @@ def _ends_finished(units: tuple[PlacedUnit, ...]) -> list[str]:
 
 def _control(channel: PlacedChannel) -> str:
     """Done, value, stop (four bits) and rank (four bits) of the entering token, done lowest."""
-    bits = TokenFormat.of(channel.edge.type).stop_bits
+    bits = channel.format.stop_bits
     pad = f"{4 - bits}'d0, " if bits < 4 else ""
     stop, rank = (f"{pad}{channel.stem}_entering[{low + bits - 1}:{low}]" for low in (2, 2 + bits))
     return f"{{{rank}, {stop}, {channel.stem}_entering[1:0]}}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Value
+from amaranth.hdl import Module, Signal, Value
 
 from hw.functions.datapath import Datapath
+from hw.functions.words import in_words, whole
 from hw.layout import Format, TokenFormat
+from hw.shared import Shared
 from hw.unit import Firing, Rule
 
 
@@ -15,20 +17,27 @@ from hw.unit import Firing, Rule
 class FunctionRule(Rule):
     """A rule whose values go through ``datapath``, and that takes as long as this does.
 
-    Operands lag their headers by a cycle, and so does the result; if it is control, the header has to wait for it.
+    The words of the operands are gathered; the datapath starts with the last one, and its result goes out word by
+    word. A result that is control goes into the header, which waits for it. Where nobody reads the result there is no
+    datapath, and only control passes.
     """
 
     operands: tuple[TokenFormat, ...]
     result: TokenFormat
-    datapath: Datapath
+    datapath: Datapath | None
 
     @property
-    def initiation_interval(self) -> int:  # type: ignore[override]
-        return self.datapath.initiation_interval
+    def gathering(self) -> int:
+        """Cycles from the first word of the operands to the last one."""
+        return max(each.cycles for each in self.operands) - 1
+
+    @property
+    def initiation_interval(self) -> int:
+        return max(self.gathering + 1, self.datapath.initiation_interval if self.datapath else 1)
 
     @property
     def latency(self) -> int:  # type: ignore[override]
-        return self.datapath.latency + self.result.control
+        return self.gathering + self.datapath.latency + self.result.control if self.datapath else 0
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -38,9 +47,28 @@ class FunctionRule(Rule):
     def outputs(self) -> tuple[Format, ...]:
         return (self.result,)
 
-    def give(self, firing: Firing, result: Value) -> None:
-        """``result`` is what became of operands that lagged their headers by as much as the datapath takes."""
+    def start(self, m: Module, firing: Firing, value: Value) -> Shared:
+        """The datapath, which starts on the operands of a firing with a ``value``."""
+        assert self.datapath is not None
+        m.submodules.datapath = datapath = Shared(self.datapath)
+        phase, gathers = firing.phase(), Signal()
+        last = gathers & (phase == self.gathering)
+        with m.If(firing.fires & value):
+            m.d.sync += gathers.eq(1)
+        with m.Elif(last):
+            m.d.sync += gathers.eq(0)
+        m.d.comb += datapath.start.eq(last)
+        for port, format in enumerate(self.operands):
+            operand = getattr(datapath, f"operand{port}")
+            if format.control:
+                m.d.comb += operand.eq(firing.word(port))
+            elif format.word_bits:
+                m.d.comb += operand.eq(whole(m, f"operand{port}", firing.word(port), phase, format, self.gathering))
+        return datapath
+
+    def give(self, m: Module, firing: Firing, result: Value, puts: Value) -> None:
+        """``result`` is what became of the operands of a firing that ``puts`` a value, as late as this enters."""
         if self.result.control:
             firing.late(0, control=result)
         else:
-            firing.send(0, result)
+            firing.send(0, in_words(m, result, firing.delayed(firing.lagging(firing.fires & puts)), self.result))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from hw.edge import data_bits
 from hw.fabric import Fabric
-from hw.layout import TokenFormat
+from hw.layout import TokenFormat, input_formats, output_formats
 from step.language.operator import StreamType
 
 STATUS = """\
@@ -29,7 +30,7 @@ def header(fabric: Fabric, digest: str, initial_values: bool) -> str:
         f"{len(fabric.units)} units, {len(fabric.channels)} channels; registers {power}",
         f"Design: {digest}",
         "",
-        "Ports: clk; rst, synchronous and active high; all streams are valid/ready",
+        "Ports: clk; rst, synchronous and active high; streams are AXI4-Stream with the header of a token as tuser",
         *(f"  {line}" for line in _ports(fabric)),
     ]
     text = "".join(f"// {line}".rstrip() + "\n" for line in lines)
@@ -40,13 +41,13 @@ def _ports(fabric: Fabric) -> Iterator[str]:
     for unit in fabric.units:
         node, operator = unit.node, unit.node.operator
         if operator.given() is not None:
-            yield _stream(f"source {node.name}", node.output_types[0])
+            yield _stream(f"source {node.name}", node.output_types[0], *output_formats(node, fabric.netlist))
         elif operator.hands_out:
-            yield _stream(f"sink {node.name}", node.input_types[0])
+            yield _stream(f"sink {node.name}", node.input_types[0], *input_formats(node, fabric.netlist))
     for kind, regions in (("load", fabric.memory.loads), ("store", fabric.memory.stores)):
         for region in regions.values():
             yield f"{f'{kind} {region.node}':<20} {region.beats_per_tile} beats a tile, from beat {region.base} on"
 
 
-def _stream(what: str, stream: StreamType) -> str:
-    return f"{what:<20} {TokenFormat.of(stream).width} bits, {stream}"
+def _stream(what: str, stream: StreamType, format: TokenFormat) -> str:
+    return f"{what:<20} {data_bits(format)} bits, {format.cycles} transfers a value, {stream}"

@@ -1,15 +1,15 @@
 """The bits of a token on a wire, and of tiles in off-chip memory.
 
-A token is a header and data. The header is, from the lowest bit: ``done``, ``value``, ``stop`` and ``rank`` (each as
-many bits as the stream's rank needs, at least one); the rank is that of an empty, else zero. Values on which rules
-decide, selectors, travel in the header as well, as ``control``; the data of all others lags it by one cycle. Where
-both stand side by side, at the ports of a fabric and in files, the data is above the header. A tile is row-major, its
-first scalar lowest; a tuple has its first item lowest; a selector is its mask. Data of a token without a value means
-nothing.
+A token is a header and, if it has a value, words of data. The header is, from the lowest bit: ``done``, ``value``,
+``stop`` and ``rank`` (each as many bits as the stream's rank needs, at least one); the rank is that of an empty, else
+zero. Values on which rules decide, selectors, travel in the header as well, as ``control``. All others follow their
+header one cycle behind it, a word a cycle (see `step.lowering.links`). A tile is row-major, its first scalar lowest;
+the items of a tuple follow one another; a selector is its mask. Data of a token without a value means nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,32 +17,52 @@ import numpy as np
 from amaranth.lib import data
 
 from step.language.dtypes import BOOL
-from step.language.operator import StreamType
+from step.language.graph import Node
 from step.language.tokens import DONE, Token, empty
 from step.language.types import ElementType, Tile, Tuple
+from step.lowering.links import item_bits, words
+from step.lowering.links import word_bits as widest_word
+from step.lowering.netlist import Channel, Netlist
 
 
 class Format(Protocol):
-    """What a channel may carry: the fields of a header, and data one cycle behind it."""
+    """What a channel may carry: the fields of a header, and words of data that follow one cycle behind it.
+
+    ``word_bits`` is 0 where there is no data; ``beats`` are the words of a value.
+    """
 
     @property
     def header(self) -> data.StructLayout: ...
 
     @property
-    def data_bits(self) -> int: ...
+    def word_bits(self) -> int: ...
+
+    @property
+    def beats(self) -> int: ...
 
 
 @dataclass(frozen=True)
 class TokenFormat:
-    """All that hardware needs to know of a stream's type: its rank, the bits of an element, and if they are control."""
+    """All that hardware needs to know of a stream: its rank, the bits of an element's items, and if they are control.
+
+    Without items there is only the header; ``link_bits`` is the width of the link.
+    """
 
     rank: int
-    bits: int
+    items: tuple[int, ...]
+    link_bits: int
     control: bool = False
 
     @classmethod
-    def of(cls, stream: StreamType) -> TokenFormat:
-        return cls(stream.rank, stream.element.bits, stream.element.is_control)
+    def of(cls, channel: Channel, link_bytes: int) -> TokenFormat:
+        """What ``channel`` carries."""
+        return cls.element(channel.type.rank, channel.element, link_bytes)
+
+    @classmethod
+    def element(cls, rank: int, element: ElementType | None, link_bytes: int) -> TokenFormat:
+        """Elements, or None, in a stream of ``rank``."""
+        items = () if element is None else item_bits(element)
+        return cls(rank, items, 8 * link_bytes, bool(element is not None and element.is_control))
 
     @property
     def stop_bits(self) -> int:
@@ -54,27 +74,63 @@ class TokenFormat:
         return 2 + 2 * self.stop_bits
 
     @property
-    def width(self) -> int:
-        """Bits of a whole token, header and data side by side."""
-        return self.header_bits + self.bits
-
-    @property
-    def _fields(self) -> dict[str, int]:
-        return {"done": 1, "value": 1, "stop": self.stop_bits, "rank": self.stop_bits}
+    def bits(self) -> int:
+        """Bits of an element."""
+        return sum(self.items)
 
     @property
     def header(self) -> data.StructLayout:
-        return data.StructLayout(self._fields | ({"control": self.bits} if self.control else {}))
+        fields = {"done": 1, "value": 1, "stop": self.stop_bits, "rank": self.stop_bits}
+        return data.StructLayout(fields | ({"control": self.bits} if self.control else {}))
 
     @property
-    def data_bits(self) -> int:
-        """Bits of the data that lags the header."""
-        return 0 if self.control else self.bits
+    def word_bits(self) -> int:
+        return 0 if self.control else widest_word(self.items, self.link_bits // 8)
 
     @property
-    def layout(self) -> data.StructLayout:
-        """Header and data side by side."""
-        return data.StructLayout(self._fields | {"data": self.bits})
+    def item_words(self) -> tuple[int, ...]:
+        """Words of each item."""
+        return () if self.control else words(self.items, self.link_bits // 8)
+
+    @property
+    def beats(self) -> int:
+        return sum(self.item_words)
+
+    @property
+    def edge_bits(self) -> int:
+        """Data bits of a transfer at the edge of the fabric, where control is data too."""
+        return self.bits if self.control else self.word_bits
+
+    @property
+    def cycles(self) -> int:
+        """Cycles that a value takes on the link."""
+        return max(1, self.beats)
+
+
+def input_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
+    """What arrives at the inputs of ``node``."""
+    return tuple(TokenFormat.of(each, netlist.fabric.link_bytes) for each in netlist.inputs(node))
+
+
+def output_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
+    """What leaves the outputs of ``node``; only headers where nobody reads."""
+    link = netlist.fabric.link_bytes
+    return tuple(
+        TokenFormat.element(stream.rank, None, link) if channel is None else TokenFormat.of(channel, link)
+        for stream, channel in zip(node.output_types, netlist.outputs(node), strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class TileFormat:
+    """The words of a tile alone."""
+
+    word_bits: int
+    beats: int
+
+    @property
+    def header(self) -> data.StructLayout:
+        return data.StructLayout({})
 
 
 @dataclass(frozen=True)
@@ -82,7 +138,7 @@ class WriteFormat:
     """A beat on its way to off-chip memory: the address (in beats), and ``bits`` of data beside it."""
 
     bits: int
-    data_bits = 0
+    word_bits = beats = 0
 
     @property
     def header(self) -> data.StructLayout:
@@ -93,26 +149,11 @@ class WriteFormat:
 class AddressFormat:
     """The address (in beats) of a tile to read."""
 
-    data_bits = 0
+    word_bits = beats = 0
 
     @property
     def header(self) -> data.StructLayout:
         return data.StructLayout({"address": 32})
-
-
-@dataclass(frozen=True)
-class TileFormat:
-    """The data of an element alone."""
-
-    bits: int
-
-    @property
-    def header(self) -> data.StructLayout:
-        return data.StructLayout({})
-
-    @property
-    def data_bits(self) -> int:
-        return self.bits
 
 
 def pack_element(value: Any, element: ElementType) -> int:
@@ -141,24 +182,43 @@ def unpack_element(word: int, element: ElementType) -> Any:
     return word
 
 
-def pack_token(token: Token, stream: StreamType) -> int:
-    """The bits of ``token`` on a wire of ``stream``."""
+def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[int]:
+    """The words of ``value`` on a link of ``format``."""
+    mask = (1 << format.link_bits) - 1
+    packed = []
+    for part, count in zip(_items(value, element), format.item_words, strict=True):
+        packed += [part >> number * format.link_bits & mask for number in range(count)]
+    return packed
+
+
+def unpack_words(packed: Iterable[int], element: ElementType, format: TokenFormat) -> Any:
+    """The opposite of `pack_words`."""
+    word, shift, left = 0, 0, iter(packed)
+    for bits, count in zip(format.items, format.item_words, strict=True):
+        item = sum(next(left) << number * format.link_bits for number in range(count))
+        word |= (item & ((1 << bits) - 1)) << shift
+        shift += bits
+    return unpack_element(word, element)
+
+
+def pack_header(token: Token, format: TokenFormat) -> int:
+    """The bits of ``token``'s header on a link of ``format``."""
     if token.done:
         return 1
-    format = TokenFormat.of(stream)
-    word = token.stop << 2 | token.rank << 2 + format.stop_bits
+    header = token.stop << 2 | token.rank << 2 + format.stop_bits
     if token.has_value:
-        word |= 2 | pack_element(token.value, stream.element) << format.header_bits
-    return word
+        header |= 2 | (token.value << format.header_bits if format.control else 0)
+    return int(header)
 
 
-def unpack_token(word: int, stream: StreamType) -> Token:
-    """The opposite of `pack_token`."""
-    if word & 1:
+def unpack_header(header: int, format: TokenFormat, value: Any = None) -> Token:
+    """The token with ``header``; its ``value`` stands in the header, or else came besides."""
+    if header & 1:
         return DONE
-    format = TokenFormat.of(stream)
-    stop, rank = (word >> shift & ((1 << format.stop_bits) - 1) for shift in (2, 2 + format.stop_bits))
-    return Token(unpack_element(word >> format.header_bits, stream.element), stop) if word & 2 else empty(rank, stop)
+    stop, rank = (header >> shift & ((1 << format.stop_bits) - 1) for shift in (2, 2 + format.stop_bits))
+    if not header & 2:
+        return empty(rank, stop)
+    return Token(header >> format.header_bits if format.control else value, stop)
 
 
 def pack_tiles(tiles: np.ndarray, tile: Tile, beat_bytes: int) -> bytes:
@@ -184,6 +244,15 @@ def unpack_tiles(image: bytes, tile: Tile, beat_bytes: int) -> np.ndarray:
     else:
         flat = np.ascontiguousarray(rows).view(tile.dtype.numpy)
     return flat.reshape(-1, *tile.shape)
+
+
+def _items(value: Any, element: ElementType) -> Iterator[int]:
+    """The bits of each item of ``value``."""
+    if isinstance(element, Tuple):
+        for part, item in zip(value, element.items, strict=True):
+            yield from _items(part, item)
+    else:
+        yield pack_element(value, element)
 
 
 def _tile_bytes(value: np.ndarray, tile: Tile) -> bytes:

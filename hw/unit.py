@@ -9,6 +9,10 @@ describes one firing. The skeleton decides *when* it happens: a firing is all or
 4. room in every output that the rule `Firing.put`\\ s into, else the unit is blocked.
 
 `Firing.take`, `Firing.put`, `Firing.next` and `Firing.finish` say what it then does. All may stand below ``m.If``.
+
+A rule decides on headers. The words of a value pass in the cycles after the firing, one a cycle: `Firing.word` has
+those of the token in front of an input, `Firing.send` takes those that go out. `Firing.occupy` keeps the next firing
+away for so long.
 """
 
 from __future__ import annotations
@@ -47,14 +51,12 @@ def offer(m: Module, queue: Any, external: Any) -> None:
 
 def join(m: Module, writer: Any, reader: Any) -> None:
     """Connect two interfaces of a channel, both in front of it or both behind it, of equal widths."""
-    for name in ("header", "word"):
+    for name in ("valid", "header", "word", "claim"):
         if hasattr(writer, name):
             m.d.comb += Value.cast(getattr(reader, name)).eq(Value.cast(getattr(writer, name)))
-    m.d.comb += reader.valid.eq(writer.valid)
-    if hasattr(writer, "claim"):
-        m.d.comb += [reader.claim.eq(writer.claim), writer.space.eq(reader.space)]
-    else:
-        m.d.comb += writer.ready.eq(reader.ready)
+    for name in ("space", "ready", "drop", "open", "offset"):
+        if hasattr(writer, name):
+            m.d.comb += getattr(writer, name).eq(getattr(reader, name))
 
 
 class RuleError(Exception):
@@ -67,8 +69,25 @@ class Rule(abc.ABC):
     latency = 0
     """Cycles from a firing to its tokens entering the output channels."""
 
-    initiation_interval = 1
-    """Cycles from a firing with a value to the next one, at least."""
+    @property
+    def initiation_interval(self) -> int:
+        """Cycles from a firing that `Firing.occupy`\\ s to the next one, at least: the words that it reads or puts."""
+        return max(1, *(each.beats for each in (*self.inputs, *self.outputs)))
+
+    @property
+    def burst(self) -> int:
+        """Cycles from a firing that `Firing.reserve`\\ s an output to the next token there."""
+        return self.initiation_interval
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Per input, how many cycles behind the firing the channel is opened."""
+        return (0,) * len(self.inputs)
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """Inputs of which the words of a token may stay, when its header is taken, until `Firing.drop`."""
+        return ()
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -111,10 +130,14 @@ class Unit(Parametric):
         """Tokens that can be on their way from a firing to the output channel."""
         return -(-self.rule.latency // self.rule.initiation_interval)
 
+    def spare(self, port: int) -> int:
+        """Values of which the words stay in the channel at input ``port`` when their headers are taken, at most."""
+        return int(port in self.rule.held or self.rule.offsets[port] > 0)
+
     @property
     def longest_pause(self) -> int:
         """Cycles from a firing after which its tokens have entered their channels, and the next one may happen."""
-        return self.rule.latency + self.rule.initiation_interval
+        return self.rule.latency + max(self.rule.initiation_interval, self.rule.burst)
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -148,6 +171,8 @@ class Firing:
         self._busy = Signal(name="busy")
         self._heads = [getattr(unit, f"input{port}") for port in range(len(unit.rule.inputs))]
         self._takes = [Signal(name=f"take{port}") for port in range(len(unit.rule.inputs))]
+        self._drops = {port: Signal(name=f"drop{port}") for port in unit.rule.held}
+        self._offsets: dict[int, Value] = {}
         self._puts = [Signal(name=f"put{port}") for port in range(len(unit.rule.outputs))]
         self._headers = [Signal(each.header, name=f"header{port}") for port, each in enumerate(unit.rule.outputs)]
         self._late: dict[int, dict[str, Any]] = {port: {} for port in range(len(unit.rule.outputs))}
@@ -166,10 +191,28 @@ class Firing:
         return self._heads[port].header
 
     def word(self, port: int) -> Value:
-        """The data of the token that was in front of input ``port`` a cycle ago."""
-        if self.unit.rule.inputs[port].data_bits:
+        """The words of the token that was in front of input ``port`` at the last firing, taken or not, or held."""
+        if self.unit.rule.inputs[port].word_bits:
             return self._heads[port].word
-        return self.lagging(self.head(port).control)
+        return self.latched(self.head(port).control)
+
+    def latched(self, value: Any) -> Signal:
+        """``value`` as it was at the last firing, from the cycle after it on: that of the words which pass."""
+        value = Value.cast(value)
+        register = Signal(value.shape(), name="latched", reset_less=True)
+        with self._m.If(self.fires):
+            self._m.d.sync += register.eq(value)
+        return register
+
+    def phase(self) -> Signal:
+        """Which of the words that the last firing sent on its way passes in this cycle; stays at the last one."""
+        last = self.unit.rule.initiation_interval - 1
+        phase = Signal(range(last + 1), name="phase")
+        with self._m.If(self.fires):
+            self._m.d.sync += phase.eq(0)
+        with self._m.Elif(phase != last):
+            self._m.d.sync += phase.eq(phase + 1)
+        return phase
 
     def lagging(self, value: Any) -> Signal:
         """``value`` as it was a cycle ago, which is the time of the data."""
@@ -209,8 +252,16 @@ class Firing:
         self._m.d.comb += self._code.eq(fault)
 
     def take(self, port: int) -> None:
-        """Consume the token in front of input ``port``."""
+        """Consume the token in front of input ``port``; from a held one, without its words."""
         self._m.d.comb += self._takes[port].eq(1)
+
+    def drop(self, port: int, when: Any = 1) -> None:
+        """What goes out is the oldest value of the held input ``port``, if ``when``; its words go with it."""
+        self._m.d.comb += self._drops[port].eq(when)
+
+    def read_from(self, port: int, offset: Any) -> None:
+        """The words of input ``port`` are read from word ``offset`` on."""
+        self._offsets[port] = Value.cast(offset)
 
     def put(self, port: int, token: Any = None, *, when: Any = 1, **parts: Any) -> None:
         """Send on output ``port`` a header with the fields in ``parts``; the others are those of ``token``, or zero.
@@ -262,6 +313,18 @@ class Firing:
         with self._m.Elif(self._busy):
             self._m.d.sync += left.eq(left - 1)
 
+    def reserve(self, port: int, when: Value) -> None:
+        """The next token leaves on output ``port`` `Rule.burst` cycles after this one at the earliest, if ``when``."""
+        cycles = self.unit.rule.burst
+        if cycles == 1:
+            return
+        left = Signal(range(cycles))
+        self.room((left == 0) | ~self._puts[port])
+        with self._m.If(self.fires & when):
+            self._m.d.sync += left.eq(cycles - 1)
+        with self._m.Elif(left != 0):
+            self._m.d.sync += left.eq(left - 1)
+
     def delayed(self, value: Any) -> Value:
         """``value`` as it was when the tokens fired that enter the outputs now; zero where that is before the reset."""
         value = Value.cast(value)
@@ -272,23 +335,16 @@ class Firing:
         return delayed
 
     def send(self, port: int, word: Any) -> None:
-        """``word`` is the data of the token whose header entered output ``port`` a cycle ago.
+        """``word`` has the words of the token whose header entered output ``port`` last, from the cycle after it on.
 
-        Raises `RuleError` for data of another width than the output's, or where it has none.
+        Raises `RuleError` for words of another width than the output's, or where it has none.
         """
         self._check_width(port, "data", word)
         self._words[port] = word
 
-    def keep(self, port: int, when: Value) -> Signal:
-        """The data in front of input ``port`` in the last firing with ``when`` before the one whose data is due."""
-        kept = Signal(self.unit.rule.inputs[port].data_bits, name="kept", reset_less=True)
-        with self._m.If(self.lagging(self.fires & when)):
-            self._m.d.sync += kept.eq(self.word(port))
-        return kept
-
     def pass_data(self, source: int, port: int) -> None:
-        """What goes out on output ``port`` is the data of the token in front of input ``source``, if it has any."""
-        if self.unit.rule.outputs[port].data_bits:
+        """What goes out on output ``port`` are the words of the token in front of input ``source``, if it wants any."""
+        if self.unit.rule.outputs[port].word_bits:
             self.send(port, self.word(source))
 
     def late(self, port: int, **fields: Any) -> None:
@@ -303,7 +359,7 @@ class Firing:
     def _check_width(self, port: int, field: str, value: Any) -> None:
         """Raise `RuleError` unless ``value`` has room in a field of output ``port``, or is as wide as its data."""
         format, given = self.unit.rule.outputs[port], Value.cast(value)
-        width = len(Value.cast(self._headers[port][field])) if field in format.header.members else format.data_bits
+        width = len(Value.cast(self._headers[port][field])) if field in format.header.members else format.word_bits
         exact = field in ("data", "control")
         if isinstance(given, Const):
             if given.value < 0 or given.value >> width:
@@ -343,14 +399,32 @@ class Firing:
             m.d.comb += unit.activity.eq(Activity.STARVED)
         with m.Else():
             m.d.comb += unit.activity.eq(Activity.BLOCKED)
-        for head, take in zip(self._heads, self._takes, strict=True):
-            m.d.comb += head.ready.eq(self.fires & take)
+        for port in range(len(self._heads)):
+            self._consume(port)
         for port in range(len(self._puts)):
             self._connect(port)
         if self._delayed:
             values, delayed = zip(*self._delayed, strict=True)
             m.submodules.delay = delay = Shared(DelayLine(sum(map(len, values)), self._latency))
             m.d.comb += [delay.i.eq(Cat(*values)), Cat(*delayed).eq(delay.o)]
+
+    def _consume(self, port: int) -> None:
+        m, head, offset = self._m, self._heads[port], self.unit.rule.offsets[port]
+        m.d.comb += head.ready.eq(self.fires & self._takes[port])
+        if not hasattr(head, "drop"):
+            return
+        value = head.header.value if hasattr(head, "header") else 1
+        drops = self._drops[port] if port in self._drops else self._takes[port] & value
+        pulses = Cat(self.fires & drops, self.fires)
+        if offset:
+            m.submodules[f"later{port}"] = delay = Shared(DelayLine(len(pulses), offset))
+            m.d.comb += delay.i.eq(pulses)
+            pulses = delay.o
+        m.d.comb += head.drop.eq(pulses[0])
+        if hasattr(head, "open"):
+            m.d.comb += head.open.eq(pulses[1])
+            if port in self._offsets:
+                m.d.comb += head.offset.eq(self._offsets[port])
 
     def _connect(self, port: int) -> None:
         channel, format = getattr(self.unit, f"output{port}"), self.unit.rule.outputs[port]
@@ -363,7 +437,7 @@ class Firing:
         for name in format.header.members:
             value = late[name] if name in late else self.delayed(self._headers[port][name])
             self._m.d.comb += channel.header[name].eq(value)
-        if format.data_bits:
+        if format.word_bits:
             if port not in self._words:
                 raise self._error(f"it does not send the data of output {port}")
             self._m.d.comb += channel.word.eq(self._words[port])

@@ -72,11 +72,14 @@ def build_fabric(
     units: dict[str, Machine] = {}
     regions = memory_map(netlist)
     for node in netlist.units:
-        behind = netlist.outputs(node)
+        before, behind = netlist.inputs(node), netlist.outputs(node)
         site = Site(
             node=node,
-            inputs=tuple(channels[each.index] for each in netlist.inputs(node)),
+            inputs=tuple(channels[each.index] for each in before),
             outputs=tuple(Unread() if each is None else channels[each.index] for each in behind),
+            beats_in=tuple(map(netlist.beats, before)),
+            beats_out=tuple(map(netlist.beats, behind)),
+            carries=any(each is not None and each.carries for each in behind),
             fabric=netlist.fabric,
             data=data,
             computes=node.name in computing,

@@ -57,15 +57,16 @@ class _Later:
 
 
 class _Agenda:
-    """What is to happen in later cycles: machines to be tried, and tokens that enter."""
+    """What is to happen in later cycles: machines to be tried, tokens that enter, and channels that take more."""
 
-    __slots__ = ("arrivals", "clock", "cycles", "wakes")
+    __slots__ = ("arrivals", "clock", "cycles", "openings", "wakes")
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.cycles: list[int] = []
         self.wakes: dict[int, list[Machine]] = {}
         self.arrivals: dict[int, list[Entry]] = {}
+        self.openings: dict[int, list[Channel]] = {}
 
     def wakes_in(self, cycle: int) -> list[Machine]:
         found = self.wakes.get(cycle)
@@ -81,6 +82,13 @@ class _Agenda:
             heapq.heappush(self.cycles, cycle)
         return found
 
+    def openings_in(self, cycle: int) -> list[Channel]:
+        found = self.openings.get(cycle)
+        if found is None:
+            found = self.openings[cycle] = []
+            heapq.heappush(self.cycles, cycle)
+        return found
+
     def after(self, now: int, awake: list[Machine]) -> tuple[int | None, list[Machine]]:
         """The next cycle in which anything is to happen, and the machines to be tried in it, with those ``awake``."""
         cycles = self.cycles
@@ -93,7 +101,16 @@ class _Agenda:
         while cycles and cycles[0] <= now:
             heapq.heappop(cycles)
         woken = self.wakes.pop(now, None)
-        return now, awake if woken is None else awake + woken
+        if woken is not None:
+            awake = awake + woken
+        for channel in self.openings.pop(now, ()):
+            channel.closed = False
+            if channel.writer_waits:
+                channel.writer_waits = False
+                if channel.writer.asleep:
+                    channel.writer.asleep = False
+                    awake = [*awake, channel.writer]
+        return now, awake
 
 
 class Engine:
@@ -106,11 +123,12 @@ class Engine:
         self._agenda = _Agenda(clock)
         self._entering: list[Entry] = []
         self._freed: list[Channel] = []
+        self._closing: list[tuple[Channel, int]] = []
         self._faults: Faults = []
         self._open = sum(machine.ends_run for machine in machines)
         self._channels = channels
         for channel in channels:
-            channel.freed = self._freed
+            channel.freed, channel.closing = self._freed, self._closing
         for order, machine in enumerate(machines):
             machine.order = order
             for channel in machine.inputs:
@@ -139,6 +157,9 @@ class Engine:
             awake = self._fire(current, now)
             if self._faults and (ending is None or ending.status != Status.FAULT):
                 ending = self._ending(Status.FAULT, now)
+            for channel, cycles in self._closing:
+                self._agenda.openings_in(now + cycles).append(channel)
+            self._closing.clear()
             if self._freed:
                 self._free(awake, now)
             self._enter(awake, now, log)

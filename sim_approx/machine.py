@@ -7,12 +7,12 @@ takes and puts, and nothing of time:
 - ``front(channel)``, ``oldest(channels, mask)``: what is there by now, with which a firing does more;
 - ``room(channel)``: an output must have space; without it, the machine is blocked;
 - ``fault(code)``: the tokens in front break the operator's contract; the machine stops for good;
-- ``take(channel)`` and ``put(channel, token)``: what the firing does.
+- ``take(channel)`` and ``put(channel, token)``: what the firing does;
+- ``reserve(channel, cycles)``: the token that was put keeps the output busy for so long.
 
 All needs and faults come before all rooms, and those before the first take, put or change of a state word, so that
-a firing is all or nothing. A rule returns `COMPUTES` where the firing occupies the operator's function for its
-initiation interval, `ENDS` where it was the last one, and else None. ``tests/approx/test_rule_form.py`` enforces
-this form.
+a firing is all or nothing. A rule returns `COMPUTES` where a value passes, which occupies the unit for its initiation
+interval, `ENDS` where it was the last firing, and else None. ``tests/approx/test_rule_form.py`` enforces this form.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ class Channel:
     __slots__ = (
         "available",
         "capacity",
+        "closed",
+        "closing",
         "entered_last",
         "entering",
         "freed",
@@ -84,6 +86,8 @@ class Channel:
         self.tokens: deque[Token] = deque()
         self.entering: Entrance
         self.freed: list[Channel]
+        self.closed = False
+        self.closing: list[tuple[Channel, int]]
         self.taken = 0
         self.peak = 0
         self.available = 0
@@ -113,7 +117,8 @@ class Machine:
     """Base of all machines: ports, and what the engine keeps of it.
 
     ``latency`` is the time from a firing to its tokens entering the outputs, ``interval`` that between a
-    firing that computes and the next one. ``ends_run``: whether the run goes on until this machine has ended.
+    firing that computes, or passes a value, and the next one. ``ends_run``: whether the run goes on until this machine
+    has ended.
     """
 
     inputs: tuple[Channel, ...]
@@ -183,7 +188,7 @@ def need_oldest(channels: Sequence[Channel], mask: int) -> int:
 
 def room(channel: Channel) -> None:
     """``channel`` must have space for one more token."""
-    if not channel.space:
+    if channel.closed or not channel.space:
         channel.writer_waits = True
         raise Blocked
 
@@ -199,6 +204,13 @@ def put(channel: Channel, token: Token) -> None:
     """Send ``token`` into ``channel``."""
     channel.space -= 1
     channel.entering.append((channel, token))
+
+
+def reserve(channel: Channel, cycles: int) -> None:
+    """The next token goes into ``channel`` so many cycles after this one at the earliest."""
+    if cycles > 1:
+        channel.closed = True
+        channel.closing.append((channel, cycles))
 
 
 def fault(code: Fault) -> NoReturn:

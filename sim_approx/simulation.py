@@ -14,7 +14,6 @@ import numpy as np
 
 from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.engine import Ending, Engine, Log
-from sim_approx.values import computing_units
 from step.errors import FabricError, SimulationError, StreamFault
 from step.language.tokens import UNKNOWN, Token
 from step.lowering.netlist import Netlist
@@ -112,7 +111,7 @@ def simulate(
     if values == "all":
         computing = frozenset(node.name for node in netlist.units)
     elif values == "control":
-        computing = computing_units(netlist)
+        computing = netlist.deciding
     else:
         raise FabricError(f'values must be "control" or "all", not {values!r}')
     fabric = build_fabric(netlist, data, computing, timing_of)

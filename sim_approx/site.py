@@ -30,7 +30,8 @@ class Ports(TypedDict):
 class Site:
     """Where the unit of ``node`` goes.
 
-    ``computes``: whether the values that the unit sends are wanted. ``channel`` makes an internal channel of a
+    ``beats_in`` and ``beats_out`` are the cycles that a value takes at each port; ``carries``: somebody reads values of
+    an output. ``computes``: whether they are wanted in this run. ``channel`` makes an internal channel of a
     depth, ``timing_of`` looks up how long a function takes; ``outputs_of_run``, ``arrivals`` (see
     `step.running.result.RunResult`) and ``machines`` collect what is placed.
     """
@@ -38,6 +39,9 @@ class Site:
     node: Node
     inputs: tuple[Channel, ...]
     outputs: tuple[Channel, ...]
+    beats_in: tuple[int, ...]
+    beats_out: tuple[int, ...]
+    carries: bool
     fabric: FabricConfig
     data: BoundInputs
     computes: bool
@@ -53,9 +57,22 @@ class Site:
         """Keyword arguments of a machine that has the unit's channels for its own."""
         return {"inputs": self.inputs, "outputs": self.outputs}
 
+    @property
+    def beats(self) -> int:
+        """Cycles that a firing takes in which a value passes."""
+        return max(*self.beats_in, *self.beats_out)
+
     def timing(self, function: Function, *, reduce: bool) -> Timing:
-        """Initiation interval and latency of ``function`` here."""
-        return self.timing_of(self.node, function, reduce)
+        """Initiation interval and latency of ``function`` here, which starts when its operands are there.
+
+        Without a reader of its results there is no hardware for it.
+        """
+        if not self.carries:
+            return Timing(1, 0)
+        gathering = max(self.beats_in) - 1
+        timing = self.timing_of(self.node, function, reduce)
+        interval = max(timing.initiation_interval, gathering + 1, 1 if reduce else self.beats_out[0])
+        return Timing(interval, gathering + timing.latency)
 
     def output(self) -> list[Token]:
         """The list that gets the tokens which leave the program through this unit."""

@@ -18,6 +18,7 @@ from cosim.synthesis.tools import check_tools
 from hw.convert import ModuleLibrary
 from hw.emit import check_synthesisable
 from hw.fabric import elaborate
+from hw.layout import input_formats, output_formats
 from hw.structure import Structure
 from step.host.progress import Progress, silent
 from step.lowering.netlist import Netlist as Program
@@ -44,8 +45,12 @@ def measure(
     check_synthesisable(program)
     identity = repr(sorted(check_tools().items()))
     fabric = elaborate(program)
-    units = {each.component.module_name: each.component for each in fabric.units}
-    around = {name: between_channels(component) for name, component in units.items()} if place else {}
+    units = {each.component.module_name: each for each in fabric.units}
+    around = {
+        name: between_channels(unit.component, input_formats(unit.node, program), output_formats(unit.node, program))
+        for name, unit in units.items()
+        if place
+    }
     library = ModuleLibrary()
     for structure in (fabric.structure, *around.values()):
         for instance in structure.instances:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from amaranth.hdl import Value
-from amaranth.lib import data
 from amaranth.lib.wiring import In
 
 from hw.channel import Channel
 from hw.emit import top_text
+from hw.layout import Format
 from hw.shared import Parametric
 from hw.structure import Instance, Structure, flat_ports, port_widths
 
@@ -20,23 +20,11 @@ DEPTH = 2
 TOP = "pins"
 """The module of `behind_pins`; it has the design in the instance ``design``."""
 
-_CHANNEL_PORT = re.compile(r"((input|output)\d+)__(\w+)")
+_CHANNEL_PORT = re.compile(r"((input|output)(\d+))__(\w+)")
 
 
-@dataclass(frozen=True)
-class _Widths:
-    """The format of a channel of which only the widths are known."""
-
-    header_bits: int
-    data_bits: int
-
-    @property
-    def header(self) -> data.StructLayout:
-        return data.StructLayout({"header": self.header_bits} if self.header_bits else {})
-
-
-def between_channels(component: Parametric) -> Structure:
-    """``component``, a unit, with a channel in front of each input and one behind each output.
+def between_channels(component: Parametric, inputs: Sequence[Format], outputs: Sequence[Format]) -> Structure:
+    """``component``, a unit, with a channel in front of each of its ``inputs`` and one behind each of ``outputs``.
 
     The instance of the unit is called ``unit``, those of the channels ``before_input0``, ``behind_output0``, ...
     """
@@ -47,10 +35,11 @@ def between_channels(component: Parametric) -> Structure:
     for name, member, _ in flat_ports(component):
         match = _CHANNEL_PORT.fullmatch(name)
         if match:
-            connections[name] = f"{match[1]}_{match[3]}"
-            structure.wires[f"{match[1]}_{match[3]}"] = widths[name]
-            header_bits, data_bits = (widths.get(f"{match[1]}__{part}", 0) for part in ("header", "word"))
-            channels[match[1]] = Channel(_Widths(header_bits, data_bits), DEPTH)
+            connections[name] = f"{match[1]}_{match[4]}"
+            structure.wires[f"{match[1]}_{match[4]}"] = widths[name]
+            format = (inputs if match[2] == "input" else outputs)[int(match[3])]
+            spare = component.spare(int(match[3])) if match[2] == "input" and hasattr(component, "spare") else 0
+            channels[f"{match[2]}{match[3]}"] = Channel(format, DEPTH, spare)
         else:
             connections[name] = name
             structure.ports[name] = ("input" if member.flow is In else "output", widths[name])

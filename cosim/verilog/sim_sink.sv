@@ -1,6 +1,6 @@
-// Takes every token of a stream, and records the payloads in one file.
+// Takes every transfer of a stream, and records them in one file.
 //
-// The file `sink.NAME` in +directory gets each payload up to Done in whole 32-bit words, lowest word and lowest byte first.
+// The file `sink.NAME` in +directory gets each transfer up to Done in whole 32-bit words, lowest word and lowest byte first.
 module sim_sink #(
     parameter string NAME = "",
     parameter int BITS = 2
@@ -8,7 +8,7 @@ module sim_sink #(
     input  logic            clk,
     input  logic            rst,
     input  logic            running,  // this cycle is part of the run
-    input  logic [BITS-1:0] payload,
+    input  logic [BITS-1:0] transfer,
     input  logic            valid,
     output logic            ready
 );
@@ -19,7 +19,7 @@ module sim_sink #(
     logic finished;  // Done was taken
 
     assign ready = 1'b1;
-    assign words = (32 * WORDS)'(payload);
+    assign words = (32 * WORDS)'(transfer);
 
     initial begin
         string directory;
@@ -32,7 +32,7 @@ module sim_sink #(
     always @(posedge clk)
         if (!rst && running && valid && !finished) begin
             $fwrite(file, "%u", words);
-            finished <= finished | payload[0];
+            finished <= finished | transfer[0];
         end
 
     final $fclose(file);

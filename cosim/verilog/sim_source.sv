@@ -1,7 +1,7 @@
-// Plays the tokens of one file into a stream: one per cycle in which the stream is ready.
+// Plays the transfers of one file into a stream: one per cycle in which the stream is ready.
 //
-// The file `source.NAME` in +directory holds the payloads, each in BYTES bytes, highest byte first (the order of
-// $fread). It is read while the simulation runs, so a stream may be of any length. The first token is offered in
+// The file `source.NAME` in +directory holds the transfers, each in BYTES bytes, highest byte first (the order of
+// $fread). It is read while the simulation runs, so a stream may be of any length. The first one is offered in
 // the first cycle after reset.
 module sim_source #(
     parameter string NAME = "",
@@ -9,7 +9,7 @@ module sim_source #(
 ) (
     input  logic            clk,
     input  logic            rst,
-    output logic [BITS-1:0] payload,
+    output logic [BITS-1:0] transfer,
     output logic            valid,
     input  logic            ready
 );
@@ -37,7 +37,7 @@ module sim_source #(
         file = $fopen({directory, "/source.", NAME}, "rb");
         if (file == 0) $fatal(1, "source %s has no file", NAME);
         read(token, found);
-        payload = token;
+        transfer = token;
         valid = found;
     end
 
@@ -46,7 +46,7 @@ module sim_source #(
             logic [BITS-1:0] token;
             logic found;
             read(token, found);
-            payload <= token;
+            transfer <= token;
             valid <= found;
         end
 endmodule

@@ -9,8 +9,8 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 
 from hw.function_rule import FunctionRule
 from hw.functions import datapath_of
-from hw.layout import TokenFormat, pack_element
-from hw.shared import Parametric, Shared
+from hw.layout import input_formats, output_formats, pack_element
+from hw.shared import Parametric
 from hw.unit import Firing, Unit
 from step.language.dims import product
 from step.language.faults import Fault
@@ -32,16 +32,22 @@ class Accum(FunctionRule):
     initial: int
     count: int | None
 
+    @property
+    def burst(self) -> int:
+        return self.result.cycles
+
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()
         counted = None if self.count is None else self._counted(m, firing, token)
         fresh = Signal(init=1)  # nothing was reduced since the last emission
         outside, ends = token.rank > self.rank, token.stop >= self.rank
+        puts, value = Signal(), Signal()
+        m.d.comb += [puts.eq(ends | token.done), value.eq(~(outside | token.done))]
         firing.put(
             0,
-            when=ends | token.done,
+            when=puts,
             done=token.done,
-            value=~(outside | token.done),
+            value=value,
             stop=Mux(token.done, 0, token.stop - self.rank),
             rank=Mux(outside, token.rank - self.rank, 0),
         )
@@ -54,7 +60,9 @@ class Accum(FunctionRule):
         for port in range(len(self.operands)):
             firing.take(port)
         firing.occupy(when=token.value)
-        self._compute(m, firing, fresh)
+        firing.reserve(0, when=puts & value)
+        if self.datapath is not None:
+            self._compute(m, firing, token.value, fresh, puts & value)
 
     def _counted(self, m: Module, firing: Firing, token: Any) -> Signal:
         """Values of the reduction, with this one; saturates above ``count``."""
@@ -64,22 +72,19 @@ class Accum(FunctionRule):
         firing.next(before, Mux(token.stop >= self.rank, 0, counted))
         return counted
 
-    def _compute(self, m: Module, firing: Firing, fresh: Signal) -> None:
-        """The state that leaves: that of a value is the datapath's, else the initial one or what was left before."""
-        m.submodules.datapath = datapath = Shared(self.datapath)
-        token = firing.head(0)
-        for port in range(len(self.operands)):
-            m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
-        m.d.comb += datapath.start.eq(firing.lagging(firing.fires & token.value))
-        m.d.comb += datapath.first.eq(firing.lagging(fresh))
+    def _compute(self, m: Module, firing: Firing, value: Value, fresh: Signal, puts: Value) -> None:
+        """What leaves: with a ``value`` the datapath's state, else the initial one or what was left before."""
+        datapath = self.start(m, firing, value)
+        first = firing.latched(fresh)
+        m.d.comb += datapath.first.eq(first)
         state: Value = Const(self.initial, self.result.bits)
-        arrives = firing.delayed(datapath.start)
+        arrives = firing.delayed(firing.lagging(firing.fires & value))
         if self.rank > 1:  # an empty may end a reduction that has had values
             left = Signal(self.result.bits, reset_less=True)
             with m.If(arrives):
                 m.d.sync += left.eq(datapath.result)
-            state = Mux(firing.delayed(datapath.first), state, left)
-        self.give(firing, Mux(arrives, datapath.result, state))
+            state = Mux(firing.delayed(first), state, left)
+        self.give(m, firing, Mux(arrives, datapath.result, state), puts)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
@@ -89,12 +94,13 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     function, result = operator.function, node.output_types[0]
     initial = function.initial(result.element)
     whole = result.element.accepts(initial)  # else the result is only right after the promised number of values
+    (format,) = output_formats(node, netlist)
     return Unit(
         Accum(
-            operands=tuple(TokenFormat.of(each.type) for each in node.inputs),
-            result=TokenFormat.of(result),
+            operands=input_formats(node, netlist),
+            result=format,
             rank=operator.rank,
-            datapath=datapath_of(node, function, netlist, reduce=True),
+            datapath=datapath_of(node, function, netlist, reduce=True) if format.items else None,
             initial=pack_element(initial, result.element) if whole else 0,
             count=None if whole else int(product(node.inputs[0].shape[-operator.rank :])),
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Module
 
-from hw.layout import Format, TokenFormat
+from hw.layout import Format, TokenFormat, input_formats, output_formats
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
 from step.language.graph import Node
@@ -15,10 +15,10 @@ from step.lowering.netlist import Netlist
 
 @dataclass(frozen=True)
 class Broadcast(Rule):
-    """Copies a token to ``copies`` outputs."""
+    """Copies a token to all of ``copies``, of which some may want only the control."""
 
     token: TokenFormat
-    copies: int
+    copies: tuple[TokenFormat, ...]
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -26,17 +26,19 @@ class Broadcast(Rule):
 
     @property
     def outputs(self) -> tuple[Format, ...]:
-        return (self.token,) * self.copies
+        return self.copies
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
-        for port in range(self.copies):
+        for port in range(len(self.copies)):
             firing.put(port, token)
             firing.pass_data(0, port)
         firing.take(0)
+        firing.occupy(when=token.value)
         firing.finish(token.done)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    return Unit(Broadcast(TokenFormat.of(node.inputs[0].type), len(node.output_types)))
+    (token,) = input_formats(node, netlist)
+    return Unit(Broadcast(token, output_formats(node, netlist)))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amaranth.hdl import Module, Mux, Signal
 
-from hw.layout import Format, TokenFormat
+from hw.layout import Format, TokenFormat, input_formats
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
 from step.language.faults import Fault
@@ -36,6 +36,7 @@ class ExpandStatic(Rule):
         token = firing.need(0)
         index = Signal(range(self.count))
         firing.pass_data(0, 0)
+        firing.occupy(when=token.value)
         with m.If(token.value & (index != self.count - 1)):
             firing.put(0, token, stop=0)
             firing.next(index, index + 1)
@@ -60,7 +61,7 @@ class Expand(Rule):
 
     @property
     def outputs(self) -> tuple[Format, ...]:
-        return (TokenFormat(self.reference.rank, self.data.bits, self.data.control),)
+        return (replace(self.data, rank=self.reference.rank),)
 
     def fire(self, m: Module, firing: Firing) -> None:
         data, reference = firing.need(DATA), firing.need(REFERENCE)
@@ -71,6 +72,7 @@ class Expand(Rule):
         control = {"control": data.control} if self.data.control else {}
         firing.put(0, done=reference.done, value=reference.value, stop=reference.stop, rank=reference.rank, **control)
         firing.pass_data(DATA, 0)
+        firing.occupy(when=reference.value)
         firing.take(REFERENCE)
         with m.If(last):
             firing.take(DATA)
@@ -81,7 +83,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     operator = node.operator
     assert isinstance(operator, Operator)
-    data, *references = (TokenFormat.of(each.type) for each in node.inputs)
+    data, *references = input_formats(node, netlist)
     if operator.count is not None:
         return Unit(ExpandStatic(data, operator.count))
     return Unit(Expand(data, references[0], operator.rank))

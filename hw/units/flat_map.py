@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
 from hw.functions import datapath_of
-from hw.layout import Format, TokenFormat
+from hw.functions.retile import RetileSlicer
+from hw.functions.words import in_words
+from hw.layout import Format, TokenFormat, input_formats, output_formats
 from hw.shared import Parametric, Shared
 from hw.unit import Firing, Rule, Unit
 from step.language.dims import Shape
@@ -18,12 +20,35 @@ from step.ops.flat_map import FlatMap as Operator
 
 @dataclass(frozen=True)
 class FlatMap(Rule):
-    """Piece i of ``slicer``, with the stop ``stops[i]``; that of the last one is raised by the element's own."""
+    """Piece i of ``slicer``, with the stop ``stops[i]``; that of the last one is raised by the element's own.
+
+    A piece that is made of whole words, or is a part of one, is read where it lies. All others have to wait until the
+    element is there, `latency` cycles; then the next one is gathered while they leave.
+    """
 
     token: TokenFormat
     piece: TokenFormat
-    slicer: Parametric
+    slicer: RetileSlicer
     stops: tuple[int, ...]
+
+    @property
+    def initiation_interval(self) -> int:
+        return self.piece.cycles
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return 0 if self._lies_whole or self._lies_within else self.token.beats
+
+    @property
+    def _lies_whole(self) -> bool:
+        """Pieces are made of whole words."""
+        return not self.token.items or (self.slicer.lines == 1 and self.piece.bits % self.token.word_bits == 0)
+
+    @property
+    def _lies_within(self) -> bool:
+        """Words are made of whole pieces."""
+        one_by_one = self.slicer.lines == 1 and self.token.link_bits % self.piece.bits == 0
+        return self.token.beats == 1 or one_by_one
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -35,10 +60,10 @@ class FlatMap(Rule):
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
-        m.submodules.slicer = slicer = Shared(self.slicer)
         index = Signal(range(max(2, len(self.stops))))
-        m.d.comb += [slicer.operand0.eq(firing.word(0)), slicer.index.eq(firing.lagging(index))]
-        firing.send(0, slicer.result)
+        firing.occupy(when=token.value)
+        if self.piece.word_bits:
+            self._cut(m, firing, index, token.value)
         last = index == len(self.stops) - 1
         rank = self.stops[-1]
         with m.If(token.value):
@@ -53,14 +78,62 @@ class FlatMap(Rule):
             firing.take(0)
             firing.finish(token.done)
 
+    def _cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
+        """Send the words of piece ``index``."""
+        if self._lies_whole:
+            if self.token.beats > 1:
+                firing.read_from(0, index * self.piece.beats)
+            firing.pass_data(0, 0)
+        elif self._lies_within:
+            width = min(self.token.bits, self.token.link_bits)
+            pieces = width // self.piece.bits  # of a word
+            shift = pieces.bit_length() - 1
+            if self.token.beats > 1:
+                firing.read_from(0, index >> shift)
+                index = index[:shift]
+            slicer = RetileSlicer(pieces, self.slicer.lines, self.slicer.width)
+            firing.send(0, _piece(m, slicer, firing.word(0), firing.latched(index)))
+        else:
+            begins = firing.lagging(firing.fires & value)
+            element = self._gather(m, firing, value, index == 0)
+            piece = _piece(m, self.slicer, element, firing.delayed(firing.latched(index)))
+            firing.send(0, in_words(m, piece, firing.delayed(begins), self.piece))
+
+    def _gather(self, m: Module, firing: Firing, value: Value, first: Value) -> Signal:
+        """The last element of which all words have come."""
+        place = Signal(range(self.token.beats + 1), init=self.token.beats)
+        firing.read_from(0, Mux(first, 0, place + 1))  # the gathering goes on below the firings of other pieces
+        word, before = firing.word(0), Signal((self.token.beats - 1) * self.token.word_bits, reset_less=True)
+        element = Signal(self.token.bits, reset_less=True)
+        with m.If(firing.fires & value & first):
+            m.d.sync += place.eq(0)
+        with m.Elif(place != self.token.beats):
+            m.d.sync += place.eq(place + 1)
+        with m.Switch(place):
+            for number in range(self.token.beats - 1):
+                with m.Case(number):
+                    m.d.sync += before.word_select(number, len(word)).eq(word)
+            with m.Case(self.token.beats - 1):
+                m.d.sync += element.eq(Cat(before, word))
+        return element
+
+
+def _piece(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Value:
+    """Piece ``index`` of ``element``."""
+    m.submodules.slicer = cut = Shared(slicer)
+    m.d.comb += [cut.operand0.eq(element), cut.index.eq(index)]
+    result: Value = cut.result
+    return result
+
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
-    function, element, result = node.operator.function, node.inputs[0].element, node.output_types[0]
+    function, element = node.operator.function, node.inputs[0].element
     slicer = datapath_of(node, function, netlist)
     stops = piece_stops(function.result_shape(element))
-    return Unit(FlatMap(TokenFormat.of(node.inputs[0].type), TokenFormat.of(result), slicer, stops))
+    (token,), (piece,) = input_formats(node, netlist), output_formats(node, netlist)
+    return Unit(FlatMap(token, piece, slicer, stops))
 
 
 def piece_stops(shape: Shape) -> tuple[int, ...]:

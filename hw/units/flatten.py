@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from amaranth.hdl import Module, Mux, Signal
 
-from hw.layout import Format, TokenFormat
+from hw.layout import Format, TokenFormat, input_formats
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
 from step.language.graph import Node
@@ -31,11 +31,16 @@ class Flatten(Rule):
         return (self.token,)
 
     @property
+    def held(self) -> tuple[int, ...]:
+        return (0,) if self.holds else ()
+
+    @property
     def outputs(self) -> tuple[Format, ...]:
         return (replace(self.token, rank=self.token.rank - (self.high - self.low)),)
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
+        firing.pass_data(0, 0)
         lost = self.high - self.low
         within, above = (token.stop > self.low) & (token.stop <= self.high), token.stop > self.high
         vanishes = (token.rank > self.low) & (token.rank <= self.high)
@@ -44,23 +49,24 @@ class Flatten(Rule):
         if not self.holds:
             stop = Mux(above, token.stop - lost, Mux(within, self.low, token.stop))
             firing.put(0, token, when=~vanishes | above, stop=stop, rank=rank)
-            firing.pass_data(0, 0)
+            firing.occupy(when=token.value)
             firing.take(0)
             firing.finish(token.done)
             return
         held, holding = Signal(token.shape()), Signal()  # its stop is `low`, and its rank not above that
+        puts, value = Signal(), Signal()
+        m.d.comb += [puts.eq(Mux(vanishes, above, holding | ~within)), value.eq(Mux(holding, held.value, token.value))]
         firing.put(
             0,
-            when=Mux(vanishes, above, holding | ~within),
+            when=puts,
             done=token.done & ~holding,
-            value=Mux(holding, held.value, token.value),
+            value=value,
             stop=Mux(holding & ~vanishes, self.low, Mux(above, token.stop - lost, token.stop)),
             rank=Mux(holding, held.rank if self.low else 0, rank),
             **({"control": Mux(holding, held.control, token.control)} if self.token.control else {}),
         )
-        if self.token.data_bits:
-            kept = firing.keep(0, when=~vanishes)
-            firing.send(0, Mux(firing.lagging(holding), kept, firing.word(0)))
+        firing.drop(0, when=puts & value)
+        firing.occupy(when=puts & value)
         firing.next(holding, Mux(vanishes, holding & ~above, within))
         with m.If(~vanishes):
             firing.next(held, token)
@@ -73,4 +79,5 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     operator, stream = node.operator, node.inputs[0].type
     assert isinstance(operator, Operator)
-    return Unit(Flatten(TokenFormat.of(stream), operator.low, operator.high, operator.holds(stream)))
+    (token,) = input_formats(node, netlist)
+    return Unit(Flatten(token, operator.low, operator.high, operator.holds(stream)))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.channel import Channel, ConsumerSignature
-from hw.layout import AddressFormat, Format, TileFormat, TokenFormat
+from hw.layout import AddressFormat, Format, TileFormat, TokenFormat, input_formats, output_formats
 from hw.shared import Parametric, Shared
+from hw.tile_queue import TileQueue
 from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
@@ -101,7 +102,12 @@ class LoadDeliver(Rule):
     """Joins what a token will be with its tile."""
 
     pending: TokenFormat
-    tile: TileFormat
+    token: TokenFormat
+
+    @property
+    def tile(self) -> TileFormat:
+        """The words that go out, without header."""
+        return TileFormat(self.token.word_bits, self.token.beats)
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -109,7 +115,7 @@ class LoadDeliver(Rule):
 
     @property
     def outputs(self) -> tuple[Format, ...]:
-        return (TokenFormat(self.pending.rank, self.tile.bits),)
+        return (self.token,)
 
     def fire(self, m: Module, firing: Firing) -> None:
         pending = firing.need(0)
@@ -117,7 +123,8 @@ class LoadDeliver(Rule):
             firing.wait(firing.visible(1))
             firing.take(1)
         firing.put(0, pending)
-        firing.send(0, firing.word(1))
+        firing.pass_data(1, 0)
+        firing.occupy(when=pending.value)
         firing.take(0)
         firing.finish(pending.done)
 
@@ -129,7 +136,7 @@ class LinearOffChipLoad(Parametric):
         self.issue, self.deliver = issue, deliver
         self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding
         members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
-        response = wiring.Signature({"payload": Out(beat_bits), "valid": Out(1)})
+        response = wiring.Signature({"payload": Out(beat_bits), "valid": Out(1)})  # always ready: see `TileQueue`
         super().__init__(
             {
                 **members,
@@ -151,7 +158,8 @@ class LinearOffChipLoad(Parametric):
         m.submodules.deliver = deliver = Shared(Unit(self.deliver))
         m.submodules.requests = requests = Shared(Channel(AddressFormat(), REQUEST_DEPTH))
         m.submodules.pending = pending = Shared(Channel(self.issue.pending, self.outstanding))
-        m.submodules.tiles = tiles = Shared(Channel(self.deliver.tile, self.outstanding))
+        queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding)
+        m.submodules.tiles = tiles = Shared(queue)
         for port in range(len(self.issue.inputs)):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
         join(m, issue.output0, requests.i)
@@ -160,23 +168,13 @@ class LinearOffChipLoad(Parametric):
         join(m, pending.o, deliver.input0)
         join(m, tiles.o, deliver.input1)
         join(m, deliver.output0, self.output0)
-        m.d.comb += issue.base.eq(self.base)
-        self._assemble(m, tiles.i)
+        m.d.comb += [
+            issue.base.eq(self.base),
+            tiles.beat.eq(self.response.payload),
+            tiles.valid.eq(self.response.valid),
+        ]
         pass_status(m, deliver, self)
         return m
-
-    def _assemble(self, m: Module, tiles: Any) -> None:
-        """Beats become tiles; there always is room, as every request has its place in the pending queue."""
-        tile = Signal(self.beats * self.beat_bits, reset_less=True)  # the last beats, the latest one highest
-        with m.If(self.response.valid):
-            m.d.sync += tile.eq(Cat(tile, self.response.payload)[self.beat_bits :])
-        last = self.response.valid
-        if self.beats > 1:
-            beat = Signal(range(self.beats))
-            last = self.response.valid & (beat == self.beats - 1)
-            with m.If(self.response.valid):
-                m.d.sync += beat.eq(Mux(last, 0, beat + 1))
-        m.d.comb += [tiles.claim.eq(last), tiles.valid.eq(last), tiles.word.eq(tile)]
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
@@ -184,10 +182,11 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     operator, fabric = node.operator, netlist.fabric
     assert isinstance(operator, Operator)
     beats = fabric.memory.beats(operator.element.bits)
-    pending = TokenFormat(node.output_types[0].rank, 0)
-    reference = TokenFormat.of(node.inputs[0].type) if node.inputs else None
+    (token,), references = output_formats(node, netlist), input_formats(node, netlist)
+    pending = replace(token, items=())
+    reference = references[0] if references else None
     issue = LoadIssue(reference, pending, operator.out, tuple(each * beats for each in operator.stride))
-    deliver = LoadDeliver(pending, TileFormat(operator.element.bits))
+    deliver = LoadDeliver(pending, token)
     return LinearOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding)
 
 

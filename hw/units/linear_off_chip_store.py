@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.channel import Channel, ConsumerSignature
-from hw.layout import Format, TokenFormat, WriteFormat
+from hw.layout import Format, TokenFormat, WriteFormat, input_formats
 from hw.shared import Parametric, Shared
 from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
 from step.language.graph import Node
@@ -23,12 +23,26 @@ WRITE_DEPTH = 2
 
 @dataclass(frozen=True)
 class StoreIssue(Rule):
-    """One beat per firing; a token leaves with its last one. Addresses wait for the data, and go beside it."""
+    """One beat per firing, for which it reads all its words; a token leaves with its last beat.
 
-    latency = 1
+    Addresses wait for the data, and go beside it.
+    """
 
     token: TokenFormat
     write: WriteFormat
+
+    @property
+    def _words(self) -> int:
+        """Words that one beat takes."""
+        return min(self.token.beats, max(1, self.write.bits // self.token.link_bits))
+
+    @property
+    def initiation_interval(self) -> int:
+        return self._words
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self._words
 
     @property
     def ports(self) -> Mapping[str, Any]:
@@ -47,9 +61,8 @@ class StoreIssue(Rule):
         beats = -(-self.token.bits // self.write.bits)
         beat = Signal(range(beats))
         written = Signal(32)
-        data = Signal(beats * self.write.bits)
-        m.d.comb += data.eq(firing.word(0))
-        firing.late(0, data=data.word_select(firing.lagging(beat), self.write.bits))
+        firing.late(0, data=self._gather(m, firing, beat))
+        firing.occupy(when=token.value)
         with m.If(token.value):
             firing.put(0, address=firing.unit.base + written)
             firing.next(written, written + 1)
@@ -59,6 +72,31 @@ class StoreIssue(Rule):
         with m.Else():
             firing.take(0)
             firing.finish(token.done)
+
+    def _gather(self, m: Module, firing: Firing, beat: Signal) -> Value:
+        """The bits of ``beat``, in the cycle of its last word: it is several words, or a part of one."""
+        parts = max(1, self.token.link_bits // self.write.bits)
+        if self.token.beats > 1:
+            firing.read_from(0, beat * self._words if parts == 1 else beat >> (parts.bit_length() - 1))
+        word = firing.word(0)
+        data = Signal(self.write.bits)
+        if self._words > 1:
+            before = Signal((self._words - 1) * self.token.word_bits, reset_less=True)
+            place = firing.phase()
+            with m.Switch(place):
+                for number in range(self._words - 1):
+                    with m.Case(number):
+                        m.d.sync += before.word_select(number, len(word)).eq(word)
+            m.d.comb += data.eq(Cat(before, word))
+        elif parts > 1:
+            m.d.comb += data.eq(word.word_select(firing.latched(beat)[: parts.bit_length() - 1], self.write.bits))
+        else:
+            m.d.comb += data.eq(word)
+        rest = self.token.bits % self.write.bits
+        if rest == 0:
+            return data
+        last = firing.latched(beat == self.token.bits // self.write.bits)
+        return Mux(last, data[:rest], data)
 
 
 class LinearOffChipStore(Parametric):
@@ -88,7 +126,8 @@ class LinearOffChipStore(Parametric):
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     write = WriteFormat(8 * netlist.fabric.memory.beat_bytes)
-    return LinearOffChipStore(StoreIssue(TokenFormat.of(node.inputs[0].type), write))
+    (token,) = input_formats(node, netlist)
+    return LinearOffChipStore(StoreIssue(token, write))
 
 
 def constants(node: Node, memory: MemoryMap) -> dict[str, int]:

@@ -8,8 +8,8 @@ from amaranth.hdl import Module
 
 from hw.function_rule import FunctionRule
 from hw.functions import datapath_of
-from hw.layout import TokenFormat
-from hw.shared import Parametric, Shared
+from hw.layout import input_formats, output_formats
+from hw.shared import Parametric
 from hw.unit import Firing, Unit
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
@@ -20,23 +20,24 @@ from step.ops.map import Map as Operator
 class Map(FunctionRule):
     """Starts ``datapath`` on every value; everything leaves ``latency`` cycles later."""
 
+    @property
+    def initiation_interval(self) -> int:
+        return max(super().initiation_interval, self.result.cycles)
+
     def fire(self, m: Module, firing: Firing) -> None:
-        m.submodules.datapath = datapath = Shared(self.datapath)
         token = firing.need_aligned()
         firing.put(0, done=token.done, value=token.value, stop=token.stop, rank=token.rank)
         for port in range(len(self.operands)):
             firing.take(port)
-            m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
         firing.finish(token.done)
-
-        m.d.comb += datapath.start.eq(firing.lagging(firing.fires & token.value))
         firing.occupy(when=token.value)
-        self.give(firing, datapath.result)
+        if self.datapath is not None:
+            self.give(m, firing, self.start(m, firing, token.value).result, token.value)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
-    operands = tuple(TokenFormat.of(each.type) for each in node.inputs)
-    result = TokenFormat.of(node.output_types[0])
-    return Unit(Map(operands, result, datapath_of(node, node.operator.function, netlist)))
+    (result,) = output_formats(node, netlist)
+    datapath = datapath_of(node, node.operator.function, netlist) if result.items else None
+    return Unit(Map(input_formats(node, netlist), result, datapath))

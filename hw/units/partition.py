@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Module, Mux
 
-from hw.layout import Format, TokenFormat
+from hw.layout import Format, TokenFormat, input_formats, output_formats
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
 from step.language.faults import Fault
@@ -19,10 +19,11 @@ from step.ops.partition import Partition as Operator
 
 @dataclass(frozen=True)
 class Partition(Rule):
-    """Per selector, the data up to a stop >= ``rank`` to every selected output."""
+    """Per selector, the data up to a stop >= ``rank`` to every selected one of ``chunks``."""
 
     data: TokenFormat
     selector: TokenFormat
+    chunks: tuple[TokenFormat, ...]
     rank: int
 
     @property
@@ -31,12 +32,13 @@ class Partition(Rule):
 
     @property
     def outputs(self) -> tuple[Format, ...]:
-        return (replace(self.data, rank=self.rank),) * self.selector.bits
+        return self.chunks
 
     def fire(self, m: Module, firing: Firing) -> None:
         data, selector = firing.need(DATA), firing.need(SELECTOR)
         for port in range(self.selector.bits):
             firing.pass_data(DATA, port)
+        firing.occupy(when=selector.value & data.value)
         with m.If(selector.value):
             self._route(m, firing, data, selector)
         with m.Elif(selector.done != data.done):
@@ -63,7 +65,7 @@ class Partition(Rule):
             firing.fault(Fault.MISSING_DATA)
         with m.Elif((data.rank > self.rank) | (ends & (data.stop != selector.stop + self.rank))):
             firing.fault(Fault.STOPS_DISAGREE)
-        rank = data.rank[: TokenFormat(self.rank, 0).stop_bits]  # a higher one is a fault
+        rank = data.rank[: self.chunks[0].stop_bits]  # a higher one is a fault
         for port in range(self.selector.bits):
             with m.If(selector.control[port]):
                 firing.put(port, data, stop=Mux(ends, self.rank, data.stop), rank=rank)
@@ -75,5 +77,5 @@ class Partition(Rule):
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
-    data, selector = (TokenFormat.of(each.type) for each in node.inputs)
-    return Unit(Partition(data, selector, node.operator.rank))
+    data, selector = input_formats(node, netlist)
+    return Unit(Partition(data, selector, output_formats(node, netlist), node.operator.rank))

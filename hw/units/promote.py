@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from amaranth.hdl import Module, Signal
 
-from hw.layout import Format, TokenFormat
+from hw.layout import Format, TokenFormat, input_formats
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
 from step.language.graph import Node
@@ -24,6 +24,10 @@ class Promote(Rule):
         return (self.token,)
 
     @property
+    def held(self) -> tuple[int, ...]:
+        return (0,)
+
+    @property
     def outputs(self) -> tuple[Format, ...]:
         return (replace(self.token, rank=self.token.rank + 1),)
 
@@ -31,8 +35,9 @@ class Promote(Rule):
         token = firing.need(0)
         held = Signal(self.token.header)
         holds = Signal()
-        if self.token.data_bits:
-            firing.send(0, firing.keep(0, when=~token.done))
+        firing.pass_data(0, 0)
+        firing.drop(0, when=holds & held.value)
+        firing.occupy(when=holds & held.value)
         with m.If(~token.done):
             with m.If(holds):
                 firing.put(0, held)
@@ -50,4 +55,4 @@ class Promote(Rule):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    return Unit(Promote(TokenFormat.of(node.inputs[0].type)))
+    return Unit(Promote(*input_formats(node, netlist)))

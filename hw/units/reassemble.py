@@ -10,7 +10,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.arrival_order import ArrivalOrder
-from hw.layout import Format, TokenFormat
+from hw.layout import Format, TokenFormat, input_formats
 from hw.shared import Parametric, Shared
 from hw.unit import Firing, Rule, Unit
 from step.language.faults import Fault
@@ -54,7 +54,8 @@ class Reassemble(Rule):
         visible = Cat(firing.visible(each) for each in range(count))
 
         token = self._token(m, firing, passes)
-        self._gather(firing, firing.lagging(passes))
+        self._gather(firing, firing.latched(passes))
+        firing.occupy(when=~idle & token.value)
         ends, end = Signal(), self.rank + 1 + held.stop
         m.d.comb += ends.eq(idle | nothing | (token.stop >= self.rank))
         firing.wait(~(passes & ~visible).any())
@@ -109,8 +110,8 @@ class Reassemble(Rule):
         return token
 
     def _gather(self, firing: Firing, passed: Signal) -> None:
-        """Send the data of the input that ``passed`` a cycle ago."""
-        if self.data[0].data_bits:
+        """Send the words of the input that ``passed`` last."""
+        if self.data[0].word_bits:
             firing.send(0, _selected(passed, [firing.word(each) for each in range(len(self.data))]))
 
 
@@ -123,5 +124,5 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     operator = node.operator
     assert isinstance(operator, Operator)
-    *data, selector = (TokenFormat.of(each.type) for each in node.inputs)
+    *data, selector = input_formats(node, netlist)
     return Unit(Reassemble(tuple(data), selector, operator.rank, operator.order == "arrival"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
-from hw.layout import Format, TokenFormat, pack_element
+from hw.layout import Format, TokenFormat, input_formats, output_formats, pack_element, pack_words
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
 from step.language.graph import Node
@@ -17,11 +17,15 @@ from step.ops.reshape import pad_element
 
 @dataclass(frozen=True)
 class Reshape(Rule):
-    """Chunks of ``chunk`` elements; ``pad`` is the data of an element of padding (chunks of one have none)."""
+    """Chunks of ``chunk`` elements; ``pad`` are the words of an element of padding, or its control.
+
+    ``flag`` is what goes out beside every element: whether it is padding.
+    """
 
     token: TokenFormat
+    flag: TokenFormat
     chunk: int
-    pad: int
+    pad: tuple[int, ...]
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -29,7 +33,7 @@ class Reshape(Rule):
 
     @property
     def outputs(self) -> tuple[TokenFormat, ...]:
-        return (replace(self.token, rank=self.token.rank + 1), TokenFormat(self.token.rank + 1, 1))
+        return (replace(self.token, rank=self.token.rank + 1), self.flag)
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.head(0)
@@ -40,9 +44,13 @@ class Reshape(Rule):
         m.d.comb += [last.eq(count == self.chunk - 1), padding.eq(filling | ~token.value)]
         self._fill(m, firing, padding)
 
+        element = Signal()  # an element goes out
+        firing.occupy(when=element)
+
         def put_element(stop: Value) -> None:
+            m.d.comb += element.eq(1)
             for port in range(2):
-                control = {"control": Mux(padding, self.pad, token.control)} if self.outputs[port].control else {}
+                control = {"control": Mux(padding, self.pad[0], token.control)} if self.outputs[port].control else {}
                 firing.put(port, value=1, stop=Mux(last, stop + 1, 0), **control)
             firing.next(count, Mux(last, 0, count + 1))
 
@@ -69,16 +77,24 @@ class Reshape(Rule):
                 firing.finish()
 
     def _fill(self, m: Module, firing: Firing, padding: Signal) -> None:
-        """Send the data: elements, or the pad, and which of them it is."""
-        late = firing.lagging(padding)
-        firing.send(1, late)
-        if self.token.data_bits:
-            firing.send(0, Mux(late, Const(self.pad, self.token.bits), firing.word(0)))
+        """Send the words: elements, or the pad, and which of them it is."""
+        late = firing.latched(padding)
+        if self.flag.word_bits:
+            firing.send(1, late)
+        if self.token.word_bits:
+            pad = Array(Const(word, self.token.word_bits) for word in self.pad)[firing.phase()]
+            firing.send(0, Mux(late, pad, firing.word(0)))
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     operator, stream = node.operator, node.inputs[0].type
     assert isinstance(operator, Operator)
-    pad = pack_element(pad_element(stream.element, operator.pad), stream.element) if operator.chunk > 1 else 0
-    return Unit(Reshape(TokenFormat.of(stream), operator.chunk, pad))
+    (token,), (_, flag) = input_formats(node, netlist), output_formats(node, netlist)
+    value = pad_element(stream.element, operator.pad) if operator.chunk > 1 else None
+    pad = (0,) * token.cycles
+    if value is not None:
+        pad = (
+            (pack_element(value, stream.element),) if token.control else tuple(pack_words(value, stream.element, token))
+        )
+    return Unit(Reshape(token, flag, operator.chunk, pad))

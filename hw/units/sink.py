@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import stream
 from amaranth.lib.wiring import Out
 
-from hw.layout import Format, TokenFormat
+from hw.edge import AxiStreamSignature
+from hw.layout import Format, TokenFormat, input_formats
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
 from step.language.graph import Node
@@ -19,9 +19,14 @@ from step.lowering.netlist import Netlist
 
 @dataclass(frozen=True)
 class Sink(Rule):
-    """Takes a token, and offers it on the port ``external`` from the next cycle on, when its data is there."""
+    """Reads a word of a token per firing, and offers it on the port ``external`` from the next cycle on.
+
+    The token is taken with its last word.
+    """
 
     token: TokenFormat
+
+    initiation_interval = 1
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -29,28 +34,35 @@ class Sink(Rule):
 
     @property
     def ports(self) -> Mapping[str, Any]:
-        return {"external": Out(stream.Signature(self.token.layout))}
+        return {"external": Out(AxiStreamSignature(self.token))}
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         external = firing.unit.external
-        offers, header = Signal(), Signal(self.token.header)
-        firing.room(~offers | external.ready)
-        firing.take(0)
+        offers, header, last = Signal(), Signal(self.token.header), Signal()
+        firing.room(~offers | external.tready)
+        m.d.comb += last.eq(1)
+        if self.token.beats > 1:
+            place = Signal(range(self.token.beats))
+            m.d.comb += last.eq(~token.value | (place == self.token.beats - 1))
+            firing.read_from(0, place)
+            firing.next(place, Mux(last, 0, place + 1))
+        with m.If(last):
+            firing.take(0)
         firing.next(header, token)
         firing.finish(token.done)
         with m.If(firing.fires):
             m.d.sync += offers.eq(1)
-        with m.Elif(external.ready):
+        with m.Elif(external.tready):
             m.d.sync += offers.eq(0)
-        m.d.comb += external.valid.eq(offers)
-        for name in ("done", "value", "stop", "rank"):
-            m.d.comb += external.payload[name].eq(header[name])
-        m.d.comb += external.payload.data.eq(header.control if self.token.control else self._data(m, firing))
+        m.d.comb += [external.tvalid.eq(offers), external.tlast.eq(firing.latched(last))]
+        m.d.comb += external.tuser.eq(header.as_value())
+        if self.token.edge_bits:
+            m.d.comb += external.tdata.eq(header.control if self.token.control else self._word(m, firing))
 
-    def _data(self, m: Module, firing: Firing) -> Value:
-        """The data of the token on offer: in the first cycle it comes from the channel, and is kept for the others."""
-        first, kept = firing.lagging(firing.fires), Signal(self.token.bits, reset_less=True)
+    def _word(self, m: Module, firing: Firing) -> Value:
+        """The word on offer: in the first cycle it comes from the channel, and is kept for the others."""
+        first, kept = firing.lagging(firing.fires), Signal(self.token.word_bits, reset_less=True)
         with m.If(first):
             m.d.sync += kept.eq(firing.word(0))
         return Mux(first, firing.word(0), kept)
@@ -58,4 +70,4 @@ class Sink(Rule):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    return Unit(Sink(TokenFormat.of(node.inputs[0].type)))
+    return Unit(Sink(*input_formats(node, netlist)))

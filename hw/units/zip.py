@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Module, Signal
 
-from hw.layout import Format, TokenFormat
+from hw.layout import Format, TokenFormat, input_formats, output_formats
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
 from step.language.graph import Node
@@ -15,9 +16,10 @@ from step.lowering.netlist import Netlist
 
 @dataclass(frozen=True)
 class Zip(Rule):
-    """Joins the data of all inputs, the first one lowest."""
+    """Joins ``items`` to what is ``joined``: their words go out one item after the other."""
 
     items: tuple[TokenFormat, ...]
+    joined: TokenFormat
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -25,17 +27,45 @@ class Zip(Rule):
 
     @property
     def outputs(self) -> tuple[Format, ...]:
-        return (TokenFormat(self.items[0].rank, sum(each.bits for each in self.items)),)
+        return (self.joined,)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        begins = accumulate(self._words[:-1], initial=0)
+        return tuple(begin if item.word_bits else 0 for begin, item in zip(begins, self.items, strict=True))
+
+    @property
+    def _words(self) -> list[int]:
+        """Words of each item; those of control are in the tuple only."""
+        return [item.beats or -(-item.bits // item.link_bits) for item in self.items]
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()
         firing.put(0, token)
-        firing.send(0, Cat(firing.word(port) for port in range(len(self.items))))
         for port in range(len(self.items)):
             firing.take(port)
+        firing.occupy(when=token.value)
         firing.finish(token.done)
+        if self.joined.word_bits:
+            self._join(m, firing)
+
+    def _join(self, m: Module, firing: Firing) -> None:
+        word, bits = Signal(self.joined.word_bits), self.joined.link_bits
+        begin = 0
+        with m.Switch(firing.phase()):
+            for port, (item, words) in enumerate(zip(self.items, self._words, strict=True)):
+                source = firing.word(port)
+                if item.control:
+                    for number in range(words):
+                        with m.Case(begin + number):
+                            m.d.comb += word.eq(source[number * bits : (number + 1) * bits])
+                else:
+                    with m.Case(*range(begin, begin + words)):
+                        m.d.comb += word.eq(source)
+                begin += words
+        firing.send(0, word)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    return Unit(Zip(tuple(TokenFormat.of(each.type) for each in node.inputs)))
+    return Unit(Zip(input_formats(node, netlist), *output_formats(node, netlist)))

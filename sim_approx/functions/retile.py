@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from sim_approx.timing import Timing
+from step.functions.retile import RetileStreamify
 from step.language.function import Function
+from step.language.types import Tile
 from step.lowering.application import Application
+from step.lowering.links import beats
 
 
 def timing(function: Function, application: Application) -> Timing:
-    """Joining takes one tile a cycle into a register; splitting selects one piece a cycle, without a register."""
-    return Timing(1, 1 if application.reduce else 0)
+    """Joining takes a tile into a register.
+
+    To split, pieces are read where they lie if that is a row of words, or of pieces in a word. Else the whole tile has
+    to be there.
+    """
+    if not isinstance(function, RetileStreamify):
+        return Timing(1, 1)
+    tile, piece, link = application.inputs[0], application.result, application.fabric.link_bytes
+    assert isinstance(tile, Tile)
+    in_rows = function.axis == "row" or tile.shape[0] == 1
+    in_place = in_rows and (piece.bits % (8 * link) == 0 or 8 * link % piece.bits == 0)
+    words = beats(tile, link)
+    return Timing(beats(piece, link), 0 if words == 1 or in_place else words)

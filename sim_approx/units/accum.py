@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, room, take, unknown
+from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, reserve, room, take, unknown
 from sim_approx.site import Site
 from step.language.dims import product
 from step.language.faults import Fault, aligned
@@ -16,13 +16,15 @@ from step.ops.accum import Accum as Operator
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Accum(Machine):
-    """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have.
+    """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have,
+    ``burst`` the cycles that it takes on its way out.
 
     Words: ``state`` (value), ``count`` of elements since the last result.
     """
 
     rank: int
     promised: int | None
+    burst: int
     update: Callable[..., Any]
     initial: Any
     state: Any
@@ -49,6 +51,7 @@ class Accum(Machine):
             put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))
         elif ends:
             put(self.outputs[0], Token(self.state, x.stop - self.rank))
+            reserve(self.outputs[0], self.burst)
             self.state = self.initial
             self.count = 0
         return COMPUTES if x.has_value else None
@@ -70,6 +73,7 @@ def build(site: Site) -> Machine:
             latency=timing.latency,
             interval=timing.initiation_interval,
             rank=operator.rank,
+            burst=site.beats_out[0],
             promised=int(product(reduced)) if counted else None,
             update=function.update if site.computes else unknown,
             initial=initial,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import ENDS, Machine, need, put, room, take
+from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
 
 
@@ -19,8 +19,10 @@ class Broadcast(Machine):
         take(self.inputs[0])
         for each in self.outputs:
             put(each, x)
+        if x.has_value:
+            return COMPUTES
         return ENDS if x.done else None
 
 
 def build(site: Site) -> Machine:
-    return site.add(Broadcast(**site.ports()))
+    return site.add(Broadcast(**site.ports(), interval=site.beats))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim_approx.machine import ENDS, Machine, fault, need, put, room, take
+from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need, put, room, take
 from sim_approx.site import Site
 from step.language.faults import Fault
-from step.language.graph import Node
 from step.language.tokens import Token
 from step.ops.expand import Expand as Operator
 
@@ -32,7 +30,7 @@ class Repeat(Machine):
             take(self.inputs[0])
         put(self.outputs[0], x if last else Token(x.value))
         self.index = 0 if last else self.index + 1
-        return None
+        return COMPUTES
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -52,18 +50,16 @@ class Follow(Machine):
         take(self.inputs[1])
         if last:
             take(self.inputs[0])
-        put(self.outputs[0], Token(data.value, reference.stop) if reference.has_value else reference)
+        if reference.has_value:
+            put(self.outputs[0], Token(data.value, reference.stop))
+            return COMPUTES
+        put(self.outputs[0], reference)
         return ENDS if reference.done else None
-
-
-def value_inputs(node: Node) -> Sequence[int]:
-    """The reference only gives the stops."""
-    return (0,)
 
 
 def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     if operator.count is not None:
-        return site.add(Repeat(**site.ports(), count=operator.count))
-    return site.add(Follow(**site.ports(), rank=operator.rank))
+        return site.add(Repeat(**site.ports(), interval=site.beats, count=operator.count))
+    return site.add(Follow(**site.ports(), interval=site.beats, rank=operator.rank))

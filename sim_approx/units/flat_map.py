@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import ENDS, Machine, need, put, room, take, unknown
+from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take, unknown
 from sim_approx.site import Site
+from sim_approx.timing import Timing
 from step.errors import FabricError
 from step.language.dims import Shape
 from step.language.tokens import Token, empty
@@ -41,7 +42,7 @@ class FlatMap(Machine):
         if last:
             take(self.inputs[0])
         self.index = 0 if last else self.index + 1
-        return None
+        return COMPUTES
 
 
 def piece_stops(shape: Shape) -> tuple[int, ...]:
@@ -71,4 +72,14 @@ def build(site: Site) -> Machine:
     def expand(value: Any) -> Sequence[Any]:
         return [piece.value for piece in function.expand(value)] if site.computes else [unknown()] * len(stops)
 
-    return site.add(FlatMap(**site.ports(), rank=function.rank, stops=stops, expand=expand))
+    timing = site.timing_of(site.node, function, False) if site.carries else Timing(1, 0)
+    return site.add(
+        FlatMap(
+            **site.ports(),
+            latency=timing.latency,
+            interval=timing.initiation_interval,
+            rank=function.rank,
+            stops=stops,
+            expand=expand,
+        )
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sim_approx.machine import ENDS, Machine, need, put, room, take
+from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
 from step.language.tokens import Token, empty
 from step.ops.flatten import Flatten as Operator
@@ -29,6 +29,8 @@ class Flatten(Machine):
             put(self.outputs[0], self.merged(x))
         elif x.stop > self.high:
             put(self.outputs[0], empty(self.low + 1, x.stop - self.high + self.low))
+        if x.has_value:
+            return COMPUTES
         return ENDS if x.done else None
 
 
@@ -50,28 +52,32 @@ class HoldingFlatten(Machine):
             if x.stop > self.high:
                 room(self.outputs[0])
             take(self.inputs[0])
-            if x.stop > self.high:
-                stop = x.stop - self.high + self.low
-                row = empty(self.low + 1) if self.held is None else self.held
-                put(self.outputs[0], Token(row.value, stop, row.rank))
-                self.held = None
-            return None
+            if x.stop <= self.high:
+                return None
+            stop = x.stop - self.high + self.low
+            row = empty(self.low + 1) if self.held is None else self.held
+            put(self.outputs[0], Token(row.value, stop, row.rank))
+            self.held = None
+            return COMPUTES if row.has_value else None
         holdable = self.low < x.stop <= self.high
         if self.held is not None:
             room(self.outputs[0])
-            put(self.outputs[0], self.held)
+            row = self.held
+            put(self.outputs[0], row)
             self.held = None
             if holdable:
                 take(self.inputs[0])
                 self.held = self.merged(x)
-            return None
+            return COMPUTES if row.has_value else None
         if not holdable:
             room(self.outputs[0])
         take(self.inputs[0])
         if holdable:
             self.held = self.merged(x)
-        else:
-            put(self.outputs[0], self.merged(x))
+            return None
+        put(self.outputs[0], self.merged(x))
+        if x.has_value:
+            return COMPUTES
         return ENDS if x.done else None
 
 
@@ -79,4 +85,6 @@ def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     kind = HoldingFlatten if operator.holds(site.node.input_types[0]) else Flatten
-    return site.add(kind(**site.ports(), low=operator.low, high=operator.high, merged=operator.merged))
+    return site.add(
+        kind(**site.ports(), interval=site.beats, low=operator.low, high=operator.high, merged=operator.merged)
+    )

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import ENDS, Machine, need, put, room, take, unknown
+from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take, unknown
 from sim_approx.site import Site
-from step.language.graph import Node
 from step.language.tokens import DONE, Token, empty
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
 
@@ -86,12 +85,9 @@ class Deliver(Machine):
         if x.has_value:
             take(self.inputs[1])
         put(self.outputs[0], x)
+        if x.has_value:
+            return COMPUTES
         return ENDS if x.done else None
-
-
-def value_inputs(node: Node) -> Sequence[int]:
-    """What the reference carries does not matter."""
-    return ()
 
 
 def build(site: Site) -> Machine:
@@ -114,4 +110,4 @@ def build(site: Site) -> Machine:
     else:
         site.add(IssueOnce(**issue))
     site.memory.read_port(request, arrived, region.beats_per_tile)
-    return site.add(Deliver(inputs=(pending, arrived), outputs=site.outputs))
+    return site.add(Deliver(inputs=(pending, arrived), outputs=site.outputs, interval=site.beats_out[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.machine import ENDS, Machine, need, put, room, take
+from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
 from step.language.tokens import Token
 
@@ -13,7 +13,7 @@ WRITE_DEPTH = 2
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Store(Machine):
-    """One beat per firing, which goes on when its data is there, a cycle later.
+    """One beat per firing, which goes on when all its words are there.
 
     Words: ``beat`` of the tile, ``address`` of the next beat; ``collected`` are the tiles.
     """
@@ -39,18 +39,20 @@ class Store(Machine):
             take(self.inputs[0])
             self.collected.append(x)
         self.beat = 0 if last else self.beat + 1
-        return None
+        return COMPUTES
 
 
 def build(site: Site) -> Machine:
     region = site.memory_map.stores[site.node.name]
     writes = site.channel(WRITE_DEPTH)
     site.memory.write_port(writes)
+    words = min(site.beats_in[0], max(1, site.fabric.memory.beat_bytes // site.fabric.link_bytes))  # of a beat
     return site.add(
         Store(
             inputs=site.inputs,
             outputs=(writes,),
-            latency=1,
+            latency=words,
+            interval=words,
             beats=region.beats_per_tile,
             address=region.base,
             collected=site.output(),

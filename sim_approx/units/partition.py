@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim_approx.machine import ENDS, Machine, chosen, fault, need, put, room, take
+from sim_approx.machine import COMPUTES, ENDS, Machine, chosen, fault, need, put, room, take
 from sim_approx.site import Site
 from step.language.faults import Fault
-from step.language.graph import Node
 from step.language.tokens import Token
 from step.ops.partition import DATA, SELECTOR
 from step.ops.partition import Partition as Operator
-
-CONTROL = (SELECTOR,)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -54,15 +50,10 @@ class Partition(Machine):
         routed = Token(data.value, min(data.stop, self.rank), data.rank)
         for each in targets:
             put(each, routed)
-        return None
-
-
-def value_inputs(node: Node) -> Sequence[int]:
-    """The selectors do not travel on."""
-    return (DATA,)
+        return COMPUTES if data.has_value else None
 
 
 def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
-    return site.add(Partition(**site.ports(), rank=operator.rank))
+    return site.add(Partition(**site.ports(), interval=site.beats, rank=operator.rank))

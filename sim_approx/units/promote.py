@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import ENDS, Machine, need, put, room, take
+from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
 from step.language.tokens import Token
 
@@ -21,19 +21,21 @@ class Promote(Machine):
         if self.held is not None or x.done:
             room(self.outputs[0])
         if not x.done:
-            if self.held is not None:
-                put(self.outputs[0], self.held)
+            held = self.held
+            if held is not None:
+                put(self.outputs[0], held)
             take(self.inputs[0])
             self.held = x
-            return None
+            return COMPUTES if held is not None and held.has_value else None
         if self.held is not None:
-            put(self.outputs[0], Token(self.held.value, self.top, self.held.rank))
+            held = self.held
+            put(self.outputs[0], Token(held.value, self.top, held.rank))
             self.held = None
-            return None
+            return COMPUTES if held.has_value else None
         take(self.inputs[0])
         put(self.outputs[0], x)
         return ENDS
 
 
 def build(site: Site) -> Machine:
-    return site.add(Promote(**site.ports(), top=site.node.inputs[0].rank + 1))
+    return site.add(Promote(**site.ports(), interval=site.beats, top=site.node.inputs[0].rank + 1))

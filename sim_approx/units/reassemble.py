@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sim_approx.machine import ENDS, Machine, fault, front, lowest, need, need_all, need_oldest, oldest, put, room, take
+from sim_approx.machine import (
+    COMPUTES,
+    ENDS,
+    Machine,
+    fault,
+    front,
+    lowest,
+    need,
+    need_all,
+    need_oldest,
+    oldest,
+    put,
+    room,
+    take,
+)
 from sim_approx.site import Site
 from step.language.faults import Fault
-from step.language.graph import Node
 from step.language.tokens import DONE, Token, empty
 from step.ops.reassemble import Reassemble as Operator
 
-CONTROL = (-1,)
 IDLE, SELECTOR = -1, -2
 
 
@@ -44,7 +56,7 @@ class Reassemble(Machine):
             tokens = need_all(self.inputs[:-1])
             if not all(each.done for each in tokens):
                 fault(Fault.LEFTOVER_DATA)
-        idle = self.passing == IDLE
+        idle, passes = self.passing == IDLE, self.passing >= 0 and x.has_value
         selector = self.selector if self.left else need(self.inputs[-1]) if idle else front(self.inputs[-1])
         mask = self.left
         if not mask and selector is not None and selector.has_value:
@@ -83,15 +95,10 @@ class Reassemble(Machine):
                     self.selector = selector
                 self.left = mask & ~(1 << chosen) if chosen >= 0 else 0
             self.passing = chosen
-        return None
+        return COMPUTES if passes else None
 
     def unfinished(self) -> Mapping[int, Token]:
         return {len(self.inputs) - 1: self.selector}
-
-
-def value_inputs(node: Node) -> Sequence[int]:
-    """The selectors do not travel on."""
-    return range(len(node.inputs) - 1)
 
 
 def build(site: Site) -> Machine:
@@ -99,4 +106,6 @@ def build(site: Site) -> Machine:
     assert isinstance(operator, Operator)
     arrivals = site.arrivals.setdefault(site.node.name, [])
     by_arrival = operator.order == "arrival"
-    return site.add(Reassemble(**site.ports(), rank=operator.rank, by_arrival=by_arrival, arrivals=arrivals))
+    return site.add(
+        Reassemble(**site.ports(), interval=site.beats, rank=operator.rank, by_arrival=by_arrival, arrivals=arrivals)
+    )

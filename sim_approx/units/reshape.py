@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.machine import ENDS, Machine, need, put, room, take
+from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
 from step.language.tokens import Token, empty
 from step.ops.reshape import Reshape as Operator
@@ -39,7 +39,7 @@ class Reshape(Machine):
             put(self.outputs[1], Token(PADDING, stop))
             self.count = 0 if last else self.count + 1
             self.filling = not last
-            return None
+            return COMPUTES
         x = need(self.inputs[0])
         for each in self.outputs:
             room(each)
@@ -51,25 +51,26 @@ class Reshape(Machine):
             self.count = 0 if last else self.count + 1
             self.filling = x.stop > 0 and not last
             self.fill_stop = x.stop
-        elif not x.done:
+            return COMPUTES
+        if not x.done:
             take(self.inputs[0])
             for each in self.outputs:
                 put(each, empty(x.rank + 1, x.stop + 1))
-        elif self.count:
+            return None
+        if self.count:
             stop = 1 if last else 0
             put(self.outputs[0], Token(self.filler, stop))
             put(self.outputs[1], Token(PADDING, stop))
             self.count = 0 if last else self.count + 1
-        else:
-            take(self.inputs[0])
-            for each in self.outputs:
-                put(each, x)
-            return ENDS
-        return None
+            return COMPUTES
+        take(self.inputs[0])
+        for each in self.outputs:
+            put(each, x)
+        return ENDS
 
 
 def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     filler = pad_element(site.node.inputs[0].element, operator.pad) if operator.chunk > 1 else None
-    return site.add(Reshape(**site.ports(), chunk=operator.chunk, filler=filler))
+    return site.add(Reshape(**site.ports(), interval=site.beats, chunk=operator.chunk, filler=filler))

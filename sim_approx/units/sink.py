@@ -11,12 +11,18 @@ from step.language.tokens import Token
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Sink(Machine):
-    """Takes every token; ``collected`` has them without Done."""
+    """Reads a word per firing; ``collected`` has the tokens without Done. Word: ``beat`` of the value in front."""
 
+    beats: int
+    beat: int = 0
     collected: list[Token] = field(default_factory=list)
 
     def fire(self) -> int | None:
         x = need(self.inputs[0])
+        if x.has_value and self.beat < self.beats - 1:
+            self.beat += 1
+            return None
+        self.beat = 0
         take(self.inputs[0])
         if x.done:
             return ENDS
@@ -25,4 +31,4 @@ class Sink(Machine):
 
 
 def build(site: Site) -> Machine:
-    return site.add(Sink(**site.ports(), collected=site.output()))
+    return site.add(Sink(**site.ports(), beats=site.beats_in[0], collected=site.output()))

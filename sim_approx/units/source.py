@@ -11,18 +11,27 @@ from step.language.tokens import Token
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Source(Machine):
-    """Written by hand: the stream is outside of the fabric, and always ready with its next token."""
+    """Written by hand: the stream is outside of the fabric, and always ready with its next word.
+
+    A token enters with its last word. Word: ``beat`` of the value that comes.
+    """
 
     tokens: list[Token]
+    beats: int
+    beat: int = field(default=0, init=False)
     position: int = field(default=0, init=False)
 
     def fire(self) -> int | None:
-        room(self.outputs[0])
         token = self.tokens[self.position]
+        if token.has_value and self.beat < self.beats - 1:
+            self.beat += 1
+            return None
+        room(self.outputs[0])
+        self.beat = 0
         self.position += 1
         put(self.outputs[0], token)
         return ENDS if token.done else None
 
 
 def build(site: Site) -> Machine:
-    return site.add(Source(**site.ports(), tokens=site.data.streams[site.node.name]))
+    return site.add(Source(**site.ports(), tokens=site.data.streams[site.node.name], beats=site.beats_out[0]))

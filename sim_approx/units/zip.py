@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import ENDS, Machine, need_all, put, room, take
+from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take
 from sim_approx.site import Site
 from step.language.faults import aligned
 from step.language.tokens import Token
@@ -12,7 +12,7 @@ from step.language.tokens import Token
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Zip(Machine):
-    """Wires only: one token a cycle."""
+    """The items of a tuple leave one after the other."""
 
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
@@ -20,9 +20,12 @@ class Zip(Machine):
         room(self.outputs[0])
         for each in self.inputs:
             take(each)
-        put(self.outputs[0], Token(tuple([each.value for each in tokens]), x.stop) if x.has_value else x)
+        if x.has_value:
+            put(self.outputs[0], Token(tuple([each.value for each in tokens]), x.stop))
+            return COMPUTES
+        put(self.outputs[0], x)
         return ENDS if x.done else None
 
 
 def build(site: Site) -> Machine:
-    return site.add(Zip(**site.ports()))
+    return site.add(Zip(**site.ports(), interval=site.beats))

@@ -36,6 +36,8 @@ class SelectAll(MapFunction):
 
     targets: int
 
+    reads_operands = False
+
     def result_type(self, *inputs: ElementType) -> Selector:
         if len(inputs) != 1:
             raise mismatch(self, "one element", inputs)

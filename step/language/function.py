@@ -35,6 +35,9 @@ class Function(abc.ABC):
         cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         register(FUNCTIONS, cls.name, cls, "the function")
 
+    reads_operands: ClassVar[bool] = True
+    """The result depends on the values of the operands, not only on their being there."""
+
     @property
     def family(self) -> str:
         """The file that holds this function, the same on every floor: ``matmul``, ``elementwise``, ..."""

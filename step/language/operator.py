@@ -198,6 +198,14 @@ class Operator(abc.ABC):
         """Which of the ``inputs`` ports are taken in the order in which their tokens arrive."""
         return ()
 
+    def decides_on(self, inputs: int) -> Sequence[int]:
+        """Which of the ``inputs`` ports have values that decide what the operator does."""
+        return ()
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        """Of which of the ``inputs`` ports the values are that the values of ``output`` are made of."""
+        return range(inputs)
+
     def off_chip_bytes(self, node: Placed) -> sympy.Expr:
         """Off-chip traffic in bytes."""
         return sympy.Integer(0)

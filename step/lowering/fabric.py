@@ -49,6 +49,7 @@ class FabricConfig:
     ``matmul_lanes``: multiply-accumulates per cycle of a matmul unit.
     ``vector_lanes``: scalars per cycle of an element-wise unit.
     ``stages``: cycles that an FP32 addition takes, 1 to 4; all arithmetic is cut into pipeline stages as finely.
+    ``link_bytes``: bytes a cycle between two units; a power of two. Tiles with more bytes take several cycles.
     ``channel_depth``: slots of a channel whose depth the program does not set, >= 2.
     ``outstanding``: tiles that an off-chip load may have in flight.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
@@ -58,6 +59,7 @@ class FabricConfig:
     matmul_lanes: int = 64
     vector_lanes: int = 16
     stages: int = 4
+    link_bytes: int = 64
     channel_depth: int = 2
     outstanding: int = 8
     memory: MemoryConfig = field(default_factory=MemoryConfig)
@@ -69,12 +71,15 @@ class FabricConfig:
             ("matmul_lanes", 1),
             ("vector_lanes", 1),
             ("stages", 1),
+            ("link_bytes", 1),
             ("channel_depth", 2),
             ("outstanding", 1),
         ):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
                 raise FabricError(f"{name} must be an integer >= {least}, not {value!r}")
+        if self.link_bytes & (self.link_bytes - 1):
+            raise FabricError(f"link_bytes must be a power of two, not {self.link_bytes}")
         if self.stages > MOST_STAGES:
             raise FabricError(f"stages must be at most {MOST_STAGES}, not {self.stages}")
         if self.arithmetic not in ("rtl", "model"):

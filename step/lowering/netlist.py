@@ -12,8 +12,11 @@ from functools import cached_property
 from step.errors import FabricError
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
+from step.language.types import ElementType
 from step.language.validate import check
+from step.lowering.carried import carried, deciding
 from step.lowering.fabric import FabricConfig
+from step.lowering.links import beats
 from step.lowering.passes.broadcast import insert_broadcasts
 
 
@@ -22,7 +25,7 @@ class Channel:
     """A FIFO from output ``producer`` to input ``consumer`` (node name and port each).
 
     ``depth`` is what the program or the fabric asks for; the capacity adds the slots that the producer's latency
-    needs.
+    needs. ``carries``: values have data, else nobody needs it and there is only control.
     """
 
     index: int
@@ -31,6 +34,12 @@ class Channel:
     consumer: tuple[str, int]
     type: StreamType
     depth: int
+    carries: bool
+
+    @property
+    def element(self) -> ElementType | None:
+        """What travels of values; None: nothing."""
+        return self.type.element if self.carries else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +59,11 @@ class Netlist:
     def by_consumer(self) -> dict[tuple[str, int], Channel]:
         return {channel.consumer: channel for channel in self.channels}
 
+    @cached_property
+    def deciding(self) -> frozenset[str]:
+        """Names of the units whose values decide what some unit does."""
+        return deciding(self.units, {consumer: channel.producer for consumer, channel in self.by_consumer.items()})
+
     def inputs(self, node: Node) -> list[Channel]:
         """Channels in front of ``node``, in the order of its ports."""
         return [self.by_consumer[node.name, port] for port in range(len(node.inputs))]
@@ -57,6 +71,10 @@ class Netlist:
     def outputs(self, node: Node) -> list[Channel | None]:
         """Channels behind ``node``, in the order of its ports; None where nobody reads."""
         return [self.by_producer.get((node.name, port)) for port in range(len(node.output_types))]
+
+    def beats(self, channel: Channel | None) -> int:
+        """Cycles that a value takes on ``channel``; None is that behind an output that nobody reads."""
+        return beats(None if channel is None else channel.element, self.fabric.link_bytes)
 
     def with_depths(self, depths: Mapping[str, int]) -> Netlist:
         """The same with other depths of channels, by name; raises `FabricError` for what can not be."""
@@ -74,6 +92,8 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     """Check ``graph``, give every reader a copy of its stream, and lay out the channels."""
     check(graph)
     lowered = insert_broadcasts(graph)
+    producers = {(node.name, port): stream.key for node in lowered for port, stream in enumerate(node.inputs)}
+    needed = carried(lowered, producers)
     channels = [
         Channel(
             0,
@@ -82,6 +102,7 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
             (node.name, port),
             stream.type,
             stream.depth or fabric.channel_depth,
+            (node.name, port) in needed,
         )
         for node in lowered
         for port, stream in enumerate(node.inputs)
@@ -91,8 +112,5 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
         for n, (node, port) in enumerate((node, port) for node in lowered for port in range(len(node.output_types)))
     }
     channels.sort(key=lambda channel: order[channel.producer])
-    numbered = tuple(
-        Channel(index, each.name, each.producer, each.consumer, each.type, each.depth)
-        for index, each in enumerate(channels)
-    )
+    numbered = tuple(replace(each, index=index) for index, each in enumerate(channels))
     return Netlist(lowered, fabric, tuple(lowered), numbered)

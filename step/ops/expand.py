@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sympy
@@ -85,6 +86,9 @@ class Expand(Operator):
                     break
             if reference.done:
                 return
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        return (0,)  # the reference only gives the stops
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return node.output_types[0].element.bytes

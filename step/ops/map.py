@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sympy
@@ -48,6 +49,9 @@ class Map(Operator):
             around.emit(0, token)
             if token.done:
                 return
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        return range(inputs) if self.function.reads_operands else ()
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         operands = self.function.operand_bytes(*(each.element for each in node.input_types))

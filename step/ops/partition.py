@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.language.dims import Dim, DimKind, format_shape
@@ -76,6 +77,12 @@ class Partition(Operator):
             return each
         key = ("partition", *names.driver(SELECTOR), target, each)
         return names.shared(key, lambda: (names.symbol(f"{each}_{target}", DimKind.RAGGED),))[0]
+
+    def decides_on(self, inputs: int) -> Sequence[int]:
+        return (SELECTOR,)
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        return (DATA,)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         while True:

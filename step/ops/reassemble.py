@@ -108,6 +108,12 @@ class Reassemble(Operator):
             raise Violation(Fault.LEFTOVER_DATA)
         around.emit(0, selector)
 
+    def decides_on(self, inputs: int) -> Sequence[int]:
+        return (inputs - 1,)
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        return range(inputs - 1)
+
     def arrival_ports(self, inputs: int) -> Sequence[int]:
         return range(inputs - 1) if self.order == "arrival" else ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,9 @@ class Reshape(Operator):
             )
         shape = (*stream.shape[:-1], chunks, dim(self.chunk))
         return StreamType(stream.element, shape), StreamType(Tile(BOOL), shape)
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        return (0,) if output == 0 else ()  # the stops say what is padding
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         filler = pad_element(node.input_types[0].element, self.pad) if self.chunk > 1 else None

@@ -9,12 +9,13 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hw.fabric import Fabric, elaborate
-from hw.layout import TokenFormat, pack_tiles, pack_token, unpack_token
+from hw.edge import pack_transfers
+from hw.fabric import Fabric, PlacedChannel, elaborate
+from hw.layout import output_formats, pack_header, pack_tiles, pack_words, unpack_header, unpack_words
 from hw.structure import Assembly
 from step.language.faults import Fault
 from step.language.graph import Graph
-from step.language.tokens import Token
+from step.language.tokens import UNKNOWN, Token
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.inputs import BoundInputs, bind_inputs
@@ -22,10 +23,14 @@ from step.programs.inputs import BoundInputs, bind_inputs
 
 @dataclass
 class Run:
-    """What happened: per channel the cycle and bits of every token that entered; activities per unit and cycle."""
+    """What happened.
+
+    Per channel the cycle, header and words of every token that entered; activities per unit and cycle; the transfers
+    that sinks handed out.
+    """
 
     fabric: Fabric
-    entered: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    entered: dict[str, list[tuple[int, int, list[int]]]] = field(default_factory=dict)
     activity: dict[str, list[int]] = field(default_factory=dict)
     written: dict[str, dict[int, int]] = field(default_factory=dict)
     faults: dict[str, tuple[int, Fault]] = field(default_factory=dict)
@@ -34,12 +39,24 @@ class Run:
 
     def tokens(self, channel: str) -> list[Token]:
         """The tokens that entered ``channel``."""
-        (edge,) = (each.edge for each in self.fabric.channels if each.edge.name == channel)
-        return [unpack_token(word, edge.type) for _, word in self.entered[channel]]
+        (placed,) = (each for each in self.fabric.channels if each.edge.name == channel)
+        return [_token(header, words, placed) for _, header, words in self.entered[channel]]
 
     def cycles(self, channel: str) -> list[int]:
         """When they entered."""
-        return [cycle for cycle, _ in self.entered[channel]]
+        return [cycle for cycle, _, _ in self.entered[channel]]
+
+
+def _token(header: int, words: list[int], channel: PlacedChannel) -> Token:
+    element, format = channel.edge.type.element, channel.format
+    return unpack_header(header, format, unpack_words(words, element, format) if words else UNKNOWN)
+
+
+def packed(token: Token, channel: PlacedChannel) -> tuple[int, list[int]]:
+    """The header and the words of ``token`` in ``channel``."""
+    carried = token.has_value and channel.format.word_bits
+    words = pack_words(token.value, channel.edge.type.element, channel.format) if carried else []
+    return pack_header(token, channel.format), words
 
 
 @dataclass
@@ -81,7 +98,13 @@ def simulate(
     random = Random(seed)
     top, wires = assembly, assembly.wires
     sources = {
-        unit.node.name: [pack_token(token, unit.node.output_types[0]) for token in bound.streams[unit.node.name]]
+        unit.node.name: [
+            transfer
+            for token in bound.streams[unit.node.name]
+            for transfer in pack_transfers(
+                token, unit.node.output_types[0].element, *output_formats(unit.node, fabric.netlist)
+            )
+        ]
         for unit in fabric.units
         if unit.node.operator.name == "source"
     }
@@ -103,16 +126,31 @@ def simulate(
     def port(name: str) -> Any:
         return getattr(top, name)
 
+    def parts(name: str) -> list[str]:
+        """The ports of what leaves or enters, the lowest first."""
+        if name in run.written:
+            return [f"{name}__payload"]
+        return [f"{name}_{part}" for part in ("tuser", "tlast", "tdata") if hasattr(top, f"{name}_{part}")]
+
+    def ready(name: str) -> Any:
+        return port(f"{name}__ready" if name in run.written else f"{name}_tready")
+
+    def valids(name: str) -> Any:
+        return port(f"{name}__valid" if name in run.written else f"{name}_tvalid")
+
     async def bench(context: Any) -> None:
         for cycle in range(most):
             for name, tokens in sources.items():
                 if offered[name] is None and tokens and random.random() >= idle:
                     offered[name] = tokens.pop(0)
                 word = offered[name]
-                context.set(port(f"{name}__valid"), word is not None)
-                context.set(port(f"{name}__payload"), word or 0)
+                context.set(port(f"{name}_tvalid"), word is not None)
+                for part in parts(name):
+                    width = len(port(part))
+                    context.set(port(part), (word or 0) & ((1 << width) - 1))
+                    word = (word or 0) >> width
             for name in takers:
-                context.set(port(f"{name}__ready"), random.random() >= pressure)
+                context.set(ready(name), random.random() >= pressure)
             for name, reader in readers.items():
                 context.set(port(f"{name}__request__ready"), random.random() >= pressure)
                 there = bool(reader.waiting) and reader.waiting[0][0] <= cycle and random.random() >= idle
@@ -120,16 +158,19 @@ def simulate(
                 context.set(port(f"{name}__response__payload"), reader.waiting.pop(0)[1] if there else 0)
 
             for name in sources:
-                if context.get(port(f"{name}__ready")) and offered[name] is not None:
+                if context.get(port(f"{name}_tready")) and offered[name] is not None:
                     offered[name] = None
             for name, reader in readers.items():
                 if context.get(port(f"{name}__request__valid")) and context.get(port(f"{name}__request__ready")):
                     reader.request(context.get(port(f"{name}__request__payload")), cycle)
             for name in takers:
-                valid, word = context.get(port(f"{name}__valid")), context.get(port(f"{name}__payload"))
+                valid, word, at = context.get(valids(name)), 0, 0
+                for part in parts(name):
+                    word |= context.get(port(part)) << at
+                    at += len(port(part))
                 if name in frozen:
                     assert valid and word == frozen.pop(name), f"{name} changes what it offers"
-                if valid and not context.get(port(f"{name}__ready")):
+                if valid and not context.get(ready(name)):
                     frozen[name] = word
                 elif valid and name in run.written:
                     address = word & 0xFFFFFFFF
@@ -138,20 +179,21 @@ def simulate(
                 elif valid:
                     run.sinks[name].append(word)
             for channel in fabric.channels:
-                entered, format = run.entered[channel.edge.name], TokenFormat.of(channel.edge.type)
-                if format.data_bits and entered and entered[-1][0] == cycle - 1 and entered[-1][1] & 2:
-                    data = context.get(wires[f"{channel.stem}_entering_word"])
-                    entered[-1] = cycle - 1, entered[-1][1] | data << format.header_bits
+                entered, format = run.entered[channel.edge.name], channel.format
+                values = [each for each in entered if each[1] & 2]
+                if format.word_bits and values and len(values[-1][2]) < format.beats:
+                    assert len(values[-1][2]) == cycle - 1 - values[-1][0]
+                    values[-1][2].append(context.get(wires[f"{channel.stem}_entering_word"]))
                 if context.get(wires[f"{channel.stem}_enter"]):
                     header = context.get(wires[f"{channel.stem}_entering"])
                     # Control of a token without a value means nothing.
-                    entered.append((cycle, header if header & 2 else header & ((1 << format.header_bits) - 1)))
+                    entered.append((cycle, header if header & 2 else header & ((1 << format.header_bits) - 1), []))
             for unit in fabric.units:
                 run.activity[unit.node.name].append(context.get(wires[f"{unit.instance}_activity"]))
                 fault = context.get(wires[f"{unit.instance}_fault"])
                 if fault:
                     run.faults[unit.node.name] = cycle, Fault(fault)
-            leaving = any(context.get(port(f"{name}__valid")) for name in takers)
+            leaving = any(context.get(valids(name)) for name in takers)
             run.finished = all(context.get(wires[f"{each}_finished"]) for each in ends) and not leaving
             if run.finished or run.faults:
                 break

@@ -6,10 +6,10 @@ from collections import Counter
 from zlib import crc32
 
 import pytest
-from fabric_bench import Run, simulate
+from fabric_bench import Run, packed, simulate
 from scenarios import FABRIC, SCENARIOS, Scenario
 
-from hw.layout import pack_element, pack_token
+from hw.layout import pack_element
 from step.language.checker import StreamChecker
 from step.language.graph import Graph
 from step.language.tokens import Token
@@ -29,8 +29,8 @@ def check(scenario: Scenario, how: str) -> Run:
     for channel in run.fabric.channels:
         edge, name = channel.edge, channel.edge.name
         if scenario.ordered:
-            words = [pack_token(token, edge.type) for token in expected.streams[name]]
-            assert [word for _, word in run.entered[name]] == words, name
+            wanted = [packed(token, channel) for token in expected.streams[name]]
+            assert [(header, words) for _, header, words in run.entered[name]] == wanted, name
         else:
             check_unordered(run.tokens(name), expected.streams[name], StreamChecker(name, edge.type))
     for name, words in run.written.items():

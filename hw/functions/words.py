@@ -1,0 +1,36 @@
+"""Between the words of a link and datapaths that want a whole element at once."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+
+from hw.layout import TokenFormat
+
+
+def whole(m: Module, name: str, word: Value, phase: Value, format: TokenFormat, last: int) -> Value:
+    """An element of one item, of which ``word`` has word ``phase``, in the cycle with the phase ``last``."""
+    words: list[Value] = []
+    for number in range(format.beats):
+        if number == last:
+            words.append(word)
+            break
+        kept = Signal(len(word), name=f"{name}_word{number}", reset_less=True)
+        with m.If(phase == number):
+            m.d.sync += kept.eq(word)
+        words.append(kept)
+    return Cat(words)[: format.bits]
+
+
+def in_words(m: Module, element: Value, begins: Value, format: TokenFormat) -> Value:
+    """The words of ``element``, of one item, which is there in the cycle with ``begins`` and need not stay."""
+    if format.beats == 1:
+        return element
+    bits = format.word_bits
+    rest = Signal(len(element) - bits, name="rest", reset_less=True)
+    with m.If(begins):
+        m.d.sync += rest.eq(element[bits:])
+    with m.Else():
+        m.d.sync += rest.eq(rest[bits:])
+    word = Signal(bits, name="result_word")
+    m.d.comb += word.eq(Mux(begins, element[:bits], rest[:bits]))
+    return word

@@ -1,0 +1,69 @@
+"""Tiles on their way from off-chip memory: beats with gaps come in, words without go out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Const, Elaboratable, Module, Signal, Value
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.channel import ConsumerSignature, place
+from hw.functions.sequence import counter
+from hw.layout import TileFormat
+from hw.shared import Parametric
+
+
+class TileQueue(Parametric):
+    """Up to ``depth`` tiles; each comes as ``beats`` beats of ``beat_bits`` bits, and leaves in the words of ``tile``.
+
+    There is room for every beat: whoever asks for tiles sees to that. A tile is seen in the cycle after its last beat.
+    """
+
+    def __init__(self, tile: TileFormat, beat_bits: int, beats: int, depth: int) -> None:
+        self._tile, self._beat_bits, self._beats, self._depth = tile, beat_bits, beats, depth
+        super().__init__({"beat": In(beat_bits), "valid": In(1), "o": Out(ConsumerSignature(tile))})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self._tile, self._beat_bits, self._beats, self._depth
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        beat, last_beat = counter(m, self._beats, "beat_place", self.valid)
+        enters, leaves = Signal(), Signal()
+        tiles = Signal(range(self._depth + 1))
+        m.d.comb += [enters.eq(self.valid & last_beat), self.o.valid.eq(tiles != 0)]
+        m.d.comb += leaves.eq(self.o.valid & self.o.ready)
+        m.d.sync += tiles.eq(tiles + enters - leaves)
+        if self._tile.word_bits:
+            self._words(m, beat, enters)
+        return m
+
+    def _words(self, m: Module, beat: Value, enters: Signal) -> None:
+        """A row of the memory is a beat or a word, whichever is wider; both begin with a row."""
+        tile = self._tile
+        parts = min(-(-tile.word_bits // self._beat_bits), self._beats)  # beats of a word
+        words = min(-(-self._beat_bits // tile.word_bits), tile.beats)  # words of a beat
+        rows = -(-tile.beats // words)
+        m.submodules.rows = memory = Memory(shape=parts * self._beat_bits, depth=self._depth * rows, init=[])
+        write, read = memory.write_port(granularity=self._beat_bits), memory.read_port(domain="comb")
+        part, row_ends = counter(m, parts, "part", self.valid)
+        with m.If(enters):
+            m.d.sync += part.eq(0) if parts > 1 else []
+        row, _ = counter(m, self._depth * rows, "write_row", self.valid & (row_ends | enters))
+        m.d.comb += [write.addr.eq(row), write.en.eq(self.valid << part)]
+        m.d.comb += [write.data.word_select(at, self._beat_bits).eq(self.beat) for at in range(parts)]
+
+        oldest = place(m, "oldest", self._depth * rows, self.o.drop, rows)
+        at = Signal(range(self._depth * rows))
+        word: Value = Const(0, 1)
+        if tile.beats == 1:
+            m.d.sync += at.eq(oldest)
+        else:
+            word, last_word = counter(m, words, "word", Const(1))
+            with m.If(self.o.open):
+                m.d.sync += [at.eq(oldest), word.eq(0)] if words > 1 else at.eq(oldest)
+            with m.Elif(last_word):
+                m.d.sync += at.eq(at + 1)
+        m.d.comb += [read.addr.eq(at), self.o.word.eq(read.data.word_select(word, tile.word_bits))]

@@ -1,0 +1,43 @@
+"""Which streams carry values, and which only control: nobody sees the values of a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from step.language.graph import Node
+
+Port = tuple[str, int]
+"""Name of a node, and number of one of its inputs or outputs."""
+
+
+def carried(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset[Port]:
+    """The inputs whose values somebody needs, of ``units`` with what ``producers`` says is in front of every input.
+
+    They are needed by what leaves the program, by what decides, and by whatever makes a value of them that is needed.
+    """
+    nodes = {node.name: node for node in units}
+    todo = [
+        (node.name, port)
+        for node in nodes.values()
+        for port in (range(len(node.inputs)) if node.operator.ends_run else node.operator.decides_on(len(node.inputs)))
+    ]
+    return frozenset(_upstream(nodes, producers, todo))
+
+
+def deciding(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset[str]:
+    """Names of the units whose values decide what some unit does: the backward slice from all selectors."""
+    nodes = {node.name: node for node in units}
+    todo = [(node.name, port) for node in nodes.values() for port in node.operator.decides_on(len(node.inputs))]
+    return frozenset(producers[each][0] for each in _upstream(nodes, producers, todo))
+
+
+def _upstream(nodes: Mapping[str, Node], producers: Mapping[Port, Port], todo: list[Port]) -> set[Port]:
+    """The inputs in ``todo``, and all that their values are made of."""
+    found: set[Port] = set()
+    while todo:
+        consumer = todo.pop()
+        if consumer not in found:
+            found.add(consumer)
+            name, output = producers[consumer]
+            todo += [(name, port) for port in nodes[name].operator.passes_on(len(nodes[name].inputs), output)]
+    return found

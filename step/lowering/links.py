@@ -1,0 +1,33 @@
+"""How elements travel on links: in how many words, and how wide these are.
+
+A tile is as many words of the link as its bits need, a tuple the words of its items one after the other, so that each
+item starts a word. Selectors, on which operators decide, travel with the header of their token and take no words.
+"""
+
+from __future__ import annotations
+
+from step.language.types import ElementType, Tuple
+
+
+def item_bits(element: ElementType) -> tuple[int, ...]:
+    """Bits of what ``element`` is made of: of the items of a tuple, in order, else its own."""
+    if isinstance(element, Tuple):
+        return tuple(bits for item in element.items for bits in item_bits(item))
+    return (element.bits,)
+
+
+def word_bits(items: tuple[int, ...], link_bytes: int) -> int:
+    """Bits of a word: those of the link, or of the widest of ``items`` where that is narrower."""
+    return min(8 * link_bytes, max(items, default=0))
+
+
+def words(items: tuple[int, ...], link_bytes: int) -> tuple[int, ...]:
+    """Words that each of ``items`` takes."""
+    return tuple(-(-bits // (8 * link_bytes)) for bits in items)
+
+
+def beats(element: ElementType | None, link_bytes: int) -> int:
+    """Cycles that a value of ``element`` takes on a link; one if there is nothing to send but the header (None)."""
+    if element is None or element.is_control:
+        return 1
+    return sum(words(item_bits(element), link_bytes))

@@ -17,8 +17,9 @@ from hw.unit import Firing, Rule
 class FunctionRule(Rule):
     """A rule whose values go through ``datapath``, and that takes as long as this does.
 
-    The words of the operands are gathered; the datapath starts with the last one, and its result goes out word by
-    word. A result that is control goes into the header, which waits for it. Where nobody reads the result there is no
+    Unless the datapath takes words as they come, they are gathered; it starts with the last one, and its result goes
+    Unless the datapath takes words as they come, they are gathered; it starts with the last one, and its result goes
+    out word by word. A result
     datapath, and only control passes.
     """
 
@@ -28,12 +29,17 @@ class FunctionRule(Rule):
 
     @property
     def gathering(self) -> int:
-        """Cycles from the first word of the operands to the last one."""
-        return max(each.cycles for each in self.operands) - 1
+        """Cycles from the first word of the operands to the start of the datapath."""
+        return 0 if self._streams else max(each.cycles for each in self.operands) - 1
+
+    @property
+    def _streams(self) -> bool:
+        return self.datapath is not None and self.datapath.streams
 
     @property
     def initiation_interval(self) -> int:
-        return max(self.gathering + 1, self.datapath.initiation_interval if self.datapath else 1)
+        beats = max(each.cycles for each in self.operands)
+        return max(beats, self.datapath.initiation_interval if self.datapath else 1)
 
     @property
     def latency(self) -> int:  # type: ignore[override]
@@ -51,6 +57,12 @@ class FunctionRule(Rule):
         """The datapath, which starts on the operands of a firing with a ``value``."""
         assert self.datapath is not None
         m.submodules.datapath = datapath = Shared(self.datapath)
+        if self._streams:
+            m.d.comb += datapath.start.eq(firing.lagging(firing.fires & value))
+            for port, format in enumerate(self.operands):
+                if format.items:
+                    m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
+            return datapath
         phase, gathers = firing.phase(), Signal()
         last = gathers & (phase == self.gathering)
         with m.If(firing.fires & value):
@@ -70,5 +82,7 @@ class FunctionRule(Rule):
         """``result`` is what became of the operands of a firing that ``puts`` a value, as late as this enters."""
         if self.result.control:
             firing.late(0, control=result)
+        elif self._streams:
+            firing.send(0, result)
         else:
             firing.send(0, in_words(m, result, firing.delayed(firing.lagging(firing.fires & puts)), self.result))

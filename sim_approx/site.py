@@ -69,9 +69,10 @@ class Site:
         """
         if not self.carries:
             return Timing(1, 0)
-        gathering = max(self.beats_in) - 1
         timing = self.timing_of(self.node, function, reduce)
-        interval = max(timing.initiation_interval, gathering + 1, 1 if reduce else self.beats_out[0])
+        beats = max(self.beats_in)
+        gathering = 0 if timing.streams else beats - 1
+        interval = max(timing.initiation_interval, beats, 1 if reduce else self.beats_out[0])
         return Timing(interval, gathering + timing.latency)
 
     def output(self) -> list[Token]:

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 class Timing:
     """Cycles of a function.
 
-    ``initiation_interval``: from one start to the next, at least. ``latency``: from a start to its result.
+    ``initiation_interval``: from one start to the next, at least. ``latency``: from a start to its result. With
+    ``streams`` that is from the first word of the operands to the first one of the result; else all operands have to be
+    there at the start.
     """
 
     initiation_interval: int
     latency: int
+    streams: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from amaranth.lib.wiring import In, Out
 
@@ -22,13 +23,20 @@ class Datapath(Parametric):
     In a cycle with ``start`` the ``operand``\\ s are right; `latency` cycles later ``result`` is. Starts come
     `initiation_interval` cycles apart or more. A reduction has ``first`` as well: the element begins a new one.
     With latency 0 ``result`` follows the operands at once.
+
+    One that `streams` wants the words of its operands as they come: those that are there with ``start`` are the first
+    ones, and `latency` cycles later the words of the result begin on ``result``, one a cycle. A reduction then has
+    ``emit`` too: with it, in the cycle of a ``start`` or of its own, the state is to leave, `latency` cycles later;
+    ``first`` without ``start`` says that nothing was reduced.
     """
 
     initiation_interval: int
     latency: int
+    streams: ClassVar[bool] = False
 
     def __init__(self, operands: Sequence[int], result: int, *, reduce: bool) -> None:
         """``operands`` and ``result`` are widths in bits."""
         members = {"start": In(1)} | ({"first": In(1)} if reduce else {})
+        members |= {"emit": In(1)} if reduce and self.streams else {}
         members |= {f"operand{port}": In(width) for port, width in enumerate(operands)}
         super().__init__({**members, "result": Out(result)})

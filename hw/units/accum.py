@@ -77,6 +77,10 @@ class Accum(FunctionRule):
         datapath = self.start(m, firing, value)
         first = firing.latched(fresh)
         m.d.comb += datapath.first.eq(first)
+        if self.datapath is not None and self.datapath.streams:
+            m.d.comb += datapath.emit.eq(firing.lagging(firing.fires & puts))
+            self.give(m, firing, datapath.result, puts)
+            return
         state: Value = Const(self.initial, self.result.bits)
         arrives = firing.delayed(firing.lagging(firing.fires & value))
         if self.rank > 1:  # an empty may end a reduction that has had values

@@ -18,9 +18,8 @@ class FunctionRule(Rule):
     """A rule whose values go through ``datapath``, and that takes as long as this does.
 
     Unless the datapath takes words as they come, they are gathered; it starts with the last one, and its result goes
-    Unless the datapath takes words as they come, they are gathered; it starts with the last one, and its result goes
-    out word by word. A result
-    datapath, and only control passes.
+    out word by word. A result that is control goes into the header, which waits for it. Where nobody reads it, there
+    is no datapath, and only control passes.
     """
 
     operands: tuple[TokenFormat, ...]

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import Value
 
 from hw.arithmetic.model import SOURCES
-from hw.convert import ModuleLibrary, ModuleText, tool_versions
-from hw.edge import data_bits
-from hw.fabric import Fabric, elaborate
+from hw.convert import ModuleLibrary, ModuleText
+from hw.fabric import elaborate
 from hw.header import header
-from hw.layout import TokenFormat, input_formats, output_formats
 from hw.lists import CORE, FILE_LIST, core_text, file_list_text
+from hw.sidecar import sidecar
 from hw.spelling import without_initial_values
 from hw.structure import Structure
 from step.errors import FabricError
 from step.host.files import write_atomically
-from step.language.graph import Node
-from step.language.operator import StreamType
-from step.lowering.memory_map import Region
 from step.lowering.netlist import Netlist
 
 SIDECAR = "fabric.json"
@@ -74,7 +69,8 @@ def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool,
     sources = [name for name in files if name.endswith(".sv")]
     files[FILE_LIST] = file_list_text(sources)
     files[CORE] = core_text(fabric.structure.name, sources, [WAIVERS.name])
-    design = Design(files, _sidecar(fabric, modules, files))
+    heavy = heavy_modules(Counter(each.component.module_name for each in fabric.structure.instances), modules)
+    design = Design(files, sidecar(fabric, files, heavy))
     files[top] = header(fabric, design.hash, initial_values) + files[top]
     if directory is not None:
         _write(design, Path(directory))
@@ -126,87 +122,6 @@ def _separated(items: Any) -> list[str]:
     """The lines with a comma behind each but the last."""
     lines = list(items)
     return [f"{line}," for line in lines[:-1]] + lines[-1:]
-
-
-def _sidecar(fabric: Fabric, modules: dict[str, ModuleText], files: dict[str, str]) -> dict[str, Any]:
-    netlist, memory = fabric.netlist, fabric.memory
-    given = [node for node in netlist.units if node.operator.given() is not None]
-    handed_out = [node for node in netlist.units if node.operator.hands_out]
-
-    def stream(node: Node, type: StreamType, format: TokenFormat) -> dict[str, Any]:
-        return {
-            "name": node.name,
-            "port": node.name,
-            "data_bits": data_bits(format),
-            "user_bits": format.header_bits,
-            "beats": format.cycles,
-            "rank": type.rank,
-            "element": str(type.element),
-        }
-
-    def regions(kind: dict[str, Region]) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": each.node,
-                "port": each.node,
-                "bits": 8 * netlist.fabric.memory.beat_bytes,
-                "base": each.base,
-                "beats": each.beats,
-                "size_beats": each.beats_per_tile,
-            }
-            for each in kind.values()
-        ]
-
-    digest = hashlib.sha256()
-    for name, text in sorted(files.items()):
-        digest.update(f"{name}\n{len(text)}\n{text}".encode())
-    plain: dict[str, Any] = {
-        "format": "step-sidecar-3",
-        "module": fabric.structure.name,
-        "sources": [stream(each, each.output_types[0], *output_formats(each, netlist)) for each in given],
-        "sinks": [stream(each, each.input_types[0], *input_formats(each, netlist)) for each in handed_out],
-        "reads": regions(memory.loads),
-        "writes": regions(memory.stores),
-        "channels": [
-            {
-                "index": channel.edge.index,
-                "name": channel.edge.name,
-                "wires": channel.stem,
-                "producer": list(channel.edge.producer),
-                "consumer": list(channel.edge.consumer),
-                "header_bits": channel.format.header.size,
-                "word_bits": channel.format.word_bits,
-                "beats": channel.format.beats,
-                "rank": channel.edge.type.rank,
-                "depth": channel.edge.depth,
-                "capacity": channel.capacity,
-                "element": str(channel.edge.type.element),
-            }
-            for channel in fabric.channels
-        ],
-        "units": [
-            {
-                "index": index,
-                "name": unit.node.name,
-                "operator": unit.node.operator.name,
-                "module": unit.component.module_name,
-                "instance": unit.instance,
-                "source": str(unit.node.location),
-            }
-            for index, unit in enumerate(fabric.units)
-        ],
-        "memory": {**asdict(netlist.fabric.memory), "beats_total": memory.beats},
-        "settling_cycles": fabric.settling_cycles,
-        "fabric": netlist.fabric.to_json(),
-        "files": [name for name in files if name.endswith(".sv")],
-        "waivers": [WAIVERS.name],
-        "lists": [FILE_LIST, CORE],
-        "cpp": [name for name in files if name.endswith(".cpp")],
-        "hierarchical": heavy_modules(Counter(i.component.module_name for i in fabric.structure.instances), modules),
-        "versions": tool_versions(),
-    }
-    digest.update(json.dumps(plain).encode())
-    return {**plain, "hash": digest.hexdigest()}
 
 
 def heavy_modules(top: Counter[str], modules: dict[str, ModuleText]) -> list[str]:

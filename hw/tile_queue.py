@@ -32,10 +32,10 @@ class TileQueue(Parametric):
         m = Module()
         beat, last_beat = counter(m, self._beats, "beat_place", self.valid)
         enters, leaves = Signal(), Signal()
-        tiles = Signal(range(self._depth + 1))
-        m.d.comb += [enters.eq(self.valid & last_beat), self.o.valid.eq(tiles != 0)]
+        level = Signal(range(self._depth + 1))
+        m.d.comb += [enters.eq(self.valid & last_beat), self.o.valid.eq(level != 0)]
         m.d.comb += leaves.eq(self.o.valid & self.o.ready)
-        m.d.sync += tiles.eq(tiles + enters - leaves)
+        m.d.sync += level.eq(level + enters - leaves)
         if self._tile.word_bits:
             self._words(m, beat, enters)
         return m

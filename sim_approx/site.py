@@ -62,6 +62,10 @@ class Site:
         """Cycles that a firing takes in which a value passes."""
         return max(*self.beats_in, *self.beats_out)
 
+    def words_of_beat(self, port: int) -> int:
+        """Words of the tiles at input ``port`` that make a beat of off-chip memory."""
+        return min(self.beats_in[port], max(1, self.fabric.memory.beat_bytes // self.fabric.link_bytes))
+
     def timing(self, function: Function, *, reduce: bool) -> Timing:
         """Initiation interval and latency of ``function`` here, which starts when its operands are there.
 

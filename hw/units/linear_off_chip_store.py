@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Elaboratable, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from hw.beats import beats_of_tile, gather_beat, words_of_beat
 from hw.channel import Channel, ConsumerSignature
 from hw.layout import Format, TokenFormat, WriteFormat, input_formats
 from hw.shared import Parametric, Shared
@@ -32,17 +33,12 @@ class StoreIssue(Rule):
     write: WriteFormat
 
     @property
-    def _words(self) -> int:
-        """Words that one beat takes."""
-        return min(self.token.beats, max(1, self.write.bits // self.token.link_bits))
-
-    @property
     def initiation_interval(self) -> int:
-        return self._words
+        return words_of_beat(self.token, self.write.bits)
 
     @property
     def latency(self) -> int:  # type: ignore[override]
-        return self._words
+        return self.initiation_interval
 
     @property
     def ports(self) -> Mapping[str, Any]:
@@ -58,10 +54,10 @@ class StoreIssue(Rule):
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
-        beats = -(-self.token.bits // self.write.bits)
+        beats = beats_of_tile(self.token, self.write.bits)
         beat = Signal(range(beats))
         written = Signal(32)
-        firing.late(0, data=self._gather(m, firing, beat))
+        firing.late(0, data=gather_beat(m, firing, 0, self.token, beat, self.write.bits))
         firing.occupy(when=token.value)
         with m.If(token.value):
             firing.put(0, address=firing.unit.base + written)
@@ -72,31 +68,6 @@ class StoreIssue(Rule):
         with m.Else():
             firing.take(0)
             firing.finish(token.done)
-
-    def _gather(self, m: Module, firing: Firing, beat: Signal) -> Value:
-        """The bits of ``beat``, in the cycle of its last word: it is several words, or a part of one."""
-        parts = max(1, self.token.link_bits // self.write.bits)
-        if self.token.beats > 1:
-            firing.read_from(0, beat * self._words if parts == 1 else beat >> (parts.bit_length() - 1))
-        word = firing.word(0)
-        data = Signal(self.write.bits)
-        if self._words > 1:
-            before = Signal((self._words - 1) * self.token.word_bits, reset_less=True)
-            place = firing.phase()
-            with m.Switch(place):
-                for number in range(self._words - 1):
-                    with m.Case(number):
-                        m.d.sync += before.word_select(number, len(word)).eq(word)
-            m.d.comb += data.eq(Cat(before, word))
-        elif parts > 1:
-            m.d.comb += data.eq(word.word_select(firing.latched(beat)[: parts.bit_length() - 1], self.write.bits))
-        else:
-            m.d.comb += data.eq(word)
-        rest = self.token.bits % self.write.bits
-        if rest == 0:
-            return data
-        last = firing.latched(beat == self.token.bits // self.write.bits)
-        return Mux(last, data[:rest], data)
 
 
 class LinearOffChipStore(Parametric):

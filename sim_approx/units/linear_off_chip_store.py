@@ -46,7 +46,7 @@ def build(site: Site) -> Machine:
     region = site.memory_map.stores[site.node.name]
     writes = site.channel(WRITE_DEPTH)
     site.memory.write_port(writes)
-    words = min(site.beats_in[0], max(1, site.fabric.memory.beat_bytes // site.fabric.link_bytes))  # of a beat
+    words = site.words_of_beat(0)
     return site.add(
         Store(
             inputs=site.inputs,

@@ -56,7 +56,8 @@ class Reassemble(Machine):
             tokens = need_all(self.inputs[:-1])
             if not all(each.done for each in tokens):
                 fault(Fault.LEFTOVER_DATA)
-        idle, passes = self.passing == IDLE, self.passing >= 0 and x.has_value
+        idle = self.passing == IDLE
+        passes = self.passing >= 0 and x.has_value
         selector = self.selector if self.left else need(self.inputs[-1]) if idle else front(self.inputs[-1])
         mask = self.left
         if not mask and selector is not None and selector.has_value:

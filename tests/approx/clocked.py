@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.machine import COMPUTES, ENDS, Channel, Machine, Unread
 from sim_approx.memory import Memory
-from sim_approx.values import computing_units
 from step.language.faults import Fault
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
@@ -115,13 +114,14 @@ class Reference:
 
 def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Reference:
     """Run ``netlist`` cycle by cycle, until nothing moved for as long as anything takes."""
-    fabric = build_fabric(netlist, data, computing_units(netlist), timing_of)
+    fabric = build_fabric(netlist, data, netlist.deciding, timing_of)
     memory_config = netlist.fabric.memory
     longest = max(machine.latency + machine.interval for machine in fabric.machines)
     patience = longest + memory_config.latency + memory_config.interval + 8
     wires = {channel: Wire(channel.capacity) for channel in fabric.all_channels}
     latency = {channel: machine.latency for machine in fabric.machines for channel in machine.outputs}
     run = Reference(fabric, wires, [])
+    closed_until: dict[Channel, int] = {}
 
     def need(channel: Channel) -> Token:
         if not wires[channel].visible(run.now):
@@ -148,6 +148,11 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
     def room(channel: Channel) -> None:
         if not isinstance(channel, Unread) and not wires[channel].has_space(run.now):
             raise Stop(BLOCKED)
+        if run.now < closed_until.get(channel, 0):
+            raise Stop(BLOCKED)
+
+    def reserve(channel: Channel, cycles: int) -> None:
+        closed_until[channel] = run.now + cycles
 
     def take(channel: Channel) -> None:
         wires[channel].leaves.append(run.now)
@@ -169,7 +174,7 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
 
     words: Mapping[str, Any] = {
         "need": need, "front": front, "oldest": oldest, "need_oldest": need_oldest, "room": room, "take": take,
-        "put": put, "fault": fault,
+        "put": put, "reserve": reserve, "fault": fault,
         "need_all": lambda channels: [need(channel) for channel in channels], "aligned": aligned,
     }  # fmt: skip
     for machine in fabric.machines:

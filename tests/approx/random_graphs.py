@@ -41,7 +41,7 @@ class Program:
         """A small memory, so that ports get into each other's way."""
         choose = Random(self.random.random())
         memory = MemoryConfig(2, choose.choice([1, 2, 4]), choose.randint(1, 3), choose.randint(1, 9))
-        return FabricConfig(outstanding=choose.randint(1, 4), memory=memory)
+        return FabricConfig(outstanding=choose.randint(1, 4), link_bytes=choose.choice([1, 2, 4, 64]), memory=memory)
 
     def bound(self) -> BoundInputs:
         """The inputs, not checked: some are wrong on purpose."""
@@ -192,4 +192,4 @@ class Program:
     def timing_of(self, node: Node, function: Function, reduce: bool) -> Timing:
         """Random, but always the same for a node."""
         choose = Random(node.name)
-        return Timing(choose.choice([1, 1, 2, 5]), choose.choice([0, 0, 1, 4, 7]))
+        return Timing(choose.choice([1, 1, 2, 5]), choose.choice([0, 0, 1, 4, 7]), choose.random() < 0.5)

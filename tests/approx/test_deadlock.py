@@ -160,4 +160,5 @@ def test_fault_has_the_interpreter_s_text() -> None:
         run(graph, data, FABRIC)
     assert str(caught.value) == str(expected.value)
     assert caught.value.result is not None
-    assert (caught.value.result.status, caught.value.result.cycles) == (Status.FAULT, 3)
+    # The zip puts two words for each of two pairs.
+    assert (caught.value.result.status, caught.value.result.cycles) == (Status.FAULT, 5)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sim_approx.backend import run
-from sim_approx.values import computing_units
 from step.functions.elementwise import Cast
 from step.functions.select import SelectValid
 from step.language.dtypes import BF16
@@ -31,8 +30,8 @@ def padded() -> Graph:
 
 
 def test_slice() -> None:
-    units = computing_units(lower(padded(), FabricConfig()))
-    assert units == {"x", "before", "rows", "valid"}
+    units = lower(padded(), FabricConfig()).deciding
+    assert units == {"rows", "valid"}  # what is padding, the stops say
 
 
 def test_routing_by_computed_selectors() -> None:

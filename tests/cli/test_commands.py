@@ -153,7 +153,7 @@ def test_corrupt_json(step: Any, tmp_path: Path) -> None:
 # -- options --------------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "tile, matmul_lanes, vector_lanes, stages, channel_depth, outstanding, arithmetic, memory.beat_bytes, "
+    "tile, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, outstanding, arithmetic, memory.beat_bytes, "
     "memory.channels, memory.interval, memory.latency"
 )
 

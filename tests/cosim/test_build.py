@@ -193,7 +193,7 @@ def test_the_bench_text_is_stable(tmp_path):
     design = load_design(pass_through(tmp_path))
     text = bench_text(design)
     assert text == bench_text(load_design(tmp_path))
-    assert 'sim_source #(.NAME("a"), .BITS(19)) a__source' in text
+    assert 'sim_source #(.NAME("a"), .BITS(20)) a__source' in text
     assert text.endswith("        .probe_fault(probe_fault)\n    );\nendmodule\n")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from designs import DONE, pass_through, payload, write_design
+from designs import DONE, pass_through, payload, port, write_design
 
 from cosim.edges import PATTERNS, drive_edges
 from step.errors import InputError
@@ -44,21 +44,24 @@ def test_a_stall_and_a_fault(tmp_path):
 
 
 RULE_BREAKER = """
-module fabric(input clk, input rst, output [7:0] b__payload, output b__valid, input b__ready, output probe_finished);
+module fabric(
+    input clk, input rst, output [7:0] b_tdata, output b_tuser, output b_tlast, output b_tvalid, input b_tready,
+    output probe_finished
+);
     reg [2:0] count;
     always @(posedge clk) count <= rst ? 0 : count + 1;
-    assign b__valid = count != 3'd4;
-    assign b__payload = {count[2:1], 5'b0, count == 3'd7 && b__ready};
+    assign b_tvalid = count != 3'd4;
+    assign b_tdata = {count[2:1], 6'b0}, b_tlast = 1'b1, b_tuser = count == 3'd7 && b_tready;
     assign probe_finished = 1'b1;
 endmodule
 """
 
 
 def test_broken_stream_rules_are_told(tmp_path):
-    design = write_design(tmp_path, RULE_BREAKER, sinks=[{"name": "b", "port": "b", "bits": 8}])
+    design = write_design(tmp_path, RULE_BREAKER, sinks=[port("b", 8)])
     run = drive_edges(design, backpressure="slow", seed=1)
-    assert "b: valid fell in cycle 4 before the token was taken" in run.violations
-    assert "b: the payload changed in cycle 6 before the token was taken" in run.violations
+    assert "b: valid fell in cycle 4 before the transfer was taken" in run.violations
+    assert "b: the transfer changed in cycle 6 before the transfer was taken" in run.violations
 
 
 def test_inputs_are_checked(tmp_path):

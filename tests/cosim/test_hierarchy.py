@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from designs import write_design
+from designs import port, write_design
 
 from cosim import hierarchy
 from cosim.design import load_design
@@ -44,7 +44,8 @@ module node(input clk, input rst, output [31:0] value);
     );
 endmodule
 module fabric(
-    input clk, input rst, output [33:0] b__payload, output b__valid, input b__ready, output probe_finished
+    input clk, input rst, output [31:0] b_tdata, output b_tuser, output b_tlast, output b_tvalid, input b_tready,
+    output probe_finished
 );
     wire [31:0] one, two;
     node first (
@@ -53,10 +54,10 @@ module fabric(
     node second (
         .clk(clk), .rst(rst), .value(two)
     );
-    assign b__payload = {one, 1'b1, one + two == 60};
-    assign b__valid = 1'b1;
+    assign b_tdata = one, b_tlast = 1'b1, b_tuser = one + two == 60;
+    assign b_tvalid = 1'b1;
     reg left;
-    always @(posedge clk) left <= !rst && (left || b__payload[0]);
+    always @(posedge clk) left <= !rst && (left || b_tuser);
     assign probe_finished = left;
 endmodule
 """
@@ -65,7 +66,7 @@ endmodule
 @pytest.mark.parametrize("large", [0, 1 << 60], ids=["apart", "flat"])
 def test_cut_designs_behave_the_same(tmp_path, monkeypatch, large):
     monkeypatch.setattr(hierarchy, "LARGE_DESIGN", large)
-    sinks = [{"name": "b", "port": "b", "bits": 34}]
+    sinks = [port("b", 32)]
     design = write_design(tmp_path, COUNTERS, sinks=sinks, hierarchical=["node"])
     run = simulate(design)
     assert (run.status, run.cycles) == ("finished", 11)
@@ -74,7 +75,7 @@ def test_cut_designs_behave_the_same(tmp_path, monkeypatch, large):
 
 def test_waves_show_the_insides(tmp_path, monkeypatch):
     monkeypatch.setattr(hierarchy, "LARGE_DESIGN", 0)
-    sinks = [{"name": "b", "port": "b", "bits": 34}]
+    sinks = [port("b", 32)]
     design = write_design(tmp_path, COUNTERS, sinks=sinks, hierarchical=["node"])
     assert simulate(design, waves=tmp_path / "run.vcd").cycles == 11
     assert "counter" in (tmp_path / "run.vcd").read_text()

@@ -33,9 +33,11 @@ def serve(directory: Path, ports: list[Port], memory: dict[str, int], contents: 
     reads = [port for port in ports if port.requests[0][2] is None]
     writes = [port for port in ports if port.requests[0][2] is not None]
     design = memory_ports(directory, [port.size for port in reads], len(writes), memory)
-    sources = {f"r{n}": [gap << 32 | address for gap, address, _ in port.requests] for n, port in enumerate(reads)}
+    sources = {
+        f"r{n}": [(gap << 32 | address) << 2 for gap, address, _ in port.requests] for n, port in enumerate(reads)
+    }
     for number, port in enumerate(writes):
-        sources[f"w{number}"] = [gap << 96 | data << 32 | address for gap, address, data in port.requests]
+        sources[f"w{number}"] = [(gap << 96 | data << 32 | address) << 2 for gap, address, data in port.requests]
     image = np.array(contents, np.uint64).tobytes()
     return simulate(design, sources=sources, memory=image, watchdog=200)
 
@@ -51,7 +53,7 @@ def compare(directory: Path, ports: list[Port], channels: int, interval: int, la
         assert result.enters["cycle"][result.enters["channel"] == number].tolist() == port.taken
         if port.responses:
             assert result.leaves["cycle"][result.leaves["channel"] == number].tolist() == [c for c, _ in port.responses]
-            assert [each >> 3 for each in result.sinks[f"s{number}"]] == [data for _, data in port.responses]
+            assert [each >> 2 for each in result.sinks[f"s{number}"]] == [data for _, data in port.responses]
     assert np.frombuffer(result.memory, np.uint64).tolist() == after
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from cosim.build import build
 from cosim.design import load_design
-from cosim.program_data import memory_image, source_payloads
+from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import read_run, write_inputs
 from cosim.simulator import run_simulator
 from hw.emit import emit
@@ -49,7 +49,7 @@ def test_any_contents_at_power_on_give_the_same_run(tmp_path: Path) -> None:
     def run(number: int, *contents: str) -> dict[str, Any]:
         directory = tmp_path / f"run{number}"
         directory.mkdir()
-        write_inputs(design, directory, source_payloads(netlist, bound), memory_image(netlist, bound))
+        write_inputs(design, directory, source_transfers(netlist, bound), memory_image(netlist, bound))
         run_simulator(built, "cosim.bench", directory, ["+max_cycles=10000", "+log", *contents], None)
         found = read_run(design, directory, 0.0)
         same = ("status", "cycles", "sinks", "memory", "faults")

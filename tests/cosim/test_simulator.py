@@ -104,7 +104,7 @@ def test_waves(tmp_path):
     assert run.status == "finished"
     text = waves.read_text()
     assert "$enddefinitions" in text
-    assert "a__payload" in text
+    assert "a_tdata" in text
 
 
 def test_waves_that_can_not_be_written(tmp_path):
@@ -132,8 +132,8 @@ def test_fst_needs_lz4(tmp_path, monkeypatch):
     [
         ({"sources": {}}, "source 'a' has no tokens"),
         ({"sources": {"a": [], "c": []}}, "the fabric has no source 'c'; it has a"),
-        ({"sources": {"a": [1 << 19]}}, "source 'a' takes payloads of 19 bits, not 0x80000"),
-        ({"sources": {"a": [-1]}}, "source 'a' takes payloads of 19 bits, not -0x1"),
+        ({"sources": {"a": [1 << 20]}}, "source 'a' takes transfers of 20 bits, not 0x100000"),
+        ({"sources": {"a": [-1]}}, "source 'a' takes transfers of 20 bits, not -0x1"),
     ],
 )
 def test_inputs_that_do_not_fit(tmp_path, arguments, text):

@@ -20,6 +20,7 @@ from cosim.synthesis.jobs import Stop, side_by_side
 from cosim.synthesis.report import Clock, Part, Report
 from cosim.synthesis.surround import behind_pins, between_channels
 from hw.fabric import elaborate
+from hw.layout import output_formats
 from step.errors import BuildError, EnvironmentProblem, FabricError
 from step.language.dtypes import FP32
 from step.language.graph import Graph
@@ -192,8 +193,9 @@ def test_a_path_is_told_in_names_of_operators() -> None:
 def test_all_ports_of_a_unit_are_behind_channels_or_pins() -> None:
     graph = Graph("loading")
     graph.load(graph.tensor("t", (4, 4), FP32), tile=(2, 2), name="from_memory").sink("y")
-    (unit, _) = elaborate(lower(graph, FabricConfig(tile=2))).units
-    structure = between_channels(unit.component)
+    netlist = lower(graph, FabricConfig(tile=2))
+    (unit, _) = elaborate(netlist).units
+    structure = between_channels(unit.component, (), output_formats(unit.node, netlist))
     assert [each.name for each in structure.instances] == ["unit", "behind_output0"]
     assert "behind_output0_header" in structure.ports and "request__payload" in structure.ports
     assert not [name for name in structure.ports if name.startswith(("input", "output"))]

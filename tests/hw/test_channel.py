@@ -1,4 +1,4 @@
-"""Channels: order, capacity, and the cycle in which headers and data become visible."""
+"""Channels: order, capacity, and the cycles in which headers and words become visible."""
 
 from __future__ import annotations
 
@@ -8,56 +8,96 @@ from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
+from formats import words
 
 from hw.channel import Channel
-from hw.layout import TokenFormat
 
-FORMAT = TokenFormat(1, 8)
+
+class Model:
+    """What a channel with room for ``depth`` tokens has to show, cycle by cycle; values are lists of words."""
+
+    def __init__(self, depth: int, spare: int) -> None:
+        self.depth, self.spare = depth, spare
+        self.taken = 0  # slots
+        self.queue: deque[tuple[int, list[int]]] = deque()
+        self.values: deque[tuple[int, list[int]]] = deque()  # not dropped yet, and when they entered
+        self.kept = 0  # of them, those whose headers are taken
+        self.read: list[int] = []  # words that are due
+
+    @property
+    def may_take(self) -> bool:
+        """A reader keeps ``spare`` values at most."""
+        return bool(self.queue) and (not self.queue[0][1] or self.kept <= self.spare)
 
 
 @pytest.mark.parametrize("latency", [0, 1, 3])
-@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 8, 11])
-def test_behaves_like_a_queue(depth: int, latency: int) -> None:
-    channel, random = Channel(FORMAT, depth), Random(depth * 10 + latency)
-    queue: deque[tuple[int, int]] = deque()
-    flying: deque[tuple[int, tuple[int, int]]] = deque()  # cycle of the write, header and word
-    taken = 0
-    front: tuple[int, int] | None = None  # what was in front in the cycle before
-    written: tuple[int, int] | None = None  # what was written in the cycle before
+@pytest.mark.parametrize("beats, spare", [(1, 0), (1, 1), (2, 0), (3, 1), (4, 0)])
+@pytest.mark.parametrize("depth", [1, 2, 3, 5, 8])
+def test_behaves_like_a_queue(depth: int, beats: int, spare: int, latency: int) -> None:
+    """A reader takes headers, opens values anew or drops them, and reads its words at its own pace."""
+    format = words(1, beats)
+    channel, model = Channel(format, depth, spare), Model(depth, spare)
+    random = Random(depth * 100 + beats * 10 + latency)
+    flying: deque[tuple[int, int, list[int]]] = deque()  # cycle of the write, header and words
+    writing: list[int] = []
+    free_to_write = free_to_read = 0
 
     async def bench(context: Any) -> None:
-        nonlocal taken, front, written
-        busy, eager = 0.5, 0.5
+        nonlocal writing, free_to_write, free_to_read
+        busy = eager = 0.5
         for cycle in range(600):
             if cycle % 100 == 0:
                 busy, eager = random.choice([(0.2, 1), (1, 0.2), (1, 1), (0.5, 0.5)])
-            assert context.get(channel.i.space) == (taken < depth)
-            assert context.get(channel.o.valid) == bool(queue)
-            if queue:
-                assert context.get(channel.o.header.as_value()) == queue[0][0]
-            if front is not None:
-                assert context.get(channel.o.word) == front[1]
+            assert context.get(channel.i.space) == (model.taken < depth)
+            assert context.get(channel.o.valid) == bool(model.queue)
+            if model.queue:
+                assert context.get(channel.o.header.as_value()) == model.queue[0][0]
+            if model.read:
+                assert context.get(channel.o.word) == model.read.pop(0)
 
-            claim = taken < depth and random.random() < busy
+            claim = model.taken < depth and cycle >= free_to_write and random.random() < busy
             if claim:
-                flying.append((cycle + latency, (random.randrange(16), random.randrange(256))))
+                value = random.random() < 0.7
+                sent = [random.randrange(256) for _ in range(beats)] if value else []
+                flying.append((cycle + latency, random.randrange(4) << 2 | value << 1, sent))
+                free_to_write = cycle + max(1, len(sent))
             context.set(channel.i.claim, claim)
             writes = bool(flying) and flying[0][0] == cycle
             context.set(channel.i.valid, writes)
+            context.set(channel.i.word, writing.pop(0) if writing else random.randrange(256))
+            entered = None
             if writes:
-                context.set(channel.i.header.as_value(), flying[0][1][0])
-            context.set(channel.i.word, random.randrange(256) if written is None else written[1])
-            ready = random.random() < eager
-            context.set(channel.o.ready, ready)
+                _, header, sent = flying.popleft()
+                context.set(channel.i.header.as_value(), header)
+                writing, entered = list(sent), (header, list(sent))
 
-            leaves = ready and bool(queue)
-            taken += claim - leaves
-            front = queue[0] if queue else None
-            if leaves:
-                queue.popleft()
-            written = flying.popleft()[1] if writes else None
-            if written is not None:
-                queue.append(written)
+            fires = cycle >= free_to_read and random.random() < eager
+            takes = fires and model.may_take
+            drops = fires and bool(model.values) and (model.kept > 0 or (takes and bool(model.queue[0][1])))
+            if takes and model.queue[0][1] and model.kept == model.spare:
+                drops = True  # there is no room to keep it
+            since, reads = model.values[0] if fires and model.values else (0, None)
+            context.set(channel.o.ready, takes)
+            context.set(channel.o.drop, drops)
+            if beats > 1:
+                offset = random.randrange(min(beats, cycle - since)) if reads and not drops else 0
+                context.set(channel.o.open, reads is not None)
+                context.set(channel.o.offset, offset)
+            else:
+                offset = 0
+            if reads is not None:
+                model.read = reads[offset:]
+                free_to_read = cycle + len(model.read)
+            if takes:
+                model.kept += bool(model.queue.popleft()[1])
+            if drops:
+                model.values.popleft()
+                model.kept -= 1
+            model.taken += claim - takes
+            if entered is not None:
+                model.queue.append(entered)
+                if entered[1]:
+                    model.values.append((cycle, entered[1]))
             await context.tick()
 
     simulator = Simulator(channel)
@@ -66,27 +106,32 @@ def test_behaves_like_a_queue(depth: int, latency: int) -> None:
     simulator.run()
 
 
-def test_full_throughput_at_depth_two() -> None:
-    channel = Channel(FORMAT, 2)
-    seen: list[tuple[int, int]] = []
-    header = 0
+@pytest.mark.parametrize("beats", [1, 3])
+def test_full_throughput_at_depth_two(beats: int) -> None:
+    """A word every cycle, written and read; a header is read in the cycle after it was written."""
+    channel = Channel(words(1, beats), 2)
+    seen: list[int] = []
 
     async def bench(context: Any) -> None:
-        nonlocal header
-        context.set(channel.o.ready, 1)
-        for cycle in range(20):
-            assert context.get(channel.i.space)
-            context.set(channel.i.claim, 1)
-            context.set(channel.i.valid, 1)
-            context.set(channel.i.header.as_value(), cycle % 16)
-            context.set(channel.i.word, cycle + 99)  # of the header before
+        for cycle in range(10 * beats):
+            begins = cycle % beats == 0
+            if begins:
+                assert context.get(channel.i.space)
+            context.set(channel.i.claim, begins)
+            context.set(channel.i.valid, begins)
+            context.set(channel.i.header.value, 1)
+            context.set(channel.i.word, cycle + 99)  # the header came a cycle before
+            reads = cycle % beats == (1 if beats > 1 else 0) and cycle > 0
+            context.set(channel.o.ready, reads)
+            context.set(channel.o.drop, reads)
+            if beats > 1:
+                context.set(channel.o.open, reads)
             if cycle > 1:
-                seen.append((header, context.get(channel.o.word)))
-            header = context.get(channel.o.header.as_value())
+                seen.append(context.get(channel.o.word))
             await context.tick()
 
     simulator = Simulator(channel)
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()
-    assert seen == [(cycle % 16, cycle + 100) for cycle in range(18)]
+    assert seen == [cycle + 100 for cycle in range(10 * beats - 2)]

@@ -66,7 +66,7 @@ def test_a_module_is_the_same_in_whatever_company_it_is_converted(
     whole = emit(sample(), probes=True).files
     monkeypatch.setenv("STEP_CACHE", str(own_cache / "another"))
     graph = Graph("alone")
-    graph.source("ref", Tile(FP32), [graph.symbol("N")]).sink("y")
+    graph.selectors("which", 3, [graph.symbol("N")]).sink("y")
     alone = emit(lower(graph, FABRIC), probes=True).files
     shared = {name for name in set(alone) & set(whole) if name.endswith(".sv")}
     assert any(name.startswith("channel_") for name in shared) and any(name.startswith("source_") for name in shared)
@@ -97,7 +97,12 @@ def test_the_sidecar_describes_the_design(tmp_path: Path) -> None:
         ("linear_off_chip_load_0", 0, 16, 8),
         ("linear_off_chip_load_1", 16, 16, 8),
     ]
-    assert [each["name"] for each in sidecar["writes"]] == ["odd"]
+    tiles = {"tensor": "a", "shape": [8, 4], "dtype": "BF16", "tile": [4, 4], "grid": [2, 1], "strides": [8, 8]}
+    assert tiles.items() <= sidecar["reads"][0].items()
+    assert [(each["name"], each["grid"], each["strides"]) for each in sidecar["writes"]] == [("odd", None, [16])]
+    ref, _, which = sidecar["sources"]
+    assert (ref["data_bits"], ref["user_bits"], ref["beats"]) == (0, 4, 1)  # nobody reads what the reference carries
+    assert (which["data_bits"], which["user_bits"], which["beats"]) == (8, 4, 1)
     channel = next(each for each in sidecar["channels"] if each["producer"][0] == "map_0")
     assert channel["depth"] == 2 and channel["capacity"] > 2 and channel["element"] == "Tile(FP32, 4, 4)"
     assert sidecar["units"][0]["source"].rpartition(":")[0].endswith("test_emit.py")
@@ -220,8 +225,8 @@ def test_gathering_many_wide_streams_is_possible() -> None:
     graph = Graph("gather")
     streams = [graph.source(f"x{port}", Tile(FP32, 16, 16), [graph.symbol(f"D{port}")]) for port in range(9)]
     graph.reassemble(streams, graph.selectors("which", 9, [graph.symbol("N")])).sink("y")
-    design = emit(lower(graph, FabricConfig()), probes=False)
-    assert sum(port["bits"] for port in design.sidecar["sources"]) > 1 << 16
+    design = emit(lower(graph, FabricConfig(link_bytes=1024)), probes=False)
+    assert sum(port["data_bits"] for port in design.sidecar["sources"]) > 1 << 16
 
 
 def test_an_empty_program_has_a_top(tmp_path: Path) -> None:

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scenarios import element_value
 
-from hw.layout import TokenFormat, pack_tiles, pack_token, unpack_tiles, unpack_token
-from step.language.dims import dim
+from hw.edge import data_bits, pack_transfers, unpack_transfers
+from hw.layout import TokenFormat, pack_header, pack_tiles, pack_words, unpack_header, unpack_tiles, unpack_words
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
-from step.language.operator import StreamType
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile, Tuple
 
@@ -20,24 +19,49 @@ ELEMENTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("link_bytes", [1, 2, 8, 64])
 @pytest.mark.parametrize("element", ELEMENTS, ids=str)
 @pytest.mark.parametrize("rank", [0, 1, 3, 4])
-def test_tokens_come_back(element, rank):
-    stream = StreamType(element, (dim(1),) * (rank + 1))
-    for token in (Token(element_value(5, element), rank), Token(element_value(3, element)), DONE, empty(rank)):
-        word = pack_token(token, stream)
-        assert word < 1 << TokenFormat.of(stream).width
-        assert str(unpack_token(word, stream)) == str(token)
+def test_tokens_come_back(element, rank, link_bytes):
+    format = TokenFormat.element(rank, element, link_bytes)
+    tokens = [Token(element_value(5, element), rank), Token(element_value(3, element)), DONE, empty(max(1, rank))]
+    for token in tokens:
+        header, words = pack_header(token, format), []
+        assert header < 1 << format.header.size
+        if token.has_value and not format.control:
+            words = pack_words(token.value, element, format)
+            assert len(words) == format.beats and max(words) < 1 << format.word_bits
+        value = unpack_words(words, element, format) if words else None
+        assert str(unpack_header(header, format, value)) == str(token)
+    transfers = [each for token in tokens for each in pack_transfers(token, element, format)]
+    assert max(transfers) < 1 << format.header_bits + 1 + data_bits(format)
+    assert len(transfers) == 2 * format.cycles + 2
+    assert str(unpack_transfers(transfers, element, format)) == str(tokens)
 
 
 def test_the_order_of_bits():
     tile = np.array([[1, 2], [3, -1]], np.int8)
-    stream = StreamType(Tile(INT8, 2, 2), (dim(1),) * 3)
-    assert TokenFormat.of(stream) == TokenFormat(2, 32)
-    assert pack_token(Token(tile, 2), stream) == 0xFF030201 << 6 | 0b001010
-    assert pack_token(DONE, stream) == 1
-    assert pack_token(empty(1), stream) == 0b010100
-    assert TokenFormat(0, 8).stop_bits == 1
+    format = TokenFormat.element(2, Tile(INT8, 2, 2), 64)
+    assert format == TokenFormat(2, (32,), 512)
+    assert (format.word_bits, format.beats, format.header.size) == (32, 1, 6)
+    assert (pack_header(Token(tile, 2), format), pack_words(tile, Tile(INT8, 2, 2), format)) == (0b001010, [0xFF030201])
+    assert pack_header(DONE, format) == 1
+    assert pack_header(empty(1), format) == 0b010100
+    assert TokenFormat(0, (8,), 8).stop_bits == 1
+
+
+def test_items_of_a_tuple_start_words():
+    element = Tuple((Tile(INT8, 1, 5), Tile(INT8, 1, 2)))
+    format = TokenFormat.element(0, element, 4)
+    assert (format.word_bits, format.item_words, format.beats) == (32, (2, 1), 3)
+    value = np.array([[1, 2, 3, 4, 5]], np.int8), np.array([[6, 7]], np.int8)
+    assert pack_words(value, element, format) == [0x04030201, 0x05, 0x0706]
+
+
+def test_what_is_not_carried_has_no_words():
+    format = TokenFormat.element(1, None, 64)
+    assert (format.word_bits, format.beats, format.cycles, format.header.size, data_bits(format)) == (0, 0, 1, 4, 0)
+    assert pack_transfers(Token(5, 1), Tile(INT8), format) == [1 << 4 | 0b0110]
 
 
 @pytest.mark.parametrize("tile", [each for each in ELEMENTS if isinstance(each, Tile)], ids=str)

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Const, Module, Mux, Signal
+from formats import one_word
 
 from hw.layout import Format, TokenFormat
 from hw.unit import Firing, Rule, RuleError, Unit
 
 Fire = Callable[[Module, Firing], None]
-TOKEN = TokenFormat(3, 8)
+TOKEN = one_word(3, 8)
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 """What is refused was begun, and not used up."""
@@ -40,7 +41,7 @@ class Tried(Rule):
         self.body(m, firing)
 
 
-CONTROL = TokenFormat(3, 8, control=True)
+CONTROL = one_word(3, 8, control=True)
 
 
 def elaborate(rule: Rule) -> str:
@@ -87,9 +88,9 @@ def lower(m: Module, firing: Firing) -> None:
     "rule",
     [
         Tried(put()),
-        Tried(put(), TokenFormat(7, 8)),
-        Tried(put(stop=7), TokenFormat(7, 8)),
-        Tried(lower, TokenFormat(1, 8)),
+        Tried(put(), one_word(7, 8)),
+        Tried(put(stop=7), one_word(7, 8)),
+        Tried(lower, one_word(1, 8)),
         Tried(put(stop=lambda token: Mux(token.value, token.stop + 1, 0))),
         Tried(put(lambda firing: 255)),
         Tried(put(lambda firing: Const(3, 20))),
@@ -109,13 +110,13 @@ def test_what_fits_is_taken(rule: Rule) -> None:
         (Tried(put(None), latency=3), "it does not send the data of output 0"),
         (Tried(put(), CONTROL), "data of output 0 has width 0, but is given width 8"),
         (Tried(late(8), CONTROL), "control of output 0 is late, but it has no latency"),
-        (Tried(put(), TokenFormat(3, 4)), "data of output 0 has width 4, but is given width 8"),
-        (Tried(put(), TokenFormat(3, 16)), "data of output 0 has width 16, but is given width 8"),
+        (Tried(put(), one_word(3, 4)), "data of output 0 has width 4, but is given width 8"),
+        (Tried(put(), one_word(3, 16)), "data of output 0 has width 16, but is given width 8"),
         (Tried(put(lambda firing: firing.word(0) + 1)), "data of output 0 has width 8, but is given width 9"),
         (Tried(put(lambda firing: 256)), "data of output 0 has width 8, too small for the number 256"),
-        (Tried(put(), TokenFormat(1, 8)), "stop of output 0 has width 1, but is given width 2"),
+        (Tried(put(), one_word(1, 8)), "stop of output 0 has width 1, but is given width 2"),
         (
-            Tried(put(stop=lambda token: token.stop), TokenFormat(1, 8)),
+            Tried(put(stop=lambda token: token.stop), one_word(1, 8)),
             "stop of output 0 has width 1, but is given width 2",
         ),
         (Tried(put(stop=4)), "stop of output 0 has width 2, too small for the number 4"),

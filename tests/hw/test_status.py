@@ -60,18 +60,19 @@ def test_a_program_without_units_is_done() -> None:
 
 
 def run(graph: Graph, words: dict[str, list[int]], cycles: int = 30) -> list[tuple[int, ...]]:
-    """The status in each cycle of a fabric whose sources are fed ``words``."""
+    """The status in each cycle of a fabric whose sources are fed the headers in ``words``."""
     assembly = Assembly(elaborate(lower(graph, FABRIC)).structure)
     states: list[tuple[int, ...]] = []
 
     async def bench(context: Any) -> None:
         waiting = {name: list(each) for name, each in words.items()}
-        context.set(assembly.y__ready, 1)
+        context.set(assembly.y_tready, 1)
         for _ in range(cycles):
             for name, left in waiting.items():
-                context.set(getattr(assembly, f"{name}__valid"), bool(left))
-                context.set(getattr(assembly, f"{name}__payload"), left[0] if left else 0)
-                if left and context.get(getattr(assembly, f"{name}__ready")):
+                context.set(getattr(assembly, f"{name}_tvalid"), bool(left))
+                context.set(getattr(assembly, f"{name}_tlast"), 1)
+                context.set(getattr(assembly, f"{name}_tuser"), left[0] if left else 0)
+                if left and context.get(getattr(assembly, f"{name}_tready")):
                     left.pop(0)
             states.append(tuple(context.get(getattr(assembly, port)) for port in ("done", "fault", "fault_unit")))
             await context.tick()

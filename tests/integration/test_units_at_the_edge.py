@@ -8,9 +8,10 @@ from scenarios import SCENARIOS
 
 from cosim.compare import equal_values
 from cosim.edges import drive_edges
-from cosim.program_data import source_payloads
+from cosim.program_data import source_transfers
+from hw.edge import unpack_transfers
 from hw.emit import emit
-from hw.layout import unpack_token
+from hw.layout import input_formats
 from step.language.tokens import Token
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
@@ -33,14 +34,15 @@ def test_tokens_do_not_depend_on_when_ports_are_willing(
 ) -> None:
     netlist = lower(program.graph, program.fabric)
     emit(netlist, tmp_path / "design", probes=True)
-    payloads = source_payloads(netlist, bind_inputs(program.graph, program.inputs))
-    run = drive_edges(tmp_path / "design", sources=payloads, idle=idle, backpressure=backpressure, seed=seed)
+    transfers = source_transfers(netlist, bind_inputs(program.graph, program.inputs))
+    run = drive_edges(tmp_path / "design", sources=transfers, idle=idle, backpressure=backpressure, seed=seed)
     assert run.violations == []
     meaning = interpret(program.graph, program.inputs)
     unordered = {f"s{number}_" for number, each in enumerate(_played()) if not each.ordered}
-    for name, words in run.sinks.items():
-        stream = netlist.graph.nodes[name].inputs[0].type
-        got = [token for word in words if not (token := unpack_token(word, stream)).done]
+    for name, taken in run.sinks.items():
+        node = netlist.graph.nodes[name]
+        tokens = unpack_transfers(taken, node.inputs[0].element, *input_formats(node, netlist))
+        got = [token for token in tokens if not token.done]
         wanted = meaning.outputs[name]
         if any(name.startswith(prefix) for prefix in unordered):
             assert sorted(map(_key, got)) == sorted(map(_key, wanted)), name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from permit.ops.permitted_store import DATA
-from sim_approx.machine import ENDS, Machine, need_all, put, room, take
+from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take
 from sim_approx.site import Site
 from step.language.faults import aligned
 from step.language.tokens import Token
@@ -36,6 +36,8 @@ class PermittedStore(Machine):
                 take(each)
             if not x.done:
                 self.collected.append(tokens[DATA])
+        if x.has_value:
+            return COMPUTES
         return ENDS if x.done else None
 
 
@@ -43,11 +45,13 @@ def build(site: Site) -> Machine:
     region = site.memory_map.stores[site.node.name]
     writes = site.channel(DEPTH)
     site.memory.write_port(writes)
+    words = site.words_of_beat(DATA)
     return site.add(
         PermittedStore(
             inputs=site.inputs,
             outputs=(writes,),
-            latency=1,
+            latency=words,
+            interval=words,
             beats=region.beats_per_tile,
             address=region.base,
             collected=site.output(),

@@ -10,8 +10,9 @@ from amaranth.hdl import Elaboratable, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from hw.beats import beats_of_tile, gather_beat, words_of_beat
 from hw.channel import Channel, ConsumerSignature
-from hw.layout import Format, TokenFormat, WriteFormat
+from hw.layout import Format, TokenFormat, WriteFormat, input_formats
 from hw.shared import Parametric, Shared
 from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
 from permit.ops.permitted_store import DATA
@@ -26,11 +27,17 @@ DEPTH = 2
 class Issue(Rule):
     """The tokens leave with the last beat of their tile. Addresses wait for the data, and go beside it."""
 
-    latency = 1
-
     permit: TokenFormat
     data: TokenFormat
     write: WriteFormat
+
+    @property
+    def initiation_interval(self) -> int:
+        return words_of_beat(self.data, self.write.bits)
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.initiation_interval
 
     @property
     def ports(self) -> Mapping[str, Any]:
@@ -46,11 +53,11 @@ class Issue(Rule):
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()
-        beats = -(-self.data.bits // self.write.bits)
-        beat, written, padded = Signal(range(beats)), Signal(32), Signal(beats * self.write.bits)
+        beats = beats_of_tile(self.data, self.write.bits)
+        beat, written = Signal(range(beats)), Signal(32)
         last = ~token.value | (beat == beats - 1)
-        m.d.comb += padded.eq(firing.word(DATA))
-        firing.late(0, data=padded.word_select(firing.lagging(beat), self.write.bits))
+        firing.late(0, data=gather_beat(m, firing, DATA, self.data, beat, self.write.bits))
+        firing.occupy(when=token.value)
         with m.If(token.value):
             firing.put(0, address=firing.unit.base + written)
             firing.next(written, written + 1)
@@ -89,7 +96,7 @@ class PermittedStore(Parametric):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    permit, data = (TokenFormat.of(each.type) for each in node.inputs)
+    permit, data = input_formats(node, netlist)
     return PermittedStore(Issue(permit, data, WriteFormat(8 * netlist.fabric.memory.beat_bytes)))
 
 

@@ -1,0 +1,15 @@
+"""Formats of tokens by the bits of their element."""
+
+from __future__ import annotations
+
+from hw.layout import TokenFormat
+
+
+def one_word(rank: int, bits: int, *, control: bool = False) -> TokenFormat:
+    """Elements of ``bits`` on a link as wide."""
+    return TokenFormat(rank, (bits,), -(-bits // 8) * 8, control)
+
+
+def words(rank: int, beats: int) -> TokenFormat:
+    """Elements of ``beats`` words of 8 bits."""
+    return TokenFormat(rank, (8 * beats,), 8)

@@ -58,5 +58,5 @@ def metrics(graph: Graph, fabric: FabricConfig | None = None, accounting: Accoun
         sum((node.operator.off_chip_bytes(node) for node in graph), zero),
         sum((node.operator.on_chip_bytes(node, accounting) for node in graph), zero),
         sum((node.operator.flops(node) for node in graph), zero),
-        sum((channel.depth * channel.type.element.bytes for channel in netlist.channels), zero),
+        sum((each.depth * each.element.bytes for each in netlist.channels if each.element is not None), zero),
     )

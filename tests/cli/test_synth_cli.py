@@ -95,7 +95,7 @@ def test_metrics_show_the_fabric(step: Step, tiny: Path) -> None:
     code, out, err = step("metrics", tiny, "--fabric", "--json")
     assert (code, err) == (0, "")
     metrics = json.loads(out)["metrics"]
-    assert (metrics["multipliers"], metrics["memory_bits"]) == (0, 144) and metrics["lut_sites"] > 100
+    assert (metrics["multipliers"], metrics["memory_bits"]) == (0, 176) and metrics["lut_sites"] > 100
     assert "lut_sites" not in json.loads(step("metrics", tiny, "--json").out)["metrics"]
     assert "lut_sites" in step("metrics", tiny, "--fabric").out
 

@@ -152,7 +152,7 @@ def test_memory_that_does_not_fit(tmp_path):
 def test_an_address_out_of_range_ends_the_simulator(tmp_path):
     memory = {"beat_bytes": 8, "channels": 1, "interval": 1, "latency": 1, "beats_total": 64}
     with pytest.raises(SimulationError) as error:
-        simulate(memory_ports(tmp_path, [1], 0, memory), sources={"r0": [64]})
+        simulate(memory_ports(tmp_path, [1], 0, memory), sources={"r0": [64 << 2]})
     assert "memory port 0 wants beat 64 of 64" in str(error.value)
 
 

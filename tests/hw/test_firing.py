@@ -52,12 +52,16 @@ def test_a_map_takes_its_initiation_interval_and_its_latency():
     left.map(Matmul(), bench.play("w", "1 2 S1 E1 3 S1 D", dims, Tile(BF16, 4, 4)), name="y").sink("out")
     run = simulate(graph, bench.inputs, FABRIC)
     rule = run.fabric.units[2].component.rule
-    interval, latency = rule.initiation_interval, rule.latency
-    assert interval == 4 * max(4 * 4 // FABRIC.matmul_lanes, FABRIC.stages) and latency > 0
-    # Values occupy the unit, empties and Done one cycle; all of them take the latency.
-    fired = [1, 1 + interval, 1 + 2 * interval, 2 + 2 * interval, 2 + 3 * interval]
+    interval, latency, beats = rule.initiation_interval, rule.latency, 4 * 4 * 2 // FABRIC.link_bytes
+    assert interval == 4 * max(4 * 4 // FABRIC.matmul_lanes, FABRIC.stages) > 2 * beats and latency > beats
+    # Values occupy the unit, empties and Done one cycle; all of them take the latency. The source gathers the words.
+    fired = [beats + each for each in (0, interval, 2 * interval, 2 * interval + 1, 3 * interval + 1)]
     assert run.cycles("y") == [cycle + latency for cycle in fired]
-    assert run.activity["y"][: fired[-1] + 2] == [STARVED, *[BUSY] * fired[-1], FINISHED]
+    assert run.activity["y"][: fired[-1] + 2] == [
+        *[STARVED] * beats,
+        *[BUSY] * (fired[-1] - beats + 1),
+        FINISHED,
+    ]
     assert run.fabric.channels[2].capacity == FABRIC.channel_depth + -(-latency // interval)
 
 

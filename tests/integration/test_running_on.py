@@ -84,7 +84,7 @@ def test_what_nobody_reads_does_not_count(inputs: dict[str, Any]) -> None:
     given = program(inputs)
     exact, model = (run(given.graph, inputs, FABRIC, events=True) for run in TIMED.values())
     same(exact, model)
-    assert (exact.status, exact.cycles) == (Status.FINISHED, 5)
+    assert (exact.status, exact.cycles) == (Status.FINISHED, 7)
     assert compare(given).passed
 
 
@@ -109,16 +109,16 @@ def test_of_several_faults_the_first_in_the_program_is_told_and_the_first_in_tim
         assert text(error) == SLOW
         results.append(error.result)
     same(*results)
-    assert (results[0].status, results[0].cycles) == (Status.FAULT, 2)
+    assert (results[0].status, results[0].cycles) == (Status.FAULT, 3)
 
 
 @pytest.mark.parametrize("backend", TIMED)
 def test_the_cycle_limit_holds_behind_the_end_too(backend: str) -> None:
     """What was not simulated was not seen: the run has finished."""
     given = program(BEHIND)
-    for limit in (5, 19):
+    for limit in (7, 19):
         result = TIMED[backend](given.graph, BEHIND, FABRIC, max_cycles=limit)
-        assert (result.status, result.cycles) == (Status.FINISHED, 5)
+        assert (result.status, result.cycles) == (Status.FINISHED, 7)
     fault_of(TIMED[backend], given.graph, BEHIND, FABRIC, max_cycles=20)
 
 

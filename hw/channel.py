@@ -56,21 +56,36 @@ class Channel(Parametric):
     own, with room for a value in every slot and for ``spare`` values more, which the reader may take before it drops
     them. They are written one cycle behind their header, and read one cycle behind it, so that either address comes
     from a register; a word may be overwritten in the cycle in which it is read for the last time.
+
+    ``deep``: the words are in block RAM, which has its address a cycle before the word. So that no word is read in the
+    cycle in which it is written, a header written in t is only shown in t+2.
     """
 
-    def __init__(self, format: Format, depth: int, spare: int = 0) -> None:
+    def __init__(self, format: Format, depth: int, spare: int = 0, *, deep: bool = False) -> None:
         self._format, self._depth, self._spare = format, depth, spare if format.word_bits else 0
+        self._deep = deep
         super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(format))})
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self._format.header.size, self._format.word_bits, self._format.beats, self._depth, self._spare
+        return (
+            self._format.header.size,
+            self._format.word_bits,
+            self._format.beats,
+            self._depth,
+            self._spare,
+            self._deep,
+        )
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         leaves = Signal()
         claimed = self._count(m, "claimed", up=self.i.claim, down=leaves)  # slots that are occupied or spoken for
-        occupied = self._count(m, "occupied", up=self.i.valid, down=leaves)
+        shown = self.i.valid
+        if self._deep:
+            shown = Signal(name="shown")
+            m.d.sync += shown.eq(self.i.valid)
+        occupied = self._count(m, "occupied", up=shown, down=leaves)
         m.d.comb += [
             self.i.space.eq(claimed != self._depth),
             self.o.valid.eq(occupied != 0),
@@ -100,12 +115,19 @@ class Channel(Parametric):
             with m.Elif(arrives):
                 m.d.sync += left.eq(left - 1)
         oldest = place(m, "oldest", room, self.o.drop, beats)
-        address = Signal(range(room))
-        if beats == 1:
-            m.d.sync += address.eq(oldest)
+        address, following = Signal(range(room)), Signal(range(room))
+        m.d.comb += following.eq(oldest if beats == 1 else Mux(self.o.open, oldest + self.o.offset, address + 1))
+        m.d.sync += address.eq(following)
+        write_place = place(m, "word_place", room, arrives)
+        if self._deep:
+            m.submodules.words = ring = Memory(
+                shape=self._format.word_bits, depth=room, init=[], attrs={"ram_style": "block"}
+            )
+            write, read = ring.write_port(), ring.read_port()
+            m.d.comb += [write.addr.eq(write_place), write.data.eq(self.i.word), write.en.eq(arrives)]
+            m.d.comb += [read.addr.eq(following), read.en.eq(1), self.o.word.eq(read.data)]
         else:
-            m.d.sync += address.eq(Mux(self.o.open, oldest + self.o.offset, address + 1))
-        _ring(m, "words", room, self.i.word, self.o.word, arrives, place(m, "word_place", room, arrives), address)
+            _ring(m, "words", room, self.i.word, self.o.word, arrives, write_place, address)
 
     def _count(self, m: Module, name: str, *, up: Signal, down: Signal) -> Signal:
         count = Signal(range(self._depth + 1), name=name)

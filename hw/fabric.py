@@ -106,7 +106,9 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
     spare = components[consumer].spare(port) if hasattr(components[consumer], "spare") else 0
     legal = re.sub(r"\W", "_", edge.name)
     format = TokenFormat.of(edge, netlist.fabric.link_bytes)
-    return PlacedChannel(edge, format, Channel(format, capacity, spare), f"c{edge.index}_{legal}", capacity)
+    return PlacedChannel(
+        edge, format, Channel(format, capacity, spare, deep=netlist.is_deep(edge)), f"c{edge.index}_{legal}", capacity
+    )
 
 
 _WRITER = {"space": "space", "claim": "claim", "valid": "enter", "header": "entering", "word": "entering_word"}

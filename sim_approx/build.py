@@ -61,7 +61,7 @@ def build_fabric(
     clock, machines = Clock(), list[Machine]()
     outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()
     memory = Memory(netlist.fabric.memory, clock)
-    channels = [Channel(each.depth, each.index) for each in netlist.channels]
+    channels = [Channel(each.depth, each.index, deep=netlist.is_deep(each)) for each in netlist.channels]
     all_channels = list(channels)
 
     def internal(depth: int) -> Channel:

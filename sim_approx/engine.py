@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Machine, Starved, Unread
 from sim_approx.memory import Memory
@@ -20,6 +21,7 @@ from step.running.result import Activity, Status
 STARVED, BUSY, BLOCKED, FINISHED = map(int, Activity)
 
 Entry = tuple[Channel, Token]
+Noted = TypeVar("Noted")
 Log = list[tuple[int, list[Entry]]]
 """Per cycle, the tokens that entered a channel."""
 
@@ -59,33 +61,32 @@ class _Later:
 class _Agenda:
     """What is to happen in later cycles: machines to be tried, tokens that enter, and channels that take more."""
 
-    __slots__ = ("arrivals", "clock", "cycles", "openings", "wakes")
+    __slots__ = ("appearances", "arrivals", "clock", "cycles", "openings", "wakes")
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.cycles: list[int] = []
         self.wakes: dict[int, list[Machine]] = {}
         self.arrivals: dict[int, list[Entry]] = {}
+        self.appearances: dict[int, list[Entry]] = {}
         self.openings: dict[int, list[Channel]] = {}
 
     def wakes_in(self, cycle: int) -> list[Machine]:
-        found = self.wakes.get(cycle)
-        if found is None:
-            found = self.wakes[cycle] = []
-            heapq.heappush(self.cycles, cycle)
-        return found
+        return self._noted(self.wakes, cycle)
 
     def arrivals_in(self, cycle: int) -> list[Entry]:
-        found = self.arrivals.get(cycle)
-        if found is None:
-            found = self.arrivals[cycle] = []
-            heapq.heappush(self.cycles, cycle)
-        return found
+        return self._noted(self.arrivals, cycle)
+
+    def appearances_in(self, cycle: int) -> list[Entry]:
+        return self._noted(self.appearances, cycle)
 
     def openings_in(self, cycle: int) -> list[Channel]:
-        found = self.openings.get(cycle)
+        return self._noted(self.openings, cycle)
+
+    def _noted(self, what: dict[int, list[Noted]], cycle: int) -> list[Noted]:
+        found = what.get(cycle)
         if found is None:
-            found = self.openings[cycle] = []
+            found = what[cycle] = []
             heapq.heappush(self.cycles, cycle)
         return found
 
@@ -226,8 +227,21 @@ class Engine:
         arrived = self._agenda.arrivals.pop(now, None)
         if arrived is not None:
             entering += arrived
+        if log is not None and entering:
+            log.append((now, entering.copy()))
+        seen = self._agenda.appearances.pop(now, [])
         for channel, token in entering:
+            channel.entered_last = now
+            if channel.deep:
+                channel.coming += 1
+                channel.peak = max(channel.peak, channel.entered - channel.taken)
+                self._agenda.appearances_in(now + 1).append((channel, token))
+            else:
+                seen.append((channel, token))
+        entering.clear()
+        for channel, token in seen:
             tokens = channel.tokens
+            channel.coming -= channel.deep
             if not tokens:
                 channel.available = now + 1
                 if channel.reader_waits:
@@ -237,12 +251,8 @@ class Engine:
                         machine.asleep = False
                         awake.append(machine)
             tokens.append(token)
-            channel.entered_last = now
             if len(tokens) > channel.peak:
                 channel.peak = len(tokens)
-        if log is not None and entering:
-            log.append((now, entering.copy()))
-        entering.clear()
 
     def _ending(self, status: Status, cycles: int) -> Ending:
         """The end of the run, with what was counted up to it."""

@@ -58,7 +58,8 @@ class Channel:
     """A FIFO between two machines, as one cycle sees it.
 
     ``tokens`` are those that can be read, ``space`` the slots that can be claimed. Tokens that are put go through
-    ``entering`` and slots that are freed through ``freed``: the engine brings them back for the next cycle.
+    ``entering`` and slots that are freed through ``freed``: the engine brings them back for the next cycle. A ``deep``
+    one shows tokens a cycle later: ``coming`` are those that entered, and are not seen.
     """
 
     __slots__ = (
@@ -66,6 +67,8 @@ class Channel:
         "capacity",
         "closed",
         "closing",
+        "coming",
+        "deep",
         "entered_last",
         "entering",
         "freed",
@@ -80,9 +83,11 @@ class Channel:
         "writer_waits",
     )
 
-    def __init__(self, capacity: int, index: int = -1) -> None:
+    def __init__(self, capacity: int, index: int = -1, *, deep: bool = False) -> None:
         self.capacity = self.space = capacity
         self.index = index
+        self.deep = deep
+        self.coming = 0
         self.tokens: deque[Token] = deque()
         self.entering: Entrance
         self.freed: list[Channel]
@@ -99,7 +104,7 @@ class Channel:
     @property
     def entered(self) -> int:
         """Tokens that entered so far."""
-        return self.taken + len(self.tokens)
+        return self.taken + len(self.tokens) + self.coming
 
 
 class Unread(Channel):

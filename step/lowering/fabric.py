@@ -51,6 +51,8 @@ class FabricConfig:
     ``stages``: cycles that an FP32 addition takes, 1 to 4; all arithmetic is cut into pipeline stages as finely.
     ``link_bytes``: bytes a cycle between two units; a power of two. Tiles with more bytes take several cycles.
     ``channel_depth``: slots of a channel whose depth the program does not set, >= 2.
+    ``block_ram_words``: a channel whose depth needs more words than these has them in block RAM, and shows a token a
+    cycle later.
     ``outstanding``: tiles that an off-chip load may have in flight.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
     """
@@ -61,6 +63,7 @@ class FabricConfig:
     stages: int = 4
     link_bytes: int = 64
     channel_depth: int = 2
+    block_ram_words: int = 32
     outstanding: int = 8
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     arithmetic: str = "rtl"
@@ -73,6 +76,7 @@ class FabricConfig:
             ("stages", 1),
             ("link_bytes", 1),
             ("channel_depth", 2),
+            ("block_ram_words", 1),
             ("outstanding", 1),
         ):
             value = getattr(self, name)

@@ -76,6 +76,11 @@ class Netlist:
         """Cycles that a value takes on ``channel``; None is that behind an output that nobody reads."""
         return beats(None if channel is None else channel.element, self.fabric.link_bytes)
 
+    def is_deep(self, channel: Channel) -> bool:
+        """Whether the words of ``channel`` are in block RAM, so that a header is seen a cycle later."""
+        data = channel.element is not None and not channel.element.is_control
+        return data and channel.depth * self.beats(channel) > self.fabric.block_ram_words
+
     def with_depths(self, depths: Mapping[str, int]) -> Netlist:
         """The same with other depths of channels, by name; raises `FabricError` for what can not be."""
         names = {channel.name for channel in self.channels}

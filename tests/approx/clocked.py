@@ -36,6 +36,7 @@ class Wire:
     """The history of one channel: cycles in which tokens were claimed, entered and left."""
 
     slots: int
+    lag: int = 0
     tokens: list[Token] = field(default_factory=list)
     claims: list[int] = field(default_factory=list)
     enters: list[int] = field(default_factory=list)
@@ -43,7 +44,7 @@ class Wire:
 
     def visible(self, now: int) -> bool:
         """Whether there is a token that entered before ``now`` and did not leave."""
-        return len(self.leaves) < len(self.enters) and self.enters[len(self.leaves)] < now
+        return len(self.leaves) < len(self.enters) and self.enters[len(self.leaves)] + self.lag < now
 
     def has_space(self, now: int) -> bool:
         """Whether fewer slots than there are were claimed and not left before ``now``."""
@@ -53,7 +54,7 @@ class Wire:
     def since(self) -> int:
         """The first cycle in which the front token could be read as such."""
         front = len(self.leaves)
-        return max(self.enters[front] + 1, self.leaves[-1] + 1 if self.leaves else 0)
+        return max(self.enters[front] + 1 + self.lag, self.leaves[-1] + 1 if self.leaves else 0)
 
     def level(self, now: int) -> int:
         """Occupancy after cycle ``now``."""
@@ -118,7 +119,7 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
     memory_config = netlist.fabric.memory
     longest = max(machine.latency + machine.interval for machine in fabric.machines)
     patience = longest + memory_config.latency + memory_config.interval + 8
-    wires = {channel: Wire(channel.capacity) for channel in fabric.all_channels}
+    wires = {channel: Wire(channel.capacity, int(channel.deep)) for channel in fabric.all_channels}
     latency = {channel: machine.latency for machine in fabric.machines for channel in machine.outputs}
     run = Reference(fabric, wires, [])
     closed_until: dict[Channel, int] = {}

@@ -41,7 +41,12 @@ class Program:
         """A small memory, so that ports get into each other's way."""
         choose = Random(self.random.random())
         memory = MemoryConfig(2, choose.choice([1, 2, 4]), choose.randint(1, 3), choose.randint(1, 9))
-        return FabricConfig(outstanding=choose.randint(1, 4), link_bytes=choose.choice([1, 2, 4, 64]), memory=memory)
+        return FabricConfig(
+            outstanding=choose.randint(1, 4),
+            link_bytes=choose.choice([1, 2, 4, 64]),
+            block_ram_words=choose.choice([1, 4, 32]),
+            memory=memory,
+        )
 
     def bound(self) -> BoundInputs:
         """The inputs, not checked: some are wrong on purpose."""

@@ -153,8 +153,8 @@ def test_corrupt_json(step: Any, tmp_path: Path) -> None:
 # -- options --------------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "tile, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, outstanding, arithmetic, memory.beat_bytes, "
-    "memory.channels, memory.interval, memory.latency"
+    "tile, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, arithmetic, "
+    "memory.beat_bytes, memory.channels, memory.interval, memory.latency"
 )
 
 
@@ -187,8 +187,8 @@ def test_settings_reach_the_program(step: Any, small: Path) -> None:
         json.loads(step("metrics", small, "--json", "--set", f"channel_depth={depth}").out)["metrics"]["channel_bytes"]
         for depth in (2, 7)
     ]
-    # x -> broadcast, two copies, flat -> y: four channels of two bytes a slot
-    assert found == [2 * 8, 7 * 8]
+    # x -> broadcast, two copies, flat -> y: four channels of two bytes a slot, of which one is a reference
+    assert found == [2 * 6, 7 * 6]
 
 
 @pytest.mark.parametrize("binding", ["N", "N=", "N=x", "N=-1", "N=1.5"])

@@ -252,7 +252,11 @@ def test_the_estimate_is_near(report: Report) -> None:
     assert quick.area.dpr16x4 == report.area.dpr16x4
     assert quick.area.comb_sites == pytest.approx(report.area.comb_sites, rel=0.5)
     metrics = fabric_metrics(tiny())
-    assert metrics == {"multipliers": 0, "memory_bits": 2 * 2 * 4 + (2 + 1 + 2) * 32, "lut_sites": quick.area.comb_sites}
+    assert metrics == {
+        "multipliers": 0,
+        "memory_bits": 2 * 2 * 4 + (2 + 1 + 2) * 32,
+        "lut_sites": quick.area.comb_sites,
+    }
 
 
 @pytest.mark.slow

@@ -30,20 +30,22 @@ class Model:
         return bool(self.queue) and (not self.queue[0][1] or self.kept <= self.spare)
 
 
+@pytest.mark.parametrize("deep", [False, True])
 @pytest.mark.parametrize("latency", [0, 1, 3])
 @pytest.mark.parametrize("beats, spare", [(1, 0), (1, 1), (2, 0), (3, 1), (4, 0)])
 @pytest.mark.parametrize("depth", [1, 2, 3, 5, 8])
-def test_behaves_like_a_queue(depth: int, beats: int, spare: int, latency: int) -> None:
+def test_behaves_like_a_queue(depth: int, beats: int, spare: int, latency: int, deep: bool) -> None:
     """A reader takes headers, opens values anew or drops them, and reads its words at its own pace."""
     format = words(1, beats)
-    channel, model = Channel(format, depth, spare), Model(depth, spare)
+    channel, model = Channel(format, depth, spare, deep=deep), Model(depth, spare)
     random = Random(depth * 100 + beats * 10 + latency)
     flying: deque[tuple[int, int, list[int]]] = deque()  # cycle of the write, header and words
     writing: list[int] = []
     free_to_write = free_to_read = 0
+    entered: tuple[int, list[int]] | None = None
 
     async def bench(context: Any) -> None:
-        nonlocal writing, free_to_write, free_to_read
+        nonlocal writing, free_to_write, free_to_read, entered
         busy = eager = 0.5
         for cycle in range(600):
             if cycle % 100 == 0:
@@ -65,7 +67,7 @@ def test_behaves_like_a_queue(depth: int, beats: int, spare: int, latency: int) 
             writes = bool(flying) and flying[0][0] == cycle
             context.set(channel.i.valid, writes)
             context.set(channel.i.word, writing.pop(0) if writing else random.randrange(256))
-            entered = None
+            before, entered = entered, None
             if writes:
                 _, header, sent = flying.popleft()
                 context.set(channel.i.header.as_value(), header)
@@ -94,10 +96,11 @@ def test_behaves_like_a_queue(depth: int, beats: int, spare: int, latency: int) 
                 model.values.popleft()
                 model.kept -= 1
             model.taken += claim - takes
-            if entered is not None:
-                model.queue.append(entered)
-                if entered[1]:
-                    model.values.append((cycle, entered[1]))
+            shown = before if deep else entered
+            if shown is not None:
+                model.queue.append(shown)
+                if shown[1]:
+                    model.values.append((cycle, shown[1]))
             await context.tick()
 
     simulator = Simulator(channel)

@@ -491,8 +491,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
     (lambda d: d["graph"]["refinements"].append({"stream": "gone", "shape": [1]}), GraphError,
      "the shape of 'gone' is assumed, but nobody writes that stream"),
     (lambda d: d["fabric"].update(tiles=4), FabricError,
-     "fabric has no parameter 'tiles'; it has arithmetic, channel_depth, link_bytes, matmul_lanes, memory, "
-     "outstanding, stages, tile, vector_lanes"),
+     "fabric has no parameter 'tiles'; it has arithmetic, block_ram_words, channel_depth, link_bytes, matmul_lanes, "
+     "memory, outstanding, stages, tile, vector_lanes"),
     (lambda d: d["fabric"]["memory"].update(banks=4), FabricError,
      "fabric memory has no parameter 'banks'; it has beat_bytes, channels, interval, latency"),
     (lambda d: d["fabric"].update(memory=5), FabricError, "memory must be an object of parameters, not 5"),

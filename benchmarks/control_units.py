@@ -1,38 +1,51 @@
-"""Every control unit on streams of 64 data bits, for `step synth benchmarks/control_units.py --seeds 3`."""
+"""Every control unit, for `step synth benchmarks/control_units.py --seeds 3`.
+
+Values are of 64 bits, a word; with `:wide` behind the file they are tiles of 4,096 bits, 8 words of a link of 64 bytes.
+"""
 
 from __future__ import annotations
 
-from step import FP32, Graph, Program, Stream, Tile
+from step import BF16, FP32, Graph, Program, Stream, Tile
 from step.functions import RetileRow, RetileStreamify
-
-PAIR = Tile(FP32, 1, 2)
 
 
 def program() -> Program:
     """One graph with a unit of each kind, each between a source and a sink; it has no data."""
+    return units(Tile(FP32, 1, 2), row=Tile(FP32, 1, 2), rows=2, tall=Tile(FP32, 2, 1))
+
+
+def wide() -> Program:
+    """The same with tiles of 16 x 16, whose rows are half a word."""
+    return units(Tile(BF16, 16, 16), row=Tile(BF16, 1, 16), rows=16, tall=Tile(BF16, 16, 16))
+
+
+def units(tile: Tile, *, row: Tile, rows: int, tall: Tile) -> Program:
+    """Units for ``tile``; as many ``rows`` as a join takes, and what is ``tall`` is split into rows."""
     graph = Graph("control_units")
 
-    def pairs(name: str, *shape: int) -> Stream:
-        return graph.source(name, PAIR, list(shape))
+    def tiles(name: str, *shape: int) -> Stream:
+        return graph.source(name, tile, list(shape))
 
-    forked = pairs("forked", 8)
+    forked = tiles("forked", 8)
     forked.sink("fork0")
     forked.promote(name="promote").sink("promoted")
-    pairs("left", 8).zip(pairs("right", 8), name="zip").sink("zipped")
-    pairs("deep", 4, 2).flatten(0, 1, name="flatten").sink("flat")
-    chunks, padding = pairs("long", 8).reshape(3, name="reshape")
+    tiles("left", 8).zip(tiles("right", 8), name="zip").sink("zipped")
+    tiles("deep", 4, 2).flatten(0, 1, name="flatten").sink("flat")
+    merged = graph.source("empty_rows", tile, [2, graph.symbol("R", ragged=True), graph.symbol("D", ragged=True)])
+    merged.flatten(0, 1, name="flatten_holding").sink("held")
+    chunks, padding = tiles("long", 8).reshape(3, name="reshape")
     chunks.sink("chunks")
     padding.sink("padding")
-    pairs("once", 8, 1).expand(pairs("often", 8, 3), name="expand").sink("expanded")
-    pairs("rows", 4, 2).accum(RetileRow(), name="accum_retile_row").sink("joined")
-    graph.source("tall", Tile(FP32, 2, 1), [8]).flat_map(RetileStreamify(1, "row"), name="flat_map").sink("pieces")
+    tiles("once", 8, 1).expand(tiles("often", 8, 3), name="expand").sink("expanded")
+    graph.source("rows", row, [4, rows]).accum(RetileRow(), name="accum_retile_row").sink("joined")
+    graph.source("tall", tall, [8]).flat_map(RetileStreamify(1, "row"), name="flat_map").sink("pieces")
     for targets in (2, 8):
         choice = graph.selectors(f"to{targets}", targets, [8])
-        parts = pairs(f"all{targets}", 8).partition(choice, targets=targets, name=f"partition{targets}")
+        parts = tiles(f"all{targets}", 8).partition(choice, targets=targets, name=f"partition{targets}")
         for number, part in enumerate(parts):
             part.sink(f"part{targets}_{number}")
     for order in ("arrival", "index"):
-        parts = [pairs(f"{order}{number}", 4) for number in range(8)]
+        parts = [tiles(f"{order}{number}", 4) for number in range(8)]
         choice = graph.selectors(f"from_{order}", 8, [8])
         graph.reassemble(parts, choice, order=order, name=f"reassemble8_{order}").sink(f"by_{order}")
     return Program(graph)

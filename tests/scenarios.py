@@ -32,7 +32,7 @@ FABRIC = FabricConfig(
     tile=4,
     matmul_lanes=8,
     vector_lanes=4,
-    link_bytes=int(__import__("os").environ.get("LINK", 8)),
+    link_bytes=8,
     outstanding=3,
     memory=MemoryConfig(beat_bytes=4, channels=2, interval=2, latency=5),
 )

@@ -6,11 +6,13 @@ A seed that fails is in the message, with the command that runs it again.
 from __future__ import annotations
 
 import pkgutil
+from dataclasses import replace
 
 import pytest
 from random_programs.check import check, check_meaning
 from random_programs.program import LEAST, build
 from random_programs.together import check_rtl
+from scenarios import FABRIC
 
 import step.ops
 from step.language.graph import Graph
@@ -63,3 +65,12 @@ def test_many_programs_with_tiles_of_dynamic_size() -> None:
 def test_programs_in_rtl(number: int) -> None:
     agreement = check_rtl(range(20_000 + number * 22, 20_000 + (number + 1) * 22))
     assert len(agreement.seeds) >= 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tile, stages", [(4, 1), (8, 4), (16, 4)])
+@pytest.mark.parametrize("link_bytes", [4, 8, 64, 4096])
+def test_programs_in_rtl_on_all_fabrics(link_bytes: int, tile: int, stages: int) -> None:
+    fabric = replace(FABRIC, link_bytes=link_bytes, tile=tile, stages=stages, block_ram_words=8)
+    first = 30_000 + 1000 * tile + link_bytes
+    assert len(check_rtl(range(first, first + 12), fabric).seeds) >= 8

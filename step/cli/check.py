@@ -11,7 +11,7 @@ from step.cli.console import show_json, talk
 from step.cli.options import json_option, open_program, program_options
 from step.errors import FabricError
 from step.language.validate import check
-from step.lowering.feasible import check_feasible
+from step.lowering.feasible import advice, check_feasible
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
 
@@ -22,20 +22,26 @@ from step.programs.inputs import bind_inputs
 def command(program: str, inputs: Path | None, settings: tuple[str, ...], as_json: bool) -> None:
     """Check a program: types, shapes, the graph and, where it has any, its input data.
 
-    What is well formed, but does not fit the fabric, gets a warning.
+    What is well formed, but does not fit the fabric, gets a warning; more fabric than it can use, a hint.
     """
     opened = open_program(program, inputs, settings)
-    warnings = check(opened.graph)
+    warnings, hints = check(opened.graph), list[str]()
     try:
-        check_feasible(lower(opened.graph, opened.fabric))
+        netlist = lower(opened.graph, opened.fabric)
+        check_feasible(netlist)
+        hints = advice(netlist)
     except FabricError as error:
         warnings.append(str(error))
     if opened.inputs:
         bind_inputs(opened.graph, opened.inputs)
     for warning in warnings:
         talk(f"[yellow]warning:[/] {escape(warning)}")
+    for hint in hints:
+        talk(f"[cyan]hint:[/] {escape(hint)}")
     operators, streams = len(opened.graph.nodes), sum(1 for _ in opened.graph.streams())
     if as_json:
-        show_json({"program": opened.name, "operators": operators, "streams": streams, "warnings": warnings})
+        show_json(
+            {"program": opened.name, "operators": operators, "streams": streams, "warnings": warnings, "hints": hints}
+        )
     else:
         click.echo(f"{opened.name}: ok, {operators} operators, {streams} streams, {len(warnings)} warnings")

@@ -8,6 +8,7 @@ from step.errors import FabricError
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple
 from step.lowering.fabric import FabricConfig
+from step.lowering.links import item_bits, word_bits
 from step.lowering.netlist import Netlist
 
 HIGHEST_RANK = 15
@@ -18,6 +19,20 @@ def check_feasible(netlist: Netlist) -> None:
     """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry."""
     for node in netlist.units:
         _check_node(node, netlist.fabric)
+
+
+def advice(netlist: Netlist) -> list[str]:
+    """What would be as good with less, where the program asks for more than the default."""
+    fabric, hints = netlist.fabric, []
+    elements = [each.element for each in netlist.channels if each.element is not None]
+    needed = max((word_bits(item_bits(each), fabric.link_bytes) for each in elements), default=0)
+    least = 1 << (max(8, needed) // 8 - 1).bit_length()
+    if fabric.link_bytes > max(least, FabricConfig().link_bytes):
+        hints.append(
+            f"link_bytes={fabric.link_bytes} is wider than anything that this program sends; "
+            f"link_bytes={least} is as fast"
+        )
+    return hints
 
 
 def _check_node(node: Node, fabric: FabricConfig) -> None:

@@ -82,7 +82,13 @@ def test_check_warns_on_stderr(step: Any, small: Path) -> None:
 def test_check_as_json(step: Any, small: Path) -> None:
     result = step("check", small, "--json")
     warning = f"promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped"
-    assert json.loads(result.out) == {"program": "small", "operators": 4, "streams": 3, "warnings": [warning]}
+    assert json.loads(result.out) == {
+        "program": "small",
+        "operators": 4,
+        "streams": 3,
+        "warnings": [warning],
+        "hints": [],
+    }
 
 
 def test_check_looks_at_the_data(step: Any, small: Path, tmp_path: Path) -> None:
@@ -180,6 +186,29 @@ KNOWN = (
 def test_bad_settings(step: Any, setting: str, message: str) -> None:
     result = step("check", SIMPLE, "--set", setting)
     assert (result.code, result.out, result.err) == (1, "", f"error: {message}\n")
+
+
+def test_a_link_that_is_wider_than_needed(step: Any, small: Path) -> None:
+    """The default is no reason for a hint, however small the values are."""
+    assert step("check", small, "--set", "link_bytes=64").err.count("hint") == 0
+    hint = "link_bytes=512 is wider than anything that this program sends; link_bytes=2 is as fast"
+    assert step("check", small, "--set", "link_bytes=512").err.splitlines()[-1] == f"hint: {hint}"
+    assert json.loads(step("check", small, "--json", "--set", "link_bytes=512").out)["hints"] == [hint]
+
+
+@pytest.mark.parametrize(
+    "link_bytes, message",
+    [
+        ("48", "link_bytes must be a power of two, not 48"),
+        ("0", "link_bytes must be an integer >= 1, not 0"),
+        ("wide", None),
+    ],
+)
+def test_links_that_can_not_be(step: Any, small: Path, link_bytes: str, message: str | None) -> None:
+    result = step("check", small, "--set", f"link_bytes={link_bytes}")
+    assert result.code == 1 and result.out == ""
+    if message is not None:
+        assert result.err == f"error: {message}\n"
 
 
 def test_settings_reach_the_program(step: Any, small: Path) -> None:

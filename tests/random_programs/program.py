@@ -45,6 +45,9 @@ def fabric(seed: int) -> FabricConfig:
         tile=4,
         matmul_lanes=random.choice([1, 4, 8]),
         vector_lanes=random.choice([1, 4, 16]),
+        stages=random.choice([1, 2, 4]),
+        link_bytes=random.choice([1, 4, 8, 64, 4096]),
+        block_ram_words=random.choice([1, 8, 32]),
         channel_depth=random.choice([2, 2, 3, 4]),
         outstanding=random.randint(1, 4),
         memory=MemoryConfig(

@@ -18,6 +18,7 @@ from sim_approx import backend as approx
 from sim_approx.simulation import simulate
 from step.errors import StepError
 from step.language.graph import Graph
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
 from step.running.result import Status
@@ -40,21 +41,22 @@ def inputs_of(seed: int, graph: Graph) -> Inputs:
     return build(seed, graph).inputs
 
 
-def deadlocks(seed: int) -> bool:
+def deadlocks(seed: int, fabric: FabricConfig) -> bool:
     """Whether the program's channels have too little space; the fast model knows."""
     graph = Graph("random")
     inputs = bind_inputs(graph, inputs_of(seed, graph))
-    return simulate(lower(graph, FABRIC), inputs).ending.status == Status.DEADLOCK
+    return simulate(lower(graph, fabric), inputs).ending.status == Status.DEADLOCK
 
 
-def check_rtl(seeds: Iterable[int]) -> Together:
+def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
     """RTL against fast model (every token in the same cycle) and oracle (outputs), for programs that do not deadlock.
 
     Raises `Disagreement` with the seed of the first program that differs.
     """
-    left_out = [seed for seed in seeds if deadlocks(seed)]
+    left_out = [seed for seed in seeds if deadlocks(seed, fabric)]
     kept = [seed for seed in seeds if seed not in left_out]
     program = farm("random", [Scenario(f"seed{seed}", "random", partial(inputs_of, seed)) for seed in kept])
+    program.fabric = fabric
     try:
         exact = rtl.run(program.graph, program.inputs, program.fabric, events=True)
         model = approx.run(program.graph, program.inputs, program.fabric, events=True)

@@ -87,7 +87,11 @@ def top_text(structure: Structure) -> str:
     """SystemVerilog of the module that wires everything."""
     ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
     lines = [f"module {structure.name} ("]
-    lines += _separated(f"  {direction} wire {_range(width)}{name}" for name, (direction, width) in ports.items())
+    attributes = _interface_attributes(structure)
+    lines += _separated(
+        f"{attributes.get(name, '')}  {direction} wire {_range(width)}{name}"
+        for name, (direction, width) in ports.items()
+    )
     lines.append(");")
     lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
     for instance in structure.instances:
@@ -108,6 +112,19 @@ def top_text(structure: Structure) -> str:
         lines += _separated(f"    {each}" for each in reversed(expressions))
         lines.append("  };")
     return "\n".join([*lines, "endmodule"]) + "\n"
+
+
+def _interface_attributes(structure: Structure) -> dict[str, str]:
+    """Lines in front of ports that tell Vivado which clock and reset the streams have, and which way the reset goes."""
+    streams = [name.removesuffix("_tvalid") for name in structure.ports if name.endswith("_tvalid")]
+    if not streams:
+        return {}
+    clock = f"ASSOCIATED_BUSIF {':'.join(streams)}, ASSOCIATED_RESET rst"
+    return {
+        "clk": f'  (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 clk CLK", X_INTERFACE_PARAMETER = "{clock}" *)\n',
+        "rst": '  (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 rst RST", '
+        'X_INTERFACE_PARAMETER = "POLARITY ACTIVE_HIGH" *)\n',
+    }
 
 
 def _constant(value: int, width: int) -> str:

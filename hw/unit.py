@@ -127,8 +127,8 @@ class Unit(Parametric):
 
     @property
     def in_flight(self) -> int:
-        """Tokens that can be on their way from a firing to the output channel."""
-        return -(-self.rule.latency // self.rule.initiation_interval)
+        """Slots besides two that tokens on their way to the output channel need so that they do not hold up the unit."""
+        return self.rule.latency // self.rule.initiation_interval
 
     def spare(self, port: int) -> int:
         """Values of which the words stay in the channel at input ``port`` when their headers are taken, at most."""

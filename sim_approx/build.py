@@ -94,7 +94,7 @@ def build_fabric(
         machine = units[node.name] = unit_module(node).build(site)
         machine.ends_run = node.operator.ends_run
         for each in machine.outputs:
-            in_flight = -(-machine.latency // machine.interval)
+            in_flight = machine.latency // machine.interval
             each.capacity += in_flight
             each.space += in_flight
     used = memory.close()

@@ -38,7 +38,7 @@ class Partition(Rule):
         data, selector = firing.need(DATA), firing.need(SELECTOR)
         for port in range(self.selector.bits):
             firing.pass_data(DATA, port)
-        firing.occupy(when=selector.value & data.value)
+        firing.occupy(when=selector.value & data.value & selector.control.any())
         with m.If(selector.value):
             self._route(m, firing, data, selector)
         with m.Elif(selector.done != data.done):

@@ -28,6 +28,10 @@ class Reshape(Rule):
     pad: tuple[int, ...]
 
     @property
+    def latency(self) -> int:  # type: ignore[override]
+        return int(self.chunk > 1)
+
+    @property
     def inputs(self) -> tuple[Format, ...]:
         return (self.token,)
 
@@ -77,13 +81,21 @@ class Reshape(Rule):
                 firing.finish()
 
     def _fill(self, m: Module, firing: Firing, padding: Signal) -> None:
-        """Send the words: elements, or the pad, and which of them it is."""
-        late = firing.latched(padding)
+        """Send the words: elements, or the pad, and which of them it is.
+
+        Where there is a pad they pass through registers, which it sets: that takes no gates.
+        """
+        pads = firing.latched(padding)
         if self.flag.word_bits:
-            firing.send(1, late)
-        if self.token.word_bits:
-            pad = Array(Const(word, self.token.word_bits) for word in self.pad)[firing.phase()]
-            firing.send(0, Mux(late, pad, firing.word(0)))
+            firing.send(1, firing.lagging(pads) if self.latency else pads)
+        if self.token.word_bits and not self.latency:
+            firing.pass_data(0, 0)
+        elif self.token.word_bits:
+            word = Signal(self.token.word_bits, reset_less=True)
+            m.d.sync += word.eq(firing.word(0))
+            with m.If(pads):
+                m.d.sync += word.eq(Array(Const(each, len(word)) for each in self.pad)[firing.phase()])
+            firing.send(0, word)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

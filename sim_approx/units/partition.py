@@ -50,7 +50,7 @@ class Partition(Machine):
         routed = Token(data.value, min(data.stop, self.rank), data.rank)
         for each in targets:
             put(each, routed)
-        return COMPUTES if data.has_value else None
+        return COMPUTES if data.has_value and targets else None
 
 
 def build(site: Site) -> Machine:

@@ -73,4 +73,12 @@ def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     filler = pad_element(site.node.inputs[0].element, operator.pad) if operator.chunk > 1 else None
-    return site.add(Reshape(**site.ports(), interval=site.beats, chunk=operator.chunk, filler=filler))
+    return site.add(
+        Reshape(
+            **site.ports(),
+            latency=int(operator.chunk > 1),
+            interval=site.beats,
+            chunk=operator.chunk,
+            filler=filler,
+        )
+    )

@@ -113,6 +113,21 @@ def test_the_sidecar_describes_the_design(tmp_path: Path) -> None:
     assert all(unit["instance"] in top and unit["source"] in top for unit in sidecar["units"])
 
 
+def test_streams_are_axi_stream() -> None:
+    """Five signals of a stem, and attributes that tie them to the clock: so Vivado finds the interfaces."""
+    top = emit(sample(), probes=False).files["fabric_sample.sv"]
+    head = top[: top.index(");")]
+    for port in ("input wire [7:0] which_tdata", "input wire [3:0] which_tuser", "output wire which_tready"):
+        assert f"  {port}" in head
+    assert "output wire [63:0] even_tdata" in head and "output wire even_tlast" in head
+    assert "again_tdata" not in head and "again_tuser" in head  # nobody reads what this reference carries
+    assert (
+        'X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF ref:again:which:even, ASSOCIATED_RESET rst" *)\n  input wire clk'
+        in head
+    )
+    assert '"POLARITY ACTIVE_HIGH" *)\n  input wire rst' in head
+
+
 def test_writing_again_replaces_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("")
     emit(sample(), tmp_path, probes=False)

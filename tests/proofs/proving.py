@@ -7,7 +7,7 @@ or refuted.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import chdir
 from pathlib import Path
 
@@ -29,10 +29,14 @@ def refuted(benches: Mapping[str, Elaboratable]) -> dict[str, str]:
         circuit = Circuit.read(text)
         run = Reachability(circuit).run
         if run is not None:
-            runs[name] = "\n".join(
-                f"{cycle}: {' '.join(sorted(each))}" for cycle, each in enumerate(circuit.trace(run))
-            )
+            runs[name] = "\n".join(f"{cycle}: {names}" for cycle, names in enumerate(_named(circuit, run)))
     return runs
+
+
+def _named(circuit: Circuit, run: list[list[int]]) -> Iterator[str]:
+    """The inputs and registers that are true in every cycle of ``run``; those with ``!`` are inverted."""
+    for true in circuit.trace(run):
+        yield " ".join(sorted(circuit.names[each] for each in true if each in circuit.names))
 
 
 def _circuits(benches: Mapping[str, Elaboratable]) -> dict[str, str]:

@@ -61,19 +61,19 @@ class Circuit:
             solver.append_formula([[-gate, left], [-gate, right], [gate, -left, -right]])
         return solver
 
-    def trace(self, run: Sequence[Sequence[int]]) -> Iterator[set[str]]:
-        """The names that are true in every cycle of ``run``."""
+    def trace(self, run: Sequence[Sequence[int]]) -> Iterator[set[int]]:
+        """The literals that are true in every cycle of ``run``."""
         state: set[int] = set()
         for inputs in run:
             true = {self.one, *inputs, *(each if each in state else -each for each in self.latches)}
             for gate, left, right in self.gates:
                 true.add(gate if left in true and right in true else -gate)
-            yield {self.names[each] for each in true if each in self.names}
+            yield true
             state = {latch for latch, after in self.latches.items() if after in true}
 
 
 class Reachability:
-    """Searches for a run that breaks ``circuit``: afterwards there is ``run``, its inputs by cycle, or ``invariant``."""
+    """What search found of ``circuit``: a ``run`` that breaks it, its inputs by cycle, or else an ``invariant``."""
 
     def __init__(self, circuit: Circuit) -> None:
         self._circuit, self._solver, self._lifter = circuit, circuit.solver(), circuit.solver()
@@ -90,8 +90,7 @@ class Reachability:
         while not self._strengthen() and not self._propagate():
             self._frames.append(set())
             self._acts.append(next(self._variables))
-        if self.run is None:
-            self._check()
+        self._check_invariant() if self.run is None else self._check_run(self.run)
 
     def _either(self, solver: Solver, literals: Iterable[int]) -> None:
         solver.add_clause([-self._bad, *literals])
@@ -188,7 +187,13 @@ class Reachability:
                 return True
         return False
 
-    def _check(self) -> None:
+    def _check_run(self, run: list[list[int]]) -> None:
+        """What is given is true in every cycle, and something is bad in the last one."""
+        cycles = list(self._circuit.trace(run))
+        assert all(true.issuperset(self._circuit.given) for true in cycles)
+        assert not cycles[-1].isdisjoint(self._circuit.bad)
+
+    def _check_invariant(self) -> None:
         """The invariant holds at first, and goes on to hold; with it nothing is bad."""
         solver = self._circuit.solver()
         solver.append_formula([[each] for each in self._circuit.given])

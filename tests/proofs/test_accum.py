@@ -7,7 +7,7 @@ from operator import xor
 from typing import Any
 
 import pytest
-from amaranth.hdl import Assert, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Cat, Module, Mux, Signal, Value
 from refuting import check
 from unit_bench import UnitBench, words
 
@@ -29,6 +29,15 @@ MUTANTS = [
         "arrives = firing.delayed(firing.lagging(firing.fires & value))",
         "arrives = firing.delayed(firing.fires & value)",
     ),
+]
+STREAMED = [
+    ("datapath.first.eq(first)", "datapath.first.eq(0)"),
+    (
+        "firing.lagging(firing.fires & puts))\n            self",
+        "firing.lagging(firing.fires & value))\n            self",
+    ),
+    ("self.give(m, firing, datapath.result, puts)", "self.give(m, firing, datapath.operand0, puts)"),
+    ("firing.reserve(0, when=puts & value)", "firing.reserve(0, when=puts & token.value)"),
 ]
 WIDENED = [
     ("firing.reserve(0, when=puts & value)", "pass"),
@@ -68,6 +77,48 @@ class Parity(Datapath):
         with m.If(self.start):
             m.d.sync += self.result.eq(folded(self.operand0, len(self.result)) ^ Mux(self.first, 0, self.result))
         return m
+
+
+class StreamedParity(Datapath):
+    """The same, word by word; what leaves is read from its store as long as it is there."""
+
+    initiation_interval = 1
+    latency = 1
+    streams = True
+
+    def __init__(self, format: TokenFormat) -> None:
+        self.beats = format.beats
+        super().__init__([format.word_bits], format.word_bits, reduce=True)
+
+    @property
+    def parameters(self) -> tuple[()]:
+        return ()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        store = Array(Signal(len(self.result), name=f"store{beat}") for beat in range(self.beats))
+        adds, add_place, first = self._burst(m, "adds", self.start)
+        emits, emit_place, nothing = self._burst(m, "emits", self.emit, self.first & ~self.start)
+        sum = self.operand0 ^ Mux(first, 0, store[add_place])
+        with m.If(adds):
+            m.d.sync += store[add_place].eq(sum)
+        initial = Mux(emit_place == 0, INITIAL, 0)
+        together = adds & (add_place == emit_place)
+        with m.If(emits):
+            m.d.sync += self.result.eq(Mux(nothing, initial, Mux(together, sum, store[emit_place])))
+        return m
+
+    def _burst(self, m: Module, name: str, begins: Value, first: Value | None = None) -> tuple[Value, Value, Value]:
+        """Whether words pass since ``begins``, which, and ``first`` of then."""
+        first = self.first if first is None else first
+        next, was_first = Signal(range(self.beats + 1), init=self.beats, name=name), Signal(name=f"first_{name}")
+        place = Signal(range(self.beats), name=f"{name}_place")
+        m.d.comb += place.eq(Mux(begins, 0, next))
+        with m.If(begins):
+            m.d.sync += [next.eq(1), was_first.eq(first)]
+        with m.Elif(next != self.beats):
+            m.d.sync += next.eq(next + 1)
+        return begins | (next != self.beats), place, Mux(begins, first, was_first)
 
 
 class Reduced(UnitBench):
@@ -121,6 +172,16 @@ def test_every_reduction_has_its_result(
     operand: TokenFormat, beats: int, rank: int, mutants: list[tuple[str, str]]
 ) -> None:
     check(accum, lambda module: Reduced(reduction(module, operand, beats, rank)), mutants)
+
+
+@pytest.mark.parametrize(("beats", "rank", "mutants"), [(2, 2, STREAMED), (3, 1, []), (1, 1, [])])
+def test_words_that_stream_are_reduced(beats: int, rank: int, mutants: list[tuple[str, str]]) -> None:
+    operand, result = words(rank + 1, beats), words(1, beats)
+
+    def bench(module: Any) -> Reduced:
+        return Reduced(module.Accum((operand,), result, StreamedParity(operand), rank, INITIAL, None))
+
+    check(accum, bench, mutants)
 
 
 def test_the_skeleton_keeps_the_output_for_the_words_of_a_result() -> None:

@@ -26,7 +26,7 @@ class Fair(Elaboratable):
     def __init__(self, count: int, module: Any) -> None:
         self.count, self.order = count, module.ArrivalOrder(count)
         self.clock = ClockDomain("sync", reset_less=True)
-        self.waiting, self.among = Signal(count), Signal(count)
+        self.waiting, self.among = Signal(count, name="waiting"), Signal(count, name="among")
 
     @property
     def ports(self) -> list[Signal]:

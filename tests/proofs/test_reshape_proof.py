@@ -1,0 +1,75 @@
+"""Reshape: every element once, chunks of the right length, padding only where a chunk is left open."""
+
+from __future__ import annotations
+
+import pytest
+from amaranth.hdl import Assert, Module, Mux, Signal
+from refuting import check
+from unit_bench import UnitBench, bare, control, equal, words
+
+from hw.layout import TokenFormat
+from hw.unit import Unit
+from hw.units import reshape
+
+MUTANTS = [
+    ("last.eq(count == self.chunk - 1)", "last.eq(count == self.chunk - 2)"),
+    ("put_element(fill_stop)", "put_element(Const(0))"),
+    ("firing.next(filling, ~last)", "firing.next(filling, 0)"),
+    (
+        "firing.put(port, stop=token.stop + 1, rank=token.rank + 1)",
+        "firing.put(port, stop=token.stop, rank=token.rank)",
+    ),
+    ("firing.occupy(when=element)", "firing.occupy(when=token.value & element)"),
+    ("late = firing.latched(padding)", "late = firing.lagging(padding)"),
+    ("self.token.word_bits) for word in self.pad)[firing.phase()]", "self.token.word_bits) for word in self.pad)[0]"),
+    ("firing.send(1, late)", "firing.send(1, padding)"),
+]
+AT_DONE = [("with m.Elif(count != 0):", "with m.Elif(count > 1):")]
+
+
+class Chunks(UnitBench):
+    def check(self, m: Module, unit: Unit) -> None:
+        (front,), (take,), (put, flags), (sent, flag) = self.fronts, self.takes, self.puts, self.sent
+        count = Signal(range(self.rule.chunk))  # elements that the open chunk has by now
+        owed, stop = Signal(), Signal(front.stop.shape())  # it is to be filled up, and this stop follows
+        last = count == self.rule.chunk - 1
+        element = take & front.value
+        padding = put & ~take
+        ends = Mux(last, Mux(padding, Mux(owed, stop, 0), front.stop) + 1, 0)
+        with m.If(element | padding):
+            m.d.sync += count.eq(Mux(last, 0, count + 1))
+            m.d.sync += owed.eq(Mux(padding, owed, front.stop != 0) & ~last)
+        with m.If(element):
+            m.d.sync += stop.eq(front.stop)
+        pad = self.rule.pad[0]
+        m.d.comb += [
+            Assert(put == flags),
+            Assert(~take | (put & ~owed)),
+            Assert(~put | (Mux(sent.value, flag.value, equal(flag, sent, control=0)) & (flag.stop == sent.stop))),
+            Assert(~padding | ((count != 0) & (owed | (self.visible[0] & front.done)))),
+            Assert(~padding | (sent.value & (sent.rank == 0) & ~sent.done)),
+            Assert(~padding | (sent.control == pad) if self.rule.token.control else 1),
+            Assert(~(padding | element) | (sent.stop == ends)),
+            Assert(~element | equal(sent, front, stop=ends)),
+            Assert(~(take & ~front.value) | (count == 0)),
+            Assert(~(take & front.done) | equal(sent, front)),
+            Assert(~(take & (front.rank != 0)) | equal(sent, front, stop=front.stop + 1, rank=front.rank + 1)),
+            Assert(unit.fault == 0),
+        ]
+        pad_words = sum((word & 1) << at for at, word in enumerate(self.rule.pad))
+        self.expects = {0: Mux(padding, pad_words, self.words[0]), 1: padding}
+
+
+@pytest.mark.parametrize(
+    ("token", "pad", "mutants"),
+    [
+        (words(1, 2), (0, 1), MUTANTS),
+        (words(2, 1), (1,), []),
+        (words(0, 3), (1, 0, 1), AT_DONE),
+        (control(0, 2), (2,), []),
+        (bare(1), (0,), []),
+    ],
+)
+def test_chunks_are_whole(token: TokenFormat, pad: tuple[int, ...], mutants: list[tuple[str, str]]) -> None:
+    flag = TokenFormat(token.rank + 1, (1,), 8)
+    check(reshape, lambda module: Chunks(module.Reshape(token, flag, 3, pad)), mutants)

@@ -1,0 +1,153 @@
+"""What surrounds a unit under proof: any streams, in any rhythm, and outputs with space at any time.
+
+A subclass asserts in `check` what the unit may do, cycle by cycle, in words of what went in and out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
+
+from hw import unit as skeleton
+from hw.layout import TokenFormat
+from hw.unit import Rule, Unit
+
+
+def words(rank: int, beats: int) -> TokenFormat:
+    """A stream of values of ``beats`` words. They have eight bits, of which the bench drives the lowest."""
+    return TokenFormat(rank, (8 * beats,), 8)
+
+
+def control(rank: int, bits: int = 1) -> TokenFormat:
+    """A stream of values that travel in the header."""
+    return TokenFormat(rank, (bits,), 8, control=True)
+
+
+def bare(rank: int) -> TokenFormat:
+    """A stream of headers."""
+    return TokenFormat(rank, (), 8)
+
+
+class UnitBench(Elaboratable):
+    """A unit with ``rule``: ``fronts``, ``visible`` and ``takes`` by input, ``puts`` and ``sent`` by output.
+
+    Streams are any that the language has: Done last, behind whole tensors, values with a stop up to the rank, empties
+    with their rank and stop, behind a stop that is as high. The words of a value, one bit each, are ``words`` while it
+    is in front; ``oldest`` are those of the value that was not dropped for the longest time. They come as the channel
+    gives them: one a cycle from the cycle after it is opened, and anything behind them.
+    ``expects`` is what `check` says of the words that must follow a header, by output that has any; ``left`` says how
+    many of them are to come.
+    ``patience``: cycles in which the unit may do nothing although all inputs have a token, all outputs space, and no
+    words are on their way out.
+    ``skeleton`` is the module that makes a unit of the rule.
+    """
+
+    def __init__(self, rule: Rule, skeleton: Any = skeleton) -> None:
+        self.rule, self.skeleton = rule, skeleton
+        self.clock = ClockDomain("sync", reset_less=True)
+        inputs, outputs = list(enumerate(rule.inputs)), list(enumerate(rule.outputs))
+        self.fronts: list[Any] = [Signal(each.header, name=f"front{port}") for port, each in inputs]
+        self.visible = [Signal(name=f"visible{port}") for port, _ in inputs]
+        self.takes = [Signal(name=f"take{port}") for port, _ in inputs]
+        self.words = [Signal(each.beats, name=f"words{port}") for port, each in inputs]
+        self.oldest = [Signal(each.beats, name=f"oldest{port}") for port, each in inputs]
+        self.noise = Signal()
+        self.puts = [Signal(name=f"put{port}") for port, _ in outputs]
+        self.sent: list[Any] = [Signal(each.header, name=f"sent{port}") for port, each in outputs]
+        self.space = [Signal(name=f"space{port}") for port, _ in outputs]
+        self.left = [Signal(range(each.beats + 1), name=f"left{port}") for port, each in outputs]
+        self.expects: dict[int, Any] = {}
+
+    patience = 0
+
+    @property
+    def ports(self) -> list[Value]:
+        given = (*self.fronts, *self.visible, *self.words, *self.space, self.noise)
+        return [self.clock.clk, *(each for each in map(Value.cast, given) if len(each))]
+
+    def check(self, m: Module, unit: Unit) -> None:
+        """Assert what the unit may do."""
+        raise NotImplementedError
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.domains.sync = self.clock
+        m.submodules.unit = unit = self.skeleton.Unit(self.rule)
+        for port, (front, visible, take) in enumerate(zip(self.fronts, self.visible, self.takes, strict=True)):
+            channel = getattr(unit, f"input{port}")
+            m.d.comb += [channel.header.eq(front), channel.valid.eq(visible), take.eq(visible & channel.ready)]
+            self._stream(m, port, self.rule.inputs[port])
+            if self.rule.inputs[port].word_bits:
+                self._give_words(m, port, channel, unit.spare(port))
+        for port, (put, sent, space) in enumerate(zip(self.puts, self.sent, self.space, strict=True)):
+            channel = getattr(unit, f"output{port}")
+            m.d.comb += [put.eq(channel.valid), sent.eq(channel.header), channel.space.eq(space)]
+            m.d.comb += Assert(~channel.claim | space)
+            waits = Signal(name=f"waits{port}")
+            m.d.sync += waits.eq(space & ~channel.claim)
+            m.d.comb += Assume(~waits | space)  # space that was not claimed stays
+        self.check(m, unit)
+        for port, format in enumerate(self.rule.outputs):
+            if format.word_bits:
+                self._expect_words(m, port, getattr(unit, f"output{port}").word)
+        self._progress(m, unit)
+        return m
+
+    def _stream(self, m: Module, port: int, format: Any) -> None:
+        """What stands at input ``port`` is a token, stays until it is taken, and nothing follows Done."""
+        front, visible, take = self.fronts[port], self.visible[port], self.takes[port]
+        now = Cat(front, self.words[port])
+        before, stays, over = Signal(now.shape(), name=f"before{port}"), Signal(), Signal()
+        m.d.sync += [before.eq(now), stays.eq(visible & ~take), over.eq(over | (take & front.done))]
+        m.d.comb += [Assume(~stays | (visible & (now == before))), Assume(~over | ~visible)]
+        m.d.comb += Assume(is_token(front, format))
+        ended = Signal(range(format.rank + 1), init=format.rank, name=f"ended{port}")  # the last stop
+        with m.If(take):
+            m.d.sync += ended.eq(front.stop)
+        m.d.comb += [Assume(front.rank <= ended), Assume(~front.done | (ended == format.rank))]
+
+    def _give_words(self, m: Module, port: int, channel: Any, spare: int) -> None:
+        """A value is dropped once, when its header is taken or later; ``spare`` of those that are taken may stay."""
+        words, oldest, taken = self.words[port], self.oldest[port], self.takes[port] & self.fronts[port].value
+        kept, kept_words = Signal(name=f"kept{port}"), Signal(words.shape(), name=f"kept_words{port}")
+        m.d.comb += [oldest.eq(Mux(kept, kept_words, words)), Assert(~channel.drop | kept | taken)]
+        m.d.comb += Assert(kept + taken - channel.drop <= spare)
+        m.d.sync += kept.eq(kept + taken - channel.drop)
+        with m.If(taken):
+            m.d.sync += kept_words.eq(words)
+        burst = Signal(words.shape(), name=f"burst{port}")
+        opens = channel.open if hasattr(channel, "open") else 1
+        m.d.sync += burst.eq(Mux(opens, oldest, Cat(burst[1:], self.noise)))
+        m.d.comb += channel.word.eq(burst[0])
+
+    def _expect_words(self, m: Module, port: int, word: Value) -> None:
+        """The words of a value follow one a cycle behind its header, and those of the next one behind them."""
+        beats, begins = self.rule.outputs[port].beats, self.puts[port] & self.sent[port].value
+        expected, left = Signal(beats, name=f"expected{port}"), self.left[port]
+        m.d.sync += expected.eq(Mux(begins, self.expects[port], expected >> 1))
+        m.d.sync += left.eq(Mux(begins, beats, Mux(left != 0, left - 1, 0)))
+        m.d.comb += [Assert((left == 0) | (word == expected[0])), Assert(~begins | (left <= 1))]
+
+    def _progress(self, m: Module, unit: Unit) -> None:
+        """A unit that has all it may need does something within `patience` cycles, unless it met a fault or is done."""
+        idle = Signal(range(self.patience + 2))
+        offered = Cat(*self.visible).all() & Cat(*self.space).all() & (unit.fault == 0) & ~unit.finished
+        moves = Cat(*self.takes, *self.puts, *(left > 1 for left in self.left)).any()
+        m.d.sync += idle.eq(Mux(offered & ~moves, idle + 1, 0))
+        m.d.comb += Assert(~offered | moves | (idle < self.patience))
+
+
+def is_token(token: Any, format: Any) -> Value:
+    """Whether ``token`` is Done, a value with its stop, or an empty with its rank and stop; else it has no control."""
+    done = token.done & ~token.value & (token.stop == 0) & (token.rank == 0)
+    value = ~token.done & token.value & (token.stop <= format.rank) & (token.rank == 0)
+    empty = ~token.done & ~token.value & (token.rank > 0) & (token.rank <= token.stop) & (token.stop <= format.rank)
+    return done | value | empty
+
+
+def equal(token: Any, other: Any, **parts: Any) -> Value:
+    """Whether ``token`` is ``other``, but for the fields in ``parts``; control is compared where there is a value."""
+    fields = {name: parts[name] if name in parts else other[name] for name in token.shape().members}
+    same_control = token.control == fields.pop("control") if "control" in fields else 1
+    return Cat(token[name] == field for name, field in fields.items()).all() & (~token.value | same_control)

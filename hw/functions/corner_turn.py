@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Array, C, Cat, Module, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -92,9 +93,16 @@ class CornerTurn(Parametric):
             sources = sorted(source for source, to in banks if to == port)
             chosen = {move.read_step: sources.index(move.write_port) for move in self.moves if move.read_port == port}
             choice = _lookup(m, self.read_step, chosen, (len(sources) - 1).bit_length())
-            items = Array(data[source, port] for source in sources)
-            m.d.comb += self.result.word_select(port, self.width).eq(items[choice] if len(items) > 1 else items[0])
+            items = [data[source, port] for source in sources]
+            m.d.comb += self.result.word_select(port, self.width).eq(_chosen(items, choice))
         return m
+
+
+def _chosen(items: list[Value], choice: Value) -> Value:
+    """Number ``choice`` of ``items``: a tree of multiplexers, a bit of ``choice`` for each level."""
+    for bit in choice:
+        items = [Mux(bit, odd, even) for even, odd in zip_longest(items[::2], items[1::2], fillvalue=items[-1])]
+    return items[0]
 
 
 def _lookup(m: Module, index: Value, entries: Mapping[int, int], width: int) -> Value:

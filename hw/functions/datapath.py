@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from amaranth.lib.wiring import In, Out
 
@@ -32,7 +31,7 @@ class Datapath(Parametric):
 
     initiation_interval: int
     latency: int
-    streams: ClassVar[bool] = False
+    streams: bool = False
 
     def __init__(self, operands: Sequence[int], result: int, *, reduce: bool) -> None:
         """``operands`` and ``result`` are widths in bits."""

@@ -285,13 +285,13 @@ class MatmulModel(DatapathModel):
     )
 
     def __init__(self, rtl: MatmulDatapath) -> None:
-        super().__init__(rtl)
+        super().__init__(rtl, [each.beats for each in rtl.operands], rtl.words.beats)
         self.rtl: MatmulDatapath = rtl
 
     @property
     def call(self) -> str:
         shape = self.rtl.arrangement
-        keep = "32'(!first)" if self.rtl.reduce else "0"
+        keep = "32'(!first_now)" if self.rtl.reduce else "0"
         return (
             f"step_matmul({shape.rows}, {shape.inner}, {shape.cols}, {int(self.rtl.transposed)}, {keep},"
             f" {self.rtl.out.bits}, operand0_words, operand1_words, result_words)"

@@ -134,6 +134,13 @@ def test_matmul(rows: int, inner: int, cols: int, lanes: int, link: int, stages:
     assert script.wrong() == []
 
 
+def test_a_state_leaves_whole_however_soon_others_follow() -> None:
+    """It takes twice as long to leave as the next one to come, in words that have scalars of all blocks."""
+    case = Case(8, 1, 3, "accum", fabric(8, 16, stages=1))
+    path = case.path()
+    assert case.script(path, 40, Random(1), [0]).wrong() == []
+
+
 def _cycles(timing: Timing) -> tuple[int, int]:
     assert timing.streams
     return timing.initiation_interval, timing.latency

@@ -236,9 +236,10 @@ class MatmulDatapath(Datapath):
         return Cat(rounded)
 
     def _leave(self, m: Module, sums: Value, complete: Value, first: Value) -> None:
-        """Keep the ``complete`` sums, those of the ``first`` elements of reductions apart from the last, and send them.
+        """Keep the ``complete`` sums, and send them word by word: of a reduction only where it is to ``emit``.
 
-        A store of a reduction has three parts: the one that leaves may not do so before it is the turn of the third.
+        A ``first`` element begins another part of the store. Two are enough where a part has left before the second
+        product behind it ends. A state may leave later than its last element came; for that there is a third one.
         """
         shape, parts = self.arrangement, 3 if self.reduce else 2
         block, last = counter(m, shape.blocks, "complete_block", complete)

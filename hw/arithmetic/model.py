@@ -1,12 +1,13 @@
 """Simulation-only arithmetic behind the interface and the timing of the RTL datapaths (``arithmetic="model"``).
 
-A model is a Verilog module that calls C++ once per element and then waits. Amaranth's own simulator, which knows no
-DPI-C, gets the RTL instead.
+A model is a Verilog module that gathers the words of an element, calls C++ once, and then waits with the words of the
+result. Amaranth's own simulator, which knows no DPI-C, gets the RTL instead.
 """
 
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,49 +20,79 @@ SOURCES = (Path(__file__).with_name("model.cpp"),)
 """C++ that Verilator compiles with the design."""
 
 _TEMPLATE = """\
-// Simulation only: computes with C++ in the cycle of the start; each result then waits for its time.
+// Simulation only: computes with C++ when all words are there; each result then waits for its time.
 module {name} (
 {ports}
 );
   import "DPI-C" function void {import_};
 
 {variables}
-  reg [{result_top}:0] computed [{in_flight}];
-  reg [31:0] due [{in_flight}];
-  reg [31:0] now, next, oldest;
+  reg [{result_top}:0] computed [{slots}];
+  reg [31:0] due [{slots}];
+  reg [31:0] now, next, oldest, leaving, left, word;
+  reg held_first, held_emit, push, first_now, emit_now;
   // verilator lint_off BLKSEQ
   always @(posedge clk) begin
     now <= rst ? 0 : now + 1;
+    push = 0;
     if (rst) begin
-      next <= 0;
+      next = 0;
       oldest <= 0;
-    end
-    if (!rst && oldest != next && due[oldest % {in_flight}] == now) begin
-      result <= {width}'(computed[oldest % {in_flight}]);
-      oldest <= oldest + 1;
-    end
-    if (!rst && start) begin
+      left <= 0;
+      word = 0;
+    end else if (start || word != 0) begin
+      first_now = start ? {first} : held_first;
+      emit_now = start ? {emit} : held_emit;
 {unpack}
-      {call};
-      for (int i = 0; i < {result_words}; i++) computed[next % {in_flight}][32 * i +: 32] <= result_words[i];
-      due[next % {in_flight}] <= now + {wait_};
-      next <= next + 1;
+      word = word + 1;
+      if (word == {beats}) begin
+        word = 0;
+        {call};
+        push = emit_now;
+      end
+      held_first <= first_now;
+      held_emit <= emit_now;
+    end
+    if (push) begin
+      for (int i = 0; i < {result_words}; i++) computed[next % {slots}][32 * i +: 32] = result_words[i];
+      due[next % {slots}] = now + {wait_} - {beats} + 1;
+      next = next + 1;
+    end
+{lone}    if (!rst && oldest != next && due[oldest % {slots}] == now) begin
+      result <= computed[oldest % {slots}][0 +: {width}];
+      leaving <= oldest % {slots};
+      left <= 1;
+      oldest <= oldest + 1;
+    end else if (left != 0 && left != {result_beats}) begin
+      result <= computed[leaving][left * {width} +: {width}];
+      left <= left + 1;
     end
   end
   // verilator lint_on BLKSEQ
 endmodule
 """
 
+_LONE_EMISSION = """\
+    if (!rst && emit && !start) begin
+      for (int i = 0; i < {result_words}; i++) computed[next % {slots}][32 * i +: 32] = first ? 0 : result_words[i];
+      due[next % {slots}] = now + {wait_};
+      next = next + 1;
+    end
+"""
+
 
 class DatapathModel(Datapath):
-    """A datapath that computes in C++, with the timing and the ports of ``rtl``."""
+    """A datapath that computes in C++, with the timing and the ports of ``rtl``.
+
+    ``beats``: words of each operand; ``result_beats``: those of the result.
+    """
 
     imported: str
     """The C function, as Verilog declares it."""
 
-    def __init__(self, rtl: Datapath) -> None:
-        self.rtl = rtl
-        self.initiation_interval, self.latency = rtl.initiation_interval, rtl.latency
+    def __init__(self, rtl: Datapath, beats: Sequence[int], result_beats: int) -> None:
+        self.rtl, self.beats, self.result_beats = rtl, tuple(beats), result_beats
+        self.initiation_interval, self.latency, self.streams = rtl.initiation_interval, rtl.latency, rtl.streams
         operands = [member.shape for path, member, _ in rtl.signature.flatten(rtl) if path[0].startswith("operand")]
         super().__init__(operands, rtl.result.shape().width, reduce="first" in rtl.signature.members)
 
@@ -80,33 +111,47 @@ class DatapathModel(Datapath):
     @property
     @abc.abstractmethod
     def call(self) -> str:
-        """The call of the C function; `operandI_words` and `result_words` are arrays of words."""
+        """The call of the C function; `operandI_words` and `result_words` are arrays of 32 bits, and `first_now` says
+        that a reduction begins."""
 
     def verilog(self) -> str:
         """The text of the module called `module_name`."""
         ports, variables, unpack = ["  input clk", "  input rst"], [], []
+        width, result_beats = len(self.result), self.result_beats
         for path, member, _ in self.signature.flatten(self):
-            (name,), width = path, member.shape
-            count = -(-width // 32)
-            span = f"[{width - 1}:0] " if width > 1 else ""
+            (name,) = path
+            span = f"[{member.shape - 1}:0] " if member.shape > 1 else ""
             ports.append(f"  {'input' if member.flow is In else 'output reg'} {span}{name}")
-            if name.startswith(("operand", "result")):
-                variables.append(f"  bit [31:0] {name}_words [{count}];")
-            if name.startswith("operand"):
-                variables.append(f"  wire [{32 * count - 1}:0] {name}_padded = {32 * count}'({name});")
-                loop = f"for (int i = 0; i < {count}; i++)"
-                unpack.append(f"      {loop} {name}_words[i] = {name}_padded[32 * i +: 32];")
-        result_words = -(-self.result.shape().width // 32)
+        for number, beats in enumerate(self.beats):
+            name = f"operand{number}"
+            bits = len(getattr(self, name))
+            count = -(-bits * beats // 32)
+            variables.append(f"  bit [31:0] {name}_words [{count}];")
+            variables.append(f"  reg [{32 * count - 1}:0] {name}_whole;")
+            unpack.append(f"      if (word < {beats}) {name}_whole[word * {bits} +: {bits}] = {name};")
+            loop = f"for (int i = 0; i < {count}; i++)"
+            unpack.append(f"      if (word == {beats - 1}) {loop} {name}_words[i] = {name}_whole[32 * i +: 32];")
+        result_words = -(-width * result_beats // 32)
+        variables.append(f"  bit [31:0] result_words [{result_words}];")
+        reduces = hasattr(self, "first")
+        sizes = {
+            "slots": self.latency // (result_beats if reduces else self.initiation_interval) + 2,
+            "wait_": self.latency - 1,
+            "result_words": result_words,
+        }
         return _TEMPLATE.format(
+            **sizes,
             name=self.module_name,
-            width=self.result.shape().width,
+            width=width,
             ports=",\n".join(ports),
             import_=self.imported,
             variables="\n".join(variables),
             result_top=32 * result_words - 1,
-            in_flight=-(-self.latency // self.initiation_interval),
-            wait_=self.latency - 1,
+            first="first" if reduces else "1",
+            emit="emit" if reduces else "1",
             unpack="\n".join(unpack),
+            beats=max(self.beats),
             call=self.call,
-            result_words=result_words,
+            lone=_LONE_EMISSION.format(**sizes) if reduces else "",
+            result_beats=result_beats,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from amaranth.lib.wiring import In, Out
 
@@ -27,12 +26,12 @@ class Datapath(Parametric):
     One that `streams` wants the words of its operands as they come: those that are there with ``start`` are the first
     ones, and `latency` cycles later the words of the result begin on ``result``, one a cycle. A reduction then has
     ``emit`` too: with it, in the cycle of a ``start`` or of its own, the state is to leave, `latency` cycles later;
-    ``first`` without ``start`` says that nothing was reduced.
+    ``first`` without ``start`` says that nothing was reduced. The words of a state are out when the next one leaves.
     """
 
     initiation_interval: int
     latency: int
-    streams: ClassVar[bool] = False
+    streams: bool = False
 
     def __init__(self, operands: Sequence[int], result: int, *, reduce: bool) -> None:
         """``operands`` and ``result`` are widths in bits."""

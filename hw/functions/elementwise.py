@@ -145,7 +145,7 @@ class BinaryModel(DatapathModel):
     )
 
     def __init__(self, rtl: VectorDatapath, lane: str) -> None:
-        super().__init__(rtl)
+        super().__init__(rtl, [1] * len(rtl.operands), 1)
         self.rtl: VectorDatapath = rtl
         self.lane = lane
 

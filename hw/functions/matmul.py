@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
@@ -11,8 +11,11 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.arithmetic.convert import Convert
 from hw.arithmetic.model import DatapathModel
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
+from hw.delay import DelayLine
+from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.sequence import counter, later, loop_store
+from hw.functions.sequence import counter, data_later, later, loop_store
+from hw.layout import TokenFormat
 from hw.shared import Shared
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16, FP32, DType
@@ -28,7 +31,9 @@ def datapath(function: Function, application: Application) -> Datapath:
     left, result, fabric = application.inputs[0], application.result, application.fabric
     assert isinstance(left, Tile) and isinstance(result, Tile)
     arrangement = arrange(*left.shape, int(result.cols), fabric.matmul_lanes, fabric.stages)
-    rtl = MatmulDatapath(arrangement, function.transposed, result.dtype, application.reduce)
+    rtl = MatmulDatapath(
+        arrangement, function.transposed, result.dtype, application.reduce, application.fabric.link_bytes
+    )
     return MatmulModel(rtl) if fabric.arithmetic == "model" else rtl
 
 
@@ -82,131 +87,147 @@ def arrange(rows: int, inner: int, cols: int, lanes: int, stages: int) -> Arrang
 class MatmulDatapath(Datapath):
     """``result`` = ``operand0`` x ``operand1``, plus the state in a reduction.
 
-    Both operands are registered at the start, in the order of use, and move by a block of rows or of columns. The sums
-    go round through the lanes and a store, and move on to the result behind the last k.
+    The words of an operand go into one half of a store, while the last product is computed from the other half. The
+    sums go round through the lanes, and behind the last k into a store from which they leave in words.
     """
 
-    def __init__(self, arrangement: Arrangement, transposed: bool, out: DType, reduce: bool) -> None:
+    streams = True
+
+    def __init__(self, arrangement: Arrangement, transposed: bool, out: DType, reduce: bool, link_bytes: int) -> None:
         self.arrangement, self.transposed, self.out, self.reduce = arrangement, transposed, out, reduce
+        self.link_bytes = link_bytes
         shape = arrangement
         self.lane = MultiplyAccumulate(shape.stages)
-        self.initiation_interval = shape.inner * shape.turn
+        self.operands = self._words(shape.rows * shape.inner, BF16), self._words(shape.inner * shape.cols, BF16)
+        self.words = self._words(shape.rows * shape.cols, out)
+        computes, beats = shape.inner * shape.turn, max(each.beats for each in self.operands)
+        self.initiation_interval = max(beats, computes) if reduce else max(beats, computes, self.words.beats)
         idle = shape.turn - shape.blocks  # cycles of a turn behind its last block
-        self.latency = 1 + self.initiation_interval - idle + self.lane.depth + (out is not FP32)
-        operands = [shape.rows * shape.inner * BF16.bits, shape.inner * shape.cols * BF16.bits]
-        super().__init__(operands, shape.rows * shape.cols * out.bits, reduce=reduce)
+        self.latency = beats + computes - idle + self.compute_depth
+        super().__init__([each.word_bits for each in self.operands], self.words.word_bits, reduce=reduce)
+
+    def _words(self, scalars: int, dtype: DType) -> TokenFormat:
+        return TokenFormat(0, (scalars * dtype.bits,), 8 * self.link_bytes)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.arrangement, self.transposed, self.out, self.reduce
+        return self.arrangement, self.transposed, self.out, self.reduce, self.link_bytes
+
+    @property
+    def compute_depth(self) -> int:
+        """Cycles from the addresses of a block's operands to its sums, in the format of the result."""
+        return 1 + self.lane.depth + (self.out is not FP32)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         shape = self.arrangement
-        busy, active = Signal(), Signal()
+        word, loads, loaded = self._load(m)
+        half, busy, active = Signal(), Signal(), Signal()
         slot, turn_ends = counter(m, shape.turn, "slot", busy)
         k, last_k = counter(m, shape.inner, "k", busy & turn_ends)
+        across, row_ends = counter(m, shape.col_blocks, "across", active)
+        down, _ = counter(m, shape.row_blocks, "down", active & row_ends)
         m.d.comb += active.eq(busy & (slot < shape.blocks))
-        with m.If(self.start):
-            m.d.sync += busy.eq(1)
+        with m.If(loaded):
+            m.d.sync += [busy.eq(1), half.eq(~half)]
         with m.Elif(turn_ends & last_k):
             m.d.sync += busy.eq(0)
-
-        fresh = k == 0
+        first: Value = C(1, 1)
         if self.reduce:
-            first = Signal(reset_less=True)
+            given, first = Signal(reset_less=True), Signal(reset_less=True)
             with m.If(self.start):
-                m.d.sync += first.eq(self.first)
-            fresh = fresh & first
-        left, right = self._left(m, active), self._right(m, active, turn_ends)
-        sums = self._accumulate(m, left, right, fresh, active)
-        self._finish(m, sums, later(m, active & last_k, self.lane.depth, "complete"))
+                m.d.sync += given.eq(self.first)
+            with m.If(loaded):
+                m.d.sync += first.eq(Mux(self.start, self.first, given))
+
+        scalars: list[Value] = []
+        for port, (outer, moves) in enumerate(((down, self._left_moves()), (across, self._right_moves()))):
+            format = self.operands[port]
+            m.submodules[f"store_{port}"] = store = Shared(CornerTurn(moves, min(BF16.bits, format.word_bits), 2))
+            m.d.comb += [
+                *(store.write.eq(loads & (word < format.beats)), store.write_part.eq(half), store.write_step.eq(word)),
+                *(store.values.eq(getattr(self, f"operand{port}")), store.read_part.eq(~half)),
+                store.read_step.eq(Cat(outer, k)),
+            ]
+            scalars.append(data_later(m, store.result, f"scalars_{port}"))
+        sums = self._accumulate(m, scalars, (k == 0) & first, active)
+        self._leave(m, sums, later(m, active & last_k, self.compute_depth, "complete"), first)
         return m
 
-    def _left(self, m: Module, active: Value) -> Value:
-        """The scalars of the left operand for this cycle: `block_rows`."""
-        shape = self.arrangement
-        groups = [
-            Cat(
-                _scalar(self.operand0, i * shape.inner + k, i < shape.rows)
-                for i in range(at * shape.block_rows, (at + 1) * shape.block_rows)
-            )
-            for k in range(shape.inner)
-            for at in range(shape.row_blocks)
-        ]
-        _, row_ends = counter(m, shape.col_blocks, "across", active)
-        held = [Signal(len(group), name=f"left_{at}", reset_less=True) for at, group in enumerate(groups)]
-        with m.If(self.start):
-            m.d.sync += [register.eq(value) for register, value in zip(held, groups, strict=True)]
-        with m.Elif(active & row_ends):
-            m.d.sync += [register.eq(following) for register, following in pairwise(held)]
-        return held[0]
+    def _load(self, m: Module) -> tuple[Value, Value, Value]:
+        """Which word of the operands is there, if any is, and whether it is the last one."""
+        loading, loads = Signal(), Signal()
+        word, last = counter(m, max(each.beats for each in self.operands), "word", loads)
+        m.d.comb += loads.eq(self.start | loading)
+        with m.If(loads):
+            m.d.sync += loading.eq(~last)
+        return word, loads, loads & last
 
-    def _right(self, m: Module, active: Value, turn_ends: Value) -> Value:
-        """The scalars of the right operand for this cycle: `block_cols`. Those of a k come again for every row."""
+    def _left_moves(self) -> tuple[Move, ...]:
+        """From the words of the left operand to its ``block_rows`` scalars of a cycle; a step is (row block, k)."""
         shape = self.arrangement
-        across, down = (shape.inner, 1) if self.transposed else (1, shape.cols)
-        groups = [
-            [
-                Cat(
-                    _scalar(self.operand1, k * down + j * across, j < shape.cols)
-                    for j in range(at * shape.block_cols, (at + 1) * shape.block_cols)
-                )
-                for at in range(shape.col_blocks)
-            ]
-            for k in range(shape.inner)
-        ]
-        held = [
-            [Signal(len(group), name=f"right_{k}_{at}", reset_less=True) for at, group in enumerate(each)]
-            for k, each in enumerate(groups)
-        ]
-        with m.If(self.start):
-            for registers, values in zip(held, groups, strict=True):
-                m.d.sync += [register.eq(value) for register, value in zip(registers, values, strict=True)]
-        with m.Elif(turn_ends):
-            for registers, following in pairwise(held):
-                m.d.sync += [register.eq(value) for register, value in zip(registers, following, strict=True)]
-        with m.Elif(active):
-            now = held[0]
-            m.d.sync += [register.eq(value) for register, value in zip(now, [*now[1:], now[0]], strict=True)]
-        return held[0][0]
+        moves: list[Move] = []
+        for i in range(shape.rows):
+            block, row = divmod(i, shape.block_rows)
+            for k in range(shape.inner):
+                step = block + (k << _width(shape.row_blocks))
+                moves += _out_of_words(i * shape.inner + k, BF16, self.operands[0], step, row)
+        return tuple(moves)
 
-    def _accumulate(self, m: Module, left: Value, right: Value, fresh: Value, active: Value) -> Value:
-        """The sums that leave the lanes."""
+    def _right_moves(self) -> tuple[Move, ...]:
+        """From the words of the right operand to its ``block_cols`` scalars of a cycle; a step is (column block, k)."""
+        shape = self.arrangement
+        moves: list[Move] = []
+        for j in range(shape.cols):
+            block, col = divmod(j, shape.block_cols)
+            for k in range(shape.inner):
+                step = block + (k << _width(shape.col_blocks))
+                scalar = j * shape.inner + k if self.transposed else k * shape.cols + j
+                moves += _out_of_words(scalar, BF16, self.operands[1], step, col)
+        return tuple(moves)
+
+    def _result_moves(self) -> tuple[Move, ...]:
+        """From the sums of a block to the words of the result."""
+        shape = self.arrangement
+        moves: list[Move] = []
+        for i in range(shape.rows):
+            for j in range(shape.cols):
+                block = i // shape.block_rows * shape.col_blocks + j // shape.block_cols
+                lane = i % shape.block_rows * shape.block_cols + j % shape.block_cols
+                moves += [each.back() for each in _out_of_words(i * shape.cols + j, self.out, self.words, block, lane)]
+        return tuple(moves)
+
+    def _accumulate(self, m: Module, scalars: list[Value], fresh: Value, active: Value) -> Value:
+        """The sums that leave the lanes, of ``scalars`` a cycle behind ``active``; where ``fresh``, from zero on."""
         shape = self.arrangement
         sums = Signal(shape.lanes * 32)
-        enters = later(m, active, self.lane.product_cycles, "enters")
+        before = later(m, active, self.lane.product_cycles, "before")  # a cycle before the state is wanted
+        enters = later(m, before, 1, "enters")
         leaves = later(m, enters, self.lane.add.depth, "leaves")
-        block, _ = counter(m, shape.blocks, "block", enters)
+        fresh = later(m, fresh, self.lane.product_cycles, "fresh")
         state: Value = C(0, len(sums))
-        if self.reduce or shape.inner > 1:
-            fresh = later(m, fresh, self.lane.product_cycles, "fresh")
-            state = Mux(fresh, 0, loop_store(m, shape.blocks, block, leaves, sums))
+        if shape.turn == shape.blocks > shape.stages:
+            block, _ = counter(m, shape.blocks, "block", before)
+            state = data_later(m, Mux(fresh, 0, loop_store(m, shape.blocks, block, leaves, sums)), "state")
+        elif self.reduce:
+            block, _ = counter(m, shape.blocks, "block", enters)
+            state = Mux(later(m, fresh, 1, "fresh_now"), 0, loop_store(m, shape.blocks, block, leaves, sums))
+        elif shape.inner > 1:  # a turn takes as long as a sum
+            state = data_later(m, Mux(fresh, 0, sums), "state")
         for lane in range(shape.lanes):
             i, j = divmod(lane, shape.block_cols)
             m.submodules[f"lane_{lane}"] = unit = Shared(MultiplyAccumulate(shape.stages))
             m.d.comb += [
-                unit.first.eq(left.word_select(i, 16)),
-                unit.second.eq(right.word_select(j, 16)),
+                unit.first.eq(scalars[0].word_select(i, 16)),
+                unit.second.eq(scalars[1].word_select(j, 16)),
                 unit.sum.eq(state.word_select(lane, 32)),
                 sums.word_select(lane, 32).eq(unit.result),
             ]
-        return sums
-
-    def _finish(self, m: Module, sums: Value, complete: Value) -> None:
-        """Gather the ``complete`` sums, in the format of the result."""
-        shape = self.arrangement
-        if self.out is not FP32:
-            sums, complete = self._rounded(m, sums), later(m, complete, 1, "rounded")
-        done = [Signal(len(sums), name=f"done_{at}", reset_less=True) for at in range(shape.blocks)]
-        with m.If(complete):
-            m.d.sync += [register.eq(value) for register, value in pairwise([*done, sums])]
-        m.d.comb += self.result.eq(Cat(self._scalars(done)))
+        return sums if self.out is FP32 else self._rounded(m, sums)
 
     def _rounded(self, m: Module, sums: Value) -> Value:
         """The sums of the cycle before in the format of the result."""
-        before = Signal(len(sums), reset_less=True)
-        m.d.sync += before.eq(sums)
+        before = data_later(m, sums, "unrounded")
         rounded = []
         for lane in range(self.arrangement.lanes):
             m.submodules[f"round_{lane}"] = unit = Shared(Convert(FP32, self.out))
@@ -214,16 +235,46 @@ class MatmulDatapath(Datapath):
             rounded.append(unit.result)
         return Cat(rounded)
 
-    def _scalars(self, blocks: list[Signal]) -> list[Value]:
-        """The scalars of the result, row by row, out of ``blocks``."""
-        shape = self.arrangement
-        scalars = []
-        for i in range(shape.rows):
-            for j in range(shape.cols):
-                block = blocks[i // shape.block_rows * shape.col_blocks + j // shape.block_cols]
-                place = i % shape.block_rows * shape.block_cols + j % shape.block_cols
-                scalars.append(block.word_select(place, self.out.bits))
-        return scalars
+    def _leave(self, m: Module, sums: Value, complete: Value, first: Value) -> None:
+        """Keep the ``complete`` sums, and send them word by word: of a reduction only where it is to ``emit``.
+
+        A ``first`` element begins another part of the store. Two are enough where a part has left before the second
+        product behind it ends. A state may leave later than its last element came; for that there is a third one.
+        """
+        shape, parts = self.arrangement, 3 if self.reduce else 2
+        block, last = counter(m, shape.blocks, "complete_block", complete)
+        whole, begins = complete & last, Signal()
+        part, written, leaving = (Signal(range(parts), name=name) for name in ("part", "written", "leaving"))
+        m.d.comb += written.eq(Mux(part == parts - 1, 0, part + 1))
+        if self.reduce:
+            with m.If(~later(m, first, self.compute_depth, "first")):
+                m.d.comb += written.eq(part)
+        with m.If(whole):
+            m.d.sync += part.eq(written)
+        if self.reduce:
+            m.submodules.emissions = emissions = Shared(DelayLine(2, self.latency - 1))
+            nothing = Signal()
+            m.d.comb += [emissions.i.eq(Cat(self.emit, self.first & ~self.start)), Cat(begins, nothing).eq(emissions.o)]
+        else:
+            m.d.comb += begins.eq(whole)
+        word = Signal(range(max(2, self.words.beats)), name="result_word")
+        with m.If(begins):
+            m.d.sync += [leaving.eq(Mux(whole, written, part)), word.eq(0)]
+        with m.Elif(word != self.words.beats - 1):
+            m.d.sync += word.eq(word + 1)
+        moves = self._result_moves()
+        m.submodules.results = results = Shared(CornerTurn(moves, min(self.out.bits, self.words.word_bits), parts))
+        m.d.comb += [
+            *(results.write.eq(complete), results.write_part.eq(written), results.write_step.eq(block)),
+            *(results.values.eq(sums), results.read_part.eq(leaving), results.read_step.eq(word)),
+        ]
+        result: Value = results.result
+        if self.reduce:
+            empty = Signal(reset_less=True)
+            with m.If(begins):
+                m.d.sync += empty.eq(nothing)
+            result = Mux(empty, 0, result)
+        m.d.comb += self.result.eq(result)
 
 
 class MatmulModel(DatapathModel):
@@ -235,19 +286,28 @@ class MatmulModel(DatapathModel):
     )
 
     def __init__(self, rtl: MatmulDatapath) -> None:
-        super().__init__(rtl)
+        super().__init__(rtl, [each.beats for each in rtl.operands], rtl.words.beats)
         self.rtl: MatmulDatapath = rtl
 
     @property
     def call(self) -> str:
         shape = self.rtl.arrangement
-        keep = "32'(!first)" if self.rtl.reduce else "0"
+        keep = "32'(!first_now)" if self.rtl.reduce else "0"
         return (
             f"step_matmul({shape.rows}, {shape.inner}, {shape.cols}, {int(self.rtl.transposed)}, {keep},"
             f" {self.rtl.out.bits}, operand0_words, operand1_words, result_words)"
         )
 
 
-def _scalar(tile: Value, index: int, exists: bool) -> Value:
-    """Scalar ``index`` of a BF16 tile; a lane beyond its end has nothing to do."""
-    return tile.word_select(index, 16) if exists else C(0, 16)
+def _out_of_words(scalar: int, dtype: DType, format: TokenFormat, step: int, port: int) -> Iterator[Move]:
+    """The way of a scalar out of the words of a tile; in several pieces where words are narrower than scalars."""
+    width = min(dtype.bits, format.word_bits)
+    pieces, per_word = dtype.bits // width, format.word_bits // width
+    for piece in range(pieces):
+        word, place = divmod(scalar * pieces + piece, per_word)
+        yield Move(word, place, step, port * pieces + piece)
+
+
+def _width(extent: int) -> int:
+    """Bits of a `counter`."""
+    return max(1, (extent - 1).bit_length())

@@ -26,6 +26,13 @@ def later(m: Module, value: Value, cycles: int, name: str) -> Value:
     return value
 
 
+def data_later(m: Module, value: Value, name: str) -> Signal:
+    """``value`` as it was a cycle before, which is data: a reset does not clear it."""
+    register = Signal(value.shape(), name=name, reset_less=True)
+    m.d.sync += register.eq(value)
+    return register
+
+
 def loop_store(m: Module, depth: int, read_place: Value, write: Value, result: Value) -> Value:
     """The states of a loop whose ``depth`` parts take turns: that at ``read_place``, at once.
 

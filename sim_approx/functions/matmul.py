@@ -7,14 +7,17 @@ from sim_approx.timing import Timing
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
+from step.lowering.links import beats
 
 
 def timing(function: Function, application: Application) -> Timing:
     """Cycles of ``[M,K] x [K,N]`` on at most L = `matmul_lanes` lanes, with additions in S = `stages` cycles.
 
     The result is cut into B blocks of at most L scalars, which take turns for every k. A sum is there again after S
-    cycles, so the interval is K * max(B, S). Of the shortest ones, that with the smallest blocks is taken.
-    The operands are registered first; behind the last block's turn come its product, in one or two cycles, and its sum.
+    cycles, so a product takes K * max(B, S). Of the shortest ones, that with the smallest blocks is taken.
+    Meanwhile the operands of the next one come in, and the last result leaves (that of a reduction only if it is due).
+    The first product begins behind the last word; behind the last block's turn come its product, in one or two cycles,
+    and its sum.
     """
     left, result = application.inputs[0], application.result
     assert isinstance(left, Tile) and isinstance(result, Tile)
@@ -26,5 +29,8 @@ def timing(function: Function, application: Application) -> Timing:
         for across in range(1, cols + 1)
         if -(-rows // down) * -(-cols // across) <= lanes
     )
-    interval = inner * turn
-    return Timing(interval, interval + min(blocks, stages) + min(stages, 2) + rounding(application))
+    link = application.fabric.link_bytes
+    loads, computes = max(beats(each, link) for each in application.inputs), inner * turn
+    interval = max(loads, computes) if application.reduce else max(loads, computes, beats(result, link))
+    latency = loads + computes + min(blocks, stages) + min(stages, 2) + rounding(application)
+    return Timing(interval, latency, streams=True)

@@ -15,10 +15,8 @@ from verilated import HARMLESS, Verilated, kinds, lint
 
 from hw.arithmetic.model import SOURCES
 from hw.functions.datapath import Datapath
-from hw.functions.matmul import MatmulDatapath
 from hw.functions.vector import VectorDatapath
 from step.functions.elementwise import Add, Cast, Mul
-from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu
@@ -77,75 +75,6 @@ class Case:
         wrong = [at for at, want in enumerate(wanted) if want is not None and want != got[at]]
         assert wrong == []
         assert any(want is not None for want in wanted)
-
-
-def matmul_case(rows: int, inner: int, cols: int, lanes: int, how: str, **fabric: Any) -> Case:
-    function, reduce = {
-        "map": (Matmul(), False),
-        "map to bf16": (Matmul(True, BF16), False),
-        "accum": (Matmul(), True),
-        "accum transposed": (Matmul(True), True),
-    }[how]
-    right = Tile(BF16, cols, inner) if function.transposed else Tile(BF16, inner, cols)
-    config = FabricConfig(matmul_lanes=lanes, **fabric)
-    return Case(function, (Tile(BF16, rows, inner), right), config, reduce=reduce)
-
-
-MATMULS = [
-    *((2, 2, 2, lanes) for lanes in (1, 2, 3, 4, 8, 100)),
-    *((4, 4, 4, lanes) for lanes in (2, 8, 16, 32)),
-    *((3, 5, 7, lanes) for lanes in (3, 8, 14, 21, 50)),
-    (1, 1, 1, 1),
-    (1, 6, 4, 2),
-    (4, 2, 1, 3),
-]
-
-
-@pytest.mark.parametrize("how", ["map", "map to bf16", "accum", "accum transposed"])
-@pytest.mark.parametrize("stages", [1, 4])
-@pytest.mark.parametrize("rows, inner, cols, lanes", MATMULS)
-def test_matmul(rows: int, inner: int, cols: int, lanes: int, stages: int, how: str) -> None:
-    case = matmul_case(rows, inner, cols, lanes, how, stages=stages)
-    assert (case.path.initiation_interval, case.path.latency) == case.timing()
-    case.check(7, GAPS["gaps"])
-
-
-@pytest.mark.parametrize("stages", [1, 2, 3, 4])
-@pytest.mark.parametrize("lanes", [1, 4, 16])
-def test_matmul_back_to_back(lanes: int, stages: int) -> None:
-    matmul_case(4, 4, 4, lanes, "accum", stages=stages).check(7, GAPS["back to back"])
-    matmul_case(4, 4, 4, lanes, "map", stages=stages).check(7, GAPS["back to back"])
-
-
-@pytest.mark.parametrize(
-    "lanes, stages, interval, used",
-    [
-        (1, 4, 4096, 1),
-        (16, 4, 256, 16),
-        (64, 4, 64, 64),
-        (64, 1, 64, 64),
-        (256, 4, 64, 64),
-        (256, 2, 32, 128),
-        (256, 1, 16, 256),
-        (4096, 1, 16, 256),
-    ],
-)
-def test_a_square_matmul_takes_its_multiplications_over_lanes(
-    lanes: int, stages: int, interval: int, used: int
-) -> None:
-    """As long as there are as many blocks of sums as an addition has stages; more lanes are not made."""
-    case = matmul_case(16, 16, 16, lanes, "accum", stages=stages)
-    assert isinstance(case.path, MatmulDatapath)
-    assert case.path.initiation_interval == interval and case.path.arrangement.lanes == used
-    assert case.timing() == (interval, interval + min(256 // used, stages) + min(stages, 2))
-
-
-def test_formulas_agree_for_many_shapes() -> None:
-    random = np.random.default_rng(9)
-    for _ in range(300):
-        rows, inner, cols, lanes, stages = (int(each) for each in random.integers(1, (12, 12, 12, 300, 5)))
-        case = matmul_case(rows, inner, cols, lanes, "map", stages=stages)
-        assert (case.path.initiation_interval, case.path.latency) == case.timing()
 
 
 NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
@@ -215,19 +144,6 @@ def test_retile_slicer(function: RetileStreamify) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arithmetic", ["rtl", "model"])
-@pytest.mark.parametrize("how", ["map to bf16", "accum transposed"])
-@pytest.mark.parametrize("rows, inner, cols, lanes", [(16, 16, 16, 64), (3, 5, 7, 50)])
-def test_matmul_in_verilator(
-    rows: int, inner: int, cols: int, lanes: int, how: str, arithmetic: str, tmp_path: Path
-) -> None:
-    case = matmul_case(rows, inner, cols, lanes, how, arithmetic=arithmetic)
-    program = Verilated(case.path, tmp_path, SOURCES if arithmetic == "model" else ())
-    for gaps in GAPS.values():
-        case.check(300, gaps, program)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("function", [Add(), Mul(BF16), Mul(FP32)], ids=str)
 def test_vector_model_in_verilator(function: Function, tmp_path: Path) -> None:
     case = Case(function, (WIDE, Tile(BF16, 1, 4)), FabricConfig(vector_lanes=5, arithmetic="model"), reduce=False)
@@ -238,10 +154,8 @@ def test_vector_model_in_verilator(function: Function, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arithmetic", ["rtl", "model"])
 def test_verilog_of_datapaths_has_only_harmless_warnings(arithmetic: str, tmp_path: Path) -> None:
-    fabric = FabricConfig(matmul_lanes=8, vector_lanes=4, arithmetic=arithmetic)
+    fabric = FabricConfig(vector_lanes=4, arithmetic=arithmetic)
     for case in (
-        matmul_case(4, 4, 4, 8, "accum", arithmetic=arithmetic),
-        matmul_case(4, 4, 4, 8, "map to bf16", arithmetic=arithmetic),
         Case(Add(), (NARROW, WIDE), fabric, reduce=False),
         Case(RetileCol(), (NARROW,), fabric, reduce=True),
     ):

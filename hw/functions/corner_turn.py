@@ -1,0 +1,123 @@
+"""A memory that is written in one order and read in another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.shared import Parametric
+
+
+class Move(NamedTuple):
+    """The way of an item: in which step and at which port it comes, and in which and where it is wanted."""
+
+    write_step: int
+    write_port: int
+    read_step: int
+    read_port: int
+
+    def back(self) -> Move:
+        """The way from there to here."""
+        return Move(self.read_step, self.read_port, self.write_step, self.write_port)
+
+
+class CornerTurn(Parametric):
+    """Holds ``parts`` times the items of ``moves``, of ``width`` bits each.
+
+    With ``write`` the items of ``write_step`` are on ``values``, port 0 lowest, and go into ``write_part``; ``result``
+    has those of ``read_step`` of ``read_part`` at once. In no step have two items the same port.
+
+    What goes from one port to another one is a bank. So an item finds its bank without a multiplexer, and a port of
+    ``result`` chooses among as many banks as there are ports that its items came through. Banks with equal addresses
+    are one memory.
+    """
+
+    def __init__(self, moves: tuple[Move, ...], width: int, parts: int) -> None:
+        self.moves, self.width, self.parts = moves, width, parts
+        writes, write_ports, reads, read_ports = (range(max(each) + 1) for each in zip(*moves, strict=True))
+        super().__init__(
+            {
+                "write": In(1),
+                "write_part": In(range(parts)),
+                "write_step": In(max(1, len(writes) - 1).bit_length()),
+                "values": In(width * len(write_ports)),
+                "read_part": In(range(parts)),
+                "read_step": In(max(1, len(reads) - 1).bit_length()),
+                "result": Out(width * len(read_ports)),
+            }
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return tuple(map(tuple, self.moves)), self.width, self.parts
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        banks: dict[tuple[int, int], list[Move]] = {}
+        for move in sorted(self.moves):
+            banks.setdefault((move.write_port, move.read_port), []).append(move)
+        place = {move: at for bank in banks.values() for at, move in enumerate(bank)}
+        place_bits = (max(place.values())).bit_length()
+        read_place = {
+            port: {move.read_step: place[move] for move in self.moves if move.read_port == port}
+            for port in {port for _, port in banks}
+        }
+
+        memories: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+        for ports, bank in banks.items():
+            write_place = {move.write_step: place[move] for move in bank}
+            key = tuple(write_place.items()), tuple(sorted(read_place[ports[1]].items()))
+            memories.setdefault(key, []).append(ports)
+        data: dict[tuple[int, int], Value] = {}
+        steps = range(max(move.write_step for move in self.moves) + 1)
+        for number, ((writes, reads), members) in enumerate(memories.items()):
+            m.submodules[f"memory_{number}"] = memory = Memory(
+                shape=self.width * len(members), depth=self.parts << place_bits, init=[]
+            )
+            write, read = memory.write_port(), memory.read_port(domain="comb")
+            there = {step: int(step in dict(writes)) for step in steps}
+            m.d.comb += [
+                write.en.eq(self.write & _lookup(m, self.write_step, there, 1)),
+                write.addr.eq(Cat(_lookup(m, self.write_step, dict(writes), place_bits), self.write_part)),
+                write.data.eq(Cat(self.values.word_select(port, self.width) for port, _ in members)),
+                read.addr.eq(Cat(_lookup(m, self.read_step, dict(reads), place_bits), self.read_part)),
+            ]
+            data |= {ports: read.data.word_select(at, self.width) for at, ports in enumerate(members)}
+
+        for port in sorted(read_place):
+            sources = sorted(source for source, to in banks if to == port)
+            chosen = {move.read_step: sources.index(move.write_port) for move in self.moves if move.read_port == port}
+            choice = _lookup(m, self.read_step, chosen, (len(sources) - 1).bit_length())
+            items = [data[source, port] for source in sources]
+            m.d.comb += self.result.word_select(port, self.width).eq(_chosen(items, choice))
+        return m
+
+
+def _chosen(items: list[Value], choice: Value) -> Value:
+    """Number ``choice`` of ``items``: a tree of multiplexers, a bit of ``choice`` for each level."""
+    for bit in choice:
+        items = [Mux(bit, odd, even) for even, odd in zip_longest(items[::2], items[1::2], fillvalue=items[-1])]
+    return items[0]
+
+
+def _lookup(m: Module, index: Value, entries: Mapping[int, int], width: int) -> Value:
+    """What ``entries`` say of ``index``, in ``width`` bits; anything where they say nothing."""
+    return Cat(_bit(m, index, {at: entry >> bit & 1 for at, entry in entries.items()}) for bit in range(width))
+
+
+def _bit(m: Module, index: Value, entries: Mapping[int, int]) -> Value:
+    """One bit of it: if it can be a constant or a bit of ``index``, then that."""
+    if len({*entries.values()}) == 1:
+        return C(next(iter(entries.values())), 1)
+    for bit in range(len(index)):
+        if all(at >> bit & 1 == entry for at, entry in entries.items()):
+            return index[bit]
+    found = Signal(name="found")
+    with m.Switch(index), m.Case(*(at for at, entry in entries.items() if entry)):
+        m.d.comb += found.eq(1)
+    return found

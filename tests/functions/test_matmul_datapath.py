@@ -1,0 +1,239 @@
+"""The matrix product on words: the right bits, word by word, exactly `latency` cycles behind a start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import patterns
+import pytest
+from streaming import Script
+from verilated import HARMLESS, Verilated, kinds, lint
+
+from cosim.synthesis.estimate import Counts
+from hw.arithmetic.model import SOURCES
+from hw.convert import ModuleLibrary
+from hw.functions.datapath import Datapath
+from hw.functions.matmul import MatmulDatapath, datapath
+from sim_approx.functions.matmul import timing
+from sim_approx.timing import Timing
+from step.functions.matmul import Matmul
+from step.language.dims import dim
+from step.language.dtypes import BF16
+from step.language.types import Tile
+from step.lowering.application import Application
+from step.lowering.fabric import FabricConfig
+
+HOWS = {
+    "map": (Matmul(), False),
+    "map transposed to bf16": (Matmul(True, BF16), False),
+    "map to bf16": (Matmul(False, BF16), False),
+    "accum": (Matmul(), True),
+    "accum transposed": (Matmul(True), True),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A product ``[rows, inner] x [inner, cols]`` on a fabric."""
+
+    rows: int
+    inner: int
+    cols: int
+    how: str
+    fabric: FabricConfig
+
+    @property
+    def function(self) -> Matmul:
+        return HOWS[self.how][0]
+
+    @property
+    def application(self) -> Application:
+        function, reduce = HOWS[self.how]
+        right = (self.cols, self.inner) if function.transposed else (self.inner, self.cols)
+        operands = Tile(BF16, self.rows, self.inner), Tile(BF16, *right)
+        result = function.state_type((dim(2),), *operands) if reduce else function.result_type(*operands)
+        return Application(operands, result, self.fabric, reduce)
+
+    def path(self) -> Datapath:
+        return datapath(self.function, self.application)
+
+    def timing(self) -> Timing:
+        return timing(self.function, self.application)
+
+    def script(self, path: Datapath, count: int, random: Random, gaps: list[int]) -> Script:
+        """``count`` elements as soon as they may come, and later by ``gaps`` in turn.
+
+        Of a reduction, states leave with elements and behind them, also some to which nothing was added.
+        """
+        script, application, link = Script(path), self.application, self.fabric.link_bytes
+        result = application.result
+        assert isinstance(result, Tile)
+        values = np.random.default_rng(random.randrange(1 << 30))
+        words = -(-result.bits // (8 * link))
+        zeros = np.zeros((self.rows, self.cols), np.float32)
+        at, emitted, fresh, state = 0, -words, True, zeros
+
+        def emits(cycle: int) -> None:
+            nonlocal emitted, fresh, state
+            script.result(cycle, state, result, link)
+            emitted, fresh, state = cycle, True, zeros
+
+        for number in range(count):
+            at += gaps[number % len(gaps)]
+            if application.reduce and random.random() < 0.4:
+                at = max(at, emitted + words)
+                script.give(at, emit=1, first=fresh)
+                emits(at)
+                at += 1
+            leaves = not application.reduce or random.random() < 0.5
+            at = max(at, emitted + words) if application.reduce and leaves else at
+            script.give(at, start=1, **({"first": fresh, "emit": leaves} if application.reduce else {}))
+            operands = [patterns.tile(values, each) for each in application.inputs if isinstance(each, Tile)]
+            for port, (value, element) in enumerate(zip(operands, application.inputs, strict=True)):
+                assert isinstance(element, Tile)
+                script.operand(port, at, value, element, link)
+            fresh = False
+            state = self.function.update(state, *operands) if application.reduce else self.function.apply(*operands)
+            if leaves:
+                emits(at)
+            at += path.initiation_interval
+        if application.reduce:
+            script.give(at + words, emit=1, first=fresh)
+            emits(at + words)
+        return script
+
+
+def fabric(lanes: int, link: int, **more: object) -> FabricConfig:
+    return FabricConfig(matmul_lanes=lanes, link_bytes=link, **more)  # type: ignore[arg-type]
+
+
+GAPS = {"back to back": [0], "gaps": [0, 0, 3, 0, 1, 7]}
+
+
+@pytest.mark.parametrize("gaps", GAPS)
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize(
+    "rows, inner, cols, lanes, link, stages",
+    [
+        (4, 4, 4, 16, 8, 1),  # a block is the whole result
+        (4, 4, 4, 4, 8, 4),  # a block for every stage
+        (4, 4, 4, 2, 64, 2),  # more blocks than stages, everything one word
+        (4, 1, 4, 4, 2, 4),  # longer on its way out than it takes
+        (1, 6, 4, 2, 1, 1),  # half a scalar in a word
+        (3, 5, 7, 8, 16, 4),  # nothing fits
+    ],
+)
+def test_matmul(rows: int, inner: int, cols: int, lanes: int, link: int, stages: int, how: str, gaps: str) -> None:
+    case = Case(rows, inner, cols, how, fabric(lanes, link, stages=stages))
+    path = case.path()
+    script = case.script(path, 7, Random(3), GAPS[gaps])
+    assert (path.streams, path.initiation_interval, path.latency) == (True, *_cycles(case.timing()))
+    assert script.wrong() == []
+
+
+def test_a_state_leaves_whole_however_soon_others_follow() -> None:
+    """It takes twice as long to leave as the next one to come, in words that have scalars of all blocks."""
+    case = Case(8, 1, 3, "accum", fabric(8, 16, stages=1))
+    path = case.path()
+    assert case.script(path, 40, Random(1), [0]).wrong() == []
+
+
+def _cycles(timing: Timing) -> tuple[int, int]:
+    assert timing.streams
+    return timing.initiation_interval, timing.latency
+
+
+def any_case(random: Random, most: int) -> Case:
+    """Any shape, on any fabric."""
+    rows, inner, cols = (random.randint(1, most) for _ in range(3))
+    lanes, link = random.choice([1, 2, 3, 4, 8, 50]), random.choice([1, 2, 4, 8, 16, 64])
+    return Case(rows, inner, cols, random.choice(list(HOWS)), fabric(lanes, link, stages=random.randint(1, 4)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_shapes(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(6):
+        case = any_case(random, 4)
+        path = case.path()
+        assert (path.initiation_interval, path.latency) == _cycles(case.timing()), case
+        assert case.script(path, 6, random, [random.randrange(9), 0, 0]).wrong() == [], case
+
+
+def test_formulas_agree_for_many_shapes() -> None:
+    random = Random(9)
+    for _ in range(300):
+        case = any_case(random, 12)
+        path = case.path()
+        assert (path.initiation_interval, path.latency) == _cycles(case.timing()), case
+
+
+@pytest.mark.parametrize(
+    "lanes, stages, computes, used",
+    [
+        (1, 4, 4096, 1),
+        (16, 4, 256, 16),
+        (64, 4, 64, 64),
+        (64, 1, 64, 64),
+        (256, 4, 64, 64),
+        (256, 2, 32, 128),
+        (256, 1, 16, 256),
+        (4096, 1, 16, 256),
+    ],
+)
+def test_a_square_matmul_takes_its_multiplications_over_lanes(
+    lanes: int, stages: int, computes: int, used: int
+) -> None:
+    """As long as there are as many blocks of sums as an addition has stages; more lanes are not made."""
+    case = Case(16, 16, 16, "accum", fabric(lanes, 64, stages=stages))
+    path = case.path()
+    assert isinstance(path, MatmulDatapath)
+    assert path.initiation_interval == computes and path.arrangement.lanes == used
+    assert _cycles(case.timing()) == (computes, 8 + computes + min(256 // used, stages) + min(stages, 2))
+
+
+@pytest.mark.parametrize(
+    "how, link, interval", [("map", 64, 16), ("map", 8, 128), ("map to bf16", 8, 64), ("accum", 8, 64), ("map", 4, 256)]
+)
+def test_the_link_limits_a_matmul(how: str, link: int, interval: int) -> None:
+    """16 cycles of work for 512 bytes of each operand and 1024 of the result; that of a reduction need not leave."""
+    case = Case(16, 16, 16, how, fabric(256, link, stages=1))
+    assert case.path().initiation_interval == case.timing().initiation_interval == interval
+
+
+def test_nothing_has_a_register_for_every_bit_of_a_tile() -> None:
+    """There are registers for what the lanes work on, and memories for tiles, each twice."""
+    library = ModuleLibrary()
+    library.require(Case(16, 16, 16, "map", fabric(64, 64)).path())
+    texts = library.texts()
+    counts = [Counts.of(texts[name].text) for name in texts if name.startswith(("matmul_datapath", "corner_turn"))]
+    registers = sum(each.bits["register"] for each in counts)
+    lanes, scalars, control = 64 * 32, (4 + 16) * 16, 40
+    assert lanes + scalars < registers < lanes + scalars + control
+    assert sum(width * depth for each in counts for width, depth in each.memories) == 2 * (4096 + 4096 + 8192)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arithmetic", ["rtl", "model"])
+@pytest.mark.parametrize("how", ["map to bf16", "accum transposed"])
+@pytest.mark.parametrize(
+    "rows, inner, cols, lanes, link", [(16, 16, 16, 64, 64), (16, 16, 16, 64, 1024), (3, 5, 7, 50, 4)]
+)
+def test_in_verilator(
+    rows: int, inner: int, cols: int, lanes: int, link: int, how: str, arithmetic: str, tmp_path: Path
+) -> None:
+    case = Case(rows, inner, cols, how, fabric(lanes, link, arithmetic=arithmetic))
+    path = case.path()
+    program = Verilated(path, tmp_path, SOURCES if arithmetic == "model" else ())
+    for gaps in GAPS.values():
+        assert case.script(path, 100, Random(4), gaps).wrong(program) == []
+
+
+@pytest.mark.parametrize("arithmetic", ["rtl", "model"])
+def test_verilog_has_only_harmless_warnings(arithmetic: str, tmp_path: Path) -> None:
+    for how in ("accum", "map to bf16"):
+        said = lint(Case(4, 4, 4, how, fabric(8, 8, arithmetic=arithmetic)).path(), tmp_path)
+        assert kinds(said) <= HARMLESS, said

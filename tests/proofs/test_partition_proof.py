@@ -16,16 +16,12 @@ MUTANTS = [
     ("with m.If(selector.control[port]):", "with m.If(selector.control[port] & ~selector.control[1 - port]):"),
     ("        with m.If(ends):\n            firing.take(SELECTOR)", "        firing.take(SELECTOR)"),
     ("(data.rank > self.rank) | (ends", "(data.rank < 0) | (ends"),
-    ("firing.occupy(when=selector.value & data.value)", "firing.occupy(when=data.stop)"),
+    ("firing.occupy(when=selector.value & data.value & selector.control.any())", "firing.occupy(when=data.stop)"),
     ("rank = data.rank[: self.chunks[0].stop_bits]", "rank = 0 * data.rank[: self.chunks[0].stop_bits]"),
 ]
 
 
 class Routed(UnitBench):
-    @property
-    def patience(self) -> int:
-        return self.rule.initiation_interval - 1  # the words of a chunk that is dropped take as long as others
-
     def check(self, m: Module, unit: Unit) -> None:
         (data, selector), (take, next_selector), chunk = self.fronts, self.takes, self.rule.rank
         ends = data.stop >= chunk

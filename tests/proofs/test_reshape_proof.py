@@ -20,16 +20,24 @@ MUTANTS = [
         "firing.put(port, stop=token.stop, rank=token.rank)",
     ),
     ("firing.occupy(when=element)", "firing.occupy(when=token.value & element)"),
-    ("late = firing.latched(padding)", "late = firing.lagging(padding)"),
-    ("self.token.word_bits) for word in self.pad)[firing.phase()]", "self.token.word_bits) for word in self.pad)[0]"),
-    ("firing.send(1, late)", "firing.send(1, padding)"),
+    ("pads = firing.latched(padding)", "pads = firing.lagging(padding)"),
+    ("len(word)) for each in self.pad)[firing.phase()]", "len(word)) for each in self.pad)[0]"),
 ]
+OF_ONE_WORD = [("firing.send(1, firing.lagging(pads) if self.latency else pads)", "firing.send(1, pads)")]
 AT_DONE = [("with m.Elif(count != 0):", "with m.Elif(count > 1):")]
 
 
 class Chunks(UnitBench):
+    """All leaves a cycle later: what is sent is compared with what was in front in the cycle before."""
+
+    patience = 1
+
     def check(self, m: Module, unit: Unit) -> None:
-        (front,), (take,), (put, flags), (sent, flag) = self.fronts, self.takes, self.puts, self.sent
+        (put, flags), (sent, flag) = self.puts, self.sent
+        front, words = Signal(self.rule.token.header), Signal.like(self.words[0])
+        take, done = Signal(), Signal()
+        m.d.sync += [front.eq(self.fronts[0]), words.eq(self.words[0]), take.eq(self.takes[0])]
+        m.d.sync += done.eq(self.visible[0] & self.fronts[0].done)
         count = Signal(range(self.rule.chunk))  # elements that the open chunk has by now
         owed, stop = Signal(), Signal(front.stop.shape())  # it is to be filled up, and this stop follows
         last = count == self.rule.chunk - 1
@@ -46,7 +54,7 @@ class Chunks(UnitBench):
             Assert(put == flags),
             Assert(~take | (put & ~owed)),
             Assert(~put | (Mux(sent.value, flag.value, equal(flag, sent, control=0)) & (flag.stop == sent.stop))),
-            Assert(~padding | ((count != 0) & (owed | (self.visible[0] & front.done)))),
+            Assert(~padding | ((count != 0) & (owed | done))),
             Assert(~padding | (sent.value & (sent.rank == 0) & ~sent.done)),
             Assert(~padding | (sent.control == pad) if self.rule.token.control else 1),
             Assert(~(padding | element) | (sent.stop == ends)),
@@ -57,14 +65,14 @@ class Chunks(UnitBench):
             Assert(unit.fault == 0),
         ]
         pad_words = sum((word & 1) << at for at, word in enumerate(self.rule.pad))
-        self.expects = {0: Mux(padding, pad_words, self.words[0]), 1: padding}
+        self.expects = {0: Mux(padding, pad_words, words), 1: padding}
 
 
 @pytest.mark.parametrize(
     ("token", "pad", "mutants"),
     [
         (words(1, 2), (0, 1), MUTANTS),
-        (words(2, 1), (1,), []),
+        (words(2, 1), (1,), OF_ONE_WORD),
         (words(0, 3), (1, 0, 1), AT_DONE),
         (control(0, 2), (2,), []),
         (bare(1), (0,), []),

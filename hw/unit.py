@@ -127,7 +127,7 @@ class Unit(Parametric):
 
     @property
     def in_flight(self) -> int:
-        """Slots besides two that tokens on their way to the output channel need so that they do not hold up the unit."""
+        """Slots besides two that tokens on their way to the output channel need so that they do not stop the unit."""
         return self.rule.latency // self.rule.initiation_interval
 
     def spare(self, port: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Const, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -17,16 +17,17 @@ from hw.shared import Parametric
 class TileQueue(Parametric):
     """Up to ``depth`` tiles; each comes as ``beats`` beats of ``beat_bits`` bits, and leaves in the words of ``tile``.
 
-    There is room for every beat: whoever asks for tiles sees to that. A tile is seen in the cycle after its last beat.
+    There is room for every beat: whoever asks for tiles sees to that. A tile is seen in the cycle after its last beat,
+    and read in the one after that: so words may be in block RAM (``deep``) without a cycle more.
     """
 
-    def __init__(self, tile: TileFormat, beat_bits: int, beats: int, depth: int) -> None:
-        self._tile, self._beat_bits, self._beats, self._depth = tile, beat_bits, beats, depth
+    def __init__(self, tile: TileFormat, beat_bits: int, beats: int, depth: int, *, deep: bool) -> None:
+        self._tile, self._beat_bits, self._beats, self._depth, self._deep = tile, beat_bits, beats, depth, deep
         super().__init__({"beat": In(beat_bits), "valid": In(1), "o": Out(ConsumerSignature(tile))})
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self._tile, self._beat_bits, self._beats, self._depth
+        return self._tile, self._beat_bits, self._beats, self._depth, self._deep
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -46,8 +47,10 @@ class TileQueue(Parametric):
         parts = min(-(-tile.word_bits // self._beat_bits), self._beats)  # beats of a word
         words = min(-(-self._beat_bits // tile.word_bits), tile.beats)  # words of a beat
         rows = -(-tile.beats // words)
-        m.submodules.rows = memory = Memory(shape=parts * self._beat_bits, depth=self._depth * rows, init=[])
-        write, read = memory.write_port(granularity=self._beat_bits), memory.read_port(domain="comb")
+        shape, attrs = parts * self._beat_bits, {"ram_style": "block"} if self._deep else {}
+        m.submodules.rows = memory = Memory(shape=shape, depth=self._depth * rows, init=[], attrs=attrs)
+        write = memory.write_port(granularity=self._beat_bits)
+        read = memory.read_port() if self._deep else memory.read_port(domain="comb")
         part, row_ends = counter(m, parts, "part", self.valid)
         with m.If(enters):
             m.d.sync += part.eq(0) if parts > 1 else []
@@ -56,14 +59,19 @@ class TileQueue(Parametric):
         m.d.comb += [write.data.word_select(at, self._beat_bits).eq(self.beat) for at in range(parts)]
 
         oldest = place(m, "oldest", self._depth * rows, self.o.drop, rows)
-        at = Signal(range(self._depth * rows))
+        at, following = Signal(range(self._depth * rows)), Signal(range(self._depth * rows))
         word: Value = Const(0, 1)
+        m.d.sync += at.eq(following)
         if tile.beats == 1:
-            m.d.sync += at.eq(oldest)
+            m.d.comb += following.eq(oldest)
         else:
             word, last_word = counter(m, words, "word", Const(1))
-            with m.If(self.o.open):
-                m.d.sync += [at.eq(oldest), word.eq(0)] if words > 1 else at.eq(oldest)
-            with m.Elif(last_word):
-                m.d.sync += at.eq(at + 1)
-        m.d.comb += [read.addr.eq(at), self.o.word.eq(read.data.word_select(word, tile.word_bits))]
+            m.d.comb += following.eq(Mux(self.o.open, oldest, at + last_word))
+            if words > 1:
+                with m.If(self.o.open):
+                    m.d.sync += word.eq(0)
+        if self._deep:
+            m.d.comb += [read.addr.eq(following), read.en.eq(1)]
+        else:
+            m.d.comb += read.addr.eq(at)
+        m.d.comb += self.o.word.eq(read.data.word_select(word, tile.word_bits))

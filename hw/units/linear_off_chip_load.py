@@ -132,7 +132,10 @@ class LoadDeliver(Rule):
 class LinearOffChipLoad(Parametric):
     """The two machines, the queues between them, and the assembly of tiles from beats."""
 
-    def __init__(self, issue: LoadIssue, deliver: LoadDeliver, beat_bits: int, beats: int, outstanding: int) -> None:
+    def __init__(
+        self, issue: LoadIssue, deliver: LoadDeliver, beat_bits: int, beats: int, outstanding: int, *, deep: bool
+    ) -> None:
+        self.deep = deep
         self.issue, self.deliver = issue, deliver
         self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding
         members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
@@ -150,7 +153,7 @@ class LinearOffChipLoad(Parametric):
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.issue, self.deliver, self.beat_bits, self.beats, self.outstanding
+        return self.issue, self.deliver, self.beat_bits, self.beats, self.outstanding, self.deep
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -158,7 +161,7 @@ class LinearOffChipLoad(Parametric):
         m.submodules.deliver = deliver = Shared(Unit(self.deliver))
         m.submodules.requests = requests = Shared(Channel(AddressFormat(), REQUEST_DEPTH))
         m.submodules.pending = pending = Shared(Channel(self.issue.pending, self.outstanding))
-        queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding)
+        queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding, deep=self.deep)
         m.submodules.tiles = tiles = Shared(queue)
         for port in range(len(self.issue.inputs)):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
@@ -187,7 +190,8 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     reference = references[0] if references else None
     issue = LoadIssue(reference, pending, operator.out, tuple(each * beats for each in operator.stride))
     deliver = LoadDeliver(pending, token)
-    return LinearOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding)
+    deep = fabric.outstanding * token.beats > fabric.block_ram_words
+    return LinearOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, deep=deep)
 
 
 def constants(node: Node, memory: MemoryMap) -> dict[str, int]:

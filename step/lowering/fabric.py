@@ -52,7 +52,7 @@ class FabricConfig:
     ``link_bytes``: bytes a cycle between two units; a power of two. Tiles with more bytes take several cycles.
     ``channel_depth``: slots of a channel whose depth the program does not set, >= 2.
     ``block_ram_words``: a channel whose depth needs more words than these has them in block RAM, and shows a token a
-    cycle later.
+    cycle later. So have loads, at no cost.
     ``outstanding``: tiles that an off-chip load may have in flight.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
     """

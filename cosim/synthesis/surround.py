@@ -17,6 +17,9 @@ from hw.structure import Instance, Structure, flat_ports, port_widths
 DEPTH = 2
 """Slots of the channels around a unit."""
 
+LONGEST = 256
+"""Bits of a shift register between pins and ports."""
+
 TOP = "pins"
 """The module of `behind_pins`; it has the design in the instance ``design``."""
 
@@ -59,10 +62,17 @@ def between_channels(component: Parametric, inputs: Sequence[Format], outputs: S
     return structure
 
 
-def behind_pins(structure: Structure) -> str:
-    """Verilog of ``structure`` with a shift register for its inputs, and one that its outputs are mixed into.
+def _shift(register: str, number: int, width: int, enters: str) -> str:
+    """What the bits of shift register ``number`` in ``register``, of ``width`` bits in all, have in the next cycle."""
+    first, last = number * LONGEST, min((number + 1) * LONGEST, width) - 1
+    return enters if first == last else f"{register}[{last - 1}:{first}], {enters}"
 
-    So any design can be placed, however many ports it has, and all its ports have registers.
+
+def behind_pins(structure: Structure) -> str:
+    """Verilog of ``structure`` with shift registers for its inputs, and some that its outputs are mixed into.
+
+    So any design can be placed, however many ports it has, and all its ports have registers. A shift register has
+    `LONGEST` bits at most: Yosys follows it from end to end, a call deeper for every bit.
     """
     sizes = {
         way: sum(width for direction, width in structure.ports.values() if direction == way)
@@ -75,19 +85,23 @@ def behind_pins(structure: Structure) -> str:
         connections.append(f".{name}({way}s[{at[way]} +: {width}])")
         at[way] += width
     wired = ",\n    ".join(connections)
+    enters, leaves = -(-inputs // LONGEST), -(-outputs // LONGEST)
+    shifts = [_shift("inputs", at, inputs, f"enter[{at}]") for at in range(enters)]
+    mixes = [_shift("line", at, outputs, f"enter[{at % enters}]") for at in range(leaves)]
+    ends = ", ".join(f"line[{min((at + 1) * LONGEST, outputs) - 1}]" for at in reversed(range(leaves)))
     return f"""{top_text(structure)}
-module {TOP} (input clk, input rst, input enter, output leave);
+module {TOP} (input clk, input rst, input [{enters - 1}:0] enter, output [{leaves - 1}:0] leave);
   reg reset;
-  reg [{inputs}:0] inputs;
+  reg [{inputs - 1}:0] inputs;
   wire [{outputs - 1}:0] outputs;
   reg [{outputs - 1}:0] seen;
-  reg [{outputs}:0] line;
-  assign leave = line[{outputs}];
+  reg [{outputs - 1}:0] line;
+  assign leave = {{{ends}}};
   always @(posedge clk) begin
     reset <= rst;
-    inputs <= {{inputs[{inputs - 1}:0], enter}};
+    inputs <= {{{", ".join(reversed(shifts))}}};
     seen <= outputs;
-    line <= {{line[{outputs - 1}:0], enter}} ^ {{seen, 1'b0}};
+    line <= {{{", ".join(reversed(mixes))}}} ^ seen;
   end
   {structure.name} design (
     {wired}

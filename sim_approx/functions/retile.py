@@ -11,15 +11,15 @@ from step.lowering.links import beats
 
 
 def timing(function: Function, application: Application) -> Timing:
-    """Joining takes a tile into a register.
+    """Joining takes a tile word by word; the result leaves one cycle behind the last tile's first word.
 
     To split, pieces are read where they lie if that is a row of words, or of pieces in a word. Else the whole tile has
     to be there.
     """
-    if not isinstance(function, RetileStreamify):
-        return Timing(1, 1)
     tile, piece, link = application.inputs[0], application.result, application.fabric.link_bytes
     assert isinstance(tile, Tile)
+    if not isinstance(function, RetileStreamify):
+        return Timing(beats(tile, link), 1, streams=True)
     in_rows = function.axis == "row" or tile.shape[0] == 1
     in_place = in_rows and (piece.bits % (8 * link) == 0 or 8 * link % piece.bits == 0)
     words = beats(tile, link)

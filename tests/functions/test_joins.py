@@ -16,7 +16,7 @@ from step.lowering.fabric import FabricConfig
 GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
 
-@pytest.mark.parametrize("link", [1, 8, 16, 64])
+@pytest.mark.parametrize("link", [4, 8, 16, 64])
 @pytest.mark.parametrize(
     "function, tile, tiles",
     [

@@ -37,8 +37,8 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
 @pytest.mark.parametrize("link", [1, 4, 64])
 @pytest.mark.parametrize("lanes", [1, 5, 100])
 @pytest.mark.parametrize("function, inputs, reduce", VECTORS, ids=lambda each: str(each))
-def test_vector(function: Function, inputs: tuple[Tile, ...], reduce: bool, lanes: int, link: int, stages: int) -> None:
-    case = Case(function, inputs, FabricConfig(vector_lanes=lanes, link_bytes=link, stages=stages), reduce=reduce)
+def test_vector(function: Function, inputs: tuple[Tile, ...], reduce: bool, lanes: int, link: int) -> None:
+    case = Case(function, inputs, FabricConfig(vector_lanes=lanes, link_bytes=link), reduce=reduce)
     for gaps in GAPS:
         case.check(9, gaps)
 

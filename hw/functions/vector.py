@@ -216,15 +216,12 @@ class VectorDatapath(Datapath):
         if self._leaves_at_once:
             m.d.comb += self.result.eq(results)
             return
-        copies = self._leaving.copies(self._waiting, self.initiation_interval)
-        group, last_group = counter(m, self.groups, "result_group", arrives)
+        group, _ = counter(m, self.groups, "result_group", arrives)
         begins = arrives & (group == self._waiting - 1)
-        reads, word, last_word = run(m, "word", begins, self.shape.beats)
-        into, _ = counter(m, copies, "result_written", arrives & last_group)
-        out, _ = counter(m, copies, "result_read", reads & last_word)
-        store = self._result_store(m, copies)
-        store.write(arrives, group, into, results)
-        m.d.comb += self.result.eq(store.read(word, out))
+        _, word, _ = run(m, "word", begins, self.shape.beats)
+        store = self._result_store(m, 1)  # a word leaves before the next element's groups come to its place
+        store.write(arrives, group, C(0, 1), results)
+        m.d.comb += self.result.eq(store.read(word, C(0, 1)))
 
     def _reduce(self, m: Module, results: Value, arrives: Value, begins: Value, place: Value) -> Value:
         """Keep the results as the state; returns its group ``place``, which is the lanes' first operand.

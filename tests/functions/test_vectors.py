@@ -43,6 +43,28 @@ def test_vector(function: Function, inputs: tuple[Tile, ...], reduce: bool, lane
         case.check(9, gaps)
 
 
+@pytest.mark.parametrize("link", [1, 2, 4, 8, 64])
+@pytest.mark.parametrize("lanes", [1, 2, 16])
+def test_reductions_that_end_late_meet_the_next_one(lanes: int, link: int) -> None:
+    """An end without an element may be followed by a new reduction in the next cycle, while the state still leaves."""
+    case = Case(Add(), (Tile(BF16, 4, 4),), FabricConfig(vector_lanes=lanes, link_bytes=link, stages=2), reduce=True)
+    case.check(24, [0])
+
+
+@pytest.mark.parametrize(
+    "function, inputs",
+    [
+        (Add(), (Tile(FP32, 4, 4), Tile(BF16, 4, 4))),
+        (Add(), (Tile(FP32, 4, 4), Tile(BF16, 1, 4))),
+        (Add(BF16), (Tile(BF16, 4, 4), Tile(FP32, 1, 4))),  # words of the second one come while its last are wanted
+        (Add(), (Tile(FP32),)),  # an element begins as the lanes take the one before
+    ],
+)
+def test_links_narrower_than_scalars(function: Function, inputs: tuple[Tile, ...]) -> None:
+    for link in (1, 2):
+        Case(function, inputs, FabricConfig(link_bytes=link, stages=1), reduce=len(inputs) == 1).check(9, [0])
+
+
 def random_case(random: np.random.Generator) -> Case:
     """Any function, shapes, formats, lanes and link."""
 

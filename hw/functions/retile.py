@@ -9,7 +9,7 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.store import Parts, Store, WordRegisters, arriving, run
+from hw.functions.store import Parts, Store, arriving, run
 from hw.shared import Parametric
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
@@ -28,10 +28,12 @@ def datapath(function: Function, application: Application) -> Parametric:
 def _(function: RetileRow | RetileCol, application: Application) -> Datapath:
     tile, result, link = application.inputs[0], application.result, 8 * application.fabric.link_bytes
     assert isinstance(tile, Tile) and isinstance(result, Tile)
-    (rows, cols), bits = tile.shape, tile.dtype.bits
-    if isinstance(function, RetileRow):
-        return RetileJoin(int(result.rows) // rows, 1, rows * cols * bits, link)
-    return RetileJoin(int(result.cols) // cols, rows, cols * bits, link)
+    lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
+    count, width = result.bits // tile.bits, tile.bits // lines
+    wide, narrow = max(link, width), min(link, width)
+    if lines == 1 and (wide % narrow == 0 or result.bits <= link):
+        return RetileStore(count, width, link)
+    return RetileJoin(count, lines, width)
 
 
 @datapath.register(RetileStreamify)
@@ -44,69 +46,66 @@ def _(function: RetileStreamify, application: Application) -> RetileSlicer:
     return RetileSlicer(cols // function.chunk, rows, function.chunk * bits)
 
 
-class RetileJoin(Datapath):
-    """``result`` is the last ``count`` tiles, so it is right after so many.
+class RetileStore(Datapath):
+    """``result`` is the last ``count`` tiles of ``width`` bits one after the other, so it is right after so many.
 
-    A tile is ``lines`` pieces of ``width`` bits; line i of the result has the pieces i of all tiles, oldest first.
-    A bit of the last tile is never further ahead in the tile than in the result, so its words can leave as they come.
+    Tiles are whole words of the result, or whole parts of one. They are written where they belong; a word leaves before
+    the next tiles overwrite it.
     """
 
     latency = 1
     streams = True
 
-    def __init__(self, count: int, lines: int, width: int, link_bits: int) -> None:
-        self.count, self.lines, self.width, self.link_bits = count, lines, width, link_bits
-        self.tile_bits, bits = lines * width, count * lines * width
-        self.initiation_interval = -(-self.tile_bits // link_bits)
-        self.written = Parts(count * self.initiation_interval, min(link_bits, self.tile_bits))
-        self.left = Parts(-(-bits // link_bits), min(link_bits, bits))
+    def __init__(self, count: int, width: int, link_bits: int) -> None:
+        self.count, self.width, self.link_bits = count, width, link_bits
+        self.initiation_interval = -(-width // link_bits)
+        self.written = Parts(count * self.initiation_interval, min(link_bits, width))
+        self.left = Parts(-(-count * width // link_bits), min(link_bits, count * width))
         super().__init__([self.written.bits], self.left.bits, reduce=True)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.count, self.lines, self.width, self.link_bits
-
-    @property
-    def in_order(self) -> bool:
-        """Tiles follow one another in the result, as whole words or whole parts of one."""
-        wide, narrow = max(self.link_bits, self.width), min(self.link_bits, self.width)
-        return self.lines == 1 and (wide % narrow == 0 or self.left.count == 1)
+        return self.count, self.width, self.link_bits
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         _, (comes,) = arriving(m, self.start, [self.initiation_interval])
         following, number = Signal(range(self.written.count)), Signal(range(self.written.count))
-        begins = self.start & self.first
-        m.d.comb += number.eq(Mux(begins, 0, following))
+        m.d.comb += number.eq(Mux(self.start & self.first, 0, following))
         with m.If(comes):
             m.d.sync += following.eq(number + 1)
         _, word, _ = run(m, "word", self.emit, self.left.count)
-        if self.in_order:  # a word is read before the next tiles overwrite it
-            store = Store(m, "tiles", self.written, self.left, 1)
-            store.write(comes, number, C(0, 1), self.operand0)
-            m.d.comb += self.result.eq(store.read(word, C(0, 1)))
-            return m
-        before, copy, leaving = Signal(), Signal(), Signal()
-        m.d.comb += copy.eq(before ^ begins)
-        m.d.sync += before.eq(copy)
-        with m.If(self.emit):
-            m.d.sync += leaving.eq(copy)
-        registers = WordRegisters(m, "tile", self.written.count, self.written.bits, 2)
-        registers.write(comes, number, copy, self.operand0)
-        m.d.comb += self.result.eq(registers.read(leaving, lambda tiles: self._words(m, tiles), word))
+        store = Store(m, "tiles", self.written, self.left, 1)
+        store.write(comes, number, C(0, 1), self.operand0)
+        m.d.comb += self.result.eq(store.read(word, C(0, 1)))
         return m
 
-    def _words(self, m: Module, tiles: Value) -> list[Value]:
-        """The words of the result, out of the words of all tiles."""
-        room = self.initiation_interval * self.written.bits
-        pieces = [
-            tiles[tile * room + line * self.width : tile * room + (line + 1) * self.width]
-            for line in range(self.lines)
-            for tile in range(self.count)
-        ]
-        result, bits = Signal(self.count * self.tile_bits), self.left.bits
-        m.d.comb += result.eq(Cat(pieces))
-        return [result[at * bits : (at + 1) * bits] for at in range(self.left.count)]
+
+class RetileJoin(Datapath):
+    """``result`` is the last ``count`` tiles, so it is right after so many.
+
+    A tile is ``lines`` pieces of ``width`` bits; line i of the result has the pieces i of all tiles, oldest lowest.
+    """
+
+    initiation_interval = 1
+    latency = 1
+
+    def __init__(self, count: int, lines: int, width: int) -> None:
+        self.count, self.lines, self.width = count, lines, width
+        super().__init__([lines * width], count * lines * width, reduce=True)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.count, self.lines, self.width
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        tiles = [Signal(self.lines * self.width, name=f"tile_{at}", reset_less=True) for at in range(self.count)]
+        with m.If(self.start):
+            m.d.sync += [to.eq(source) for to, source in zip(tiles, [*tiles[1:], self.operand0], strict=True)]
+        lines = [tile.word_select(line, self.width) for line in range(self.lines) for tile in tiles]
+        m.d.comb += self.result.eq(Cat(lines))
+        return m
 
 
 class RetileSlicer(Parametric):

@@ -18,9 +18,10 @@ from hw.functions.datapath import Datapath
 from hw.functions.matmul import MatmulDatapath
 from step.functions.elementwise import Add
 from step.functions.matmul import Matmul
-from step.functions.retile import RetileCol, RetileStreamify
+from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.dims import dim
-from step.language.dtypes import BF16, FP32
+from step.language.dtypes import BF16, FP32, INT8
+from step.language.function import Function
 from step.language.types import ElementType, Tile
 from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
@@ -145,6 +146,18 @@ def test_formulas_agree_for_many_shapes() -> None:
 
 
 NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
+
+
+@pytest.mark.parametrize(
+    "function, tile, link",
+    [(RetileCol(), WIDE, 64), (RetileCol(), Tile(BF16, 16, 4), 8), (RetileRow(), Tile(INT8, 1, 3), 8)],
+)
+def test_join_of_whole_tiles(function: Function, tile: Tile, link: int) -> None:
+    """Columns, and rows that are no whole words."""
+    case = Case(function, (tile,), FabricConfig(link_bytes=link), reduce=True, tiles=5)
+    assert (case.path.initiation_interval, case.path.latency) == case.timing() == (1, 1)
+    assert not case.path.streams
+    case.check(12, GAPS["gaps"])
 
 
 @pytest.mark.parametrize("function", [RetileStreamify(), RetileStreamify(3), RetileStreamify(2, "col", 1)])

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "svdpi.h"
@@ -27,18 +25,6 @@ uint32_t pattern(float value) {
 
 // A subnormal number is a zero of the same sign. The choice also keeps the compiler from fusing product and sum.
 inline float flush(float value) { return std::fabs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value; }
-
-// What lies below the threshold stays below 2^-126 when it is rounded to 24 bits.
-float multiply(float first, float second) {
-    double product = double(first) * double(second);
-    return std::fabs(product) < 0x1p-126 - 0x1p-151 ? float(std::copysign(0.0, product)) : float(product);
-}
-
-float add(float first, float second) { return flush(first + second); }
-
-// Functions of two numbers that are flushed, by the names that lanes have in hw/functions (`model`).
-using Lane = float (*)(float, float);
-const std::map<std::string, Lane> lanes = {{"add", add}, {"multiply", multiply}};
 
 uint32_t canonical(float value) { return std::isnan(value) ? 0x7FC00000u : pattern(value); }
 
@@ -91,21 +77,5 @@ void step_matmul(int rows, int inner, int cols, int transposed, int keep, int wi
         }
         for (int j = 0; j < cols; ++j) store(out, i * cols + j, width, sums[j]);
     }
-}
-
-// result = `lane` of first and second, scalar by scalar; an operand with 1 row or 1 column is repeated.
-void step_vector(const char* lane, int rows, int cols, int first_rows, int first_cols, int first_width,
-                 int second_rows, int second_cols, int second_width, int width, const svOpenArrayHandle first,
-                 const svOpenArrayHandle second, const svOpenArrayHandle result) {
-    const Lane compute = lanes.at(lane);
-    const uint32_t *left = words(first), *right = words(second);
-    uint32_t* out = words(result);
-    for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < cols; ++j) {
-            int at_left = (first_rows == 1 ? 0 : i) * first_cols + (first_cols == 1 ? 0 : j);
-            int at_right = (second_rows == 1 ? 0 : i) * second_cols + (second_cols == 1 ? 0 : j);
-            float a = scalar(left, at_left, first_width), b = scalar(right, at_right, second_width);
-            store(out, i * cols + j, width, compute(a, b));
-        }
 }
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from amaranth.hdl import Module, Value
 
@@ -13,11 +12,10 @@ from hw.arithmetic.bf16_multiply import Bf16Multiply
 from hw.arithmetic.convert import Convert, as_fp32
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
-from hw.arithmetic.model import DatapathModel
 from hw.arithmetic.staged import Staged
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import later
-from hw.functions.vector import Lane, VectorDatapath, vector_datapath
+from hw.functions.vector import Lane, vector_datapath
 from hw.layout import pack_element
 from hw.shared import Shared
 from step.functions.elementwise import Add, Cast, Mul
@@ -28,7 +26,10 @@ from step.lowering.application import Application
 
 
 def datapath(function: Function, application: Application) -> Datapath:
-    """The datapath for tiles, on `vector_lanes` lanes of the kind that `LANES` has for ``function``."""
+    """The datapath for tiles, on `vector_lanes` lanes of the kind that `LANES` has for ``function``.
+
+    The same under ``arithmetic="model"``.
+    """
     if type(function) not in LANES:
         raise no_datapath(function)
     identity = None
@@ -36,10 +37,7 @@ def datapath(function: Function, application: Application) -> Datapath:
         assert isinstance(function, AccumFunction) and isinstance(application.result, Tile)
         scalar = Tile(application.result.dtype)
         identity = pack_element(function.initial(scalar), scalar)
-    rtl = vector_datapath(LANES[type(function)], application, identity)
-    lane = rtl.lane
-    modelled = application.fabric.arithmetic == "model" and not application.reduce
-    return BinaryModel(rtl, lane.model) if modelled and isinstance(lane, BinaryLane) and lane.model else rtl
+    return vector_datapath(LANES[type(function)], application, identity)
 
 
 @dataclass(frozen=True)
@@ -64,9 +62,6 @@ class BinaryLane(Lane):
     second: DType
     out: DType
     stages: int
-
-    model: ClassVar[str | None] = None
-    """Its name among the lanes of ``model.cpp``; without one, ``arithmetic="model"`` simulates the RTL."""
 
     @property
     def operation_depth(self) -> int:
@@ -113,8 +108,6 @@ class LeafLane(BinaryLane):
 class AddLane(LeafLane):
     """The sum."""
 
-    model = "add"
-
     @property
     def leaf(self) -> Staged:
         return Fp32Add(self.stages)
@@ -123,8 +116,6 @@ class AddLane(LeafLane):
 class MulLane(LeafLane):
     """The product; of two BF16 numbers it is exact, and takes a smaller multiplier."""
 
-    model = "multiply"
-
     @property
     def leaf(self) -> Staged:
         return (Bf16Multiply if self.first is self.second is BF16 else Fp32Multiply)(self.stages)
@@ -132,28 +123,3 @@ class MulLane(LeafLane):
 
 LANES: dict[type[Function], type[Lane]] = {Add: AddLane, Cast: ConvertLane, Mul: MulLane}
 """A lane is made for the formats of its operands, that of the result, and `FabricConfig.stages`."""
-
-
-class BinaryModel(DatapathModel):
-    """The simulation-only function of two tiles that is called ``lane`` in ``model.cpp``."""
-
-    imported = (
-        "step_vector(input string lane, input int rows, input int cols,"
-        " input int first_rows, input int first_cols, input int first_width,"
-        " input int second_rows, input int second_cols, input int second_width, input int width,"
-        " input bit [31:0] first[], input bit [31:0] second[], inout bit [31:0] result[])"
-    )
-
-    def __init__(self, rtl: VectorDatapath, lane: str) -> None:
-        super().__init__(rtl, [1] * len(rtl.operands), 1)
-        self.rtl: VectorDatapath = rtl
-        self.lane = lane
-
-    @property
-    def call(self) -> str:
-        shape = self.rtl.shape
-        operands = "".join(f"{each.rows}, {each.cols}, {each.dtype.bits}, " for each in self.rtl.operands)
-        return (
-            f'step_vector("{self.lane}", {shape.rows}, {shape.cols}, {operands}{shape.dtype.bits},'
-            " operand0_words, operand1_words, result_words)"
-        )

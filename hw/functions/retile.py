@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Signal, Value
+from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.store import Parts, Store, arriving, run
 from hw.shared import Parametric
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
@@ -25,12 +26,14 @@ def datapath(function: Function, application: Application) -> Parametric:
 @datapath.register(RetileRow)
 @datapath.register(RetileCol)
 def _(function: RetileRow | RetileCol, application: Application) -> Datapath:
-    tile, result = application.inputs[0], application.result
+    tile, result, link = application.inputs[0], application.result, 8 * application.fabric.link_bytes
     assert isinstance(tile, Tile) and isinstance(result, Tile)
-    (rows, cols), bits = tile.shape, tile.dtype.bits
-    if isinstance(function, RetileRow):
-        return RetileJoin(int(result.rows) // rows, 1, rows * cols * bits)
-    return RetileJoin(int(result.cols) // cols, rows, cols * bits)
+    lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
+    count, width = result.bits // tile.bits, tile.bits // lines
+    wide, narrow = max(link, width), min(link, width)
+    if lines == 1 and (wide % narrow == 0 or result.bits <= link):
+        return RetileStore(count, width, link)
+    return RetileJoin(count, lines, width)
 
 
 @datapath.register(RetileStreamify)
@@ -41,6 +44,41 @@ def _(function: RetileStreamify, application: Application) -> RetileSlicer:
     if function.axis == "row":
         return RetileSlicer(rows // function.chunk, 1, function.chunk * cols * bits)
     return RetileSlicer(cols // function.chunk, rows, function.chunk * bits)
+
+
+class RetileStore(Datapath):
+    """``result`` is the last ``count`` tiles of ``width`` bits one after the other, so it is right after so many.
+
+    Tiles are whole words of the result, or whole parts of one. They are written where they belong; a word leaves before
+    the next tiles overwrite it.
+    """
+
+    latency = 1
+    streams = True
+
+    def __init__(self, count: int, width: int, link_bits: int) -> None:
+        self.count, self.width, self.link_bits = count, width, link_bits
+        self.initiation_interval = -(-width // link_bits)
+        self.written = Parts(count * self.initiation_interval, min(link_bits, width))
+        self.left = Parts(-(-count * width // link_bits), min(link_bits, count * width))
+        super().__init__([self.written.bits], self.left.bits, reduce=True)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.count, self.width, self.link_bits
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        _, (comes,) = arriving(m, self.start, [self.initiation_interval])
+        following, number = Signal(range(self.written.count)), Signal(range(self.written.count))
+        m.d.comb += number.eq(Mux(self.start & self.first, 0, following))
+        with m.If(comes):
+            m.d.sync += following.eq(number + 1)
+        _, word, _ = run(m, "word", self.emit, self.left.count)
+        store = Store(m, "tiles", self.written, self.left, 1)
+        store.write(comes, number, C(0, 1), self.operand0)
+        m.d.comb += self.result.eq(store.read(word, C(0, 1)))
+        return m
 
 
 class RetileJoin(Datapath):

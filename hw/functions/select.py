@@ -35,6 +35,7 @@ class _Wires(Datapath):
     clocked = False
     initiation_interval = 1
     latency = 0
+    streams = True
 
 
 class SelectValidDatapath(_Wires):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
+from hw.delay import DelayLine
 from hw.functions.datapath import Datapath
 from hw.functions.sequence import counter, later, loop_store
+from hw.functions.store import Parts, Schedule, Store, WordRegisters, arriving, run
+from hw.shared import Shared
 from step.language.dtypes import DType
 from step.language.types import ElementType, Tile
 from step.lowering.application import Application
@@ -30,21 +32,34 @@ class Lane(abc.ABC):
 
 
 @dataclass(frozen=True)
-class Operand:
-    """The extents and the format of an operand's tile."""
+class Words:
+    """A tile in words of a link of ``link_bits``."""
 
     rows: int
     cols: int
     dtype: DType
+    link_bits: int
 
     @classmethod
-    def of(cls, element: ElementType) -> Operand:
+    def of(cls, element: ElementType, link_bytes: int) -> Words:
         assert isinstance(element, Tile)
-        return cls(*element.shape, element.dtype)
+        return cls(*element.shape, element.dtype, 8 * link_bytes)
 
     @property
     def bits(self) -> int:
         return self.rows * self.cols * self.dtype.bits
+
+    @property
+    def word_bits(self) -> int:
+        return min(self.bits, self.link_bits)
+
+    @property
+    def beats(self) -> int:
+        return -(-self.bits // self.link_bits)
+
+    def fits(self, lanes: int) -> bool:
+        """Whether the words are made of whole groups of as many scalars."""
+        return self.beats == 1 or max(1, self.link_bits // self.dtype.bits) % lanes == 0
 
 
 def vector_datapath(lane: Callable[..., Lane], application: Application, identity: int | None = None) -> VectorDatapath:
@@ -53,31 +68,46 @@ def vector_datapath(lane: Callable[..., Lane], application: Application, identit
     ``lane`` takes the formats of its operands and of the result, and `FabricConfig.stages`; ``identity``: see
     `VectorDatapath`.
     """
-    operands, out = tuple(Operand.of(each) for each in application.inputs), Operand.of(application.result)
-    formats = [each.dtype for each in operands] if identity is None else [out.dtype, operands[0].dtype]
     fabric = application.fabric
+    operands = tuple(Words.of(each, fabric.link_bytes) for each in application.inputs)
+    out = Words.of(application.result, fabric.link_bytes)
+    formats = [each.dtype for each in operands] if identity is None else [out.dtype, operands[0].dtype]
     return VectorDatapath(lane(*formats, out.dtype, fabric.stages), operands, out, fabric.vector_lanes, identity)
 
 
 class VectorDatapath(Datapath):
     """``result`` = ``lane`` of the operands, scalar by scalar, on at most ``lanes`` lanes.
 
-    Operands with one row or one column are repeated. The operands are registered at the start and move down by the
-    scalars of a cycle, a *group*; results move in from the top. ``identity`` makes it a reduction from these bits on:
-    the state is the lane's first operand. It must come round before it is wanted again, so a reduction has an
-    interval of the lane's cycles at least, and no more lanes than keep busy for so long.
+    The scalars of a cycle are a *group*; words are made of whole groups. Where groups are the words of an operand,
+    these go straight to the registers in front of the lanes; where words have more scalars, or come before they are
+    wanted, they wait in a store, and one cycle longer. Groups that are no words of the result are put together
+    likewise. Operands with one row or one column are repeated.
+
+    ``identity`` makes it a reduction from these bits on: the state is the lane's first operand. It must come round
+    before it is wanted again, so a reduction has an interval of the lane's cycles at least, and no more lanes than
+    keep busy for so long. What leaves is always stored, as it may be wanted without an element.
     """
 
+    streams = True
+
     def __init__(
-        self, lane: Lane, operands: tuple[Operand, ...], result: Operand, lanes: int, identity: int | None
+        self, lane: Lane, operands: tuple[Words, ...], result: Words, lanes: int, identity: int | None
     ) -> None:
         self.lane, self.operands, self.shape, self.identity = lane, operands, result, identity
-        scalars, cycles = result.rows * result.cols, lane.depth + 1
-        self.initiation_interval = max(-(-scalars // lanes), 1 if identity is None else cycles)
-        self.groups = min(self.initiation_interval, scalars)
-        self.lanes = -(-scalars // self.groups)
-        self.latency = self.groups + cycles
-        super().__init__([each.bits for each in operands], result.bits, reduce=identity is not None)
+        scalars, ports = result.rows * result.cols, (*operands, result)
+        possible = [each for each in range(1, min(lanes, scalars) + 1) if all(port.fits(each) for port in ports)]
+        beats = max(port.beats for port in ports)
+        loop = 1 if identity is None else lane.depth + 1
+        self.initiation_interval = max(beats, -(-scalars // possible[-1]), loop)
+        self.lanes = next(each for each in possible if -(-scalars // each) <= self.initiation_interval)
+        self.groups = -(-scalars // self.lanes)
+        schedules = [self._uses(each) for each in operands]
+        self._gathering = max(0 if each is None else each.lag for each in schedules)
+        """Cycles from the first word of the operands to the first group."""
+        self._waiting = 0 if self._leaves_at_once else self._leaving.lag
+        """Cycles from the first group of the result to its first word."""
+        self.latency = self._gathering + 1 + lane.depth + self._waiting
+        super().__init__([each.word_bits for each in operands], result.word_bits, reduce=identity is not None)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -85,50 +115,150 @@ class VectorDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        busy = Signal()
-        group, last = counter(m, self.groups, "group", busy)
-        with m.If(self.start):
-            m.d.sync += busy.eq(1)
-        with m.Elif(last):
-            m.d.sync += busy.eq(0)
-        operands = [self._shift(m, port, busy) for port in range(len(self.operands))]
-        arrives = later(m, busy, self.lane.depth, "busy")
+        number, comes = arriving(m, self.start, [each.beats for each in self.operands])
+        if self._gathering:
+            begins = self.start if self._gathering == 1 else number == self._gathering - 1
+            reads, group, last = run(m, "group", begins, self.groups)
+            begins, enters, place = (
+                later(m, begins, 1, "begins"),
+                later(m, reads, 1, "enters"),
+                later(m, group, 1, "at"),
+            )
+        else:
+            begins, reads, group, last = self.start, C(0, 1), C(0, 1), C(0, 1)
+            enters, place, _ = run(m, "group", begins, self.groups)
+        operands = []
+        for port, operand in enumerate(self.operands):
+            word = getattr(self, f"operand{port}")
+            if self._uses(operand) is None and self._gathering <= 1:
+                operands.append(self._group(later(m, word, self._gathering + 1, f"operand{port}"), operand, 0))
+            else:
+                found = self._kept(m, port, comes[port], number, reads, group, last)
+                operands.append(later(m, found, 1, f"operand{port}_group"))
         results = Signal(self.lanes * self.shape.dtype.bits)
-        if self.identity is not None:
-            operands.insert(0, self._state(m, group, arrives, results))
+        arrives = later(m, enters, self.lane.depth, "arrives")
+        if self.identity is None:
+            self._finish_map(m, results, arrives)
+        else:
+            operands.insert(0, self._reduce(m, results, arrives, begins, place))
         scalars = [[each.word_select(lane, len(each) // self.lanes) for each in operands] for lane in range(self.lanes)]
         m.d.comb += results.eq(Cat(self.lane.connect(m, f"lane_{lane}", each) for lane, each in enumerate(scalars)))
-        groups = [Signal(len(results), name=f"group_{at}", reset_less=True) for at in range(self.groups)]
-        with m.If(arrives):
-            m.d.sync += [to.eq(source) for to, source in pairwise([*groups, results])]
-        m.d.comb += self.result.eq(Cat(groups))
         return m
 
-    def _state(self, m: Module, group: Value, arrives: Value, results: Value) -> Value:
-        """The lanes' first operand in a reduction: what became of this group, or the identity."""
-        assert self.identity is not None
-        first = Signal(reset_less=True)
-        with m.If(self.start):
-            m.d.sync += first.eq(self.first)
-        identity = Cat([C(self.identity, self.shape.dtype.bits)] * self.lanes)
-        return Mux(first, identity, loop_store(m, self.groups, group, arrives, results))
+    # -- operands -----------------------------------------------------------------------------------------------
 
-    def _shift(self, m: Module, port: int, busy: Value) -> Value:
-        """The scalars of an operand for this cycle."""
-        operand, shape = self.operands[port], self.shape
-        bits = getattr(self, f"operand{port}")
-        scalars = []
-        for i in range(shape.rows):
-            for j in range(shape.cols):
-                index = (i if operand.rows > 1 else 0) * operand.cols + (j if operand.cols > 1 else 0)
-                scalars.append(bits.word_select(index, operand.dtype.bits))
-        scalars += [C(0, operand.dtype.bits)] * (self.lanes * self.groups - len(scalars))
-        held = []
-        for at in range(self.groups):
-            group = Cat(scalars[at * self.lanes : (at + 1) * self.lanes])
-            held.append(Signal(len(group), name=f"operand{port}_{at}", reset_less=True))
-            with m.If(self.start):
-                m.d.sync += held[at].eq(group)
-        with m.If(busy & ~self.start):
-            m.d.sync += [to.eq(source) for to, source in pairwise(held)]
-        return held[0]
+    def _indices(self, operand: Words, group: int) -> list[int]:
+        """The scalars of an operand in a group; a lane beyond the end has nothing to do."""
+        found = []
+        for scalar in range(group * self.lanes, min((group + 1) * self.lanes, self.shape.rows * self.shape.cols)):
+            row, col = divmod(scalar, self.shape.cols)
+            found.append((row if operand.rows > 1 else 0) * operand.cols + (col if operand.cols > 1 else 0))
+        return found
+
+    def _group(self, element: Value, operand: Words, group: int) -> Value:
+        """A group of an operand out of all its scalars."""
+        bits = operand.dtype.bits
+        scalars: list[Value] = [element.word_select(index, bits) for index in self._indices(operand, group)]
+        return Cat(*scalars, C(0, (self.lanes - len(scalars)) * bits))
+
+    def _repeats(self, operand: Words) -> bool:
+        return operand.bits // operand.dtype.bits < self.shape.rows * self.shape.cols
+
+    def _uses(self, operand: Words) -> Schedule | None:
+        """The words that each group needs; None where the word that comes is the group."""
+        if operand.beats == self.groups and (self.groups == 1 or not self._repeats(operand)):
+            return None
+        bits, needs = operand.dtype.bits, []
+        for group in range(self.groups):
+            indices = self._indices(operand, group)
+            lowest, highest = min(indices) * bits, (max(indices) + 1) * bits - 1
+            needs.append((lowest // operand.link_bits, highest // operand.link_bits))
+        return Schedule(tuple(needs))
+
+    def _kept(
+        self, m: Module, port: int, comes: Value, number: Value, reads: Value, group: Value, last: Value
+    ) -> Value:
+        """The group of an operand that is wanted now, out of the words that came."""
+        operand, word, name = self.operands[port], getattr(self, f"operand{port}"), f"operand{port}"
+        schedule = self._uses(operand) or Schedule(tuple((at, at) for at in range(self.groups)))
+        copies = schedule.copies(self._gathering, self.initiation_interval)
+        into, _ = counter(m, copies, f"{name}_written", comes & (number == operand.beats - 1))
+        out, _ = counter(m, copies, f"{name}_read", reads & last)
+        if not self._repeats(operand):
+            written, read = Parts(operand.beats, len(word)), Parts(self.groups, self.lanes * operand.dtype.bits)
+            store = Store(m, name, written, read, copies)
+            store.write(comes, number, into, word)
+            return store.read(group, out)
+        registers = WordRegisters(m, name, operand.beats, len(word), copies)
+        registers.write(comes, number, into, word)
+        groups = range(self.groups)
+        return registers.read(out, lambda element: [self._group(element, operand, at) for at in groups], group)
+
+    # -- results ------------------------------------------------------------------------------------------------
+
+    @property
+    def _leaves_at_once(self) -> bool:
+        return self.identity is None and self.shape.beats == self.groups
+
+    @property
+    def _leaving(self) -> Schedule:
+        """The groups that each word of the result needs."""
+        bits, link = self.lanes * self.shape.dtype.bits, self.shape.link_bits
+        ends = (min((word + 1) * link, self.shape.bits) for word in range(self.shape.beats))
+        return Schedule(tuple((word * link // bits, (end - 1) // bits) for word, end in enumerate(ends)))
+
+    def _result_store(self, m: Module, copies: int) -> Store:
+        written = Parts(self.groups, self.lanes * self.shape.dtype.bits)
+        return Store(m, "result_store", written, Parts(self.shape.beats, len(self.result)), copies)
+
+    def _finish_map(self, m: Module, results: Value, arrives: Value) -> None:
+        """Let the results leave as words."""
+        if self._leaves_at_once:
+            m.d.comb += self.result.eq(results)
+            return
+        group, _ = counter(m, self.groups, "result_group", arrives)
+        begins = arrives & (group == self._waiting - 1)
+        _, word, _ = run(m, "word", begins, self.shape.beats)
+        store = self._result_store(m, 1)  # a word leaves before the next element's groups come to its place
+        store.write(arrives, group, C(0, 1), results)
+        m.d.comb += self.result.eq(store.read(word, C(0, 1)))
+
+    def _reduce(self, m: Module, results: Value, arrives: Value, begins: Value, place: Value) -> Value:
+        """Keep the results as the state; returns its group ``place``, which is the lanes' first operand.
+
+        A state that leaves late, by an ``emit`` alone, may meet a new reduction; that goes into another copy, unless
+        its groups come no earlier than the words of the old one leave.
+        """
+        assert self.identity is not None
+        copies = 1 if self.shape.beats == self.groups else 2
+        fresh, copy = Signal(reset_less=True), Signal(range(copies))  # of the reduction that began last
+        tags = Cat(Mux(self.start, self.first, fresh), copy ^ (self.start & self.first) if copies > 1 else copy)
+        m.d.sync += Cat(fresh, copy).eq(tags)
+        now = Signal(len(tags), reset_less=True)  # the same for the group that is in front of the lanes
+        with m.If(begins):
+            m.d.sync += now.eq(Cat(fresh, copy) if self._gathering else tags)
+        group, _ = counter(m, self.groups, "result_group", arrives)
+        store = self._result_store(m, copies)
+        store.write(arrives, group, later(m, now[1:], self.lane.depth, "copy"), results)
+        self._emit(m, store, tags[1:])
+        identity = Cat([C(self.identity, self.shape.dtype.bits)] * self.lanes)
+        return Mux(now[0], identity, loop_store(m, self.groups, place, arrives, results))
+
+    def _emit(self, m: Module, store: Store, copy: Value) -> None:
+        """Let the state leave, from ``copy`` of the store, or the identity where nothing was reduced."""
+        assert self.identity is not None
+        m.submodules.emits = emits = Shared(DelayLine(2 + len(copy), self.latency - 1))
+        m.d.comb += emits.i.eq(Cat(self.emit, self.first & ~self.start, copy))
+        _, word, _ = run(m, "word", emits.o[0], self.shape.beats)
+        leaving = Signal(len(emits.o) - 1, reset_less=True)
+        with m.If(emits.o[0]):
+            m.d.sync += leaving.eq(emits.o[1:])
+        shape, bits = self.shape, self.shape.dtype.bits
+        scalars = range(-(-shape.beats * shape.link_bits // bits))
+        nothing = sum(self.identity << at * bits for at in scalars)
+        words = [
+            C(nothing >> at * shape.link_bits & (1 << shape.word_bits) - 1, shape.word_bits)
+            for at in range(shape.beats)
+        ]
+        identity = words[0] if shape.link_bits >= bits else Array(words)[word]
+        m.d.comb += self.result.eq(Mux(leaving[0], identity, store.read(word, leaving[1:])))

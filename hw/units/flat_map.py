@@ -8,6 +8,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
 from hw.functions import datapath_of
 from hw.functions.retile import RetileSlicer
+from hw.functions.sequence import counter
+from hw.functions.store import Parts, Store
 from hw.functions.words import in_words
 from hw.layout import Format, TokenFormat, input_formats, output_formats
 from hw.shared import Parametric, Shared
@@ -23,7 +25,8 @@ class FlatMap(Rule):
     """Piece i of ``slicer``, with the stop ``stops[i]``; that of the last one is raised by the element's own.
 
     A piece that is made of whole words, or is a part of one, is read where it lies. All others have to wait until the
-    element is there, `latency` cycles; then the next one is gathered while they leave.
+    element is there, `latency` cycles; then the next one comes while they leave. Where words are whole parts of lines,
+    they wait in a memory, else in registers.
     """
 
     token: TokenFormat
@@ -94,25 +97,56 @@ class FlatMap(Rule):
             slicer = RetileSlicer(pieces, self.slicer.lines, self.slicer.width)
             firing.send(0, _piece(m, slicer, firing.word(0), firing.latched(index)))
         else:
-            begins = firing.lagging(firing.fires & value)
-            element = self._gather(m, firing, value, index == 0)
-            piece = _piece(m, self.slicer, element, firing.delayed(firing.latched(index)))
-            firing.send(0, in_words(m, piece, firing.delayed(begins), self.piece))
+            begins = firing.delayed(firing.lagging(firing.fires & value))
+            number, word = self._collect(m, firing, value, index == 0)
+            which = firing.delayed(firing.latched(index))
+            if self.slicer.width % self.token.word_bits == 0:
+                firing.send(0, self._read(m, number, word, begins, which))
+            else:
+                piece = _piece(m, self.slicer, self._gather(m, number, word), which)
+                firing.send(0, in_words(m, piece, begins, self.piece))
 
-    def _gather(self, m: Module, firing: Firing, value: Value, first: Value) -> Signal:
-        """The last element of which all words have come."""
-        place = Signal(range(self.token.beats + 1), init=self.token.beats)
-        firing.read_from(0, Mux(first, 0, place + 1))  # the gathering goes on below the firings of other pieces
-        word, before = firing.word(0), Signal((self.token.beats - 1) * self.token.word_bits, reset_less=True)
-        element = Signal(self.token.bits, reset_less=True)
+    def _collect(self, m: Module, firing: Firing, value: Value, first: Value) -> tuple[Signal, Value]:
+        """The word of the element that comes now, and its number; that is `beats` where none comes."""
+        number = Signal(range(self.token.beats + 1), init=self.token.beats)
+        firing.read_from(0, Mux(first, 0, number + 1))  # it goes on below the firings of other pieces
         with m.If(firing.fires & value & first):
-            m.d.sync += place.eq(0)
-        with m.Elif(place != self.token.beats):
-            m.d.sync += place.eq(place + 1)
-        with m.Switch(place):
-            for number in range(self.token.beats - 1):
-                with m.Case(number):
-                    m.d.sync += before.word_select(number, len(word)).eq(word)
+            m.d.sync += number.eq(0)
+        with m.Elif(number != self.token.beats):
+            m.d.sync += number.eq(number + 1)
+        return number, firing.word(0)
+
+    def _read(self, m: Module, number: Signal, word: Value, begins: Value, index: Value) -> Value:
+        """The words of piece ``index``, out of a memory for two elements: one leaves, one comes."""
+        element = Parts(self.token.beats, self.token.word_bits)
+        store = Store(m, "elements", element, element, 2)
+        comes = number != self.token.beats
+        into, _ = counter(m, 2, "coming", number == self.token.beats - 1)
+        store.write(comes, number, into, word)
+        before, leaving = Signal(init=1), Signal()
+        m.d.comb += leaving.eq(before ^ (begins & (index == 0)))
+        m.d.sync += before.eq(leaving)
+        place, following = Signal(range(self.piece.beats)), Signal(range(self.piece.beats))
+        m.d.comb += place.eq(Mux(begins, 0, following))
+        m.d.sync += following.eq(place + 1)
+        words, pieces = self.slicer.width // self.token.word_bits, self.slicer.pieces  # words of a line of a piece
+        numbers = [
+            Array(
+                Const((at // words * pieces + piece) * words + at % words, range(self.token.beats))
+                for at in range(self.piece.beats)
+            )
+            for piece in range(pieces)
+        ]
+        return store.read(Array(each[place] for each in numbers)[index], leaving)
+
+    def _gather(self, m: Module, number: Signal, word: Value) -> Signal:
+        """The last element of which all words have come."""
+        before = Signal((self.token.beats - 1) * self.token.word_bits, reset_less=True)
+        element = Signal(self.token.bits, reset_less=True)
+        with m.Switch(number):
+            for place in range(self.token.beats - 1):
+                with m.Case(place):
+                    m.d.sync += before.word_select(place, len(word)).eq(word)
             with m.Case(self.token.beats - 1):
                 m.d.sync += element.eq(Cat(before, word))
         return element

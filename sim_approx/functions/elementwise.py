@@ -8,6 +8,7 @@ from step.language.dtypes import BF16, FP32
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
+from step.lowering.links import beats
 
 
 def timing(function: Function, application: Application) -> Timing:
@@ -31,14 +32,48 @@ def timing(function: Function, application: Application) -> Timing:
 
 
 def vector_timing(application: Application, *, cycles: int) -> Timing:
-    """Cycles of a function whose lanes take ``cycles``, on `vector_lanes` of them; the operands are registered first.
+    """Cycles of a function whose lanes take ``cycles``, on at most `vector_lanes` of them.
 
-    A reduction wants the state back before the next element, and needs no more lanes than that leaves busy.
+    In a cycle the lanes work on a group of scalars, of which words are made. A reduction wants the state back before
+    the next element. Of the lanes that reach the shortest interval the fewest are taken; their operands are
+    registered. Before them words wait where groups are no words; behind them results do, and all states.
     """
-    assert isinstance(application.result, Tile)
-    scalars = int(application.result.elements)
-    interval = max(-(-scalars // application.fabric.vector_lanes), cycles if application.reduce else 1)
-    return Timing(interval, min(interval, scalars) + cycles)
+    result, link, lanes = application.result, application.fabric.link_bytes, application.fabric.vector_lanes
+    assert isinstance(result, Tile)
+    scalars = int(result.elements)
+    tiles = [each for each in (*application.inputs, result) if isinstance(each, Tile)]
+    of_a_word = [max(1, 8 * link // each.dtype.bits) for each in tiles if beats(each, link) > 1]
+    possible = [each for each in range(1, min(lanes, scalars) + 1) if all(of % each == 0 for of in of_a_word)]
+    interval = max(
+        -(-scalars // possible[-1]), *(beats(each, link) for each in tiles), cycles if application.reduce else 1
+    )
+    used = next(each for each in possible if -(-scalars // each) <= interval)
+    groups, words = -(-scalars // used), beats(result, link)
+    before = max(_gathering(each, result, used, link) for each in tiles[:-1])
+    behind = 0 if groups == words and not application.reduce else 1 + max(0, groups - words)
+    return Timing(interval, before + cycles + behind, streams=True)
+
+
+def _gathering(operand: Tile, result: Tile, lanes: int, link: int) -> int:
+    """Cycles from the first word of ``operand`` to the first group of scalars on ``lanes``: none if words are groups.
+
+    A word can be used in the cycle after it came, and groups follow without gaps.
+    """
+    scalars, words = int(result.elements), beats(operand, link)
+    groups = -(-scalars // lanes)
+    if words == groups and (groups == 1 or operand.shape == result.shape):
+        return 0
+    if operand.shape == result.shape:
+        return 1 + max(0, words - groups)
+    (rows, cols), latest = operand.shape, 0
+    for group in range(groups):
+        last = min((group + 1) * lanes, scalars) - 1
+        row, col = divmod(last, int(result.cols))
+        furthest = min(row, rows - 1) * cols + (
+            cols - 1 if row > group * lanes // int(result.cols) else min(col, cols - 1)
+        )
+        latest = max(latest, ((furthest + 1) * operand.dtype.bits - 1) // (8 * link) - group)
+    return 1 + latest
 
 
 def rounding(application: Application) -> int:

@@ -86,7 +86,7 @@ def test_excerpts_are_in_the_code() -> None:
 USE = """
 import numpy as np
 import patterns
-from functions.test_datapaths import Case
+from functions.streaming import Case
 from step.language.dtypes import BF16, FP32
 from step.lowering.fabric import FabricConfig
 from step.functions import Maximum, Negate
@@ -94,8 +94,8 @@ from step.language.types import Tile
 
 FABRIC = FabricConfig(vector_lanes=5)
 for dtype in (BF16, FP32):
-    case = Case(Negate(), (Tile(dtype, 3, 4),), FABRIC, reduce=False)
-    assert (case.path.initiation_interval, case.path.latency) == case.timing() == (3, 4)
+    case = Case(Negate(), (Tile(dtype, 3, 4),), FABRIC)
+    assert case.formula() == (3, 5, True)
     case.check(7, [0])
 assert Negate().apply(np.array([[1, -0.0, 1e-40]], np.float32)).tolist() == [[-1, 0, -0.0]]
 
@@ -103,25 +103,8 @@ for function in (Maximum(), Maximum(BF16)):
     for inputs in ((Tile(BF16, 3, 4), Tile(FP32, 1, 4)), (Tile(BF16, 3, 4), Tile(BF16, 3, 4)), (Tile(BF16, 3, 4),)):
         case = Case(function, inputs, FABRIC, reduce=len(inputs) == 1)
         rounds = case.result.dtype is BF16
-        assert (case.path.initiation_interval, case.path.latency) == case.timing() == (3, 4 + rounds)
+        assert case.formula() == (3, 5 + rounds, True)
         case.check(70, [0])
-"""
-
-MODEL = """
-from pathlib import Path
-from functions.test_datapaths import Case
-from hw.arithmetic.model import SOURCES
-from step.functions import Maximum
-from step.language.dtypes import BF16, FP32
-from step.language.types import Tile
-from step.lowering.fabric import FabricConfig
-from verilated import Verilated
-
-fabric = FabricConfig(vector_lanes=5, arithmetic="model")
-case = Case(Maximum(), (Tile(FP32, 3, 4), Tile(BF16, 1, 4)), fabric, reduce=False)
-assert 'step_vector("maximum"' in case.path.verilog()
-Path("build").mkdir()
-case.check(2000, [0], Verilated(case.path, Path("build"), SOURCES))
 """
 
 
@@ -130,7 +113,7 @@ def extended(tmp_path: Path) -> Path:
     """The tree with the functions that the manual adds."""
     for folder in ("step", "hw", "sim_approx", "tests"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    python, cpp = blocks(EXTENDING, "python"), blocks(EXTENDING, "cpp")
+    python = blocks(EXTENDING, "python")
     written = [each for each in python if re.match(r"# \w+/", each)]
     assert len(written) == 3
     for each in written:
@@ -138,10 +121,8 @@ def extended(tmp_path: Path) -> Path:
         (tmp_path / first.removeprefix("# ")).write_text(code)
     (meaning,) = (each for each in python if each.startswith("# at the end of "))
     (lane,) = (each for each in python if each.startswith("# above LANES in "))
-    (model,) = (each for each in cpp if each.startswith("// above lanes in "))
     insert(tmp_path, meaning, "", "")
     insert(tmp_path, lane, "LANES: dict[type[Function], type[Lane]] = {", "Maximum: MaximumLane, ")
-    insert(tmp_path, model, "const std::map<std::string, Lane> lanes = {", '{"maximum", maximum}, ')
     path = tmp_path / "hw" / "functions" / "elementwise.py"
     imports = "from amaranth.hdl import Mux\nfrom step.functions.elementwise import Maximum\n"
     path.write_text(path.read_text().replace("from amaranth", f"{imports}from amaranth", 1))
@@ -169,11 +150,6 @@ def run_in(root: Path, program: str) -> None:
 
 def test_the_functions_of_the_manual_work(extended: Path) -> None:
     run_in(extended, USE)
-
-
-@pytest.mark.slow
-def test_the_model_of_the_manual_works(extended: Path) -> None:
-    run_in(extended, MODEL)
 
 
 def test_the_entry_points_of_the_manual_are_those_of_the_package() -> None:

@@ -1,87 +1,153 @@
-"""Plays datapaths that take words as they come: what goes in and has to come out, cycle by cycle."""
+"""Plays datapaths that take words: elements back to back or with gaps, and looks at every word of their results."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import playing
+import patterns
 from amaranth.sim import Simulator
-from verilated import Verilated
 
 from hw.functions.datapath import Datapath
-from step.language.types import Tile
+from hw.layout import TokenFormat, pack_words
+from step.language.dims import dim
+from step.language.types import ElementType, Tile
+from step.lowering.application import Application
+from step.lowering.fabric import FabricConfig
 
 
-def to_words(value: Any, element: Tile, link_bytes: int) -> list[int]:
-    """The words of a tile, as on a link."""
-    number, bits = playing.to_int(value, element), element.bits
-    width = min(8 * link_bytes, bits)
-    return [number >> at & ((1 << width) - 1) for at in range(0, bits, width)]
+@dataclass
+class Event:
+    """In ``cycle`` an element starts, of which ``operands`` has the words per port, or only the state is to leave."""
+
+    cycle: int
+    operands: list[list[int]] | None
+    first: bool = False
+    emit: bool = True
 
 
-class Script:
-    """What goes into ``path`` at a cycle, by port, and what has to be on ``result`` at another one.
+def play(path: Datapath, events: Sequence[Event], words: int) -> list[list[int]]:
+    """The ``words`` of the result of every event that emits. Idle operands are all ones."""
+    last = max(event.cycle for event in events) + path.latency + words
+    ports = [getattr(path, name) for name in path.signature.members if name.startswith("operand")]
+    now = {event.cycle: event for event in events}
+    coming = [
+        {event.cycle + at: word for event in events if event.operands for at, word in enumerate(event.operands[port])}
+        for port in range(len(ports))
+    ]
+    seen: list[int] = []
 
-    Ports of one bit are 0 where nothing is said, operands all ones.
+    async def bench(ctx: Any) -> None:
+        for cycle in range(last):
+            event = now.get(cycle)
+            ctx.set(path.start, event is not None and event.operands is not None)
+            if hasattr(path, "first"):
+                ctx.set(path.first, event is not None and event.first)
+            if hasattr(path, "emit"):
+                ctx.set(path.emit, event is not None and event.emit)
+            for port, due in zip(ports, coming, strict=True):
+                ctx.set(port, due.get(cycle, (1 << len(port)) - 1))
+            if path.clocked:
+                seen.append(ctx.get(path.result))
+                await ctx.tick()
+            else:
+                await ctx.delay(1e-9)
+                seen.append(ctx.get(path.result))
+
+    simulator = Simulator(path)
+    if path.clocked:
+        simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    begins = [event.cycle + path.latency for event in events if event.emit]
+    return [seen[begin : begin + words] for begin in begins]
+
+
+class Case:
+    """A function with types on a fabric, its datapath, and random elements with what should become of them.
+
+    ``tiles``: elements that a reduction must have, for functions of which the result depends on that.
     """
 
-    def __init__(self, path: Datapath) -> None:
-        self.path = path
-        self.given: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        self.wanted: dict[int, tuple[int, int]] = {}
+    def __init__(
+        self,
+        function: Any,
+        inputs: tuple[ElementType, ...],
+        fabric: FabricConfig,
+        *,
+        reduce: bool = False,
+        tiles: int | None = None,
+    ) -> None:
+        self.function, self.inputs, self.reduce, self.tiles = function, inputs, reduce, tiles
+        self.result = function.state_type((dim(tiles or 3),), *inputs) if reduce else function.result_type(*inputs)
+        module = importlib.import_module(f"hw.functions.{function.family}")
+        self.application = Application(inputs, self.result, fabric, reduce)
+        self.path: Datapath = module.datapath(function, self.application)
+        self.formats = [TokenFormat.element(0, each, fabric.link_bytes) for each in (*inputs, self.result)]
 
-    def give(self, cycle: int, **ports: int) -> None:
-        """Put values on ports."""
-        for name, value in ports.items():
-            self.given[name][cycle] = int(value)
+    def __str__(self) -> str:
+        fabric = self.application.fabric
+        return f"{self.function} of {self.inputs} on {fabric}"
 
-    def operand(self, port: int, cycle: int, value: Any, element: Tile, link_bytes: int) -> None:
-        """The words of a tile, from ``cycle`` on."""
-        for at, word in enumerate(to_words(value, element, link_bytes)):
-            self.give(cycle + at, **{f"operand{port}": word})
+    def formula(self) -> tuple[int, int, bool]:
+        """Initiation interval, latency, and whether words are taken as they come, as the fast model has them."""
+        module = importlib.import_module(f"sim_approx.functions.{self.function.family}")
+        timing = module.timing(self.function, self.application)
+        return timing.initiation_interval, timing.latency, timing.streams
 
-    def result(self, cycle: int, value: Any, element: Tile, link_bytes: int) -> None:
-        """What went in at ``cycle`` becomes this tile, a latency later."""
-        left = element.bits
-        for at, word in enumerate(to_words(value, element, link_bytes)):
-            here = cycle + self.path.latency + at
-            assert here not in self.wanted
-            self.wanted[here] = word, (1 << min(left, 8 * link_bytes)) - 1
-            left -= 8 * link_bytes
+    def check(self, count: int, gaps: Sequence[int], seed: int = 8) -> None:
+        """Play ``count`` events that come as early as a unit lets them, and later by ``gaps`` in turn."""
+        interval, latency, streams = self.formula()
+        assert (self.path.initiation_interval, self.path.latency, self.path.streams) == (interval, latency, streams)
+        random = np.random.default_rng(seed)
+        *taken, leaves = self.formats
+        interval = max(interval, *(each.cycles for each in taken), 1 if self.reduce else leaves.cycles)
+        events: list[Event] = []
+        wanted = []
+        at, leaving, fresh, elements, state = 0, 0, True, 0, None
+        for number in range(count):
+            at += gaps[number % len(gaps)]
+            if self.tiles is None:
+                emits_alone, emit = self.reduce and random.random() < 0.3, not self.reduce or random.random() < 0.5
+            else:
+                emits_alone, emit = elements == self.tiles, elements + 1 == self.tiles and random.random() < 0.5
+            if emits_alone or emit:
+                at = max(at, leaving)
+                leaving = at + leaves.cycles
+            if emits_alone:
+                state = self.function.initial(self.result) if state is None else state
+                events.append(Event(at, None, fresh, True))
+                wanted.append(state)
+                at += 1
+            else:
+                value = tuple(_random(random, each) for each in self.inputs)
+                if self.reduce:
+                    state = self.function.update(self.function.initial(self.result) if state is None else state, *value)
+                else:
+                    state = self.function.apply(*value)
+                words = [_words(*each) for each in zip(value, self.inputs, taken, strict=True)]
+                events.append(Event(at, words, fresh, emit))
+                wanted += [state] if emit else []
+                at += interval
+                elements += 1
+            fresh = emits_alone or emit
+            if fresh:
+                state, elements = None, 0
+        assert wanted, "nothing left"
+        got = play(self.path, events, leaves.cycles)
+        padding = 0 if leaves.control else leaves.beats * leaves.word_bits - leaves.bits
+        for number, (state, words) in enumerate(zip(wanted, got, strict=True)):
+            words[-1] &= (1 << leaves.edge_bits - padding) - 1
+            assert words == _words(state, self.result, leaves), (number, str(self))
 
-    def wrong(self, program: Verilated | None = None) -> list[int]:
-        """Cycles with wrong results, in Amaranth's simulator or in Verilator."""
-        cycles = max(self.wanted) + 1
-        got = self._in_amaranth(cycles) if program is None else self._in_verilator(program, cycles)
-        return [at for at, (want, mask) in self.wanted.items() if (got[at] ^ want) & mask]
 
-    def _ports(self) -> list[tuple[str, int, int]]:
-        """Name, width, and what is there where nothing is said."""
-        names = (path[0] for path, _, _ in self.path.signature.flatten(self.path))
-        widths = {name: len(getattr(self.path, name)) for name in names if name != "result"}
-        return [(name, width, (1 << width) - 1 if "operand" in name else 0) for name, width in widths.items()]
+def _words(value: Any, element: ElementType, format: TokenFormat) -> list[int]:
+    """What is on the wires; control is one word."""
+    return [int(value)] if format.control else pack_words(value, element, format)
 
-    def _in_amaranth(self, cycles: int) -> list[int]:
-        got = []
 
-        async def bench(ctx: Any) -> None:
-            for cycle in range(cycles):
-                for name, _, idle in self._ports():
-                    ctx.set(getattr(self.path, name), self.given[name].get(cycle, idle))
-                got.append(ctx.get(self.path.result))
-                await ctx.tick()
-
-        simulator = Simulator(self.path)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.run()
-        return got
-
-    def _in_verilator(self, program: Verilated, cycles: int) -> list[int]:
-        rows = {
-            name: np.array([playing.to_words(self.given[name].get(at, idle), width) for at in range(cycles)])
-            for name, width, idle in self._ports()
-        }
-        return [int.from_bytes(row.tobytes(), "little") for row in program.run(rows)["result"]]
+def _random(random: np.random.Generator, element: ElementType) -> Any:
+    return patterns.tile(random, element) if isinstance(element, Tile) else int(random.integers(1 << element.bits))

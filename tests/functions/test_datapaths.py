@@ -13,15 +13,11 @@ import pytest
 from amaranth.sim import Simulator
 from verilated import HARMLESS, Verilated, kinds, lint
 
-from hw.arithmetic.model import SOURCES
 from hw.functions.datapath import Datapath
-from hw.functions.vector import VectorDatapath
-from step.functions.elementwise import Add, Cast, Mul
+from step.functions.elementwise import Add
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
-from step.functions.select import SelectAll, SelectValid
-from step.functions.silu import Silu
 from step.language.dims import dim
-from step.language.dtypes import BF16, BOOL, FP32
+from step.language.dtypes import BF16, FP32, INT8
 from step.language.function import Function
 from step.language.types import ElementType, Tile
 from step.lowering.application import Application
@@ -78,47 +74,18 @@ class Case:
 
 
 NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
-VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
-    (Add(), (NARROW, WIDE), False),
-    (Add(BF16), (Tile(FP32, 3, 1), WIDE), False),
-    (Add(), (NARROW,), True),
-    (Mul(), (WIDE, WIDE), False),
-    (Mul(), (NARROW, Tile(BF16, 1, 4)), False),
-    (Mul(FP32), (Tile(BF16, 1, 4), Tile(BF16, 3, 1)), False),
-    (Mul(BF16), (WIDE,), True),
-    (Cast(BF16), (WIDE,), False),
-    (Cast(FP32), (NARROW,), False),
-    (Silu(), (NARROW,), False),
-    (Silu(BF16), (WIDE,), False),
-]
-
-
-@pytest.mark.parametrize("stages", [1, 4])
-@pytest.mark.parametrize("lanes", [1, 5, 12, 100])
-@pytest.mark.parametrize("function, inputs, reduce", VECTORS, ids=lambda each: str(each))
-def test_vector(function: Function, inputs: tuple[Tile, ...], reduce: bool, lanes: int, stages: int) -> None:
-    case = Case(function, inputs, FabricConfig(vector_lanes=lanes, stages=stages), reduce=reduce)
-    assert (case.path.initiation_interval, case.path.latency) == case.timing()
-    assert isinstance(case.path, VectorDatapath)
-    loop = case.path.lane.depth + 1 if reduce else 1
-    assert case.path.initiation_interval == max(-(-12 // lanes), loop)
-    for gaps in GAPS.values():
-        case.check(7, gaps)
 
 
 @pytest.mark.parametrize(
-    "function, inputs, reduce",
-    [
-        (RetileRow(), (NARROW,), True),
-        (RetileCol(), (WIDE,), True),
-        (SelectValid(), (Tile(BOOL),), False),
-        (SelectAll(3), (NARROW,), False),
-    ],
+    "function, tile, link",
+    [(RetileCol(), WIDE, 64), (RetileCol(), Tile(BF16, 16, 4), 8), (RetileRow(), Tile(INT8, 1, 3), 8)],
 )
-def test_wiring(function: Function, inputs: tuple[Tile, ...], reduce: bool) -> None:
-    case = Case(function, inputs, FabricConfig(), reduce=reduce)
-    assert (case.path.initiation_interval, case.path.latency) == case.timing() == (1, int(reduce))
-    case.check(9, GAPS["gaps"])
+def test_join_of_whole_tiles(function: Function, tile: Tile, link: int) -> None:
+    """Columns, and rows that are no whole words."""
+    case = Case(function, (tile,), FabricConfig(link_bytes=link), reduce=True, tiles=5)
+    assert (case.path.initiation_interval, case.path.latency) == case.timing() == (1, 1)
+    assert not case.path.streams
+    case.check(12, GAPS["gaps"])
 
 
 @pytest.mark.parametrize("function", [RetileStreamify(), RetileStreamify(3), RetileStreamify(2, "col", 1)])
@@ -141,15 +108,6 @@ def test_retile_slicer(function: RetileStreamify) -> None:
     simulator.add_testbench(bench)
     simulator.run()
     assert got == wanted
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("function", [Add(), Mul(BF16), Mul(FP32)], ids=str)
-def test_vector_model_in_verilator(function: Function, tmp_path: Path) -> None:
-    case = Case(function, (WIDE, Tile(BF16, 1, 4)), FabricConfig(vector_lanes=5, arithmetic="model"), reduce=False)
-    program = Verilated(case.path, tmp_path, SOURCES)
-    for gaps in GAPS.values():
-        case.check(2000, gaps, program)
 
 
 @pytest.mark.parametrize("arithmetic", ["rtl", "model"])

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import patterns
 import pytest
-from streaming import Script
+from scripted import Script
 from verilated import HARMLESS, Verilated, kinds, lint
 
 from cosim.synthesis.estimate import Counts

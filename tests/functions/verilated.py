@@ -76,8 +76,9 @@ def environment() -> dict[str, str]:
     return os.environ | {"VERILATOR_ROOT": str(root), "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}
 
 
-HARMLESS = {"WIDTHTRUNC", "WIDTHEXPAND", "UNUSEDSIGNAL", "PROCASSINIT"}
-"""Warnings of how Yosys writes Verilog: operands of unequal width, words used in part, initial values."""
+HARMLESS = {"WIDTHTRUNC", "WIDTHEXPAND", "UNUSEDSIGNAL", "PROCASSINIT", "CASEINCOMPLETE"}
+"""Warnings of how Yosys writes Verilog: operands of unequal width, words used in part, initial values, and cases behind
+a first assignment to what they assign."""
 
 
 def kinds(said: str) -> set[str]:

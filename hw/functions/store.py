@@ -1,0 +1,157 @@
+"""Stores between parts of one width and parts of another: a memory in which what came waits until it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
+
+from hw.functions.sequence import counter
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which of the parts that are written, one a cycle, each part that is read, one a cycle, needs: first and last."""
+
+    needs: tuple[tuple[int, int], ...]
+
+    @property
+    def lag(self) -> int:
+        """Cycles from the first write to the first read; a part can be read in the cycle after it was written."""
+        return 1 + max(last - read for read, (_, last) in enumerate(self.needs))
+
+    def copies(self, lag: int, interval: int) -> int:
+        """Elements that lie in the store side by side, if one begins every ``interval`` cycles at most.
+
+        A part may be overwritten in the cycle in which it is read for the last time.
+        """
+        longest = max(lag + read - first for read, (first, _) in enumerate(self.needs))
+        return max(1, -(-longest // interval))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """An element as ``count`` parts of ``bits`` bits."""
+
+    count: int
+    bits: int
+
+
+class Store:
+    """``copies`` elements that are written and read in parts; so many of the narrower ones as fit make a wider one."""
+
+    def __init__(self, m: Module, name: str, written: Parts, read: Parts, copies: int) -> None:
+        self._m, self._written, self._read = m, written, read
+        self._narrow, self._wide = sorted((written, read), key=lambda each: each.bits)
+        self._rows = self._wide.count
+        self._ratio = self._narrow.count if self._rows == 1 else self._wide.bits // self._narrow.bits
+        self._places = copies * self._rows
+        banks = self._ratio if written is self._narrow else 1
+        self._banks = [self._bank(f"{name}_{at}" if banks > 1 else name, written.bits) for at in range(banks)]
+
+    def _bank(self, name: str, bits: int) -> Signal | Memory:
+        if self._places == 1:
+            return Signal(bits, name=name, reset_less=True)
+        bank = Memory(shape=bits, depth=self._places, init=[])
+        self._m.submodules[name] = bank
+        return bank
+
+    def _row(self, number: Value, parts: Parts) -> Value:
+        """The row of the element in which part ``number`` is."""
+        if self._rows == 1:
+            return C(0, 1)
+        return number if parts is self._wide else number[self._shift :]
+
+    def _place(self, number: Value, parts: Parts) -> Value:
+        """The place of part ``number`` in its row."""
+        return number if self._rows == 1 else number[: self._shift]
+
+    @property
+    def _shift(self) -> int:
+        return self._ratio.bit_length() - 1
+
+    def _address(self, row: Value, copy: Value) -> Value:
+        return row if self._places == self._rows else row + copy * self._rows
+
+    def write(self, enable: Value, number: Value, copy: Value, part: Value) -> None:
+        """Write ``part`` at its ``number``, if ``enable``."""
+        address = self._address(self._row(number, self._written), copy)
+        for at, bank in enumerate(self._banks):
+            chosen = enable if len(self._banks) == 1 else enable & (self._place(number, self._written) == at)
+            if isinstance(bank, Signal):
+                with self._m.If(chosen):
+                    self._m.d.sync += bank.eq(part)
+            else:
+                port = bank.write_port()
+                self._m.d.comb += [port.addr.eq(address), port.en.eq(chosen), port.data.eq(part)]
+
+    def read(self, number: Value, copy: Value) -> Value:
+        """The part ``number``, in the same cycle."""
+        address = self._address(self._row(number, self._read), copy)
+        found: list[Value] = []
+        for bank in self._banks:
+            if isinstance(bank, Signal):
+                found.append(bank)
+            else:
+                port = bank.read_port(domain="comb")
+                self._m.d.comb += port.addr.eq(address)
+                found.append(port.data)
+        row = Cat(found)
+        if self._read is self._wide or self._ratio == 1:
+            return row[: self._read.bits]
+        padded = Cat(row, C(0, max(0, self._ratio * self._read.bits - len(row))))
+        parts = [padded.word_select(at, self._read.bits) for at in range(self._ratio)]
+        return Array(parts)[self._place(number, self._read)]
+
+
+class WordRegisters:
+    """``copies`` elements of ``count`` words in registers, of which parts can be made of any bits."""
+
+    def __init__(self, m: Module, name: str, count: int, bits: int, copies: int) -> None:
+        self._m = m
+        self._words = [
+            [Signal(bits, name=f"{name}_{copy}_{number}", reset_less=True) for number in range(count)]
+            for copy in range(copies)
+        ]
+
+    def write(self, enable: Value, number: Value, copy: Value, word: Value) -> None:
+        """Write ``word`` at its ``number``, if ``enable``."""
+        for at, words in enumerate(self._words):
+            for place, register in enumerate(words):
+                with self._m.If(enable & (number == place) & (copy == at)):
+                    self._m.d.sync += register.eq(word)
+
+    def read(self, copy: Value, parts: Callable[[Value], Sequence[Value]], number: Value) -> Value:
+        """Of the ``parts`` that an element has, that with ``number``."""
+        found = []
+        for words in self._words:
+            element = Signal(sum(map(len, words)))
+            self._m.d.comb += element.eq(Cat(words))
+            found.append(Array(parts(element))[number])
+        return found[0] if len(found) == 1 else Array(found)[copy]
+
+
+def run(m: Module, name: str, begins: Value, count: int) -> tuple[Value, Value, Value]:
+    """The ``count`` cycles behind ``begins``: whether this is one of them, its number, and whether it is the last."""
+    active = Signal(name=f"{name}_active")
+    number, last = counter(m, count, f"{name}_number", active)
+    with m.If(begins):
+        m.d.sync += active.eq(1)
+    with m.Elif(last):
+        m.d.sync += active.eq(0)
+    return active, number, active & last
+
+
+def arriving(m: Module, start: Value, words: Sequence[int]) -> tuple[Value, list[Value]]:
+    """The number of the word that comes in this cycle, 0 with ``start``, and for each of the ports, of which the
+    values have so many ``words``, whether it has one."""
+    most = max(words)
+    if most == 1:
+        return C(0, 1), [start for _ in words]
+    number, following = Signal(range(most + 1), name="word_number"), Signal(range(most + 1), init=most)
+    m.d.comb += number.eq(Mux(start, 0, following))
+    with m.If(number != most):
+        m.d.sync += following.eq(number + 1)
+    return number, [number < count for count in words]

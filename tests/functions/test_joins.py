@@ -1,0 +1,57 @@
+"""Functions that join tiles, and those that are wires: the right words exactly `latency` cycles behind a start."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streaming import Case
+
+from step.functions.retile import RetileCol, RetileRow
+from step.functions.select import SelectAll, SelectValid
+from step.language.dtypes import BF16, BOOL, FP32, INT8
+from step.language.function import Function
+from step.language.types import ElementType, Selector, Tile
+from step.lowering.fabric import FabricConfig
+
+GAPS = [[0], [0, 0, 3, 0, 1, 7]]
+
+
+@pytest.mark.parametrize(
+    "function, tile, tiles, link",
+    [
+        (RetileRow(), Tile(BF16, 1, 16), 16, 64),  # two tiles a word
+        (RetileRow(), Tile(BF16, 1, 16), 5, 64),  # the last word in part
+        (RetileRow(), Tile(BF16, 4, 16), 4, 8),  # whole words
+        (RetileRow(), Tile(INT8, 1, 3), 5, 16),  # a result of one word
+        (RetileRow(), Tile(FP32, 3, 4), 1, 16),
+        (RetileCol(), Tile(FP32, 1, 4), 3, 8),
+        (RetileCol(), Tile(BOOL, 1, 3), 6, 4),
+    ],
+)
+def test_join(function: Function, tile: Tile, tiles: int, link: int) -> None:
+    case = Case(function, (tile,), FabricConfig(link_bytes=link), reduce=True, tiles=tiles)
+    for gaps in GAPS:
+        case.check(4 * tiles + 3, gaps)
+
+
+def test_random_joins() -> None:
+    random = np.random.default_rng(5)
+    for seed in range(40):
+        cols, tiles = (int(each) for each in random.integers(1, 9, 2))
+        tile = Tile([BF16, FP32, BOOL, INT8][random.integers(4)], 1, cols)
+        link = 2 ** int(random.integers(7))
+        case = Case(RetileRow(), (tile,), FabricConfig(link_bytes=link), reduce=True, tiles=tiles)
+        if case.path.streams:
+            case.check(3 * tiles + 4, GAPS[seed % 2], seed)
+        else:
+            assert not case.formula()[2] and case.formula()[1] == case.path.latency == 1
+
+
+@pytest.mark.parametrize(
+    "function, element",
+    [(SelectValid(), Tile(BOOL)), (SelectAll(3), Tile(BF16, 3, 4)), (SelectAll(2), Selector(5))],
+)
+def test_wires(function: Function, element: ElementType) -> None:
+    case = Case(function, (element,), FabricConfig(link_bytes=8))
+    assert case.formula() == (1, 0, True)
+    case.check(9, GAPS[1])

@@ -12,6 +12,9 @@ from amaranth.lib.wiring import In, Out
 from hw.layout import Format
 from hw.shared import Parametric
 
+BLOCK_RAM = {"ram_style": "block", "no_rw_check": 1}
+"""Attributes of a memory for block RAM; no word is read in the cycle in which it is written, so none has to bypass."""
+
 
 class ProducerSignature(wiring.Signature):
     """The writing side of a channel, as seen by the writer.
@@ -120,9 +123,7 @@ class Channel(Parametric):
         m.d.sync += address.eq(following)
         write_place = place(m, "word_place", room, arrives)
         if self._deep:
-            m.submodules.words = ring = Memory(
-                shape=self._format.word_bits, depth=room, init=[], attrs={"ram_style": "block"}
-            )
+            m.submodules.words = ring = Memory(shape=self._format.word_bits, depth=room, init=[], attrs=BLOCK_RAM)
             write, read = ring.write_port(), ring.read_port()
             m.d.comb += [write.addr.eq(write_place), write.data.eq(self.i.word), write.en.eq(arrives)]
             m.d.comb += [read.addr.eq(following), read.en.eq(1), self.o.word.eq(read.data)]

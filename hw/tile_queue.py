@@ -8,7 +8,7 @@ from amaranth.hdl import Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.channel import ConsumerSignature, place
+from hw.channel import BLOCK_RAM, ConsumerSignature, place
 from hw.functions.sequence import counter
 from hw.layout import TileFormat
 from hw.shared import Parametric
@@ -47,7 +47,7 @@ class TileQueue(Parametric):
         parts = min(-(-tile.word_bits // self._beat_bits), self._beats)  # beats of a word
         words = min(-(-self._beat_bits // tile.word_bits), tile.beats)  # words of a beat
         rows = -(-tile.beats // words)
-        shape, attrs = parts * self._beat_bits, {"ram_style": "block"} if self._deep else {}
+        shape, attrs = parts * self._beat_bits, BLOCK_RAM if self._deep else {}
         m.submodules.rows = memory = Memory(shape=shape, depth=self._depth * rows, init=[], attrs=attrs)
         write = memory.write_port(granularity=self._beat_bits)
         read = memory.read_port() if self._deep else memory.read_port(domain="comb")

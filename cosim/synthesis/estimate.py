@@ -1,6 +1,7 @@
 """Area without synthesis, from counts of operators in the Verilog of each module.
 
-The weights were fitted to what Yosys made of the modules of the examples; docs/results.md states the error.
+The weights were fitted to what Yosys made of an example and of control units, on two fabrics each; docs/results.md
+states the error.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from hw.emit import check_synthesisable
 from hw.fabric import Fabric, elaborate
 from step.lowering.netlist import Netlist
 
-LUT_WEIGHTS = {"choice": 0.35, "branch": 0.35, "comparison": 1.8, "row": 1.7}
-"""LUTs per bit of ``a ? b : c``, of an assignment below ``if``, of operands compared, and of an assignment in a row of
-a case; and, or and not are part of the LUTs that they feed."""
+LUT_WEIGHTS = {"choice": 0.26, "branch": 0.68, "comparison": 0.1, "row": 0.66, "bank": 1.0}
+"""LUTs per bit of ``a ? b : c``, of an assignment below ``if``, of operands compared, of an assignment in a row of a
+case, and of LUT RAM beyond its first 16 words; and, or and not are part of the LUTs that they feed."""
 
-CARRY_WEIGHT = 0.3
+CARRY_WEIGHT = 0.4
 """Carry cells per bit of a sum, of which constants leave less than the half that two bits a cell would be."""
 
 SHORT = 6
 """Bits up to which a sum takes no carry cells, and no LUTs besides those of the choice that it feeds."""
 
-BLOCK_RAM_BITS = 18 * 1024
+BLOCK_RAM_WIDTH, BLOCK_RAM_WORDS = 36, 512
 LUT_RAM_WORDS = 16
 SMALL_TABLE = 8 * 1024
 """Bits up to which Yosys makes a memory of LUTs."""
@@ -37,7 +38,7 @@ SMALL_TABLE = 8 * 1024
 _DECLARED = re.compile(
     r"^ *(?:(?:input|output) )?(?:wire|reg) (?:\[(\d+):0\] )?(\w+)(?: = [^;,]*)?[;,]?$", re.MULTILINE
 )
-_MEMORY = re.compile(r"^  reg (?:\[(\d+):0\] )?(\w+) \[(\d+):0\];$", re.MULTILINE)
+_MEMORY = re.compile(r'^(  \(\* ram_style = "block" \*\)\n)?  reg (?:\[(\d+):0\] )?(\w+) \[(\d+):0\];$', re.MULTILINE)
 _ASSIGNED = re.compile(r"^( *(?:\S+:\n *)?)(assign )?(\w+)(?:\[(\d+)(?::(\d+))?\])? (<?=) (.*);$", re.MULTILINE)
 _SHIFT = re.compile(r" \* \d+'h[1248]0*$")
 _NAMES = re.compile(r"\b[a-z_]\w*\b(?:\[(\d+)(?::(\d+))?\])?")
@@ -45,13 +46,17 @@ _NAMES = re.compile(r"\b[a-z_]\w*\b(?:\[(\d+)(?::(\d+))?\])?")
 
 @dataclass(frozen=True)
 class Counts:
-    """What a module's text has of everything; ``bits`` by kind of operator, ``memories`` as (width, depth)."""
+    """What a module's text has of everything: ``bits`` by kind of operator, memories as (width, depth).
+
+    ``blocks`` are memories for block RAM.
+    """
 
     bits: Counter[str] = field(default_factory=Counter)
     memories: tuple[tuple[int, int], ...] = ()
+    blocks: tuple[tuple[int, int], ...] = ()
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(self.bits + other.bits, self.memories + other.memories)
+        return Counts(self.bits + other.bits, self.memories + other.memories, self.blocks + other.blocks)
 
     @classmethod
     def of(cls, text: str) -> Counts:
@@ -66,21 +71,26 @@ class Counts:
                 _count(bits, value, width, widths)
             elif len(indent) > 4:
                 bits["row" if ":" in indent else "branch"] += width
-        memories = tuple((int(high or 0) + 1, int(last) + 1) for high, _, last in _MEMORY.findall(text))
-        return cls(bits, memories)
+        memories: list[tuple[int, int]] = []
+        blocks: list[tuple[int, int]] = []
+        for block, high, _, last in _MEMORY.findall(text):
+            width, depth = int(high or 0) + 1, int(last) + 1
+            table = width * depth > SMALL_TABLE and depth > LUT_RAM_WORDS * 4
+            (blocks if block or table else memories).append((width, depth))
+            if not (block or table):
+                bits["bank"] += width * (-(-depth // LUT_RAM_WORDS) - 1)
+        return cls(bits, tuple(memories), tuple(blocks))
 
     @property
     def area(self) -> Area:
         """The estimate."""
-        blocks = [each for each in self.memories if each[1] * each[0] > SMALL_TABLE and each[1] > LUT_RAM_WORDS * 4]
-        small = [each for each in self.memories if each not in blocks]
         return Area(
             lut4=round(sum(weight * self.bits[kind] for kind, weight in LUT_WEIGHTS.items())),
-            dpr16x4=sum(-(-width // 4) * -(-depth // LUT_RAM_WORDS) for width, depth in small),
+            dpr16x4=sum(-(-width // 4) * -(-depth // LUT_RAM_WORDS) for width, depth in self.memories),
             ccu2c=round(CARRY_WEIGHT * self.bits["carry"]),
             ff=self.bits["register"],
             dsp=self.bits["product"],
-            block_ram=sum(-(-width * depth // BLOCK_RAM_BITS) for width, depth in blocks),
+            block_ram=sum(-(-width // BLOCK_RAM_WIDTH) * -(-depth // BLOCK_RAM_WORDS) for width, depth in self.blocks),
         )
 
 
@@ -130,7 +140,7 @@ def fabric_metrics(program: Netlist) -> dict[str, int]:
     fabric, counts = _counted(program)
     used = [counts[each.component.module_name] for each in fabric.structure.instances]
     area = reduce(add, (each.area for each in used), Area())
-    bits = sum(width * depth for each in used for width, depth in each.memories)
+    bits = sum(width * depth for each in used for width, depth in (*each.memories, *each.blocks))
     return {"multipliers": area.dsp, "memory_bits": bits, "lut_sites": area.comb_sites}
 
 

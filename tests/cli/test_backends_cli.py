@@ -63,7 +63,7 @@ error: map 'product' (fragile.py:26): its inputs do not have the same shape
   token 0 of right is a value with S1
 """
 
-DEADLOCK_HEAD = "error: deadlock: from cycle 17 on nothing can move, and 7 of 11 operators are not finished\n"
+DEADLOCK_HEAD = "error: deadlock: from cycle 16 on nothing can move, and 7 of 11 operators are not finished\n"
 DEADLOCK_END = """\
 the smallest depths that clear it:
   rows_broadcast.1: 9 instead of 2 (input 1 of expand 'spread' (fragile.py:29): rows.buffered(9))
@@ -114,7 +114,7 @@ def fragile(tmp_path: Path) -> str:
 def test_run_prints_a_result_and_no_talk(step: Step, fragile: str, backend: str) -> None:
     result = step("run", f"{fragile}:good", "--backend", backend)
     assert (result.code, result.err) == (0, "")
-    assert (f"fragile on {backend}: 35 cycles" in result.out) == (backend != "interpret")
+    assert (f"fragile on {backend}: 34 cycles" in result.out) == (backend != "interpret")
     outputs = "products: 3 elements, the first one [[1.]]\nscaled_rows: 3 elements, the first one [[3.]]\n"
     assert result.out.endswith(outputs) == (backend != "approx")  # the fast model computes no values
 
@@ -154,13 +154,13 @@ def test_save_replaces_the_file_as_a_whole(
     saved = tmp_path / "new" / "result.json"
     assert step("run", f"{fragile}:good", "--save", saved, "--events").code == 0
     first = RunResult.load(saved)
-    assert (first.status, first.cycles, first.events is not None) == (Status.FINISHED, 35, True)
+    assert (first.status, first.cycles, first.events is not None) == (Status.FINISHED, 34, True)
     result = step("run", f"{fragile}:stuck", "--backend", "approx", "--save", saved)
     assert result.code == 4
     kept = saved.read_bytes()
     failed = RunResult.load(saved)
-    assert (failed.status, failed.cycles) == (Status.DEADLOCK, 17)
-    assert failed.error is not None and failed.error.startswith("deadlock: from cycle 17 on nothing can move")
+    assert (failed.status, failed.cycles) == (Status.DEADLOCK, 16)
+    assert failed.error is not None and failed.error.startswith("deadlock: from cycle 16 on nothing can move")
 
     def breaks(source: object, target: object) -> None:
         raise OSError(28, "No space left on device")
@@ -207,7 +207,7 @@ def test_a_deadlock_exits_with_4(step: Step, fragile: str, backend: str) -> None
 
 @pytest.mark.parametrize("backend", ["approx", "rtl"])
 def test_max_cycles(step: Step, fragile: str, backend: str) -> None:
-    assert step("run", f"{fragile}:good", "--backend", backend, "--max-cycles", 35).code == 0
+    assert step("run", f"{fragile}:good", "--backend", backend, "--max-cycles", 34).code == 0
     result = step("run", f"{fragile}:good", "--backend", backend, "--max-cycles", 10)
     message = "error: the run did not end within 10 cycles; raise max_cycles if that is too few\n"
     assert result == (4, "", message)

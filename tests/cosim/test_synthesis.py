@@ -243,7 +243,7 @@ def test_the_estimate_counts_what_is_written() -> None:
     counts = Counts.of(COUNTED)
     assert dict(+counts.bits) == {"product": 1, "carry": 17, "comparison": 16, "register": 16, "branch": 8}
     assert counts.memories == ((64, 16),)
-    assert (counts.area.dpr16x4, counts.area.ccu2c, counts.area.ff, counts.area.dsp) == (16, 5, 16, 1)
+    assert (counts.area.dpr16x4, counts.area.ccu2c, counts.area.ff, counts.area.dsp) == (16, 7, 16, 1)
 
 
 def test_the_estimate_is_near(report: Report) -> None:
@@ -260,7 +260,15 @@ def test_the_estimate_is_near(report: Report) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", ["examples/moe_simple.py:small", "benchmarks/control_units.py"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "examples/moe_simple.py:small",
+        "examples/moe_simple.py",
+        "benchmarks/control_units.py",
+        "benchmarks/control_units.py:wide",
+    ],
+)
 def test_the_error_of_the_estimate_is_what_the_manual_says(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     program = load_program(spec)

@@ -9,9 +9,9 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hw.edge import pack_transfers
+from cosim.program_data import source_transfers
 from hw.fabric import Fabric, PlacedChannel, elaborate
-from hw.layout import output_formats, pack_header, pack_tiles, pack_words, unpack_header, unpack_words
+from hw.layout import pack_header, pack_tiles, pack_words, unpack_header, unpack_words
 from hw.structure import Assembly
 from step.language.faults import Fault
 from step.language.graph import Graph
@@ -97,17 +97,7 @@ def simulate(
     run = Run(fabric)
     random = Random(seed)
     top, wires = assembly, assembly.wires
-    sources = {
-        unit.node.name: [
-            transfer
-            for token in bound.streams[unit.node.name]
-            for transfer in pack_transfers(
-                token, unit.node.output_types[0].element, *output_formats(unit.node, fabric.netlist)
-            )
-        ]
-        for unit in fabric.units
-        if unit.node.operator.name == "source"
-    }
+    sources = source_transfers(fabric.netlist, bound)
     offered: dict[str, int | None] = dict.fromkeys(sources)
     readers = {}
     for name, region in fabric.memory.loads.items():

@@ -9,9 +9,8 @@ from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import Simulator
 from scenarios import SCENARIOS
 
-from hw.edge import pack_transfers
+from cosim.program_data import source_transfers
 from hw.fabric import elaborate
-from hw.layout import output_formats
 from hw.structure import Assembly
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
@@ -34,15 +33,7 @@ def test_the_second_run_is_like_the_first(operator: str, stopped: int) -> None:
     inputs = bind_inputs(graph, PLAYED[operator].build(graph))
     netlist = lower(graph, FABRIC)
     assembly = Assembly(elaborate(netlist).structure)
-    sources = {
-        node.name: [
-            transfer
-            for token in inputs.streams[node.name]
-            for transfer in pack_transfers(token, node.output_types[0].element, *output_formats(node, netlist))
-        ]
-        for node in netlist.units
-        if node.operator.given() is not None
-    }
+    sources = source_transfers(netlist, inputs)
     sinks = [node.name for node in netlist.units if node.operator.hands_out]
     reset = Signal()
 

@@ -50,7 +50,7 @@ def test_stops_that_disagree_are_the_same_error_in_all_back_ends() -> None:
 
 
 DEADLOCK = """\
-deadlock: from cycle 17 on nothing can move, and 7 of 11 operators are not finished
+deadlock: from cycle 16 on nothing can move, and 7 of 11 operators are not finished
   source 'rows' (fragile.py:28) waits for space in rows -> rows_broadcast (depth 2, full)
   broadcast 'rows_broadcast' (fragile.py:28) waits for space in rows_broadcast.1 -> spread (depth 2, full)
   broadcast 'rows_broadcast' (fragile.py:28) waits for space in rows_broadcast.2 -> scaled (depth 2, full)

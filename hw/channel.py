@@ -118,7 +118,8 @@ class Channel(Parametric):
             with m.Elif(arrives):
                 m.d.sync += left.eq(left - 1)
         oldest = place(m, "oldest", room, self.o.drop, beats)
-        address, following = Signal(range(room)), Signal(range(room))
+        address = Signal(range(room))
+        following = Signal(range(room))
         m.d.comb += following.eq(oldest if beats == 1 else Mux(self.o.open, oldest + self.o.offset, address + 1))
         m.d.sync += address.eq(following)
         write_place = place(m, "word_place", room, arrives)

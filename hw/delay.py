@@ -33,8 +33,11 @@ class DelayLine(Parametric):
         places = self._cycles - 1
         m.submodules.ring = ring = Memory(shape=self._width, depth=places, init=[])
         write, read = ring.write_port(), ring.read_port()
-        place, last = Signal(range(places)), Signal()
-        written, known = Signal(), Signal()  # whether the place was written since the reset, and whether what was read
+        place = Signal(range(places))
+        last = Signal()
+        # whether the place was written since the reset, and whether what was read
+        written = Signal()
+        known = Signal()
         m.d.comb += [last.eq(place == places - 1), self.o.eq(Mux(known, read.data, 0))]
         m.d.comb += [write.addr.eq(place), write.data.eq(self.i), write.en.eq(1), read.addr.eq(place), read.en.eq(1)]
         m.d.sync += [place.eq(Mux(last, 0, place + 1)), written.eq(written | last), known.eq(written)]

@@ -32,7 +32,8 @@ class TileQueue(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         beat, last_beat = counter(m, self._beats, "beat_place", self.valid)
-        enters, leaves = Signal(), Signal()
+        enters = Signal()
+        leaves = Signal()
         level = Signal(range(self._depth + 1))
         m.d.comb += [enters.eq(self.valid & last_beat), self.o.valid.eq(level != 0)]
         m.d.comb += leaves.eq(self.o.valid & self.o.ready)
@@ -59,7 +60,8 @@ class TileQueue(Parametric):
         m.d.comb += [write.data.word_select(at, self._beat_bits).eq(self.beat) for at in range(parts)]
 
         oldest = place(m, "oldest", self._depth * rows, self.o.drop, rows)
-        at, following = Signal(range(self._depth * rows)), Signal(range(self._depth * rows))
+        at = Signal(range(self._depth * rows))
+        following = Signal(range(self._depth * rows))
         word: Value = Const(0, 1)
         m.d.sync += at.eq(following)
         if tile.beats == 1:

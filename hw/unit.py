@@ -375,7 +375,8 @@ class Firing:
     def close(self) -> None:
         """Add the machine, when the rule is complete."""
         m, unit = self._m, self.unit
-        starved, blocked = Signal(), Signal()
+        starved = Signal()
+        blocked = Signal()
         stopped = Signal(4)  # code of the fault that was met
         m.d.comb += [
             starved.eq(Cat(*self._missing).any() if self._missing else 0),

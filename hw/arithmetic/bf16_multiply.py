@@ -38,7 +38,8 @@ class Bf16Multiply(Staged):
             infinite=huge[0] | huge[1],
             nan=not_number | ((huge[0] | huge[1]) & zero),
         )
-        exponent, biased = Signal(10), Signal(8)
+        exponent = Signal(10)
+        biased = Signal(8)
         # Biased by 127 more than the result's, so that it is not negative.
         m.d.comb += [exponent.eq(x.exponent + x.product[15]), biased.eq(exponent - 127)]
         fraction = Cat(C(0, 8), Mux(x.product[15], x.product[:15], Cat(C(0, 1), x.product[:14])))

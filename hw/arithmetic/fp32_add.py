@@ -33,7 +33,8 @@ class Fp32Add(Staged):
         """Step 1: the bigger and the smaller number, and the distance of their exponents."""
         first, second = self.first, self.second
         exponents, fractions = (first[23:31], second[23:31]), (first[:23], second[:23])
-        swap, subtract = Signal(), Signal()
+        swap = Signal()
+        subtract = Signal()
         distances = Signal(8, name="distance_up"), Signal(8, name="distance_down")
         m.d.comb += [
             swap.eq(first[:31] < second[:31]),

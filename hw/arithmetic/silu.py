@@ -55,7 +55,9 @@ class Silu(Staged):
         segment = position >> (POSITION_BITS - SEGMENT_BITS)
         size = len(sigmoid_table())
         address = Signal(range(size))
-        below, above, exact = Signal(), Signal(), Signal()
+        below = Signal()
+        above = Signal()
+        exact = Signal()
         m.d.comb += [
             position.eq(Mux(sign, -x.magnitude, x.magnitude)),
             # As row < -RANGE and row >= RANGE, but without a carry.

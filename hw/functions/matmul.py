@@ -122,7 +122,9 @@ class MatmulDatapath(Datapath):
         m = Module()
         shape = self.arrangement
         word, loads, loaded = self._load(m)
-        half, busy, active = Signal(), Signal(), Signal()
+        half = Signal()
+        busy = Signal()
+        active = Signal()
         slot, turn_ends = counter(m, shape.turn, "slot", busy)
         k, last_k = counter(m, shape.inner, "k", busy & turn_ends)
         across, row_ends = counter(m, shape.col_blocks, "across", active)
@@ -134,7 +136,8 @@ class MatmulDatapath(Datapath):
             m.d.sync += busy.eq(0)
         first: Value = C(1, 1)
         if self.reduce:
-            given, first = Signal(reset_less=True), Signal(reset_less=True)
+            given = Signal(reset_less=True)
+            first = Signal(reset_less=True)
             with m.If(self.start):
                 m.d.sync += given.eq(self.first)
             with m.If(loaded):
@@ -156,7 +159,8 @@ class MatmulDatapath(Datapath):
 
     def _load(self, m: Module) -> tuple[Value, Value, Value]:
         """Which word of the operands is there, if any is, and whether it is the last one."""
-        loading, loads = Signal(), Signal()
+        loading = Signal()
+        loads = Signal()
         word, last = counter(m, max(each.beats for each in self.operands), "word", loads)
         m.d.comb += loads.eq(self.start | loading)
         with m.If(loads):

@@ -70,7 +70,8 @@ class RetileStore(Datapath):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         _, (comes,) = arriving(m, self.start, [self.initiation_interval])
-        following, number = Signal(range(self.written.count)), Signal(range(self.written.count))
+        following = Signal(range(self.written.count))
+        number = Signal(range(self.written.count))
         m.d.comb += number.eq(Mux(self.start & self.first, 0, following))
         with m.If(comes):
             m.d.sync += following.eq(number + 1)

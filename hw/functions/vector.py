@@ -231,7 +231,9 @@ class VectorDatapath(Datapath):
         """
         assert self.identity is not None
         copies = 1 if self.shape.beats == self.groups else 2
-        fresh, copy = Signal(reset_less=True), Signal(range(copies))  # of the reduction that began last
+        # of the reduction that began last
+        fresh = Signal(reset_less=True)
+        copy = Signal(range(copies))
         tags = Cat(Mux(self.start, self.first, fresh), copy ^ (self.start & self.first) if copies > 1 else copy)
         m.d.sync += Cat(fresh, copy).eq(tags)
         now = Signal(len(tags), reset_less=True)  # the same for the group that is in front of the lanes

@@ -41,7 +41,8 @@ class Accum(FunctionRule):
         counted = None if self.count is None else self._counted(m, firing, token)
         fresh = Signal(init=1)  # nothing was reduced since the last emission
         outside, ends = token.rank > self.rank, token.stop >= self.rank
-        puts, value = Signal(), Signal()
+        puts = Signal()
+        value = Signal()
         m.d.comb += [puts.eq(ends | token.done), value.eq(~(outside | token.done))]
         firing.put(
             0,
@@ -67,7 +68,8 @@ class Accum(FunctionRule):
     def _counted(self, m: Module, firing: Firing, token: Any) -> Signal:
         """Values of the reduction, with this one; saturates above ``count``."""
         assert self.count is not None
-        before, counted = Signal(range(self.count + 2)), Signal(range(self.count + 2))
+        before = Signal(range(self.count + 2))
+        counted = Signal(range(self.count + 2))
         m.d.comb += counted.eq(Mux(token.value & (before <= self.count), before + 1, before))
         firing.next(before, Mux(token.stop >= self.rank, 0, counted))
         return counted

@@ -123,10 +123,12 @@ class FlatMap(Rule):
         comes = number != self.token.beats
         into, _ = counter(m, 2, "coming", number == self.token.beats - 1)
         store.write(comes, number, into, word)
-        before, leaving = Signal(init=1), Signal()
+        before = Signal(init=1)
+        leaving = Signal()
         m.d.comb += leaving.eq(before ^ (begins & (index == 0)))
         m.d.sync += before.eq(leaving)
-        place, following = Signal(range(self.piece.beats)), Signal(range(self.piece.beats))
+        place = Signal(range(self.piece.beats))
+        following = Signal(range(self.piece.beats))
         m.d.comb += place.eq(Mux(begins, 0, following))
         m.d.sync += following.eq(place + 1)
         words, pieces = self.slicer.width // self.token.word_bits, self.slicer.pieces  # words of a line of a piece

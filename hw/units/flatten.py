@@ -53,8 +53,11 @@ class Flatten(Rule):
             firing.take(0)
             firing.finish(token.done)
             return
-        held, holding = Signal(token.shape()), Signal()  # its stop is `low`, and its rank not above that
-        puts, value = Signal(), Signal()
+        # its stop is `low`, and its rank not above that
+        held = Signal(token.shape())
+        holding = Signal()
+        puts = Signal()
+        value = Signal()
         m.d.comb += [puts.eq(Mux(vanishes, above, holding | ~within)), value.eq(Mux(holding, held.value, token.value))]
         firing.put(
             0,

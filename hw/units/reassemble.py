@@ -76,7 +76,8 @@ class Reassemble(Rule):
         firing.finish(held.done)
 
         selector = firing.head(count)
-        mask, there = Signal(count), Signal()
+        mask = Signal(count)
+        there = Signal()
         m.d.comb += mask.eq(Mux(fresh, Mux(selector.value, selector.control, 0), left))
         choice, known = self._choice(m, mask, visible & ~passes)  # behind what passes nothing is seen
         m.d.comb += there.eq(Mux(fresh, firing.visible(count), 1) & known)

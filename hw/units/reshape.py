@@ -44,7 +44,8 @@ class Reshape(Rule):
         count = Signal(range(self.chunk))  # elements in the open chunk
         filling = Signal()  # the stop `fill_stop` ended the last element inside a chunk
         fill_stop = Signal(self.token.stop_bits)
-        last, padding = Signal(), Signal()
+        last = Signal()
+        padding = Signal()
         m.d.comb += [last.eq(count == self.chunk - 1), padding.eq(filling | ~token.value)]
         self._fill(m, firing, padding)
 

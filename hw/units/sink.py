@@ -39,7 +39,9 @@ class Sink(Rule):
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         external = firing.unit.external
-        offers, header, last = Signal(), Signal(self.token.header), Signal()
+        offers = Signal()
+        header = Signal(self.token.header)
+        last = Signal()
         firing.room(~offers | external.tready)
         m.d.comb += last.eq(1)
         if self.token.beats > 1:

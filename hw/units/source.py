@@ -55,7 +55,8 @@ class Source(Rule):
         beats = self.token.beats
         if beats == 1:
             return firing.lagging(data)
-        place, phase = Signal(range(beats)), Signal(range(beats))
+        place = Signal(range(beats))
+        phase = Signal(range(beats))
         comes = firing.fires & value
         with m.If(comes):
             m.d.sync += place.eq(Mux(last, 0, place + 1))

@@ -203,6 +203,28 @@ for _what, _rank, _text in STREAMS:
 
 _COUPLE = Tuple((Tile(BF16, 1, 3), Tile(BOOL)))
 single("reshape", "1-tuple", 1, "E1 1 2 S1 3 S1 D", lambda x: x.reshape(1), _COUPLE)
+
+# Values that nobody reads: only control travels.
+_PAIRS, _TEXT = Tile(BF16, 2, 2), "1 2 S1 E1 3 4 5 S2 E1 6 S2 D"
+for _operator, _bare in (
+    ("promote", lambda x: x.promote()),
+    ("flatten", lambda x: x.flatten(0, 1)),
+    ("reshape", lambda x: x.reshape(3)[0]),
+    ("zip", lambda x: x.zip(x)),
+    ("broadcast", lambda x: (x, x)),
+    ("expand", lambda x: x.repeat(2)),
+    ("flat_map", lambda x: x.flat_map(RetileStreamify())),
+    ("accum", lambda x: x.accum(Add())),
+    ("map", lambda x: x.map(SelectAll(3))),
+):
+
+    def _unread(x: Stream, bare: Callable[[Stream], Any] = _bare) -> list[Stream]:
+        made = bare(x)
+        return [each.map(SelectAll(2)) for each in (made if isinstance(made, tuple) else (made,))]
+
+    single(_operator, "unread", 2, _TEXT, _unread, _PAIRS)
+
+single("reshape", "flags", 1, "1 2 S1 3 4 5 6 S1 E1 D", lambda x: x.reshape(3)[1], _PAIRS)
 single("expand", "repeat-tuple", 1, "E1 1 2 S1 3 S1 D", lambda x: x.repeat(3), _COUPLE)
 single("flatten", "dense", 2, "1 2 S1 3 4 S2 5 6 S1 7 8 S2 D", lambda x: x.flatten(0, 2), dims=["N", 2, 2])
 single("flatten", "dense-inner", 2, "1 2 S1 3 4 S2 5 6 S1 7 8 S2 D", lambda x: x.flatten(0, 1), dims=["N", 2, 2])

@@ -106,7 +106,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     (token,), (_, flag) = input_formats(node, netlist), output_formats(node, netlist)
     value = pad_element(stream.element, operator.pad) if operator.chunk > 1 else None
     pad = (0,) * token.cycles
-    if value is not None:
+    if value is not None and token.items:
         pad = (
             (pack_element(value, stream.element),) if token.control else tuple(pack_words(value, stream.element, token))
         )

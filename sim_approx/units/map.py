@@ -37,7 +37,7 @@ def build(site: Site) -> Machine:
     assert isinstance(operator, Operator)
     timing = site.timing(operator.function, reduce=False)
     # A result that is control is part of the header, which waits for the data of the operands.
-    control = site.node.output_types[0].element.is_control
+    control = site.carries and site.node.output_types[0].element.is_control
     apply = operator.function.apply if site.computes else unknown
     return site.add(
         Map(**site.ports(), latency=timing.latency + control, interval=timing.initiation_interval, apply=apply)

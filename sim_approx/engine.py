@@ -110,7 +110,7 @@ class _Agenda:
                 channel.writer_waits = False
                 if channel.writer.asleep:
                     channel.writer.asleep = False
-                    awake = [*awake, channel.writer]
+                    awake.append(channel.writer)
         return now, awake
 
 
@@ -128,6 +128,7 @@ class Engine:
         self._faults: Faults = []
         self._open = sum(machine.ends_run for machine in machines)
         self._channels = channels
+        self._has_deep = any(channel.deep for channel in channels)
         for channel in channels:
             channel.freed, channel.closing = self._freed, self._closing
         for order, machine in enumerate(machines):
@@ -229,19 +230,12 @@ class Engine:
             entering += arrived
         if log is not None and entering:
             log.append((now, entering.copy()))
-        seen = self._agenda.appearances.pop(now, [])
-        for channel, token in entering:
-            channel.entered_last = now
-            if channel.deep:
-                channel.coming += 1
-                channel.peak = max(channel.peak, channel.entered - channel.taken)
-                self._agenda.appearances_in(now + 1).append((channel, token))
-            else:
-                seen.append((channel, token))
-        entering.clear()
-        for channel, token in seen:
+        for channel, token in self._shown(now) if self._has_deep else entering:
             tokens = channel.tokens
-            channel.coming -= channel.deep
+            if channel.deep:
+                channel.coming -= 1
+            else:
+                channel.entered_last = now
             if not tokens:
                 channel.available = now + 1
                 if channel.reader_waits:
@@ -253,6 +247,20 @@ class Engine:
             tokens.append(token)
             if len(tokens) > channel.peak:
                 channel.peak = len(tokens)
+        entering.clear()
+
+    def _shown(self, now: int) -> list[Entry]:
+        """What is seen from the next cycle on: what enters now, but of deep channels what entered a cycle ago."""
+        shown = self._agenda.appearances.pop(now, [])
+        for channel, token in self._entering:
+            if channel.deep:
+                channel.entered_last = now
+                channel.coming += 1
+                channel.peak = max(channel.peak, channel.entered - channel.taken)
+                self._agenda.appearances_in(now + 1).append((channel, token))
+            else:
+                shown.append((channel, token))
+        return shown
 
     def _ending(self, status: Status, cycles: int) -> Ending:
         """The end of the run, with what was counted up to it."""

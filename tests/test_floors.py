@@ -40,7 +40,7 @@ def test_a_function_is_on_every_floor(family: str, floor: str) -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_an_operator_has_scenarios(operator: str) -> None:
-    assert [each for each in SCENARIOS if each.operator == operator], f"tests/scenarios.py has none of {operator}"
+    assert [each for each in SCENARIOS if each.operator == operator], f"tests/scenarios has none of {operator}"
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

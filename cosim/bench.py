@@ -20,11 +20,11 @@ REPORT_SECONDS = 0.5
 async def run(dut: Any) -> None:
     """Run until the monitor says that the run has ended; how far it is goes to the file ``progress``."""
     directory = Path(os.environ["STEP_RUN_DIRECTORY"])
-    dut.rst.value = 1
+    dut.reset.value = 1
     dut.clk.value = 0
     Clock(dut.clk, PERIOD, unit="step").start(start_high=False)
     await Timer(3 * PERIOD, unit="step")
-    dut.rst.value = 0
+    dut.reset.value = 0
     started = time.perf_counter()
     ended = RisingEdge(dut.ended)
     cycle, stretch = 0, 1000

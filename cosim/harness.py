@@ -21,10 +21,15 @@ HARDWARE = tuple(
 def bench_text(design: Design) -> str:
     """SystemVerilog of the module `TOP`: the fabric, with all that it needs to run by itself.
 
-    Its ports are ``clk`` and ``rst`` in, ``ended`` out; all else goes through files (see the modules).
+    Its ports are ``clk`` and ``reset`` in, ``ended`` out; all else goes through files (see the modules).
     """
     connections = [("clk", "clk"), ("rst", "rst")]
-    body = ["    wire running;", ""]
+    body = [
+        "    wire running;",
+        "    logic rst = 1'b1;  // a register: nothing else depends on an input without a clock",
+        "    always_ff @(posedge clk) rst <= reset;",
+        "",
+    ]
     for port in design.sources:
         body += _source(port)
         connections += _stream_connections(port)
@@ -42,7 +47,7 @@ def bench_text(design: Design) -> str:
         f"// Bench of {design.module}: the fabric with simulation hardware at every port. Generated; do not edit.",
         f"module {TOP} (",
         "    input  logic clk   /* verilator public_flat_rw */,",
-        "    input  logic rst   /* verilator public_flat_rw */,",
+        "    input  logic reset /* verilator public_flat_rw */,",
         "    output logic ended /* verilator public_flat_rd */",
         ");",
         *body,

@@ -8,13 +8,17 @@ from typing import Any
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.store import Parts, Store, arriving, run
-from hw.shared import Parametric
+from hw.shared import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
+
+PARTS = 4
+"""Columns narrower than this part of a link are joined in registers: memories of so few places take as much."""
 
 
 @singledispatch
@@ -33,6 +37,8 @@ def _(function: RetileRow | RetileCol, application: Application) -> Datapath:
     wide, narrow = max(link, width), min(link, width)
     if lines == 1 and (wide % narrow == 0 or result.bits <= link):
         return RetileStore(count, width, link)
+    if lines > 1 and wide % narrow == 0 and link <= PARTS * width:
+        return RetileColumns(count, lines, width, link)
     return RetileJoin(count, lines, width)
 
 
@@ -80,6 +86,67 @@ class RetileStore(Datapath):
         store.write(comes, number, C(0, 1), self.operand0)
         m.d.comb += self.result.eq(store.read(word, C(0, 1)))
         return m
+
+
+class RetileColumns(Datapath):
+    """``result`` is the last ``count`` tiles side by side, so it is right after so many.
+
+    A tile is ``lines`` pieces of ``width`` bits, whole words or whole parts of one. Line i of the result has the pieces
+    i of all tiles, oldest lowest: so words leave in another order, while the next tiles go into the other part of a
+    memory.
+    """
+
+    latency = 1
+    streams = True
+
+    def __init__(self, count: int, lines: int, width: int, link_bits: int) -> None:
+        self.count, self.lines, self.width, self.link_bits = count, lines, width, link_bits
+        self.written, self.left = (Parts(-(-bits // link_bits), min(bits, link_bits)) for bits in self._bits)
+        self.initiation_interval = self.written.count
+        super().__init__([self.written.bits], self.left.bits, reduce=True)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.count, self.lines, self.width, self.link_bits
+
+    @property
+    def _bits(self) -> tuple[int, int]:
+        """Of a tile and of the result."""
+        return self.lines * self.width, self.count * self.lines * self.width
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        _, (comes,) = arriving(m, self.start, [self.written.count])
+        begins, part, fills, leaves = Signal(), Signal(), Signal(), Signal()
+        following = Signal(range(self.count * self.written.count))
+        number = Signal.like(following)
+        m.d.comb += [begins.eq(self.start & self.first), fills.eq(part ^ begins), number.eq(Mux(begins, 0, following))]
+        m.d.sync += part.eq(fills)
+        with m.If(comes):
+            m.d.sync += following.eq(number + 1)
+        with m.If(self.emit):
+            m.d.sync += leaves.eq(fills)
+        _, word, _ = run(m, "word", self.emit, self.left.count)
+        m.submodules.tiles = tiles = Shared(CornerTurn(self._moves(), min(self.width, self.link_bits), 2))
+        m.d.comb += [
+            *(tiles.write.eq(comes), tiles.write_part.eq(fills), tiles.write_step.eq(number)),
+            *(tiles.values.eq(self.operand0), tiles.read_part.eq(leaves), tiles.read_step.eq(word)),
+            self.result.eq(tiles.result),
+        ]
+        return m
+
+    def _moves(self) -> tuple[Move, ...]:
+        """From the words of the tiles to those of the result, by items: pieces, or words where those are less."""
+        item = min(self.width, self.link_bits)
+        pieces, enter, leave = self.width // item, self.written.bits // item, self.left.bits // item
+        moves: list[Move] = []
+        for tile in range(self.count):
+            for line in range(self.lines):
+                for piece in range(pieces):
+                    word, port = divmod(line * pieces + piece, enter)
+                    to = divmod((line * self.count + tile) * pieces + piece, leave)
+                    moves.append(Move(tile * self.written.count + word, port, *to))
+        return tuple(moves)
 
 
 class RetileJoin(Datapath):

@@ -12,7 +12,8 @@ from step.lowering.links import beats
 
 def timing(function: Function, application: Application) -> Timing:
     """Joining one behind the other takes whole words, or whole parts of a word, as they come; the result leaves one
-    cycle behind the last tile's first word. Other tiles have to be there as a whole.
+    cycle behind the last tile's first word. So it is with columns, of whole words or of a quarter of one at least.
+    Other tiles have to be there as a whole.
 
     To split, pieces are read where they lie if that is a row of words, or of pieces in a word. Else the whole tile has
     to be there.
@@ -21,8 +22,9 @@ def timing(function: Function, application: Application) -> Timing:
     assert isinstance(tile, Tile)
     if not isinstance(function, RetileStreamify):
         lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
-        wide, narrow = max(8 * link, tile.bits), min(8 * link, tile.bits)
-        if lines == 1 and (wide % narrow == 0 or beats(piece, link) == 1):
+        width = tile.bits // lines
+        fits = max(8 * link, width) % min(8 * link, width) == 0
+        if (fits and 8 * link <= 4 * width) or (lines == 1 and (fits or beats(piece, link) == 1)):
             return Timing(beats(tile, link), 1, streams=True)
         return Timing(1, 1)
     in_rows = function.axis == "row" or tile.shape[0] == 1

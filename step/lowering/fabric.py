@@ -63,7 +63,7 @@ class FabricConfig:
     stages: int = 4
     link_bytes: int = 64
     channel_depth: int = 2
-    block_ram_words: int = 32
+    block_ram_words: int = 16
     outstanding: int = 8
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     arithmetic: str = "rtl"

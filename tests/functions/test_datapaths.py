@@ -78,10 +78,10 @@ NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
 
 @pytest.mark.parametrize(
     "function, tile, link",
-    [(RetileCol(), WIDE, 64), (RetileCol(), Tile(BF16, 16, 4), 8), (RetileRow(), Tile(INT8, 1, 3), 8)],
+    [(RetileCol(), Tile(FP32, 3, 3), 64), (RetileCol(), Tile(INT8, 9, 4), 64), (RetileRow(), Tile(INT8, 1, 3), 8)],
 )
 def test_join_of_whole_tiles(function: Function, tile: Tile, link: int) -> None:
-    """Columns, and rows that are no whole words."""
+    """Columns that are no parts of a word or small ones, and rows that are no whole words."""
     case = Case(function, (tile,), FabricConfig(link_bytes=link), reduce=True, tiles=5)
     assert (case.path.initiation_interval, case.path.latency) == case.timing() == (1, 1)
     assert not case.path.streams

@@ -26,6 +26,11 @@ GAPS = [[0], [0, 0, 3, 0, 1, 7]]
         (RetileRow(), Tile(FP32, 3, 4), 1, 16),
         (RetileCol(), Tile(FP32, 1, 4), 3, 8),
         (RetileCol(), Tile(BOOL, 1, 3), 6, 4),
+        (RetileCol(), Tile(FP32, 4, 16), 3, 64),  # a word a line
+        (RetileCol(), Tile(FP32, 3, 8), 2, 8),  # several words a line
+        (RetileCol(), Tile(BF16, 5, 8), 3, 64),  # four lines a word, the last word in part
+        (RetileCol(), Tile(INT8, 2, 4), 5, 16),
+        (RetileCol(), Tile(FP32, 2, 2), 1, 16),
     ],
 )
 def test_join(function: Function, tile: Tile, tiles: int, link: int) -> None:
@@ -36,11 +41,14 @@ def test_join(function: Function, tile: Tile, tiles: int, link: int) -> None:
 
 def test_random_joins() -> None:
     random = np.random.default_rng(5)
-    for seed in range(40):
+    for seed in range(80):
         cols, tiles = (int(each) for each in random.integers(1, 9, 2))
-        tile = Tile([BF16, FP32, BOOL, INT8][random.integers(4)], 1, cols)
+        rows = int(random.choice([1, 1, 2, 5]))
+        tile = Tile([BF16, FP32, BOOL, INT8][random.integers(4)], rows, cols)
         link = 2 ** int(random.integers(7))
-        case = Case(RetileRow(), (tile,), FabricConfig(link_bytes=link), reduce=True, tiles=tiles)
+        case = Case(
+            RetileRow() if rows == 1 else RetileCol(), (tile,), FabricConfig(link_bytes=link), reduce=True, tiles=tiles
+        )
         if case.path.streams:
             case.check(3 * tiles + 4, GAPS[seed % 2], seed)
         else:

@@ -8,12 +8,10 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-import sympy
 
 from step.language import numerics
-from step.language.dtypes import BF16, FP32, DType
-from step.language.function import MapFunction, mismatch
-from step.language.types import ElementType, Tile
+from step.language.dtypes import DType
+from step.language.scalars import Elementwise
 
 LOG2_E = round(math.log2(math.e) * 2**23)
 """log2(e) as a 24 bit number with 23 fraction bits."""
@@ -89,7 +87,7 @@ def silu(values: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Silu(MapFunction):
+class Silu(Elementwise):
     """x * sigmoid(x) of every scalar of a BF16 or FP32 tile; 8 FLOPs per scalar.
 
     ``out`` is BF16 or FP32, by default the type of the input; computed in FP32 and then rounded to ``out``.
@@ -99,21 +97,7 @@ class Silu(MapFunction):
     """
 
     out: DType | None = None
+    cost = 8
 
-    def result_type(self, *inputs: ElementType) -> Tile:
-        match inputs:
-            case (Tile(dtype=dtype) as tile,) if dtype.is_float:
-                pass
-            case _:
-                raise mismatch(self, "1 tile of BF16 or FP32", inputs)
-        if self.out is not None and not self.out.is_float:
-            raise mismatch(self, f"out to be BF16 or FP32 rather than {self.out}", inputs)
-        return Tile(self.out or tile.dtype, tile.rows, tile.cols)
-
-    def apply(self, value: np.ndarray) -> np.ndarray:
-        out = self.out or next(each for each in (FP32, BF16) if each.numpy == value.dtype)
-        with numerics.quiet():
-            return numerics.narrow(silu(numerics.widen(value)), out)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return 8 * self.result_type(*inputs).elements
+    def combine(self, value: np.ndarray) -> np.ndarray:
+        return silu(value)

@@ -6,7 +6,8 @@ import pytest
 import sympy
 
 from step.errors import TypeMismatch
-from step.functions.elementwise import Add, Cast, Mul
+from step.functions.cast import Cast
+from step.functions.elementwise import Add, Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll, SelectValid

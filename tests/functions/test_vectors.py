@@ -9,7 +9,8 @@ import pytest
 from streaming import Case
 
 from hw.functions.vector import VectorDatapath
-from step.functions.elementwise import Add, Cast, Mul
+from step.functions.cast import Cast
+from step.functions.elementwise import Add, Mul
 from step.functions.silu import Silu
 from step.language.dtypes import BF16, FP32
 from step.language.function import Function

@@ -9,7 +9,8 @@ from meaning.nested import inside
 
 from random_programs.draft import HIGHEST_RANK, Draft, Piece
 from random_programs.values import alike, grouped, random_tile, random_value, seen
-from step.functions.elementwise import Add, Cast, Mul
+from step.functions.cast import Cast
+from step.functions.elementwise import Add, Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll, SelectValid

@@ -33,8 +33,10 @@ class IntegerMultiply(Staged):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         bits = self.out.bits
+        operands = zip((self.first, self.second), self.formats, strict=True)
         first, second = (
-            as_integer(value, dtype) for value, dtype in zip((self.first, self.second), self.formats, strict=True)
+            as_integer(value, dtype)[:bits] if dtype.bits > bits else as_integer(value, dtype)
+            for value, dtype in operands
         )
         if len(first) <= WIDEST and len(second) <= WIDEST:
             x = self.behind(m, 1, product=first * second)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import C, Module, Mux, Value
+from amaranth.hdl import C, Module, Mux, Signal, Value
 
 from hw.arithmetic.convert import as_fp32, as_integer, converted
 from hw.arithmetic.integers import FromInteger, ToInteger
@@ -56,7 +56,9 @@ class CastLane(Lane):
         if self._leaf is None and source.is_float:
             return converted(m, name, value, source, self.out)
         if self._leaf is None:
-            return (as_integer(value, source) + C(0, self.out.bits)).as_unsigned()[: self.out.bits]
+            lowest = Signal(self.out.bits, name=f"{name}_lowest")
+            m.d.comb += lowest.eq(as_integer(value, source))
+            return lowest
         result = placed(m, name, self._leaf, as_fp32(value, source) if source.is_float else value)
         if not self._rounds:
             return result

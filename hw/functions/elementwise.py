@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 
-from amaranth.hdl import C, Module, Mux, Value
+from amaranth.hdl import C, Module, Mux, Signal, Value
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
 from hw.arithmetic.convert import as_fp32, as_integer, converted, is_nan, ordered
@@ -49,7 +49,9 @@ class ArithmeticLane(Lane):
         """Place what is called ``name``; returns its result."""
         if not self.out.is_float:
             signed = [as_integer(each, dtype) for each, dtype in zip(operands, self.formats, strict=True)]
-            return self.integers(m, name, *signed).as_unsigned()[: self.out.bits]
+            lowest = Signal(self.out.bits, name=f"{name}_lowest")
+            m.d.comb += lowest.eq(self.integers(m, name, *signed))
+            return lowest
         result = self.compute(m, name, *operands)
         if self.out is FP32:
             return result

@@ -107,7 +107,7 @@ def test_silu_of_specials() -> None:
 
 
 def test_the_sigmoid_table_fits_its_words() -> None:
-    for value, slope in sigmoid_table():
+    for value, slope in sigmoid_table().entries:
         assert 1 << 17 <= value < 1 << 19 and 0 <= slope < 1 << 14 and value + slope <= 1 << 19
 
 

@@ -33,7 +33,7 @@ class Tabulated(Staged):
         value_bits = max(value for value, _ in table.entries).bit_length()
         rises = _shape_of([rise for _, rise in table.entries])
         rows = [value | (rise & (1 << rises.width) - 1) << value_bits for value, rise in table.entries]
-        m.submodules.table = memory = Memory(shape=value_bits + rises.width, depth=len(rows), init=rows)
+        m.submodules[f"table_{step}"] = memory = Memory(shape=value_bits + rises.width, depth=len(rows), init=rows)
         read = memory.read_port()
         m.d.comb += [read.addr.eq(segment), read.en.eq(1)]
         names = kept.keys()

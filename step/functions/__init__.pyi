@@ -11,6 +11,7 @@ from step.functions.elementwise import MulAdd as MulAdd
 from step.functions.elementwise import Scale as Scale
 from step.functions.elementwise import Sub as Sub
 from step.functions.exp import Exp as Exp
+from step.functions.gelu import Gelu as Gelu
 from step.functions.matmul import Matmul as Matmul
 from step.functions.reciprocal import Div as Div
 from step.functions.reciprocal import Reciprocal as Reciprocal

@@ -18,6 +18,7 @@ from hw.arithmetic.divide import Divide, Reciprocal
 from hw.arithmetic.exp import Exp
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
+from hw.arithmetic.gelu import Gelu
 from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.integers import FromInteger, ToInteger
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
@@ -25,6 +26,7 @@ from hw.arithmetic.rsqrt import Rsqrt
 from hw.arithmetic.silu import Silu
 from hw.shared import Parametric
 from step.functions.exp import exp
+from step.functions.gelu import gelu
 from step.functions.matmul import Matmul
 from step.functions.reciprocal import divide
 from step.functions.rsqrt import rsqrt
@@ -142,6 +144,7 @@ LEAVES: dict[str, Leaf] = {
     ),
     "silu": (Silu, around_zero, lambda value: _bits(silu(fp32(value)))),
     "exp": (Exp, around_zero, lambda value: _bits(exp(fp32(value)))),
+    "gelu": (Gelu, around_zero, lambda value: _bits(gelu(fp32(value)))),
     "reciprocal": (Reciprocal, single, lambda value: _bits(divide(np.ones(len(value), np.float32), fp32(value)))),
     "rsqrt": (Rsqrt, single, lambda value: _bits(rsqrt(fp32(value)))),
     "divide": (Divide, pairs, lambda first, second: _bits(divide(fp32(first), fp32(second)))),

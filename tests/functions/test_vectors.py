@@ -13,6 +13,7 @@ from step.functions.cast import Cast
 from step.functions.compare import RELATIONS, Compare, Where
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
+from step.functions.gelu import Gelu
 from step.functions.reciprocal import Div, Reciprocal
 from step.functions.rsqrt import Rsqrt
 from step.functions.silu import Silu
@@ -52,6 +53,7 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
     (Cast(BF16), (Tile(INT32, 3, 4),), False),
     (Cast(INT8), (WIDE,), False),
     (Exp(FP32), (NARROW,), False),
+    (Gelu(), (NARROW,), False),
     (Reciprocal(), (WIDE,), False),
     (Rsqrt(BF16), (WIDE,), False),
     (Div(), (WIDE, Tile(BF16, 3, 1)), False),
@@ -109,7 +111,7 @@ def random_function(random: np.random.Generator, dtype: DType) -> tuple[Any, lis
     if dtype.is_float:
         out = one_of(random, None, *FLOATS)
         if kind < 0.5:
-            return one_of(random, Silu, Exp, Reciprocal, Rsqrt)(out), [dtype], False
+            return one_of(random, Silu, Gelu, Exp, Reciprocal, Rsqrt)(out), [dtype], False
         if kind < 0.6:
             return Scale(float(random.standard_normal()), out), [dtype], False
     else:

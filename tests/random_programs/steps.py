@@ -13,6 +13,7 @@ from step.functions.cast import Cast
 from step.functions.compare import RELATIONS, Compare, Where
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
+from step.functions.gelu import Gelu
 from step.functions.matmul import Matmul
 from step.functions.reciprocal import Div, Reciprocal
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
@@ -90,7 +91,17 @@ def map_one(draft: Draft) -> None:
     if piece := draft.pick():
         functions: list[MapFunction] = [SelectAll(draft.random.randint(1, 3))]
         if piece.is_float:
-            functions = [Silu(), Exp(), Reciprocal(), Rsqrt(), Scale(-0.3), Cast(BF16), Cast(FP32), any_cast(draft)]
+            functions = [
+                Silu(),
+                Gelu(),
+                Exp(),
+                Reciprocal(),
+                Rsqrt(),
+                Scale(-0.3),
+                Cast(BF16),
+                Cast(FP32),
+                any_cast(draft),
+            ]
         elif piece.element == Tile(BOOL):
             functions = [SelectValid(), any_cast(draft)]
         elif is_integer(piece):

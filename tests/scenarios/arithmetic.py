@@ -9,6 +9,7 @@ from step.functions.cast import Cast
 from step.functions.compare import Compare, Where
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
+from step.functions.gelu import Gelu
 from step.functions.reciprocal import Div, Reciprocal
 from step.functions.rsqrt import Rsqrt
 from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32
@@ -22,6 +23,7 @@ for _name, _function, _tile in (
     ("exp", Exp(), _BF16),
     ("exp-fp32", Exp(), Tile(FP32, 2, 3)),
     ("exp-wide", Exp(FP32), _ROW_BF16),
+    ("gelu", Gelu(), Tile(BF16, 2, 3)),
     ("reciprocal", Reciprocal(), _BF16),
     ("rsqrt", Rsqrt(BF16), _FP32),
     ("scale", Scale(-0.1), _BF16),

@@ -9,7 +9,8 @@ import sys
 
 from sim_approx.simulation import simulate
 from sim_approx.timing import Timing
-from step.functions.elementwise import Add, Cast
+from step.functions.cast import Cast
+from step.functions.elementwise import Add
 from step.functions.retile import RetileRow
 from step.language.dtypes import BF16
 from step.language.function import Function

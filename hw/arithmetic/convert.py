@@ -1,4 +1,4 @@
-"""Conversions between BF16 and FP32."""
+"""Conversions between BF16 and FP32, and how bits of a format are read."""
 
 from __future__ import annotations
 
@@ -7,13 +7,36 @@ from typing import Any
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.shared import Parametric
+from hw.shared import Parametric, Shared
 from step.language.dtypes import BF16, FP32, DType
 
 
 def as_fp32(value: Value, dtype: DType) -> Value:
     """The same number in FP32: wires only, subnormal numbers and NaN stay as they are."""
     return value if dtype is FP32 else Cat(C(0, 16), value)
+
+
+def as_integer(value: Value, dtype: DType) -> Value:
+    """The bits of an integer as a number, signed if the format is."""
+    return value.as_signed() if dtype.is_signed else value.as_unsigned()
+
+
+def is_nan(value: Value) -> Value:
+    """Whether a number in FP32 is the canonical NaN."""
+    return value[22:31].all()
+
+
+def ordered(value: Value) -> Value:
+    """A flushed number in FP32 as an integer that is larger where the number is, NaN above all and -0 below +0."""
+    return value ^ Mux(value[31], 0xFFFFFFFF, 0x80000000)
+
+
+def converted(m: Module, name: str, value: Value, source: DType, out: DType) -> Value:
+    """Place a `Convert` called ``name``; returns ``value`` in the format ``out``."""
+    m.submodules[name] = unit = Shared(Convert(source, out))
+    m.d.comb += unit.value.eq(value)
+    result: Value = unit.result
+    return result
 
 
 class Convert(Parametric):

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Signal, Value
+from amaranth.lib.wiring import In
 
-from hw.shared import Parametric
+from hw.shared import Parametric, Shared
 
 
 class Staged(Parametric):
@@ -31,6 +32,11 @@ class Staged(Parametric):
     def parameters(self) -> tuple[Any, ...]:
         return (self.stages,)
 
+    @property
+    def operands(self) -> list[str]:
+        """The names of its inputs, in order."""
+        return [name for name, member in self.signature.members.items() if member.flow is In]
+
     def behind(self, m: Module, step: int, **values: Value) -> Values:
         """``values`` as they are behind ``step``: registers if there is a cut, else wires."""
         domain = m.d.sync if step in self.cuts[self.stages - 1] else m.d.comb
@@ -47,3 +53,12 @@ class Values(SimpleNamespace):
     def only(self, *names: str) -> dict[str, Any]:
         """Some of it, to be handed on."""
         return {name: getattr(self, name) for name in names}
+
+
+def placed(m: Module, name: str, leaf: Staged, *operands: Value) -> Value:
+    """Place ``leaf`` as ``name``; returns its result for ``operands``."""
+    m.submodules[name] = unit = Shared(leaf)
+    for port, value in zip(leaf.operands, operands, strict=True):
+        m.d.comb += getattr(unit, port).eq(value)
+    result: Value = unit.result
+    return result

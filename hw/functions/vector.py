@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,18 +13,30 @@ from hw.delay import DelayLine
 from hw.functions.datapath import Datapath
 from hw.functions.sequence import counter, later, loop_store
 from hw.functions.store import Parts, Schedule, Store, WordRegisters, arriving, run
+from hw.layout import pack_element
 from hw.shared import Shared
 from step.language.dtypes import DType
+from step.language.function import AccumFunction, Function
 from step.language.types import ElementType, Tile
 from step.lowering.application import Application
 
 
+@dataclass(frozen=True)
 class Lane(abc.ABC):
-    """What is done to one scalar: a frozen dataclass."""
+    """What ``function`` does to one scalar of each operand, of ``formats``; the result is one of ``out``.
 
+    ``stages``: those of `FabricConfig`. A reduction's first operand is its state.
+    """
+
+    function: Function
+    formats: tuple[DType, ...]
     out: DType
-    depth = 0
-    """Registers between operands and result."""
+    stages: int
+
+    @property
+    def depth(self) -> int:
+        """Registers between operands and result."""
+        return 0
 
     @abc.abstractmethod
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
@@ -62,17 +74,19 @@ class Words:
         return self.beats == 1 or max(1, self.link_bits // self.dtype.bits) % lanes == 0
 
 
-def vector_datapath(lane: Callable[..., Lane], application: Application, identity: int | None = None) -> VectorDatapath:
-    """The datapath of ``lane`` on `vector_lanes` lanes.
-
-    ``lane`` takes the formats of its operands and of the result, and `FabricConfig.stages`; ``identity``: see
-    `VectorDatapath`.
-    """
+def vector_datapath(lane: type[Lane], function: Function, application: Application) -> VectorDatapath:
+    """The datapath of ``function``, each lane a ``lane``, on at most `vector_lanes` of them."""
     fabric = application.fabric
     operands = tuple(Words.of(each, fabric.link_bytes) for each in application.inputs)
     out = Words.of(application.result, fabric.link_bytes)
-    formats = [each.dtype for each in operands] if identity is None else [out.dtype, operands[0].dtype]
-    return VectorDatapath(lane(*formats, out.dtype, fabric.stages), operands, out, fabric.vector_lanes, identity)
+    formats, identity = tuple(each.dtype for each in operands), None
+    if application.reduce:
+        assert isinstance(function, AccumFunction)
+        scalar = Tile(out.dtype)
+        formats, identity = (out.dtype, *formats), pack_element(function.initial(scalar), scalar)
+    return VectorDatapath(
+        lane(function, formats, out.dtype, fabric.stages), operands, out, fabric.vector_lanes, identity
+    )
 
 
 class VectorDatapath(Datapath):

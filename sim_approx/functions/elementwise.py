@@ -1,10 +1,10 @@
-"""Timing of functions of single scalars."""
+"""Timing of arithmetic of single scalars."""
 
 from __future__ import annotations
 
 from sim_approx.timing import Timing
-from step.functions.elementwise import Add, Cast, Mul
-from step.language.dtypes import BF16, FP32
+from step.functions.elementwise import Add, Mul, MulAdd, Scale, Sub
+from step.language.dtypes import BF16, FP32, DType
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
@@ -12,23 +12,32 @@ from step.lowering.links import beats
 
 
 def timing(function: Function, application: Application) -> Timing:
-    """A sum or a product takes `FabricConfig.stages` cycles (a product of BF16 numbers at most 2), all else one.
+    """A sum or a product takes `FabricConfig.stages` cycles, all else one.
 
-    Rounding the FP32 result of a function of two scalars to another format takes one more.
+    A product of BF16 numbers or of integers takes at most 2, a sum of integers one. Rounding the FP32 result to BF16
+    takes one more.
     """
-    stages = application.fabric.stages
     operands = (application.result, *application.inputs) if application.reduce else application.inputs
-    exact = all(isinstance(each, Tile) and each.dtype is BF16 for each in operands)
+    formats = [each.dtype for each in operands if isinstance(each, Tile)]
+    stages = application.fabric.stages
+    adds = stages if formats[0].is_float else 1
     match function:
-        case Cast():
-            return vector_timing(application, cycles=1)
-        case Add():
-            cycles = stages
+        case Add() | Sub():
+            cycles = adds
         case Mul():
-            cycles = min(stages, 2) if exact else stages
+            cycles = _product(formats, stages)
+        case Scale():
+            cycles = stages if formats[0].is_float else min(stages, 2)
+        case MulAdd():
+            cycles = _product(formats[:2], stages) + adds
         case _:
             cycles = 1
     return vector_timing(application, cycles=cycles + rounding(application))
+
+
+def _product(formats: list[DType], stages: int) -> int:
+    """Cycles of a product of two numbers."""
+    return stages if FP32 in formats else min(stages, 2)
 
 
 def vector_timing(application: Application, *, cycles: int) -> Timing:
@@ -79,4 +88,4 @@ def _gathering(operand: Tile, result: Tile, lanes: int, link: int) -> int:
 def rounding(application: Application) -> int:
     """Cycles to round an FP32 result to the format that is wanted."""
     assert isinstance(application.result, Tile)
-    return int(application.result.dtype is not FP32)
+    return int(application.result.dtype is BF16)

@@ -1,122 +1,159 @@
-"""Functions of single scalars, applied to whole tiles: sum, product, cast."""
+"""Arithmetic of single scalars, applied to whole tiles."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
-import sympy
 
 from step.language import numerics
-from step.language.dims import Dim, Shape, dim
-from step.language.dtypes import BF16, FP32, DType
-from step.language.function import AccumFunction, Function, MapFunction, mismatch
+from step.language.dtypes import DType
+from step.language.function import mismatch
+from step.language.scalars import Elementwise, Folding
 from step.language.types import ElementType, Tile
 
 
-def _float_tiles(function: Function, count: int, inputs: tuple[ElementType, ...], out: DType | None) -> list[Tile]:
-    """``inputs`` as ``count`` tiles of BF16 or FP32; raises `TypeMismatch` where they are not."""
-    tiles = [each for each in inputs if isinstance(each, Tile) and each.dtype.is_float]
-    if len(tiles) != len(inputs) or len(inputs) != count:
-        raise mismatch(function, f"{count} tile{'s' if count > 1 else ''} of BF16 or FP32", inputs)
-    if out is not None and not out.is_float:
-        raise mismatch(function, f"out to be BF16 or FP32 rather than {out}", inputs)
-    return tiles
-
-
-def _broadcast(first: Dim, second: Dim) -> Dim | None:
-    """The common extent of two dimensions of which one may be 1; None where they do not fit."""
-    if first == second or second == dim(1):
-        return first
-    return second if first == dim(1) else None
-
-
-class _Binary(MapFunction, AccumFunction):
-    """A function of two scalars that also folds the elements of a reduction."""
-
-    out: DType | None
-    identity: float
-
-    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """The FP32 result for flushed operands."""
-        raise NotImplementedError
-
-    def result_type(self, *inputs: ElementType) -> Tile:
-        first, second = _float_tiles(self, 2, inputs, self.out)
-        rows, cols = _broadcast(first.rows, second.rows), _broadcast(first.cols, second.cols)
-        if rows is None or cols is None:
-            raise mismatch(self, "tiles of the same shape, or with 1 row or 1 column to repeat", inputs)
-        return Tile(self.out or (FP32 if FP32 in (first.dtype, second.dtype) else BF16), rows, cols)
-
-    def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
-        (tile,) = _float_tiles(self, 1, inputs, self.out)
-        return Tile(self.out or FP32, tile.rows, tile.cols)
-
-    def initial(self, state: ElementType) -> np.ndarray:
-        """The identity everywhere; a state of unknown extent has no scalars before the first element."""
-        assert isinstance(state, Tile)
-        rows, cols = (int(each) if each.is_static else 0 for each in (state.rows, state.cols))
-        return np.full((rows, cols), self.identity, state.dtype.numpy)
-
-    def _compute(self, first: np.ndarray, second: np.ndarray, out: DType) -> np.ndarray:
-        with numerics.quiet():
-            return numerics.narrow(self.combine(numerics.widen(first), numerics.widen(second)), out)
-
-    def apply(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        wide = first.dtype == FP32.numpy or second.dtype == FP32.numpy
-        return self._compute(first, second, self.out or (FP32 if wide else BF16))
-
-    def update(self, state: np.ndarray, value: np.ndarray) -> np.ndarray:
-        if state.shape != value.shape:
-            state = np.full(value.shape, self.identity, state.dtype)
-        return self._compute(state, value, self.out or FP32)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return (self.result_type(*inputs) if len(inputs) == 2 else self.state_type((), *inputs)).elements
-
-
 @dataclass(frozen=True)
-class Add(_Binary):
+class Add(Folding):
     """Sum of two tiles, or of all elements of a reduction from +0 on, in their order.
 
     BF16 and FP32 may mix, and an extent of 1 is repeated to fit. Computed in FP32, then rounded to ``out``: by
-    default FP32 where an operand is FP32, else BF16; a reduction's state is FP32 by default. 1 FLOP per scalar.
+    default FP32 where an operand is FP32, else BF16; a reduction's state is FP32 by default. Integers (INT8, INT32,
+    UINT32; both operands alike) wrap around in ``out``, by default their own format; a reduction of INT8 has a state
+    of INT32 by default. 1 FLOP per scalar.
     """
 
     out: DType | None = None
+    operands = 2
     identity = 0.0
+    integers = np.add
 
     def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return numerics.add(first, second)
 
 
 @dataclass(frozen=True)
-class Mul(_Binary):
+class Sub(Elementwise):
+    """The first tile minus the second one: the sum of the first one and the negated second one.
+
+    Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
+    """
+
+    out: DType | None = None
+    operands = 2
+    integers = np.subtract
+
+    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return numerics.add(first, -second)
+
+
+@dataclass(frozen=True)
+class Mul(Folding):
     """Product of two tiles, scalar by scalar, or of all elements of a reduction from 1 on, in their order.
 
     Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
     """
 
     out: DType | None = None
+    operands = 2
     identity = 1.0
+    integers = np.multiply
 
     def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return numerics.multiply(first, second)
 
 
 @dataclass(frozen=True)
-class Cast(MapFunction):
-    """A tile of BF16 or FP32 in the format ``out``, rounded to nearest even; no FLOPs."""
+class Max(Folding):
+    """The larger scalar of two tiles, or of all elements of a reduction from the smallest number on.
 
-    out: DType
+    NaN if there is one; +0 is larger than -0. A reduction starts at -infinity, of integers at the smallest one of its
+    state. Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
+    """
+
+    out: DType | None = None
+    operands = 2
+    identity = -np.inf
+    integers = np.maximum
+
+    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return numerics.maximum(first, second)
+
+
+@dataclass(frozen=True)
+class Min(Folding):
+    """The smaller scalar of two tiles, or of all elements of a reduction from the largest number on.
+
+    NaN if there is one; -0 is smaller than +0. A reduction starts at +infinity, of integers at the largest one of its
+    state. Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
+    """
+
+    out: DType | None = None
+    operands = 2
+    identity = np.inf
+    integers = np.minimum
+
+    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return -numerics.maximum(-first, -second)
+
+
+@dataclass(frozen=True)
+class MulAdd(Folding):
+    """``first * second + third``, scalar by scalar; in a reduction ``state * scale + value`` from 0 on.
+
+    The product is rounded to FP32 as in `Mul`, then added as in `Add`, and the sum rounded to ``out``. Types and
+    broadcasting as in `Add`: so a column of scales multiplies the rows of a state. 2 FLOPs per scalar.
+    """
+
+    out: DType | None = None
+    operands = 3
+    cost = 2
+    identity = 0.0
+
+    def combine(self, first: np.ndarray, second: np.ndarray, third: np.ndarray) -> np.ndarray:
+        return numerics.add(numerics.multiply(first, second), third)
+
+    def integers(self, first: np.ndarray, second: np.ndarray, third: np.ndarray) -> np.ndarray:
+        """In int64, which wraps around as its lowest bits do."""
+        return first * second + third
+
+
+@dataclass(frozen=True)
+class Scale(Elementwise):
+    """Every scalar times ``constant``, rounded as in `Mul`; 1 FLOP per scalar.
+
+    The constant of a tile of BF16 or FP32 is a number that is rounded to FP32 first; of integers it is an integer of
+    their format, and the product wraps around.
+    """
+
+    constant: float
+    out: DType | None = None
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        (tile,) = _float_tiles(self, 1, inputs, self.out)
-        return Tile(self.out, tile.rows, tile.cols)
+        result = super().result_type(*inputs)
+        (tile,) = inputs
+        assert isinstance(tile, Tile)
+        number = None if isinstance(self.constant, bool) else self.constant
+        if tile.dtype.is_float:
+            with numerics.quiet():
+                if not (
+                    isinstance(number, int | float)
+                    and isfinite(number)
+                    and isfinite(np.float64(number).astype(np.float32))
+                ):
+                    raise mismatch(
+                        self, f"constant to be a number that FP32 holds rather than {self.constant!r}", inputs
+                    )
+        else:
+            limits = np.iinfo(tile.dtype.numpy)
+            if not (isinstance(number, int) and limits.min <= number <= limits.max):
+                raise mismatch(self, f"constant to be an integer of {tile.dtype} rather than {self.constant!r}", inputs)
+        return result
 
-    def apply(self, value: np.ndarray) -> np.ndarray:
-        with numerics.quiet():
-            return numerics.narrow(numerics.widen(value), self.out)
+    def combine(self, value: np.ndarray) -> np.ndarray:
+        return numerics.multiply(value, numerics.fp32(self.constant))
 
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
+    def integers(self, value: np.ndarray) -> np.ndarray:
+        """In int64."""
+        return value * int(self.constant)

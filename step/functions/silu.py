@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
-import sympy
 
+from step.functions.exp import LARGEST_EXPONENT, POSITION_BITS, position
 from step.language import numerics
-from step.language.dtypes import BF16, FP32, DType
-from step.language.function import MapFunction, mismatch
-from step.language.types import ElementType, Tile
-
-LOG2_E = round(math.log2(math.e) * 2**23)
-"""log2(e) as a 24 bit number with 23 fraction bits."""
-
-POSITION_BITS = 20
-"""Fraction bits of s = x * log2(e)."""
+from step.language.dtypes import DType
+from step.language.scalars import Elementwise
+from step.language.table import Table, lines
 
 SEGMENT_BITS, STEP_BITS = 5, 12
 """A unit of s has 2^SEGMENT_BITS segments, and a segment 2^STEP_BITS places; further bits of s do not count."""
@@ -39,30 +31,23 @@ def _sigmoid(row: int, fraction: float) -> float:
 
 
 @cache
-def sigmoid_table() -> tuple[tuple[int, int], ...]:
-    """(value, slope) of every segment, from s = -RANGE on; both have VALUE_BITS fraction bits, slope per segment.
+def sigmoid_table() -> Table:
+    """Sigmoid from s = -RANGE on.
 
     Where s is negative, values are to be scaled by 2^floor(s), so that they keep their precision. The first unit is the
     limit for s -> -infinity and serves everything below.
     """
     segments = 1 << SEGMENT_BITS
-    entries = []
+    entries: list[tuple[int, int]] = []
     for row in range(-RANGE, RANGE):
-        points = [round(_sigmoid(row, index / segments) * 2**VALUE_BITS) for index in range(segments + 1)]
-        entries += [(low, high - low) for low, high in pairwise(points)]
-    return tuple(entries)
-
-
-@cache
-def _table_columns() -> np.ndarray:
-    """The table as one array of values and one of slopes."""
-    return np.array(sigmoid_table()).T.copy()
+        entries += lines(round(_sigmoid(row, index / segments) * 2**VALUE_BITS) for index in range(segments + 1))
+    return Table(tuple(entries), STEP_BITS)
 
 
 def silu(values: np.ndarray) -> np.ndarray:
     """SiLU of flushed FP32 numbers, in integers as the RTL does it; NaN not canonical yet.
 
-    1. ``s = x * log2(e)`` in fixed point, truncated to `POSITION_BITS` fraction bits (two's complement);
+    1. ``s = x * log2(e)`` in fixed point, see `step.functions.exp.position`;
     2. sigmoid(s) from the table, linear within a segment, truncated to `VALUE_BITS` fraction bits;
     3. the mantissa of x times that, rounded once to FP32 (subnormal: zero).
     """
@@ -70,26 +55,23 @@ def silu(values: np.ndarray) -> np.ndarray:
     negative = bits >> 31 != 0
     exponent = (bits >> 23 & 0xFF) - 127
     mantissa = bits & 0x7FFFFF | 0x800000
-    product = mantissa * LOG2_E >> 46 - POSITION_BITS - 7
-    magnitude = product >> np.clip(7 - exponent, 0, 63)
-    position = np.where(negative, -magnitude, magnitude)
-    row = position >> POSITION_BITS
-    segment = position >> POSITION_BITS - SEGMENT_BITS
-    step = position >> POSITION_BITS - SEGMENT_BITS - STEP_BITS & (1 << STEP_BITS) - 1
+    s = position(values)
+    row = s >> POSITION_BITS
+    segment = s >> POSITION_BITS - SEGMENT_BITS
+    step = s >> POSITION_BITS - SEGMENT_BITS - STEP_BITS & (1 << STEP_BITS) - 1
     below = row < -RANGE
     index = np.where(below, segment & (1 << SEGMENT_BITS) - 1, segment + (RANGE << SEGMENT_BITS))
-    base, slope = _table_columns()[:, np.clip(index, 0, len(sigmoid_table()) - 1)]
-    factor = base + (slope * step >> STEP_BITS)
+    factor = sigmoid_table().read(np.clip(index, 0, len(sigmoid_table().entries) - 1), step)
     scale = np.minimum(row, 0)
     scaled = np.ldexp((mantissa * factor).astype(np.float64), exponent + scale - 23 - VALUE_BITS)
     rounded = numerics.from_float64(np.where(negative, -scaled, scaled))
     saturated = np.where(negative, np.float32(-0.0), values)
-    result = np.where((exponent > 7) | (row >= RANGE), saturated, rounded)
+    result = np.where((exponent > LARGEST_EXPONENT) | (row >= RANGE), saturated, rounded)
     return np.where(np.isnan(values) | (values == 0), values, result)
 
 
 @dataclass(frozen=True)
-class Silu(MapFunction):
+class Silu(Elementwise):
     """x * sigmoid(x) of every scalar of a BF16 or FP32 tile; 8 FLOPs per scalar.
 
     ``out`` is BF16 or FP32, by default the type of the input; computed in FP32 and then rounded to ``out``.
@@ -99,21 +81,7 @@ class Silu(MapFunction):
     """
 
     out: DType | None = None
+    cost = 8
 
-    def result_type(self, *inputs: ElementType) -> Tile:
-        match inputs:
-            case (Tile(dtype=dtype) as tile,) if dtype.is_float:
-                pass
-            case _:
-                raise mismatch(self, "1 tile of BF16 or FP32", inputs)
-        if self.out is not None and not self.out.is_float:
-            raise mismatch(self, f"out to be BF16 or FP32 rather than {self.out}", inputs)
-        return Tile(self.out or tile.dtype, tile.rows, tile.cols)
-
-    def apply(self, value: np.ndarray) -> np.ndarray:
-        out = self.out or next(each for each in (FP32, BF16) if each.numpy == value.dtype)
-        with numerics.quiet():
-            return numerics.narrow(silu(numerics.widen(value)), out)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return 8 * self.result_type(*inputs).elements
+    def combine(self, value: np.ndarray) -> np.ndarray:
+        return silu(value)

@@ -31,6 +31,11 @@ class DType:
         """True for BF16 and FP32."""
         return self in (BF16, FP32)
 
+    @property
+    def is_signed(self) -> bool:
+        """True for integers that may be negative."""
+        return self.numpy.kind == "i"
+
     def __repr__(self) -> str:
         return self.name
 
@@ -42,7 +47,18 @@ INT32 = DType("INT32", 32, np.dtype(np.int32))
 UINT32 = DType("UINT32", 32, np.dtype(np.uint32))
 BOOL = DType("BOOL", 1, np.dtype(np.bool_))
 
-DTYPES: dict[str, DType] = {dtype.name: dtype for dtype in (BF16, FP32, INT8, INT32, UINT32, BOOL)}
+FLOATS = (BF16, FP32)
+INTEGERS = (INT8, INT32, UINT32)
+"""Formats of arithmetic; BOOL is a truth value, not a number."""
+
+DTYPES: dict[str, DType] = {dtype.name: dtype for dtype in (*FLOATS, *INTEGERS, BOOL)}
+
+_OF_ARRAYS = {dtype.numpy: dtype for dtype in DTYPES.values()}
+
+
+def dtype_of(array: np.ndarray) -> DType:
+    """The format that an array holds."""
+    return _OF_ARRAYS[array.dtype]
 
 
 def dtype_named(name: str) -> DType:

@@ -30,7 +30,7 @@ class Function(abc.ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if cls.__module__ == __name__ or cls.__name__.startswith("_"):
+        if cls.__module__.startswith(f"{__package__}.") or cls.__name__.startswith("_"):
             return
         cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         register(FUNCTIONS, cls.name, cls, "the function")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from step.language.dtypes import BF16, FP32, DType
+from step.language.dtypes import BF16, BOOL, FP32, DType, dtype_of
 
 SMALLEST_NORMAL = np.float32(2.0**-126)
 _ROUNDS_TO_NORMAL = 2.0**-126 - 2.0**-151
@@ -50,6 +50,12 @@ def multiply(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return from_float64(first.astype(np.float64) * second)
 
 
+def maximum(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The larger one of numbers, +0 being larger than -0; NaN if there is one."""
+    larger = (first > second) | (first == second) & np.signbit(second)
+    return np.where(larger | np.isnan(first), first, second)
+
+
 def widen(values: np.ndarray) -> np.ndarray:
     """BF16 or FP32 numbers as FP32, flushed."""
     return flush(values.astype(np.float32, copy=False))
@@ -64,3 +70,34 @@ def narrow(values: np.ndarray, out: DType) -> np.ndarray:
         return canonical(values)
     assert out is BF16
     return canonical(values).astype(BF16.numpy)
+
+
+def fp32(number: float) -> np.ndarray:
+    """A number rounded to FP32 and flushed, as an array without dimensions."""
+    with quiet():
+        return flush(np.array(number).astype(np.float32))
+
+
+def fp32_bits(number: float) -> int:
+    """The pattern of that."""
+    return int(fp32(number).view(np.uint32))
+
+
+def convert(values: np.ndarray, out: DType) -> np.ndarray:
+    """Numbers of any format in the format ``out``, as `step.functions.cast.Cast` says."""
+    source = dtype_of(values)
+    with quiet():
+        if source.is_float:
+            values = widen(values)
+        if out.is_float:
+            return narrow(values.astype(np.float32), out)
+        if source.is_float and out is not BOOL:
+            return _to_integer(values, out)
+        return values.astype(out.numpy)
+
+
+def _to_integer(values: np.ndarray, out: DType) -> np.ndarray:
+    """Numbers rounded to nearest even, and to the nearest one of an integer format; NaN as 0."""
+    limits = np.iinfo(out.numpy)
+    rounded = np.clip(np.rint(values.astype(np.float64)), limits.min, limits.max)
+    return np.where(np.isnan(values), 0, rounded).astype(out.numpy)

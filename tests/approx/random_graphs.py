@@ -11,7 +11,8 @@ import numpy as np
 
 from sim_approx.timing import Timing
 from step.errors import TypeMismatch
-from step.functions.elementwise import Add, Cast
+from step.functions.cast import Cast
+from step.functions.elementwise import Add
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16
 from step.language.function import Function

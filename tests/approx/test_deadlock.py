@@ -10,7 +10,8 @@ import pytest
 from sim_approx.backend import run
 from sim_approx.timing import Timing
 from step.errors import Deadlock, FabricError, Runaway, StreamFault
-from step.functions.elementwise import Add, Cast
+from step.functions.cast import Cast
+from step.functions.elementwise import Add
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.tokens import Token, parse

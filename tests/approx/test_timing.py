@@ -13,7 +13,8 @@ import pytest
 
 from sim_approx.backend import run
 from sim_approx.timing import Timing
-from step.functions.elementwise import Add, Cast
+from step.functions.cast import Cast
+from step.functions.elementwise import Add
 from step.functions.retile import RetileStreamify
 from step.language.dtypes import BF16
 from step.language.graph import Graph

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sim_approx.backend import run
-from step.functions.elementwise import Cast
+from step.functions.cast import Cast
 from step.functions.select import SelectValid
 from step.language.dtypes import BF16
 from step.language.graph import Graph

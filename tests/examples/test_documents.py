@@ -89,7 +89,7 @@ import patterns
 from functions.streaming import Case
 from step.language.dtypes import BF16, FP32
 from step.lowering.fabric import FabricConfig
-from step.functions import Maximum, Negate
+from step.functions import MaxMagnitude, Negate
 from step.language.types import Tile
 
 FABRIC = FabricConfig(vector_lanes=5)
@@ -99,7 +99,7 @@ for dtype in (BF16, FP32):
     case.check(7, [0])
 assert Negate().apply(np.array([[1, -0.0, 1e-40]], np.float32)).tolist() == [[-1, 0, -0.0]]
 
-for function in (Maximum(), Maximum(BF16)):
+for function in (MaxMagnitude(), MaxMagnitude(BF16)):
     for inputs in ((Tile(BF16, 3, 4), Tile(FP32, 1, 4)), (Tile(BF16, 3, 4), Tile(BF16, 3, 4)), (Tile(BF16, 3, 4),)):
         case = Case(function, inputs, FABRIC, reduce=len(inputs) == 1)
         rounds = case.result.dtype is BF16
@@ -122,9 +122,9 @@ def extended(tmp_path: Path) -> Path:
     (meaning,) = (each for each in python if each.startswith("# at the end of "))
     (lane,) = (each for each in python if each.startswith("# above LANES in "))
     insert(tmp_path, meaning, "", "")
-    insert(tmp_path, lane, "LANES: dict[type[Function], type[Lane]] = {", "Maximum: MaximumLane, ")
+    insert(tmp_path, lane, "LANES: dict[type[Function], type[Lane]] = {", "MaxMagnitude: MaxMagnitudeLane, ")
     path = tmp_path / "hw" / "functions" / "elementwise.py"
-    imports = "from amaranth.hdl import Mux\nfrom step.functions.elementwise import Maximum\n"
+    imports = "from step.functions.elementwise import MaxMagnitude\n"
     path.write_text(path.read_text().replace("from amaranth", f"{imports}from amaranth", 1))
     return tmp_path
 

@@ -14,15 +14,25 @@ from verilated import HARMLESS, Verilated, kinds, lint
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
 from hw.arithmetic.convert import Convert
+from hw.arithmetic.divide import Divide, Reciprocal
+from hw.arithmetic.exp import Exp
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
+from hw.arithmetic.gelu import Gelu
+from hw.arithmetic.integer_multiply import IntegerMultiply
+from hw.arithmetic.integers import FromInteger, ToInteger
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
+from hw.arithmetic.rsqrt import Rsqrt
 from hw.arithmetic.silu import Silu
 from hw.shared import Parametric
+from step.functions.exp import exp
+from step.functions.gelu import gelu
 from step.functions.matmul import Matmul
+from step.functions.reciprocal import divide
+from step.functions.rsqrt import rsqrt
 from step.functions.silu import silu
 from step.language import numerics
-from step.language.dtypes import BF16, FP32
+from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32, DType
 from step.lowering.fabric import MOST_STAGES
 
 Vectors = dict[str, np.ndarray]
@@ -65,6 +75,47 @@ def around_zero(random: np.random.Generator, count: int) -> Vectors:
     return {"value": np.where(random.random(count) < 0.7, moderate, patterns.fp32(random, count))}
 
 
+def around_integers(random: np.random.Generator, count: int) -> Vectors:
+    """Numbers with and without fractions, ties and the limits of the formats."""
+    limits = random.choice([0, 127, 128, 2**31, 2**32], count) * random.choice([-1.0, 1.0], count)
+    moderate = (limits + random.integers(-9, 9, count) / 4).astype(np.float32).view(np.uint32)
+    return {"value": np.where(random.random(count) < 0.7, moderate, patterns.fp32(random, count))}
+
+
+def integers(*dtypes: DType) -> Callable[[np.random.Generator, int], Vectors]:
+    """Patterns of integers, many of them limits or next to a power of two."""
+
+    def vectors(random: np.random.Generator, count: int) -> Vectors:
+        names = ["first", "second"] if len(dtypes) == 2 else ["value"]
+        result = {}
+        for name, dtype in zip(names, dtypes, strict=True):
+            mask = np.uint64(2**dtype.bits - 1)
+            edges = (np.uint64(1) << random.integers(0, dtype.bits, count).astype(np.uint64)) + random.integers(
+                -2, 3, count
+            ).astype(np.uint64)
+            anything = random.integers(0, 2**dtype.bits, count, dtype=np.uint64)
+            negated = np.where(random.random(count) < 0.5, edges, -edges)
+            result[name] = (np.where(random.random(count) < 0.5, anything, negated) & mask).astype(np.uint32)
+        return result
+
+    return vectors
+
+
+def numbers(values: np.ndarray, dtype: DType) -> np.ndarray:
+    """Patterns as integers of ``dtype``."""
+    return values.astype(f"u{dtype.bits // 8}").view(dtype.numpy)
+
+
+def product(first: DType, second: DType, out: DType) -> Callable[..., np.ndarray]:
+    """The lowest bits of exact products, by Python's integers."""
+
+    def multiplied(**vectors: np.ndarray) -> np.ndarray:
+        pairs = zip(numbers(vectors["first"], first), numbers(vectors["second"], second), strict=True)
+        return np.array([int(one) * int(other) & (1 << out.bits) - 1 for one, other in pairs], np.uint32)
+
+    return multiplied
+
+
 def accumulate(sum: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The definition itself, one scalar after the other where K is 1: a row by a 1 x 1 tile would not do."""
     state = np.array([numerics.flush(sum.astype(np.uint32).view(np.float32))])
@@ -92,6 +143,42 @@ LEAVES: dict[str, Leaf] = {
         lambda value: numerics.narrow(bf16(value), BF16).view(np.uint16),
     ),
     "silu": (Silu, around_zero, lambda value: _bits(silu(fp32(value)))),
+    "exp": (Exp, around_zero, lambda value: _bits(exp(fp32(value)))),
+    "gelu": (Gelu, around_zero, lambda value: _bits(gelu(fp32(value)))),
+    "reciprocal": (Reciprocal, single, lambda value: _bits(divide(np.ones(len(value), np.float32), fp32(value)))),
+    "rsqrt": (Rsqrt, single, lambda value: _bits(rsqrt(fp32(value)))),
+    "divide": (Divide, pairs, lambda first, second: _bits(divide(fp32(first), fp32(second)))),
+    **{
+        f"multiply_{first}_{second}_to_{out}".lower(): (
+            lambda stages, formats=(first, second, out): IntegerMultiply(*formats, stages),
+            integers(first, second),
+            product(first, second, out),
+        )
+        for first, second, out in [
+            (INT8, INT8, INT8),
+            (INT8, INT8, INT32),
+            (INT32, INT8, INT32),
+            (INT32, INT32, INT8),
+            (INT32, INT32, INT32),
+            (UINT32, UINT32, UINT32),
+        ]
+    },
+    **{
+        f"from_{dtype}".lower(): (
+            lambda stages, dtype=dtype: FromInteger(dtype, stages),
+            integers(dtype),
+            lambda value, dtype=dtype: numbers(value, dtype).astype(np.float32).view(np.uint32),
+        )
+        for dtype in (INT8, INT32, UINT32)
+    },
+    **{
+        f"to_{dtype}".lower(): (
+            lambda stages, dtype=dtype: ToInteger(dtype, stages),
+            around_integers,
+            lambda value, dtype=dtype: numerics.convert(value.view(np.float32), dtype).view(f"u{dtype.bits // 8}"),
+        )
+        for dtype in (INT8, INT32, UINT32)
+    },
 }
 
 
@@ -152,6 +239,8 @@ STAGES = range(1, MOST_STAGES + 1)
 UNCUT = ("to_bf16", "to_fp32", "same_fp32", "same_bf16")
 STAGED = [(name, stages) for name in LEAVES for stages in ([1] if name in UNCUT else STAGES)]
 """Leaves, with all the numbers of stages that matter to them."""
+STAGED_MOST = dict(sorted(STAGED))
+"""The most of these for each."""
 
 
 @pytest.mark.parametrize("name, stages", STAGED)
@@ -172,13 +261,19 @@ def test_every_pair_of_corners(name: str, stages: int) -> None:
     assert disagreements(vectors, simulate(leaf[0](stages), vectors), expected(leaf, vectors)) == []
 
 
+BASIC = {"add", "multiply", *UNCUT, *(name for name in LEAVES if name.startswith(("from_", "to_")))}
+"""FP32 addition and multiplication, and conversions."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name, stages", [each for each in STAGED if each[0] != "accumulate"])
 def test_millions_of_vectors_in_verilator(name: str, stages: int, tmp_path: Path) -> None:
+    """Ten million for what all else is made of, in the most stages."""
     leaf = LEAVES[name]
     component = leaf[0](stages)
     program = Verilated(component, tmp_path)
-    vectors = vectors_of(leaf, np.random.default_rng(7), 3_000_000)
+    count = 10_000_000 if name in BASIC and stages == STAGED_MOST[name] else 1_000_000
+    vectors = vectors_of(leaf, np.random.default_rng([7, stages]), count)
     timed, depth = in_time(component, vectors)
     got = program.run(timed)["result"][depth:, 0]
     assert disagreements(vectors, got, expected(leaf, vectors)) == []

@@ -6,17 +6,24 @@ import pytest
 import sympy
 
 from step.errors import TypeMismatch
-from step.functions.elementwise import Add, Cast, Mul
+from step.functions.cast import Cast
+from step.functions.compare import Compare, Where
+from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
+from step.functions.exp import Exp
+from step.functions.gelu import Gelu
 from step.functions.matmul import Matmul
+from step.functions.reciprocal import Div, Reciprocal
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
+from step.functions.rsqrt import Rsqrt
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu
 from step.language.dims import DimKind, dim, shape, symbol
-from step.language.dtypes import BF16, BOOL, FP32, INT32
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.function import AccumFunction, FlatMapFunction, Function, MapFunction
 from step.language.types import ElementType, Selector, Tile
 
 ROWS = symbol("R")
+NUMBERS = "BF16 or FP32, or all of INT8, INT32 or UINT32"
 
 
 @pytest.mark.parametrize(
@@ -32,6 +39,26 @@ ROWS = symbol("R")
         (Cast(FP32), (Tile(BF16, 2, 3),), Tile(FP32, 2, 3), 0),
         (Silu(), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 48),
         (Silu(BF16), (Tile(FP32, ROWS, 3),), Tile(BF16, ROWS, 3), 24 * ROWS.extent),
+        (Sub(), (Tile(BF16, 2, 3), Tile(BF16, 2, 1)), Tile(BF16, 2, 3), 6),
+        (Add(), (Tile(INT8, 2, 3), Tile(INT8, 2, 3)), Tile(INT8, 2, 3), 6),
+        (Mul(INT32), (Tile(INT8, 2, 3), Tile(INT8, 2, 3)), Tile(INT32, 2, 3), 6),
+        (Max(), (Tile(UINT32, 2, 3), Tile(UINT32, 1, 3)), Tile(UINT32, 2, 3), 6),
+        (Min(BF16), (Tile(FP32, 2, 3), Tile(BF16, 2, 3)), Tile(BF16, 2, 3), 6),
+        (Div(), (Tile(BF16, ROWS, 3), Tile(BF16, ROWS, 1)), Tile(BF16, ROWS, 3), 3 * ROWS.extent),
+        (MulAdd(), (Tile(BF16, 2, 3), Tile(BF16, 2, 1), Tile(FP32, 1, 3)), Tile(FP32, 2, 3), 12),
+        (MulAdd(), (Tile(INT8, 2, 3), Tile(INT8, 2, 1), Tile(INT8, 1, 3)), Tile(INT8, 2, 3), 12),
+        (Scale(0.5), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 6),
+        (Scale(127), (Tile(INT8, 2, 3),), Tile(INT8, 2, 3), 6),
+        (Scale(1e-50), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 6),
+        (Compare("<"), (Tile(BF16, 2, 3), Tile(FP32, 1, 3)), Tile(BOOL, 2, 3), 6),
+        (Compare("=="), (Tile(BOOL, 2, 3), Tile(BOOL, 2, 3)), Tile(BOOL, 2, 3), 6),
+        (Where(), (Tile(BOOL, 2, 1), Tile(INT8, 2, 3), Tile(INT8, 1, 3)), Tile(INT8, 2, 3), 0),
+        (Cast(INT8), (Tile(FP32, 2, 3),), Tile(INT8, 2, 3), 0),
+        (Cast(BF16), (Tile(BOOL, 2, 3),), Tile(BF16, 2, 3), 0),
+        (Exp(), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 24),
+        (Gelu(FP32), (Tile(BF16, 2, 3),), Tile(FP32, 2, 3), 48),
+        (Reciprocal(), (Tile(FP32, 2, 3),), Tile(FP32, 2, 3), 6),
+        (Rsqrt(), (Tile(FP32, 2, 3),), Tile(FP32, 2, 3), 12),
         (SelectValid(), (Tile(BOOL),), Selector(1), 0),
         (SelectAll(5), (Tile(BOOL),), Selector(5), 0),
     ],
@@ -47,6 +74,11 @@ def test_map_types(function: MapFunction, inputs: tuple[ElementType, ...], resul
         (Matmul(), [7], (Tile(BF16, 2, 3), Tile(BF16, 3, 4)), Tile(FP32, 2, 4), 48),
         (Add(), [7], (Tile(BF16, 2, 3),), Tile(FP32, 2, 3), 6),
         (Mul(BF16), [7], (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 6),
+        (Max(), [7], (Tile(BF16, 2, 3),), Tile(FP32, 2, 3), 6),
+        (Min(), [7], (Tile(INT8, 2, 3),), Tile(INT32, 2, 3), 6),
+        (Add(INT8), [7], (Tile(UINT32, 2, 3),), Tile(INT8, 2, 3), 6),
+        (Mul(), [7], (Tile(UINT32, 2, 3),), Tile(UINT32, 2, 3), 6),
+        (MulAdd(), [7], (Tile(BF16, 2, 1), Tile(BF16, 2, 3)), Tile(FP32, 2, 3), 12),
         (RetileRow(), [2, 3], (Tile(BF16, 2, 3),), Tile(BF16, 12, 3), 0),
         (RetileCol(), [3], (Tile(FP32, 2, 3),), Tile(FP32, 2, 9), 0),
     ],
@@ -97,15 +129,99 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
             (Tile(BF16), Tile(BF16)),
             "matmul needs out to be BF16 or FP32 rather than INT32, not Tile(BF16, 1, 1), Tile(BF16, 1, 1)",
         ),
-        (Add(), (Tile(BF16),), "add needs 2 tiles of BF16 or FP32, not Tile(BF16, 1, 1)"),
-        (Mul(), (Tile(BF16), Selector(2)), "mul needs 2 tiles of BF16 or FP32, not Tile(BF16, 1, 1), Selector(2)"),
+        (Add(), (Tile(BF16),), f"add needs 2 tiles of {NUMBERS}, not Tile(BF16, 1, 1)"),
+        (Mul(), (Tile(BF16), Selector(2)), f"mul needs 2 tiles of {NUMBERS}, not Tile(BF16, 1, 1), Selector(2)"),
+        (
+            Sub(),
+            (Tile(INT8), Tile(INT32)),
+            f"sub needs 2 tiles of {NUMBERS}, not Tile(INT8, 1, 1), Tile(INT32, 1, 1)",
+        ),
+        (
+            Max(),
+            (Tile(BOOL), Tile(BOOL)),
+            f"max needs 2 tiles of {NUMBERS}, not Tile(BOOL, 1, 1), Tile(BOOL, 1, 1)",
+        ),
+        (
+            MulAdd(),
+            (Tile(BF16), Tile(BF16)),
+            f"mul_add needs 3 tiles of {NUMBERS}, not Tile(BF16, 1, 1), Tile(BF16, 1, 1)",
+        ),
+        (
+            Min(FP32),
+            (Tile(INT8), Tile(INT8)),
+            "min needs out to be INT8, INT32 or UINT32 rather than FP32, not Tile(INT8, 1, 1), Tile(INT8, 1, 1)",
+        ),
+        (
+            Div(),
+            (Tile(INT32), Tile(INT32)),
+            "div needs 2 tiles of BF16 or FP32, not Tile(INT32, 1, 1), Tile(INT32, 1, 1)",
+        ),
+        (Exp(), (Tile(INT8),), "exp needs 1 tile of BF16 or FP32, not Tile(INT8, 1, 1)"),
+        (
+            Gelu(INT8),
+            (Tile(BF16),),
+            "gelu needs out to be BF16 or FP32 rather than INT8, not Tile(BF16, 1, 1)",
+        ),
+        (
+            Scale(0.5),
+            (Tile(INT8),),
+            "scale needs constant to be an integer of INT8 rather than 0.5, not Tile(INT8, 1, 1)",
+        ),
+        (
+            Scale(128),
+            (Tile(INT8),),
+            "scale needs constant to be an integer of INT8 rather than 128, not Tile(INT8, 1, 1)",
+        ),
+        (
+            Scale(float("inf")),
+            (Tile(BF16),),
+            "scale needs constant to be a number that FP32 holds rather than inf, not Tile(BF16, 1, 1)",
+        ),
+        (
+            Scale(1e39),
+            (Tile(BF16),),
+            "scale needs constant to be a number that FP32 holds rather than 1e+39, not Tile(BF16, 1, 1)",
+        ),
+        (
+            Scale(True),
+            (Tile(BF16),),
+            "scale needs constant to be a number that FP32 holds rather than True, not Tile(BF16, 1, 1)",
+        ),
+        (
+            Scale(1.0),
+            (Tile(BOOL),),
+            "scale needs 1 tile of BF16, FP32, INT8, INT32 or UINT32, not Tile(BOOL, 1, 1)",
+        ),
+        (Compare("="), (Tile(BF16), Tile(BF16)), "compare needs relation to be one of < <= == != >= >, not '='"),
+        (
+            Compare("<"),
+            (Tile(BOOL), Tile(INT8)),
+            "compare needs 2 tiles of BF16 or FP32, or all of INT8, INT32, UINT32 or BOOL,"
+            " not Tile(BOOL, 1, 1), Tile(INT8, 1, 1)",
+        ),
+        (
+            Where(),
+            (Tile(INT8), Tile(BF16), Tile(BF16)),
+            "where needs a tile of BOOL and 2 tiles of the same format (BF16, FP32, INT8, INT32, UINT32 or BOOL),"
+            " not Tile(INT8, 1, 1), Tile(BF16, 1, 1), Tile(BF16, 1, 1)",
+        ),
+        (
+            Where(),
+            (Tile(BOOL), Tile(BF16), Tile(FP32)),
+            "where needs a tile of BOOL and 2 tiles of the same format (BF16, FP32, INT8, INT32, UINT32 or BOOL),"
+            " not Tile(BOOL, 1, 1), Tile(BF16, 1, 1), Tile(FP32, 1, 1)",
+        ),
+        (
+            Cast(BF16),
+            (Selector(2),),
+            "cast needs 1 tile of BF16, FP32, INT8, INT32, UINT32 or BOOL, not Selector(2)",
+        ),
         (
             Add(),
             (Tile(BF16, 2, 3), Tile(BF16, 3, 3)),
             "add needs tiles of the same shape, or with 1 row or 1 column to repeat,"
             " not Tile(BF16, 2, 3), Tile(BF16, 3, 3)",
         ),
-        (Cast(INT32), (Tile(BF16),), "cast needs out to be BF16 or FP32 rather than INT32, not Tile(BF16, 1, 1)"),
         (Silu(), (Tile(INT32),), "silu needs 1 tile of BF16 or FP32, not Tile(INT32, 1, 1)"),
         (SelectValid(), (Tile(BF16),), "select_valid needs one padding flag, a Tile(BOOL, 1, 1), not Tile(BF16, 1, 1)"),
         (SelectAll(0), (Tile(BF16),), "select_all needs targets to be an integer >= 1, not 0"),
@@ -125,7 +241,22 @@ def test_map_errors(function: MapFunction, inputs: tuple[ElementType, ...], text
             (Tile(BF16), Tile(BF16)),
             "matmul needs out to be FP32 in a reduction rather than BF16, not Tile(BF16, 1, 1), Tile(BF16, 1, 1)",
         ),
-        (Add(), (Tile(BF16), Tile(BF16)), "add needs 1 tile of BF16 or FP32, not Tile(BF16, 1, 1), Tile(BF16, 1, 1)"),
+        (
+            Add(),
+            (Tile(BF16), Tile(BF16)),
+            "add needs 1 tile of BF16, FP32, INT8, INT32 or UINT32, not Tile(BF16, 1, 1), Tile(BF16, 1, 1)",
+        ),
+        (Max(), (Tile(BOOL),), "max needs 1 tile of BF16, FP32, INT8, INT32 or UINT32, not Tile(BOOL, 1, 1)"),
+        (
+            Max(BF16),
+            (Tile(INT8),),
+            "max needs out to be INT8, INT32 or UINT32 rather than BF16, not Tile(INT8, 1, 1)",
+        ),
+        (
+            MulAdd(),
+            (Tile(INT8), Tile(INT32)),
+            f"mul_add needs 2 tiles of {NUMBERS}, not Tile(INT8, 1, 1), Tile(INT32, 1, 1)",
+        ),
         (RetileRow(), (Selector(2),), "retile_row needs one tile, not Selector(2)"),
         (
             RetileCol(),

@@ -9,9 +9,15 @@ import pytest
 from streaming import Case
 
 from hw.functions.vector import VectorDatapath
-from step.functions.elementwise import Add, Cast, Mul
+from step.functions.cast import Cast
+from step.functions.compare import RELATIONS, Compare, Where
+from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
+from step.functions.exp import Exp
+from step.functions.gelu import Gelu
+from step.functions.reciprocal import Div, Reciprocal
+from step.functions.rsqrt import Rsqrt
 from step.functions.silu import Silu
-from step.language.dtypes import BF16, FP32
+from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INT8, INT32, INTEGERS, UINT32, DType
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
@@ -31,6 +37,26 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
     (Cast(FP32), (NARROW,), False),
     (Silu(), (NARROW,), False),
     (Silu(BF16), (WIDE,), False),
+    (Sub(), (Tile(BF16, 1, 4), NARROW), False),
+    (Max(), (WIDE, Tile(BF16, 3, 1)), False),
+    (Min(INT8), (Tile(INT8, 3, 4),), True),
+    (MulAdd(), (WIDE, Tile(BF16, 3, 1), NARROW), False),
+    (MulAdd(), (Tile(FP32, 3, 1), NARROW), True),
+    (MulAdd(), (Tile(INT32, 3, 4), Tile(INT32, 1, 4)), True),
+    (Add(), (Tile(INT8, 3, 4),), True),
+    (Mul(), (Tile(UINT32, 3, 4), Tile(UINT32, 3, 1)), False),
+    (Scale(-0.1), (NARROW,), False),
+    (Scale(-3), (Tile(INT32, 3, 4),), False),
+    (Compare("<="), (WIDE, Tile(BF16, 3, 1)), False),
+    (Compare("!="), (Tile(BOOL, 3, 4), Tile(BOOL, 1, 4)), False),
+    (Where(), (Tile(BOOL, 3, 1), NARROW, Tile(BF16, 1, 4)), False),
+    (Cast(BF16), (Tile(INT32, 3, 4),), False),
+    (Cast(INT8), (WIDE,), False),
+    (Exp(FP32), (NARROW,), False),
+    (Gelu(), (NARROW,), False),
+    (Reciprocal(), (WIDE,), False),
+    (Rsqrt(BF16), (WIDE,), False),
+    (Div(), (WIDE, Tile(BF16, 3, 1)), False),
 ]
 
 
@@ -65,30 +91,56 @@ def test_links_narrower_than_scalars(function: Function, inputs: tuple[Tile, ...
         Case(function, inputs, FabricConfig(link_bytes=link, stages=1), reduce=len(inputs) == 1).check(9, [0])
 
 
+FORMATS = [*DTYPES.values()]
+
+
+def one_of(random: np.random.Generator, *choices: Any) -> Any:
+    return choices[random.integers(len(choices))]
+
+
+def random_function(random: np.random.Generator, dtype: DType) -> tuple[Any, list[DType], bool]:
+    """A function, the formats of its operands, and whether it reduces; of ``dtype`` and its like."""
+    other: DType = one_of(random, *FLOATS) if dtype.is_float else dtype
+    kind = random.random()
+    if kind < 0.15:
+        return Cast(one_of(random, *FORMATS)), [dtype], False
+    if kind < 0.3:
+        if random.random() < 0.4:
+            return Where(), [BOOL, dtype, dtype], False
+        return Compare(one_of(random, *RELATIONS)), [dtype, other if dtype.is_float else dtype], False
+    if dtype.is_float:
+        out = one_of(random, None, *FLOATS)
+        if kind < 0.5:
+            return one_of(random, Silu, Gelu, Exp, Reciprocal, Rsqrt)(out), [dtype], False
+        if kind < 0.6:
+            return Scale(float(random.standard_normal()), out), [dtype], False
+    else:
+        dtype = other = INT8 if dtype is BOOL else dtype
+        out = one_of(random, None, *INTEGERS)
+        if kind < 0.5:
+            return Scale(int(random.integers(0, 128)), out), [dtype], False
+    function = one_of(random, Add, Sub, Mul, Max, Min, MulAdd, *[Div] * dtype.is_float)(out)
+    if isinstance(function, Sub | Div) or random.random() < 0.6:
+        return function, [dtype, *[other, dtype][: function.operands - 1]], False
+    return function, [dtype, other][: function.operands - 1], True
+
+
 def random_case(random: np.random.Generator) -> Case:
     """Any function, shapes, formats, lanes and link."""
-
-    def one_of(*choices: Any) -> Any:
-        return choices[random.integers(len(choices))]
-
     rows, cols = (int(each) for each in random.integers(1, 10, 2))
-    formats = [one_of(BF16, FP32) for _ in range(3)]
-    lanes, link = one_of(1, 2, 3, 4, 5, 8, 16, 100), one_of(1, 2, 4, 8, 16, 32, 64, 4096)
-    fabric = FabricConfig(vector_lanes=lanes, link_bytes=link, stages=one_of(1, 4))
-    function = one_of(Add, Mul, Cast, Silu)(formats[0])
-    if isinstance(function, Cast | Silu):
-        return Case(function, (Tile(formats[1], rows, cols),), fabric)
-    if random.random() < 0.4:
-        return Case(function, (Tile(formats[1], rows, cols),), fabric, reduce=True)
-    shapes = [(rows, cols), one_of((rows, cols), (1, cols), (rows, 1), (1, 1))]
-    if random.random() < 0.5:
-        shapes.reverse()
-    return Case(function, tuple(Tile(each, *shape) for each, shape in zip(formats[1:], shapes, strict=True)), fabric)
+    lanes, link = one_of(random, 1, 2, 3, 4, 5, 8, 16, 100), one_of(random, 1, 2, 4, 8, 16, 32, 64, 4096)
+    fabric = FabricConfig(vector_lanes=lanes, link_bytes=link, stages=one_of(random, 1, 2, 3, 4))
+    function, dtypes, reduce = random_function(random, one_of(random, *FORMATS, *FLOATS))
+    shapes = [one_of(random, (rows, cols), (1, cols), (rows, 1), (1, 1)) for _ in dtypes]
+    shapes[random.integers(len(shapes))] = rows, cols
+    return Case(
+        function, tuple(Tile(each, *shape) for each, shape in zip(dtypes, shapes, strict=True)), fabric, reduce=reduce
+    )
 
 
 def test_random_vectors() -> None:
     random = np.random.default_rng(3)
-    for seed in range(60):
+    for seed in range(100):
         random_case(random).check(7, GAPS[seed % 2], seed)
 
 

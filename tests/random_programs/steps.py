@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 
 from meaning.nested import inside
 
 from random_programs.draft import HIGHEST_RANK, Draft, Piece
 from random_programs.values import alike, grouped, random_tile, random_value, seen
-from step.functions.elementwise import Add, Cast, Mul
+from step.functions.cast import Cast
+from step.functions.compare import RELATIONS, Compare, Where
+from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
+from step.functions.exp import Exp
+from step.functions.gelu import Gelu
 from step.functions.matmul import Matmul
+from step.functions.reciprocal import Div, Reciprocal
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
+from step.functions.rsqrt import Rsqrt
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu
 from step.language.dims import Dim, dim
-from step.language.dtypes import BF16, BOOL, FP32
+from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INTEGERS, DType
 from step.language.function import MapFunction
 from step.language.stream import Stream
 from step.language.types import ElementType, Selector, Tile, Tuple
@@ -46,6 +52,10 @@ def scalars(tile: ElementType) -> int:
 
 def is_bf16(piece: Piece) -> bool:
     return isinstance(piece.element, Tile) and piece.element.dtype is BF16
+
+
+def is_integer(piece: Piece) -> bool:
+    return isinstance(piece.element, Tile) and piece.element.dtype in INTEGERS
 
 
 def partner(draft: Draft, piece: Piece, element: ElementType | None = None) -> Piece:
@@ -81,29 +91,72 @@ def map_one(draft: Draft) -> None:
     if piece := draft.pick():
         functions: list[MapFunction] = [SelectAll(draft.random.randint(1, 3))]
         if piece.is_float:
-            functions = [Silu(), Cast(BF16), Cast(FP32)]
+            functions = [
+                Silu(),
+                Gelu(),
+                Exp(),
+                Reciprocal(),
+                Rsqrt(),
+                Scale(-0.3),
+                Cast(BF16),
+                Cast(FP32),
+                any_cast(draft),
+            ]
         elif piece.element == Tile(BOOL):
-            functions = [SelectValid()]
+            functions = [SelectValid(), any_cast(draft)]
+        elif is_integer(piece):
+            functions = [Scale(draft.random.randint(0, 100)), any_cast(draft)]
         elif draft.chance(0.6):
             return
         draft.keep(draft.read(piece).map(draft.random.choice(functions)), timed=piece.timed)
 
 
-@step(4)
+def any_cast(draft: Draft) -> Cast:
+    """To any format, though mostly to one that is computed with."""
+    return Cast(draft.random.choice([*DTYPES.values(), BF16, FP32]))
+
+
+def operand(draft: Draft, piece: Piece, dtypes: Sequence[DType]) -> Piece:
+    """Another operand of a function of scalars, of ``dtypes``, maybe one that is repeated."""
+    tile = piece.element
+    assert isinstance(tile, Tile)
+    wanted: ElementType = tile
+    if not piece.timed and (tile.dtype not in dtypes or draft.chance(0.5)):
+        dtype = draft.random.choice(dtypes)
+        wanted = Tile(dtype, draft.random.choice([tile.rows, dim(1)]), draft.random.choice([tile.cols, dim(1)]))
+    return partner(draft, piece, wanted)
+
+
+@step(5)
 def map_two(draft: Draft) -> None:
-    if piece := draft.pick(lambda each: each.is_float):
-        tile = piece.element
-        assert isinstance(tile, Tile)
-        element = tile
-        if not piece.timed and draft.chance(0.5):
-            element = Tile(
-                draft.random.choice([BF16, FP32]),
-                draft.random.choice([tile.rows, dim(1)]),
-                draft.random.choice([tile.cols, dim(1)]),
-            )
-        other = partner(draft, piece, element)
-        function = draft.random.choice([Add(), Mul(), Add(BF16), Mul(FP32)])
+    if piece := draft.pick(lambda each: each.is_float or is_integer(each)):
+        assert isinstance(piece.element, Tile)
+        formats = FLOATS if piece.is_float else [piece.element.dtype]
+        other = operand(draft, piece, formats)
+        out = draft.random.choice([None, *(FLOATS if piece.is_float else INTEGERS)])
+        functions: list[MapFunction] = [Add(out), Mul(out), Sub(out), Max(out), Min(out), relation(draft)]
+        function = draft.random.choice([*functions, Div(out)] if piece.is_float else functions)
         draft.keep(draft.read(piece).map(function, draft.read(other)), timed=piece.timed)
+
+
+def relation(draft: Draft) -> Compare:
+    return Compare(draft.random.choice([*RELATIONS]))
+
+
+@step(3)
+def map_three(draft: Draft) -> None:
+    """A product and a sum, or a choice."""
+    if piece := draft.pick(lambda each: isinstance(each.element, Tile)):
+        assert isinstance(piece.element, Tile)
+        if (piece.is_float or is_integer(piece)) and draft.chance(0.5):
+            formats = FLOATS if piece.is_float else [piece.element.dtype]
+            others = [operand(draft, piece, formats) for _ in range(2)]
+            made = draft.read(piece).map(MulAdd(), *map(draft.read, others))
+        else:
+            other = operand(draft, piece, [piece.element.dtype])
+            made = draft.read(piece).map(relation(draft), draft.read(other))
+            made = made.map(Where(), draft.read(piece), draft.read(other))
+        draft.keep(made, timed=piece.timed)
 
 
 def matmul_partner(draft: Draft, piece: Piece) -> tuple[Piece, bool]:
@@ -134,13 +187,18 @@ def zip_some(draft: Draft) -> None:
 
 @step(6)
 def accum(draft: Draft) -> None:
-    if piece := draft.pick(lambda each: each.rank > 0 and each.is_float):
+    if piece := draft.pick(lambda each: each.rank > 0 and (each.is_float or is_integer(each))):
         rank = draft.random.randint(1, piece.rank)
+        formats: Sequence[DType] = FLOATS if piece.is_float else INTEGERS
         if is_bf16(piece) and draft.chance(0.4):
             other, transposed = matmul_partner(draft, piece)
             total = draft.read(piece).accum(Matmul(transposed), draft.read(other), rank=rank)
+        elif draft.chance(0.2):
+            assert isinstance(piece.element, Tile)
+            other = operand(draft, piece, FLOATS if piece.is_float else [piece.element.dtype])
+            total = draft.read(other).accum(MulAdd(), draft.read(piece), rank=rank)
         else:
-            function = draft.random.choice([Add(), Mul(), Add(BF16), Mul(BF16)])
+            function = draft.random.choice([Add, Mul, Max, Min])(draft.random.choice([None, *formats]))
             total = draft.read(piece).accum(function, rank=rank)
         draft.keep(total, timed=piece.timed)
 

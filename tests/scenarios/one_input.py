@@ -9,7 +9,8 @@ from scenarios.scenario import (
     STREAMS,
     single,
 )
-from step.functions.elementwise import Add, Cast
+from step.functions.cast import Cast
+from step.functions.elementwise import Add
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu

@@ -1,0 +1,81 @@
+"""Reciprocal and quotient of FP32 numbers, pipelined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux
+from amaranth.lib.wiring import In, Out
+
+from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.tabulated import Tabulated, rounded
+from step.functions.reciprocal import reciprocals
+
+NAN, INFINITY = 0x7FC00000, 0xFF << 23
+
+
+class Reciprocal(Tabulated):
+    """``result`` = 1 / ``value``, as `step.functions.reciprocal.divide` does it, step by step."""
+
+    cuts = (1,), (1, 4), (1, 2, 4), (1, 2, 3, 4)
+
+    def __init__(self, stages: int) -> None:
+        super().__init__(stages, {"value": In(32), "result": Out(32)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
+        table = reciprocals()
+        x = self.read(
+            m,
+            1,
+            table,
+            segment=fraction[table.step_bits :],
+            place=fraction[: table.step_bits],
+            exponent=exponent,
+            sign=sign,
+            nan=(exponent == 255) & fraction.any(),
+        )
+        number = rounded(m, x.factor, (254 - x.exponent).as_signed(), 2)
+        magnitude = Mux(x.exponent == 255, C(0, 31), Mux(x.exponent == 0, C(INFINITY, 31), number))
+        m.d.comb += self.result.eq(Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign)))
+        return m
+
+
+class Divide(Tabulated):
+    """``result`` = ``first`` / ``second``, as `step.functions.reciprocal.divide` does it, step by step."""
+
+    cuts = (1, 4, 6), (1, 2, 4, 6), (1, 2, 4, 5, 6), (1, 2, 3, 4, 5, 6)
+
+    def __init__(self, stages: int) -> None:
+        super().__init__(stages, {"first": In(32), "second": In(32), "result": Out(32)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        exponents = self.first[23:31], self.second[23:31]
+        fractions = self.first[:23], self.second[:23]
+        zeros = [~each.any() for each in exponents]
+        huge = [each == 255 for each in exponents]
+        nans = [is_huge & fraction.any() for is_huge, fraction in zip(huge, fractions, strict=True)]
+        table = reciprocals()
+        x = self.read(
+            m,
+            1,
+            table,
+            segment=fractions[1][table.step_bits :],
+            place=fractions[1][: table.step_bits],
+            fraction=fractions[0],
+            exponent=(exponents[0] - exponents[1]).as_signed(),
+            sign=self.first[31] ^ self.second[31],
+            zero=zeros[0] | huge[1],
+            infinite=huge[0] | zeros[1],
+            nan=nans[0] | nans[1] | (zeros[0] & zeros[1]) | (huge[0] & huge[1]),
+        )
+        kept = x.only("exponent", "sign", "zero", "infinite", "nan")
+        x = self.behind(m, 5, **products_of_halves(Cat(x.fraction, C(1, 1)), x.factor), **kept)
+        kept = x.only(*kept)
+        x = self.behind(m, 6, product=whole_product(x), **kept)
+        number = rounded(m, x.product, (x.exponent + 128).as_signed(), 3)
+        magnitude = Mux(x.infinite, C(INFINITY, 31), Mux(x.zero, C(0, 31), number))
+        m.d.comb += self.result.eq(Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign)))
+        return m

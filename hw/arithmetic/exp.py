@@ -1,0 +1,44 @@
+"""Exponential of an FP32 number, pipelined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.lib.wiring import In, Out
+
+from hw.arithmetic.tabulated import HUGE, Tabulated, rounded
+from step.functions.exp import POSITION_BITS, VALUE_BITS, powers_of_two
+
+
+class Exp(Tabulated):
+    """``result`` = e^``value``, as `step.functions.exp.exp` does it, step by step."""
+
+    cuts = (2, 4, 7), (2, 4, 5, 7), (1, 2, 4, 5, 7), (1, 2, 3, 4, 5, 7)
+
+    def __init__(self, stages: int) -> None:
+        super().__init__(stages, {"value": In(32), "result": Out(32)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        x = self.locate(m, self.value)
+        exponent, fraction, sign = x.number[23:31], x.number[:23], x.number[31]
+        position = Signal(signed(len(x.magnitude) + 1))
+        m.d.comb += position.eq(Mux(sign, -x.magnitude, x.magnitude))
+        table = powers_of_two()
+        x = self.read(
+            m,
+            4,
+            table,
+            segment=position[table.step_bits : POSITION_BITS],
+            place=position[: table.step_bits],
+            row=position >> POSITION_BITS,
+            sign=sign,
+            huge=exponent > HUGE,
+            nan=(exponent == 255) & fraction.any(),
+        )
+        power = rounded(m, x.factor[: VALUE_BITS + 1], (x.row + 127)[: len(x.row) + 1].as_signed(), 1)
+        beyond = Mux(x.sign, C(0, 31), C(0xFF << 23, 31))
+        magnitude = Mux(x.nan, C(0x7FC00000, 31), Mux(x.huge, beyond, power))
+        m.d.comb += self.result.eq(Cat(magnitude, C(0, 1)))
+        return m

@@ -1,0 +1,78 @@
+"""GELU of an FP32 number, pipelined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.lib.wiring import In, Out
+
+from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.tabulated import Tabulated, rounded
+from step.functions.exp import POSITION_BITS, VALUE_BITS, powers_of_two
+from step.functions.gelu import LARGEST_EXPONENT, LOGARITHM_BITS, STEP_BITS, logarithms
+
+KEPT = "number", "exact"
+
+
+class Gelu(Tabulated):
+    """``result`` = gelu(``value``), as `step.functions.gelu.gelu` does it, step by step."""
+
+    cuts = (
+        (2, 5, 6, 9, 10, 12),
+        (1, 2, 4, 5, 6, 9, 10, 12),
+        (1, 2, 4, 5, 6, 8, 9, 10, 11, 12),
+        (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
+    )
+
+    def __init__(self, stages: int) -> None:
+        super().__init__(stages, {"value": In(32), "result": Out(32)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        # Step 1: the place of the magnitude, and what the tables do not say.
+        exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
+        shift = Signal(8)
+        m.d.comb += shift.eq(127 + LARGEST_EXPONENT - exponent)
+        beyond = exponent > 127 + LARGEST_EXPONENT
+        nan = (exponent == 255) & fraction.any()
+        zero = ~exponent.any() | (beyond & sign)
+        x = self.behind(
+            m,
+            1,
+            place=Mux(shift[5:].any(), 0, Cat(fraction, C(1, 1)) >> shift[:5]),
+            number=Mux(nan, C(0x7FC00000, 32), Mux(zero, Cat(C(0, 31), sign), self.value)),
+            exact=beyond | zero,
+        )
+        # Steps 2 to 5: the logarithm.
+        x = self.read(m, 2, logarithms(), x.place[STEP_BITS:], x.place[:STEP_BITS], **x.only(*KEPT))
+        position = Signal(signed(len(x.factor) + 1 + POSITION_BITS - LOGARITHM_BITS))
+        m.d.comb += position.eq(-x.factor << POSITION_BITS - LOGARITHM_BITS)
+        # Steps 6 to 9: the power of two.
+        table = powers_of_two()
+        x = self.read(
+            m,
+            6,
+            table,
+            segment=position[table.step_bits : POSITION_BITS],
+            place=position[: table.step_bits],
+            halvings=~position[POSITION_BITS:-1],
+            **x.only(*KEPT),
+        )
+        # Steps 10 to 12: the mantissa times that, or times 1 less that.
+        power = x.factor[: VALUE_BITS + 1]
+        small = Mux(x.halvings[5:].any(), 0, power >> x.halvings[:5])
+        whole = C(2 << VALUE_BITS, VALUE_BITS + 2)
+        x = self.behind(
+            m,
+            10,
+            factor=Mux(x.number[31], power, (whole - small)[: VALUE_BITS + 2]),
+            exponent=(x.number[23:31] - Mux(x.number[31], x.halvings, 0)).as_signed(),
+            **x.only(*KEPT),
+        )
+        products = products_of_halves(Cat(x.number[:23], C(1, 1)), x.factor)
+        x = self.behind(m, 11, **products, **x.only("exponent", *KEPT))
+        x = self.behind(m, 12, product=whole_product(x), **x.only("exponent", *KEPT))
+        magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], x.exponent, 2)
+        m.d.comb += self.result.eq(Mux(x.exact, x.number, Cat(magnitude, x.number[31])))
+        return m

@@ -1,0 +1,55 @@
+"""Product of two integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module
+from amaranth.lib.wiring import In, Out
+
+from hw.arithmetic.convert import as_integer
+from hw.arithmetic.staged import Staged
+from step.language.dtypes import DType
+
+HALF = 16
+
+WIDEST = 18
+"""Bits of the operands of an FPGA's multiplier."""
+
+
+class IntegerMultiply(Staged):
+    """``result`` (``out``) = the lowest bits of ``first`` * ``second`` (in their formats), in at most two stages."""
+
+    cuts = (), (1,)
+
+    def __init__(self, first: DType, second: DType, out: DType, stages: int) -> None:
+        self.formats, self.out = (first, second), out
+        super().__init__(stages, {"first": In(first.bits), "second": In(second.bits), "result": Out(out.bits)})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.stages, self.formats, self.out
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        bits = self.out.bits
+        operands = zip((self.first, self.second), self.formats, strict=True)
+        first, second = (
+            as_integer(value, dtype)[:bits] if dtype.bits > bits else as_integer(value, dtype)
+            for value, dtype in operands
+        )
+        if len(first) <= WIDEST and len(second) <= WIDEST:
+            x = self.behind(m, 1, product=first * second)
+            m.d.comb += self.result.eq(x.product)
+            return m
+        # The product of the upper halves is too large to count.
+        one, other = ((each + C(0, bits))[:bits] for each in (first, second))
+        x = self.behind(
+            m,
+            1,
+            low=one[:HALF] * other[:HALF],
+            cross=(one[:HALF] * other[HALF:])[: bits - HALF],
+            crossed=(one[HALF:] * other[:HALF])[: bits - HALF],
+        )
+        m.d.comb += self.result.eq(x.low + Cat(C(0, HALF), x.cross + x.crossed))
+        return m

@@ -1,0 +1,105 @@
+"""Conversions between FP32 and integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hw.arithmetic.convert import as_integer
+from hw.arithmetic.staged import Staged
+from step.language.dtypes import DType
+
+
+class FromInteger(Staged):
+    """``result`` (FP32) = ``value`` (an integer of ``source``), rounded to nearest even, in at most three stages."""
+
+    cuts = (), (2,), (1, 2)
+
+    def __init__(self, source: DType, stages: int) -> None:
+        self.source = source
+        super().__init__(stages, {"value": In(source.bits), "result": Out(32)})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.stages, self.source
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        number = as_integer(self.value, self.source)
+        negative = self.value[-1] & self.source.is_signed
+        magnitude = Signal(32)
+        m.d.comb += magnitude.eq(Mux(negative, -number, number))
+        x = self.behind(m, 1, magnitude=magnitude, negative=negative)
+        normal: Value = x.magnitude
+        zeros: list[Value] = []
+        for step in (16, 8, 4, 2, 1):
+            empty, shifted = Signal(name=f"top_{step}_empty"), Signal(32, name=f"normal_{step}")
+            m.d.comb += [
+                empty.eq(~normal[32 - step :].any()),
+                shifted.eq(Mux(empty, Cat(C(0, step), normal[: 32 - step]), normal)),
+            ]
+            zeros.insert(0, empty)
+            normal = shifted
+        x = self.behind(m, 2, normal=normal, zeros=Cat(zeros), negative=x.negative)
+        rounded = Signal(31)
+        up = x.normal[7] & (x.normal[:7].any() | x.normal[8])
+        # Exponent and fraction in one number, so that a carry out of the fraction reaches the exponent.
+        m.d.comb += [
+            rounded.eq(Cat(x.normal[8:31], (127 + 31 - x.zeros)[:8]) + up),
+            self.result.eq(Mux(x.normal[31], Cat(rounded, x.negative), 0)),
+        ]
+        return m
+
+
+class ToInteger(Staged):
+    """``result`` (an integer of ``out``) = ``value`` (FP32) rounded to nearest even, in at most three stages.
+
+    What the format does not hold becomes the nearest number that it does, NaN 0.
+    """
+
+    cuts = (), (1,), (1, 2)
+
+    def __init__(self, out: DType, stages: int) -> None:
+        self.out = out
+        super().__init__(stages, {"value": In(32), "result": Out(out.bits)})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.stages, self.out
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        exponent, fraction, negative = self.value[23:31], self.value[:23], self.value[31]
+        largest = 127 + 31  # the biased exponent of numbers from 2^31 on, which stay where they are
+        distance = Signal(8)
+        m.d.comb += distance.eq(largest - exponent)
+        shifted: Value = Cat(C(0, 10), fraction, C(1, 1))  # 32 bits, a guard, and whether anything is below
+        lost = []
+        for at in range(6):
+            step, before = 1 << at, shifted
+            shifted = Signal(34, name=f"shifted_{step}")
+            lost.append(distance[at] & before[:step].any())
+            m.d.comb += shifted.eq(Mux(distance[at], before[step:], before))
+        small = distance[6:].any()
+        x = self.behind(
+            m,
+            1,
+            whole=Mux(small, 0, shifted[2:]),
+            up=~small & shifted[1] & (shifted[0] | Cat(lost).any() | shifted[2]),
+            huge=exponent > largest,
+            nan=(exponent == 255) & fraction.any(),
+            negative=negative,
+        )
+        magnitude = Signal(33)
+        m.d.comb += magnitude.eq(x.whole + x.up)
+        x = self.behind(m, 2, magnitude=magnitude, huge=x.huge, nan=x.nan, negative=x.negative)
+        bits, signed = self.out.bits, self.out.is_signed
+        most = (1 << bits - signed) - 1
+        least = 1 << bits - 1 if signed else 0
+        beyond = x.huge | Mux(x.negative, x.magnitude > least, x.magnitude > most)
+        kept = Mux(x.negative, -x.magnitude, x.magnitude)[:bits]
+        limit = Mux(x.negative, C(-least, bits), C(most, bits))
+        m.d.comb += self.result.eq(Mux(x.nan, 0, Mux(beyond, limit, kept)))
+        return m

@@ -1,0 +1,41 @@
+"""Reciprocal square root of an FP32 number, pipelined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux
+from amaranth.lib.wiring import In, Out
+
+from hw.arithmetic.tabulated import Tabulated, rounded
+from step.functions.rsqrt import reciprocal_roots
+
+
+class Rsqrt(Tabulated):
+    """``result`` = 1 / sqrt(``value``), as `step.functions.rsqrt.rsqrt` does it, step by step."""
+
+    cuts = (1,), (1, 4), (1, 2, 4), (1, 2, 3, 4)
+
+    def __init__(self, stages: int) -> None:
+        super().__init__(stages, {"value": In(32), "result": Out(32)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
+        table = reciprocal_roots()
+        x = self.read(
+            m,
+            1,
+            table,
+            segment=Cat(fraction[table.step_bits :], ~exponent[0]),  # the bias is odd
+            place=fraction[: table.step_bits],
+            half=(exponent + 1)[1:],  # of the exponent, rounded down, and biased by 64
+            sign=sign,
+            zero=~exponent.any(),
+            infinite=exponent == 255,
+            nan=((exponent == 255) & fraction.any()) | (sign & exponent.any()),
+        )
+        number = rounded(m, x.factor, (127 + 64 - x.half).as_signed(), 2)
+        magnitude = Mux(x.infinite, C(0, 31), Mux(x.zero, C(0xFF << 23, 31), number))
+        m.d.comb += self.result.eq(Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, x.sign)))
+        return m

@@ -1,0 +1,70 @@
+"""Functions from a table: how it is read, where e^x is in one, and how results are rounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux, Shape, Signal, Value, signed
+from amaranth.lib.memory import Memory
+
+from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.staged import Staged, Values
+from step.functions.exp import LARGEST_EXPONENT, LOG2_E, POSITION_BITS
+from step.language.table import Table
+
+HUGE = 127 + LARGEST_EXPONENT
+"""Biased exponent of the largest numbers that have a position."""
+
+
+class Tabulated(Staged):
+    """Arithmetic with a table in a memory, which is read with the clock: the step that does so is always a cut."""
+
+    def locate(self, m: Module, value: Value) -> Values:
+        """Steps 1 to 3: the ``magnitude`` of x * log2(e), if x is not huge; x is the ``number``."""
+        mantissa = Cat(value[:23], C(1, 1))
+        x = self.behind(m, 1, number=value, **products_of_halves(mantissa, C(LOG2_E, 24)))
+        product = whole_product(x)[46 - POSITION_BITS - LARGEST_EXPONENT :]
+        x = self.behind(m, 2, product=product, shift=(HUGE - x.number[23:31])[:8], number=x.number)
+        magnitude = Mux(x.shift[5:].any(), 0, x.product >> x.shift[:5])
+        return self.behind(m, 3, magnitude=magnitude, number=x.number)
+
+    def read(self, m: Module, step: int, table: Table, segment: Value, place: Value, **kept: Value) -> Values:
+        """``step`` and the next three: the ``factor`` at ``place`` of ``segment``, and what is ``kept``."""
+        value_bits = max(value for value, _ in table.entries).bit_length()
+        rises = _shape_of([rise for _, rise in table.entries])
+        rows = [value | (rise & (1 << rises.width) - 1) << value_bits for value, rise in table.entries]
+        m.submodules[f"table_{step}"] = memory = Memory(shape=value_bits + rises.width, depth=len(rows), init=rows)
+        read = memory.read_port()
+        m.d.comb += [read.addr.eq(segment), read.en.eq(1)]
+        names = kept.keys()
+        x = self.behind(m, step, place=place, **kept)
+        x = self.behind(m, step + 1, entry=read.data, place=x.place, **x.only(*names))
+        rise = x.entry[value_bits:]
+        more = ((rise.as_signed() if rises.signed else rise) * x.place) >> table.step_bits
+        x = self.behind(m, step + 2, base=x.entry[:value_bits], more=more, **x.only(*names))
+        return self.behind(m, step + 3, factor=(x.base + x.more)[:value_bits], **x.only(*names))
+
+
+def _shape_of(numbers: list[int]) -> Shape:
+    """The shape of a signal that holds all ``numbers``."""
+    return Shape.cast(range(min(0, *numbers), max(0, *numbers) + 1))
+
+
+def rounded(m: Module, significand: Value, exponent: Value, places: int) -> Value:
+    """The magnitude in FP32 of ``significand``, whose first one is among the upper ``places`` bits.
+
+    ``exponent`` (signed) is the biased one of the result if it is the top bit. Rounded to nearest even; then what is
+    too large becomes an infinity, and what is too small a zero.
+    """
+    top = len(significand) - 1
+    shift: Any = places - 1
+    for at in reversed(range(places - 1)):
+        shift = Mux(significand[top - at], at, shift)
+    normal = Signal(top + 1, name="normal")
+    m.d.comb += normal.eq(significand << shift)
+    fraction, guard, below = normal[top - 23 : top], normal[top - 24], normal[: top - 24]
+    exponent = exponent - shift
+    result = Signal(signed(23 + len(exponent)), name="rounded")
+    m.d.comb += result.eq(Cat(fraction, exponent).as_signed() + (guard & (below.any() | fraction[0])))
+    above = result >> 23
+    return Mux(above <= 0, C(0, 31), Mux(above >= 255, C(0xFF << 23, 31), result[:31]))

@@ -1,0 +1,13 @@
+"""Timing of GELU."""
+
+from __future__ import annotations
+
+from sim_approx.functions.elementwise import rounding, vector_timing
+from sim_approx.timing import Timing
+from step.language.function import Function
+from step.lowering.application import Application
+
+
+def timing(function: Function, application: Application) -> Timing:
+    """As any function of scalars: five cycles, and two per stage of `FabricConfig.stages`."""
+    return vector_timing(application, cycles=2 * application.fabric.stages + 5 + rounding(application))

@@ -1,0 +1,75 @@
+"""Comparing scalars, and choosing by the result."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+
+from step.errors import TypeMismatch
+from step.language import numerics
+from step.language.dtypes import BOOL, DTYPES, dtype_of
+from step.language.function import MapFunction, mismatch
+from step.language.scalars import broadcast, listed, tiles_of
+from step.language.types import ElementType, Tile
+
+RELATIONS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+
+@dataclass(frozen=True)
+class Compare(MapFunction):
+    """Whether ``first relation second``, scalar by scalar: a tile of BOOL.
+
+    ``relation`` is one of ``<``, ``<=``, ``==``, ``!=``, ``>=`` and ``>``. BF16 and FP32 may mix, other operands have
+    the same format, and an extent of 1 is repeated to fit. Zeros are equal, and subnormal numbers are zeros; with NaN
+    only ``!=`` is true. Of BOOL true is the larger one. 1 FLOP per scalar.
+    """
+
+    relation: str
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        if self.relation not in RELATIONS:
+            raise TypeMismatch(f"compare needs relation to be one of {' '.join(RELATIONS)}, not {self.relation!r}")
+        tiles_of(self, inputs, 2, [*DTYPES.values()])
+        return Tile(BOOL, *broadcast(self, inputs))
+
+    def apply(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        if dtype_of(first).is_float:
+            with numerics.quiet():
+                first, second = numerics.widen(first), numerics.widen(second)
+        result: np.ndarray = RELATIONS[self.relation](first, second)
+        return result
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return self.result_type(*inputs).elements
+
+
+@dataclass(frozen=True)
+class Where(MapFunction):
+    """Scalars of the second tile where the first one, of BOOL, is true, else of the third one; no FLOPs.
+
+    The second and the third tile have the same format; an extent of 1 is repeated to fit. All bits stay as they are.
+    """
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        tiles = [each for each in inputs if isinstance(each, Tile)]
+        dtypes = [each.dtype for each in tiles]
+        if len(inputs) != 3 or len(tiles) != 3 or dtypes[0] is not BOOL or dtypes[1] is not dtypes[2]:
+            wanted = f"a tile of {BOOL} and 2 tiles of the same format ({listed([*DTYPES.values()])})"
+            raise mismatch(self, wanted, inputs)
+        return Tile(dtypes[1], *broadcast(self, inputs))
+
+    def apply(self, condition: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return np.where(condition, first, second)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)

@@ -1,0 +1,34 @@
+"""Tables of functions, linear between their points, which NumPy and RTL share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Table:
+    """(value, rise) of every segment, which has 2^``step_bits`` places: the function is a straight line within it."""
+
+    entries: tuple[tuple[int, int], ...]
+    step_bits: int
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        """The table as one array of values and one of rises."""
+        return np.array(self.entries).T.copy()
+
+    def read(self, segment: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """The value at a ``place`` of a ``segment``, truncated."""
+        value, rise = self._columns[:, segment]
+        result: np.ndarray = value + (rise * place >> self.step_bits)
+        return result
+
+
+def lines(points: Iterable[int]) -> list[tuple[int, int]]:
+    """(value, rise) from each point to the next one."""
+    return [(low, high - low) for low, high in pairwise(points)]

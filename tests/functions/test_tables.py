@@ -1,0 +1,160 @@
+"""Functions by tables: their accuracy against float64, and what they do at the ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from step.functions.exp import Exp, powers_of_two
+from step.functions.gelu import Gelu, logarithms
+from step.functions.reciprocal import Div, Reciprocal, reciprocals
+from step.functions.rsqrt import Rsqrt, reciprocal_roots
+from step.language import numerics
+from step.language.dtypes import BF16, FP32, DType
+from step.language.scalars import Elementwise
+from step.language.table import Table
+
+EVERY = np.arange(1 << 16, dtype=np.uint16).view(BF16.numpy)
+NORMAL = 2.0**-126
+LARGEST = {BF16: 255 * 2.0**120, FP32: float(np.finfo(np.float32).max)}
+
+Reference = Callable[[np.ndarray], np.ndarray]
+REFERENCES: dict[type[Elementwise], Reference] = {
+    Exp: np.exp,
+    Gelu: np.vectorize(lambda x: x * math.erfc(-x / math.sqrt(2)) / 2),
+    Reciprocal: lambda x: 1 / x,
+    Rsqrt: lambda x: 1 / np.sqrt(x),
+}
+
+
+def errors(function: type[Elementwise], values: np.ndarray, out: DType) -> tuple[np.ndarray, np.ndarray]:
+    """In units of the last place, and relative ones, of all results that are normal numbers; of subnormal ones none."""
+    with numerics.quiet():
+        x = values.astype(np.float64)
+        x = np.where(np.isfinite(x) & (np.abs(x) >= NORMAL), x, 1)
+        exact = REFERENCES[function](x)
+        got = function(out).apply(x[None].astype(values.dtype))[0].astype(np.float64)  # type: ignore[call-arg]
+    assert np.all(got[np.abs(exact) < NORMAL * (1 - 2.0**-8)] == 0)
+    fits = np.isfinite(exact) & (np.abs(exact) >= NORMAL) & (np.abs(exact) <= LARGEST[out])
+    exact, error = exact[fits], np.abs(got - exact)[fits]
+    bits = 7 if out is BF16 else 23
+    return error / 2.0 ** (np.floor(np.log2(np.abs(exact))) - bits), error / np.abs(exact)
+
+
+@pytest.mark.parametrize(
+    "function, ulp, relative",
+    [(Exp, 0.501, 2.2e-6), (Gelu, 0.51, 4e-5), (Reciprocal, 0.501, 1.2e-6), (Rsqrt, 0.501, 1.6e-6)],
+)
+def test_accuracy_for_every_bf16_number(function: type[Elementwise], ulp: float, relative: float) -> None:
+    units, _ = errors(function, EVERY, BF16)
+    assert len(units) > 20_000 and 0.49 < units.max() < ulp
+    assert errors(function, EVERY, FP32)[1].max() < relative
+
+
+@pytest.mark.parametrize(
+    "function, reach, relative", [(Exp, 88, 2.2e-6), (Gelu, 13, 4e-5), (Reciprocal, 0, 1.2e-6), (Rsqrt, 0, 1.6e-6)]
+)
+def test_accuracy_for_fp32(function: type[Elementwise], reach: float, relative: float) -> None:
+    random = np.random.default_rng(5)
+    if reach:
+        values = random.uniform(-reach, reach, 100_000).astype(np.float32)
+    else:
+        values = random.integers(1, 1 << 31, 100_000, dtype=np.uint32).view(np.float32)
+    assert relative / 3 < errors(function, values, FP32)[1].max() < relative
+
+
+def test_accuracy_of_quotients() -> None:
+    random = np.random.default_rng(6)
+    first, second = random.integers(0, 1 << 32, (2, 1, 1_000_000), dtype=np.uint32).view(np.float32)
+    with numerics.quiet():
+        first, second = numerics.flush(first), numerics.flush(second)
+        exact = first.astype(np.float64) / second
+        got = Div().apply(first, second).astype(np.float64)
+        fits = np.isfinite(exact) & (np.abs(exact) >= NORMAL) & (np.abs(exact) <= LARGEST[FP32] * (1 - 2.0**-10))
+        assert (np.abs(got - exact)[fits] / np.abs(exact[fits])).max() < 1.2e-6
+        small = np.abs(exact) < NORMAL * (1 - 2.0**-10)
+        assert np.all(got[small] == 0) and np.array_equal(np.signbit(got[small]), np.signbit(exact[small]))
+        assert np.all(np.isinf(got[np.abs(exact) > LARGEST[FP32] * 1.0001]))
+        narrow = [each.astype(BF16.numpy) for each in (first, second)]
+        exact = narrow[0].astype(np.float64) / narrow[1].astype(np.float64)
+        # The smallest normal number may become the one below, which is a zero.
+        fits = np.isfinite(exact) & (np.abs(exact) > NORMAL) & (np.abs(exact) <= LARGEST[BF16])
+        error = np.abs(Div().apply(*narrow).astype(np.float64) - exact)[fits]
+    assert (error / 2.0 ** (np.floor(np.log2(np.abs(exact[fits]))) - 7)).max() < 0.501
+
+
+def row(*numbers: float) -> np.ndarray:
+    return np.array([numbers], np.float32)
+
+
+def bits(values: np.ndarray) -> list[str]:
+    return [f"{int(each):08x}" for each in values[0].view(np.uint32)]
+
+
+INFINITY, MINUS_INFINITY, NAN, ZERO, MINUS_ZERO, ONE = (
+    "7f800000",
+    "ff800000",
+    "7fc00000",
+    "00000000",
+    "80000000",
+    "3f800000",
+)
+SPECIALS = row(np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, 1e-40, -1e-40)
+
+
+@pytest.mark.parametrize(
+    "function, specials, values, results",
+    [
+        (
+            Exp(),
+            [INFINITY, ZERO, NAN, NAN, ONE, ONE, ONE, ONE],
+            [88.72, 88.73, 256, 3e38, -87.3, -87.4, -300, -3e38, 2.0**-126],
+            ["7f7f4634", INFINITY, INFINITY, INFINITY, "0084c39a", ZERO, ZERO, ZERO, ONE],
+        ),
+        (
+            Gelu(),
+            [INFINITY, MINUS_ZERO, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
+            [16, -16, 300, -300, 2.0**-125, -(2.0**-125)],
+            ["41800000", MINUS_ZERO, "43960000", MINUS_ZERO, "00800000", "80800000"],
+        ),
+        (
+            Reciprocal(),
+            [ZERO, MINUS_ZERO, NAN, NAN, INFINITY, MINUS_INFINITY, INFINITY, MINUS_INFINITY],
+            [1, -2, 0.25, 2.0**126, 2.0**127, -3e38, 2.0**-126],
+            [ONE, "bf000000", "40800000", "00800000", ZERO, MINUS_ZERO, "7e800000"],
+        ),
+        (
+            Rsqrt(),
+            [ZERO, NAN, NAN, NAN, INFINITY, MINUS_INFINITY, INFINITY, MINUS_INFINITY],
+            [1, 4, 0.25, -1, 2.0**126, 2.0**-126],
+            [ONE, "3f000000", "40000000", NAN, "20000000", "5f000000"],
+        ),
+    ],
+)
+def test_ends(function: Elementwise, specials: list[str], values: list[float], results: list[str]) -> None:
+    assert bits(function.apply(SPECIALS)) == specials
+    assert bits(function.apply(row(*values))) == results
+
+
+def test_quotients_of_specials_are_those_of_ieee_754() -> None:
+    ends = row(np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, -2.0)
+    first, second = (each.reshape(1, -1) for each in np.meshgrid(ends, ends))
+    with numerics.quiet():
+        exact = numerics.canonical(first / second)
+    assert bits(Div().apply(first, second)) == bits(exact)
+    assert bits(Div().apply(row(3e38, -3e38, 2.0**126), row(0.1, 2.0**127, 2.0**-1))) == [
+        INFINITY,
+        "bfe1b1e6",
+        "7f000000",
+    ]
+
+
+@pytest.mark.parametrize("table", [powers_of_two(), logarithms(), reciprocals(), reciprocal_roots()])
+def test_tables_fit_memories_and_multipliers_of_an_fpga(table: Table) -> None:
+    """A rise with its sign has 18 bits at most, and so has a place."""
+    assert table.step_bits < 18
+    for value, rise in table.entries:
+        assert 0 < value < 1 << 26 and -(1 << 17) <= rise < 1 << 17 and value + rise > 0

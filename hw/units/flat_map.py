@@ -26,7 +26,7 @@ class FlatMap(Rule):
 
     A piece that is made of whole words, or is a part of one, is read where it lies. All others have to wait until the
     element is there, `latency` cycles; then the next one comes while they leave. Where words are whole parts of lines,
-    they wait in a memory, else in registers.
+    they wait in a memory, else in registers; and so where pieces are control, of which the header waits for them.
     """
 
     token: TokenFormat
@@ -36,16 +36,23 @@ class FlatMap(Rule):
 
     @property
     def initiation_interval(self) -> int:
-        return self.piece.cycles
+        return 1 if self.token.control else max(1, -(-self.piece.bits // self.piece.link_bits))
 
     @property
     def latency(self) -> int:  # type: ignore[override]
+        if self._made_control:
+            return self.token.beats + 1
         return 0 if self._lies_whole or self._lies_within else self.token.beats
 
     @property
+    def _made_control(self) -> bool:
+        """What comes as words goes out in headers."""
+        return self.piece.control and not self.token.control
+
+    @property
     def _lies_whole(self) -> bool:
-        """Pieces are made of whole words."""
-        return not self.token.items or (self.slicer.lines == 1 and self.piece.bits % self.token.word_bits == 0)
+        """Pieces are made of whole words, or of none."""
+        return not self.token.word_bits or (self.slicer.lines == 1 and self.piece.bits % self.token.word_bits == 0)
 
     @property
     def _lies_within(self) -> bool:
@@ -65,13 +72,17 @@ class FlatMap(Rule):
         token = firing.need(0)
         index = Signal(range(max(2, len(self.stops))))
         firing.occupy(when=token.value)
-        if self.piece.word_bits:
+        if self._made_control:
+            number, word = self._collect(m, firing, token.value, index == 0)
+            firing.late(0, control=_piece(m, self.slicer, self._gather(m, number, word), firing.delayed(index)))
+        elif self.piece.word_bits:
             self._cut(m, firing, index, token.value)
+        control = {"control": token.control} if self.token.control and self.piece.control else {}
         last = index == len(self.stops) - 1
         rank = self.stops[-1]
         with m.If(token.value):
             own = Array(Const(stop, self.piece.stop_bits) for stop in self.stops)[index]
-            firing.put(0, value=1, stop=Mux(last, token.stop + rank, own))
+            firing.put(0, value=1, stop=Mux(last, token.stop + rank, own), **control)
             firing.next(index, Mux(last, 0, index + 1))
             with m.If(last):
                 firing.take(0)

@@ -13,6 +13,7 @@ from hw.arithmetic.convert import Convert, as_fp32
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.order import ordered, scalar_of
 from hw.functions.sequence import counter, data_later, later
 from hw.functions.store import Parts, Schedule, Store, WordRegisters, arriving, run
 from hw.functions.vector import Words
@@ -134,19 +135,13 @@ class Largest(Fold):
         return self.source.bits
 
     def enter(self, m: Module, name: str, scalar: Value) -> Value:
-        if not self.source.is_float:
-            return Cat(scalar[:-1], ~scalar[-1])
-        m.submodules[name] = convert = Shared(Convert(self.source, self.source))
-        m.d.comb += convert.value.eq(scalar)
-        return Cat(convert.result[:-1] ^ convert.result[-1].replicate(self.bits - 1), ~convert.result[-1])
+        return ordered(m, name, scalar, self.source)
 
     def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
         return Mux(first > second, first, second)
 
     def leave(self, m: Module, name: str, scalar: Value) -> Value:
-        if not self.source.is_float:
-            return Cat(scalar[:-1], ~scalar[-1])
-        return Cat(scalar[:-1] ^ (~scalar[-1]).replicate(self.bits - 1), ~scalar[-1])
+        return scalar_of(scalar, self.source)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,16 @@ class Function(abc.ABC):
     reads_operands: ClassVar[bool] = True
     """The result depends on the values of the operands, not only on their being there."""
 
+    indices: ClassVar[tuple[int, ...]] = ()
+    """Operands that are control, and have to be below their `bound`: else it is a fault."""
+
+    out_of_range: ClassVar[str] = ""
+    """What is wrong then."""
+
+    def bound(self, port: int, *inputs: ElementType) -> int:
+        """What the index at operand ``port`` has to be below, for elements of these types."""
+        raise NotImplementedError
+
     @property
     def family(self) -> str:
         """The file that holds this function, the same on every floor: ``matmul``, ``elementwise``, ..."""

@@ -6,13 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scenarios.scenario import STREAMS, Bench, Inputs, add, single
+from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, single
+from step.functions.edit import AppendRow, FilterLastTile, SetRow
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileRow
 from step.functions.row import RowMax, RowSum
+from step.functions.select import TopK
 from step.functions.silu import Silu
 from step.functions.transpose import Transpose
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
+from step.language.faults import Fault
+from step.language.function import MapFunction
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Tile
@@ -59,7 +63,8 @@ def _keys(make: Callable[[Graph, Bench, Stream], Stream], reduce: bool = False) 
 def _loaded(graph: Graph, bench: Bench, queries: Stream) -> Stream:
     bench.inputs["k"] = (np.arange(24) % 7 - 3).reshape(8, 3).astype(BF16.numpy)
     tensor = graph.tensor("k", (8, 3), BF16)
-    return graph.load(tensor, tile=(4, 3), out=(1,), offset=1, reference=queries).flatten(0, 1)
+    loaded = graph.load(tensor, tile=(4, 3), out=(1,), offset=1, reference=queries).flatten(0, 1)
+    return loaded.assume_shape(queries.shape)
 
 
 def _played(graph: Graph, bench: Bench, queries: Stream, element: Tile = Tile(BF16, 4, 3)) -> Stream:  # noqa: B008
@@ -85,3 +90,51 @@ for _name, _make in (
 ):  # fmt: skip
     add("map", f"matmul-transposed-{_name}", _keys(_make))
     add("accum", f"matmul-transposed-{_name}", _keys(_make, reduce=True))
+
+
+# -- indices and counts, which are control -----------------------------------------------------------------------------
+
+
+def _edit(function: MapFunction, tile: Tile, indices: str) -> Callable[[Graph], Inputs]:
+    """Tiles, ``indices`` for them, and rows where ``function`` takes some."""
+
+    def build(graph: Graph) -> Inputs:
+        bench = Bench(graph)
+        x = bench.play("x", "1 2 S1 E1 3 4 5 S1 D", ["N", "M"], tile)
+        others = [bench.play("i", indices, x.shape, Tile(UINT32))]
+        if not isinstance(function, FilterLastTile):
+            others.append(bench.play("r", "31 32 S1 E1 33 34 35 S1 D", x.shape, Tile(tile.dtype, 1, tile.cols)))
+        x.map(function, *others).sink("y")
+        return bench.inputs
+
+    return build
+
+
+_INDICES, _INF = "0 3 S1 E1 1 2 0 S1 D", float("inf")
+for _tile in (Tile(BF16, 4, 4), Tile(FP32, 4, 3), Tile(INT8, 4, 2)):
+    add("map", f"set_row-{_tile.dtype}", _edit(SetRow(), _tile, _INDICES))
+    add("map", f"append_row-{_tile.dtype}", _edit(AppendRow(), _tile, _INDICES.replace("2", "4002")))
+    for _axis in ("row", "col"):
+        _pad = -_INF if _tile.dtype.is_float else 9.0
+        _counts = _INDICES.replace("3", "4000000000")
+        add("map", f"filter_last_tile-{_axis}-{_tile.dtype}", _edit(FilterLastTile(_pad, _axis), _tile, _counts))
+add("map", "set_row-one", _edit(SetRow(), Tile(FP32, 1, 3), "0 0 S1 E1 0 0 0 S1 D"))
+add("map", "append_row-one", _edit(AppendRow(), Tile(FP32, 1, 3), _INDICES))
+broken("map", "set_row", Fault.OUT_OF_RANGE, _edit(SetRow(), Tile(BF16, 3, 2), _INDICES))
+
+for _what, _rank, _text in _SOME:
+    single("map", f"top_k-{_what}{_rank}", _rank, _text, lambda x: x.map(TopK(2)), Tile(BF16, 1, 7))
+single("map", "top_k-integers", 1, _ROWS, lambda x: x.map(TopK(1)), Tile(INT8, 1, 3))
+
+
+def _routed(graph: Graph) -> Inputs:
+    """Rows go where their scores say."""
+    bench = Bench(graph)
+    scores = bench.play("s", "1 25 33 46 12 57 D", ["N"], Tile(FP32, 1, 3))
+    x = bench.play("x", "1 2 3 4 5 6 D", scores.shape, Tile(BF16, 1, 3))
+    for port, stream in enumerate(x.partition(scores.map(TopK(2)), targets=3)):
+        stream.sink(f"y{port}")
+    return bench.inputs
+
+
+add("partition", "top_k", _routed)

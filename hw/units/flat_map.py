@@ -1,4 +1,4 @@
-"""FlatMap: an element leaves piece by piece."""
+"""FlatMap: an element leaves piece by piece, cut out of it or counted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
 from hw.functions import datapath_of
+from hw.functions.generator import INDEX_BITS, Generator
 from hw.functions.retile import RetileSlicer
 from hw.functions.sequence import counter
 from hw.functions.store import Parts, Store
@@ -15,6 +16,8 @@ from hw.layout import Format, TokenFormat, input_formats, output_formats
 from hw.shared import Parametric, Shared
 from hw.unit import Firing, Rule, Unit
 from step.language.dims import Shape
+from step.language.faults import Fault
+from step.language.function import CountedFunction
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.flat_map import FlatMap as Operator
@@ -165,6 +168,58 @@ class FlatMap(Rule):
         return element
 
 
+@dataclass(frozen=True)
+class Counted(Rule):
+    """The pieces that ``generator`` makes of the control of ``operands``; none is an empty row.
+
+    ``fault``: of operands that it finds invalid.
+    """
+
+    operands: tuple[TokenFormat, ...]
+    piece: TokenFormat
+    generator: Generator
+    fault: Fault | None
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.generator.latency if self.piece.items else 0
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return self.operands
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.piece,)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need_aligned()
+        m.submodules.generator = generator = Shared(self.generator)
+        index = Signal(INDEX_BITS)
+        m.d.comb += generator.index.eq(index)
+        m.d.comb += [getattr(generator, f"operand{at}").eq(firing.head(at).control) for at in range(len(self.operands))]
+        if self.fault is not None:
+            with m.If(token.value & generator.invalid):
+                firing.fault(self.fault)
+        counts = token.value & ~generator.none
+        level, rank = (Mux(token.done, 0, each + 1) for each in (token.stop, token.rank))
+        firing.put(
+            0,
+            done=token.done,
+            value=counts,
+            stop=Mux(counts & ~generator.last, 0, level),
+            rank=Mux(counts, 0, rank),
+            **({"control": generator.result} if self.piece.items and not self.latency else {}),
+        )
+        if self.latency:
+            firing.late(0, control=generator.result)
+        firing.next(index, Mux(counts & ~generator.last, index + 1, 0))
+        with m.If(~counts | generator.last):
+            for port in range(len(self.operands)):
+                firing.take(port)
+        firing.finish(token.done)
+
+
 def _piece(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Value:
     """Piece ``index`` of ``element``."""
     m.submodules.slicer = cut = Shared(slicer)
@@ -176,11 +231,12 @@ def _piece(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Val
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
-    function, element = node.operator.function, node.inputs[0].element
-    slicer = datapath_of(node, function, netlist)
-    stops = piece_stops(function.result_shape(element))
-    (token,), (piece,) = input_formats(node, netlist), output_formats(node, netlist)
-    return Unit(FlatMap(token, piece, slicer, stops))
+    function, tokens, (piece,) = node.operator.function, input_formats(node, netlist), output_formats(node, netlist)
+    made = datapath_of(node, function, netlist)
+    if isinstance(function, CountedFunction):
+        return Unit(Counted(tokens, piece, made, function.fault))
+    (token,) = tokens
+    return Unit(FlatMap(token, piece, made, piece_stops(function.result_shape(node.inputs[0].element))))
 
 
 def piece_stops(shape: Shape) -> tuple[int, ...]:

@@ -193,14 +193,14 @@ class Counted(Rule):
         return (self.piece,)
 
     def fire(self, m: Module, firing: Firing) -> None:
-        token = firing.need_aligned()
         m.submodules.generator = generator = Shared(self.generator)
         index = Signal(INDEX_BITS)
         m.d.comb += generator.index.eq(index)
         m.d.comb += [getattr(generator, f"operand{at}").eq(firing.head(at).control) for at in range(len(self.operands))]
         if self.fault is not None:
-            with m.If(token.value & generator.invalid):
+            with m.If(firing.head(0).value & generator.invalid):
                 firing.fault(self.fault)
+        token = firing.need_aligned()  # which other faults come first
         counts = token.value & ~generator.none
         level, rank = (Mux(token.done, 0, each + 1) for each in (token.stop, token.rank))
         firing.put(

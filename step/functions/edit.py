@@ -35,7 +35,9 @@ class SetRow(_Row):
     """
 
     indices = (1,)
-    out_of_range = "the index of a row is not below the number of rows"
+
+    def out_of_range(self) -> str:
+        return "the index of a row is not below the number of rows"
 
     def bound(self, port: int, *inputs: ElementType) -> int:
         return int(self.result_type(*inputs).rows)

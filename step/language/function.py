@@ -42,8 +42,9 @@ class Function(abc.ABC):
     indices: ClassVar[tuple[int, ...]] = ()
     """Operands that are control, and have to be below their `bound`: else it is a fault."""
 
-    out_of_range: ClassVar[str] = ""
-    """What is wrong then."""
+    def out_of_range(self) -> str:
+        """What is wrong where one of the `indices` is out of range."""
+        raise NotImplementedError
 
     def bound(self, port: int, *inputs: ElementType) -> int:
         """What the index at operand ``port`` has to be below, for elements of these types."""

@@ -63,7 +63,7 @@ class Map(Operator):
         return self.function.indices if fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
 
     def fault_text(self, fault: Fault) -> str:
-        return self.function.out_of_range if fault is Fault.OUT_OF_RANGE else super().fault_text(fault)
+        return self.function.out_of_range() if fault is Fault.OUT_OF_RANGE else super().fault_text(fault)
 
     def decides_on(self, inputs: int) -> Sequence[int]:
         return self.function.indices

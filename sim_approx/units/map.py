@@ -25,7 +25,7 @@ class Map(Machine):
         x = aligned(*tokens)
         if x.has_value:
             for port, bound in self.bounds:
-                if tokens[port].value.item() >= bound:
+                if tokens[port].value[0, 0] >= bound:
                     fault(Fault.OUT_OF_RANGE)
         room(self.outputs[0])
         for each in self.inputs:

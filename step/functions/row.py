@@ -18,7 +18,7 @@ def _tile_of_rows(function: Function, inputs: tuple[ElementType, ...]) -> Tile:
     match inputs:
         case (Tile() as tile,) if tile.dtype in (BF16, FP32, INT8, INT32) and tile.cols.is_static and int(tile.cols):
             return tile
-    raise mismatch(function, "1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns, not 0", inputs)
+    raise mismatch(function, "1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1", inputs)
 
 
 @dataclass(frozen=True)

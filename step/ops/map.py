@@ -52,7 +52,7 @@ class Map(Operator):
             token = aligned(*tokens)
             if token.has_value:
                 for port, bound in bounds:
-                    if tokens[port].value.item() >= bound:
+                    if tokens[port].value[0, 0] >= bound:
                         raise Violation(Fault.OUT_OF_RANGE)
                 token = Token(self.function.apply(*(each.value for each in tokens)), token.stop)
             around.emit(0, token)

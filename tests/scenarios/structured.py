@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, single
+from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, pair, renumbered, single
 from step.functions.edit import AppendRow, FilterLastTile, SetRow
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileRow
@@ -90,6 +90,16 @@ for _name, _make in (
 ):  # fmt: skip
     add("map", f"matmul-transposed-{_name}", _keys(_make))
     add("accum", f"matmul-transposed-{_name}", _keys(_make, reduce=True))
+
+
+_PRODUCT = Matmul(out=INT32)
+for _what, _rank, _text in _SOME:
+    _second = renumbered(_text)
+    _left, _right = Tile(INT8, 2, 4), Tile(INT8, 4, 3)
+    pair("map", f"matmul-int8-{_what}{_rank}", _rank, _text, _second, (_left, _right), lambda x, w: x.map(_PRODUCT, w))
+    if _rank:
+        pair("accum", f"matmul-int8-{_what}{_rank}", _rank, _text, _second, (_left, Tile(INT8, 3, 4)),
+             lambda x, w: x.accum(Matmul(True, INT32), w))  # fmt: skip
 
 
 # -- indices and counts, which are control -----------------------------------------------------------------------------

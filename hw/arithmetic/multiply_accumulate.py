@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, signed
 from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
@@ -16,13 +16,14 @@ class MultiplyAccumulate(Parametric):
     """``result`` = ``sum`` (FP32) + ``first`` * ``second`` (BF16); only the sum is rounded.
 
     ``sum`` comes ``product_cycles`` behind the factors, and ``result`` is there ``depth`` cycles behind them; so the
-    loop from ``result`` through a register to ``sum`` takes as many cycles as the adder has stages.
+    loop from ``result`` through a register to ``sum`` takes as many cycles as the adder has stages: ``sum_cycles`` and
+    one.
     """
 
     def __init__(self, stages: int) -> None:
         self.multiply, self.add = Bf16Multiply(stages), Fp32Add(stages)
-        self.product_cycles = self.multiply.depth + 1
-        self.depth = self.product_cycles + self.add.depth
+        self.product_cycles, self.sum_cycles = self.multiply.depth + 1, self.add.depth
+        self.depth = self.product_cycles + self.sum_cycles
         super().__init__({"sum": In(32), "first": In(16), "second": In(16), "result": Out(32)})
 
     @property
@@ -37,4 +38,22 @@ class MultiplyAccumulate(Parametric):
         m.d.comb += [multiply.first.eq(self.first), multiply.second.eq(self.second)]
         m.d.sync += product.eq(multiply.result)
         m.d.comb += [add.first.eq(self.sum), add.second.eq(product), self.result.eq(add.result)]
+        return m
+
+
+class IntegerMultiplyAccumulate(Parametric):
+    """``result`` = ``sum`` (INT32) + ``first`` * ``second`` (INT8), modulo 2^32; ``sum`` comes a cycle later."""
+
+    product_cycles = depth = 1
+    sum_cycles = 0
+    parameters = ()
+
+    def __init__(self) -> None:
+        super().__init__({"sum": In(32), "first": In(8), "second": In(8), "result": Out(32)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        product = Signal(signed(16), reset_less=True)
+        m.d.sync += product.eq(self.first.as_signed() * self.second.as_signed())
+        m.d.comb += self.result.eq(self.sum + product)
         return m

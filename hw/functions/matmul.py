@@ -10,7 +10,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.convert import Convert
 from hw.arithmetic.model import DatapathModel
-from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
+from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, MultiplyAccumulate
 from hw.delay import DelayLine
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
@@ -18,7 +18,7 @@ from hw.functions.sequence import counter, data_later, later, loop_store
 from hw.layout import TokenFormat
 from hw.shared import Shared
 from step.functions.matmul import Matmul
-from step.language.dtypes import BF16, FP32, DType
+from step.language.dtypes import BF16, FP32, INT8, INT32, DType
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
@@ -30,11 +30,12 @@ def datapath(function: Function, application: Application) -> Datapath:
         raise no_datapath(function)
     left, result, fabric = application.inputs[0], application.result, application.fabric
     assert isinstance(left, Tile) and isinstance(result, Tile)
-    arrangement = arrange(*left.shape, int(result.cols), fabric.matmul_lanes, fabric.stages)
+    stages = fabric.stages if left.dtype is BF16 else 1  # a sum of integers takes a cycle
+    arrangement = arrange(*left.shape, int(result.cols), fabric.matmul_lanes, stages)
     rtl = MatmulDatapath(
         arrangement, function.transposed, result.dtype, application.reduce, application.fabric.link_bytes
     )
-    return MatmulModel(rtl) if fabric.arithmetic == "model" else rtl
+    return MatmulModel(rtl) if fabric.arithmetic == "model" and left.dtype is BF16 else rtl
 
 
 @dataclass(frozen=True)
@@ -97,14 +98,20 @@ class MatmulDatapath(Datapath):
         self.arrangement, self.transposed, self.out, self.reduce = arrangement, transposed, out, reduce
         self.link_bytes = link_bytes
         shape = arrangement
-        self.lane = MultiplyAccumulate(shape.stages)
-        self.operands = self._words(shape.rows * shape.inner, BF16), self._words(shape.inner * shape.cols, BF16)
+        self.dtype = INT8 if out is INT32 else BF16
+        self.lane = self._lane()
+        self.operands = tuple(
+            self._words(scalars, self.dtype) for scalars in (shape.rows * shape.inner, shape.inner * shape.cols)
+        )
         self.words = self._words(shape.rows * shape.cols, out)
         computes, beats = shape.inner * shape.turn, max(each.beats for each in self.operands)
         self.initiation_interval = max(beats, computes) if reduce else max(beats, computes, self.words.beats)
         idle = shape.turn - shape.blocks  # cycles of a turn behind its last block
         self.latency = beats + computes - idle + self.compute_depth
         super().__init__([each.word_bits for each in self.operands], self.words.word_bits, reduce=reduce)
+
+    def _lane(self) -> MultiplyAccumulate | IntegerMultiplyAccumulate:
+        return MultiplyAccumulate(self.arrangement.stages) if self.dtype is BF16 else IntegerMultiplyAccumulate()
 
     def _words(self, scalars: int, dtype: DType) -> TokenFormat:
         return TokenFormat(0, (scalars * dtype.bits,), 8 * self.link_bytes)
@@ -116,7 +123,7 @@ class MatmulDatapath(Datapath):
     @property
     def compute_depth(self) -> int:
         """Cycles from the addresses of a block's operands to its sums, in the format of the result."""
-        return 1 + self.lane.depth + (self.out is not FP32)
+        return 1 + self.lane.depth + (self.out is BF16)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -146,7 +153,7 @@ class MatmulDatapath(Datapath):
         scalars: list[Value] = []
         for port, (outer, moves) in enumerate(((down, self._left_moves()), (across, self._right_moves()))):
             format = self.operands[port]
-            m.submodules[f"store_{port}"] = store = Shared(CornerTurn(moves, min(BF16.bits, format.word_bits), 2))
+            m.submodules[f"store_{port}"] = store = Shared(CornerTurn(moves, min(self.dtype.bits, format.word_bits), 2))
             m.d.comb += [
                 *(store.write.eq(loads & (word < format.beats)), store.write_part.eq(half), store.write_step.eq(word)),
                 *(store.values.eq(getattr(self, f"operand{port}")), store.read_part.eq(~half)),
@@ -175,7 +182,7 @@ class MatmulDatapath(Datapath):
             block, row = divmod(i, shape.block_rows)
             for k in range(shape.inner):
                 step = block + (k << _width(shape.row_blocks))
-                moves += _out_of_words(i * shape.inner + k, BF16, self.operands[0], step, row)
+                moves += _out_of_words(i * shape.inner + k, self.dtype, self.operands[0], step, row)
         return tuple(moves)
 
     def _right_moves(self) -> tuple[Move, ...]:
@@ -187,7 +194,7 @@ class MatmulDatapath(Datapath):
             for k in range(shape.inner):
                 step = block + (k << _width(shape.col_blocks))
                 scalar = j * shape.inner + k if self.transposed else k * shape.cols + j
-                moves += _out_of_words(scalar, BF16, self.operands[1], step, col)
+                moves += _out_of_words(scalar, self.dtype, self.operands[1], step, col)
         return tuple(moves)
 
     def _result_moves(self) -> tuple[Move, ...]:
@@ -207,7 +214,7 @@ class MatmulDatapath(Datapath):
         sums = Signal(shape.lanes * 32)
         before = later(m, active, self.lane.product_cycles, "before")  # a cycle before the state is wanted
         enters = later(m, before, 1, "enters")
-        leaves = later(m, enters, self.lane.add.depth, "leaves")
+        leaves = later(m, enters, self.lane.sum_cycles, "leaves")
         fresh = later(m, fresh, self.lane.product_cycles, "fresh")
         state: Value = C(0, len(sums))
         if shape.turn == shape.blocks > shape.stages:
@@ -220,14 +227,14 @@ class MatmulDatapath(Datapath):
             state = data_later(m, Mux(fresh, 0, sums), "state")
         for lane in range(shape.lanes):
             i, j = divmod(lane, shape.block_cols)
-            m.submodules[f"lane_{lane}"] = unit = Shared(MultiplyAccumulate(shape.stages))
+            m.submodules[f"lane_{lane}"] = unit = Shared(self._lane())
             m.d.comb += [
-                unit.first.eq(scalars[0].word_select(i, 16)),
-                unit.second.eq(scalars[1].word_select(j, 16)),
+                unit.first.eq(scalars[0].word_select(i, self.dtype.bits)),
+                unit.second.eq(scalars[1].word_select(j, self.dtype.bits)),
                 unit.sum.eq(state.word_select(lane, 32)),
                 sums.word_select(lane, 32).eq(unit.result),
             ]
-        return sums if self.out is FP32 else self._rounded(m, sums)
+        return self._rounded(m, sums) if self.out is BF16 else sums
 
     def _rounded(self, m: Module, sums: Value) -> Value:
         """The sums of the cycle before in the format of the result."""

@@ -5,17 +5,21 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Array, C, Module, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath, no_datapath
-from step.functions.select import SelectAll, SelectValid
+from hw.functions.order import ordered
+from hw.functions.store import run
+from step.functions.select import SelectAll, SelectValid, TopK
+from step.language.dtypes import DType
 from step.language.function import Function
+from step.language.types import Tile
 from step.lowering.application import Application
 
 
 @singledispatch
 def datapath(function: Function, application: Application) -> Datapath:
-    """The datapath: wires."""
+    """The datapath: wires, except for `TopK`."""
     raise no_datapath(function)
 
 
@@ -27,6 +31,13 @@ def _(function: SelectValid, application: Application) -> Datapath:
 @datapath.register
 def _(function: SelectAll, application: Application) -> Datapath:
     return SelectAllDatapath(application.inputs[0].bits, application.result.bits)
+
+
+@datapath.register
+def _(function: TopK, application: Application) -> Datapath:
+    (tile,), lanes = application.inputs, application.fabric.vector_lanes
+    assert isinstance(tile, Tile)
+    return TopKDatapath(function.k, tile.shape[1], tile.dtype, lanes)
 
 
 class _Wires(Datapath):
@@ -66,4 +77,48 @@ class SelectAllDatapath(_Wires):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.d.comb += self.result.eq((1 << self.targets) - 1)
+        return m
+
+
+class TopKDatapath(Datapath):
+    """Every one of ``count`` scores that less than ``k`` others beat: larger ones, or equal ones before it.
+
+    In a cycle some of the scores, as many as ``lanes`` allow but one at least, are compared with all scores, which
+    count how often they are beaten.
+    """
+
+    def __init__(self, k: int, count: int, dtype: DType, lanes: int) -> None:
+        self.k, self.count, self.dtype = k, count, dtype
+        self.initiation_interval = -(-count // max(1, lanes // count))
+        self.at_once = -(-count // self.initiation_interval)
+        self.latency = self.initiation_interval + 1
+        super().__init__([count * dtype.bits], count, reduce=False)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.k, self.count, self.dtype, self.at_once
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        bits, steps = self.dtype.bits, self.initiation_interval
+        given = [self.operand0.word_select(at, bits) for at in range(self.count)]
+        scores = [Signal(bits, name=f"score_{at}", reset_less=True) for at in range(self.count)]
+        with m.If(self.start):
+            m.d.sync += [to.eq(ordered(m, f"order_{at}", given[at], self.dtype)) for at, to in enumerate(scores)]
+        active, step, _ = run(m, "step", self.start, steps)
+        others: list[tuple[Value, Value]] = []  # a score, and its number
+        for lane in range(self.at_once):
+            here = range(lane, self.count, self.at_once)
+            score, number = Signal(bits, name=f"other_{lane}"), Signal(range(self.count + 1), name=f"number_{lane}")
+            m.d.comb += [
+                score.eq(Array([*(scores[at] for at in here), *[C(0, bits)] * (steps - len(here))])[step]),
+                number.eq(Array([*here, *[self.count] * (steps - len(here))])[step]),
+            ]
+            others.append((score, number))
+        for at, mine in enumerate(scores):
+            beaten = Signal(range(self.count), name=f"beaten_{at}", reset_less=True)
+            by = sum((Mux(number < at, score >= mine, score > mine) for score, number in others), C(0, 1))
+            with m.If(active):
+                m.d.sync += beaten.eq(Mux(step == 0, 0, beaten) + by)
+            m.d.comb += self.result[at].eq(beaten < self.k)
         return m

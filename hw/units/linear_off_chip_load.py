@@ -11,6 +11,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.channel import Channel, ConsumerSignature
+from hw.functions.words import whole
 from hw.layout import AddressFormat, Format, TileFormat, TokenFormat, input_formats, output_formats
 from hw.shared import Parametric, Shared
 from hw.tile_queue import TileQueue
@@ -99,15 +100,24 @@ class LoadIssue(Rule):
 
 @dataclass(frozen=True)
 class LoadDeliver(Rule):
-    """Joins what a token will be with its tile."""
+    """Joins what a token will be with its tile; a header that carries its tile waits for all the words."""
 
     pending: TokenFormat
     token: TokenFormat
 
     @property
+    def data(self) -> TokenFormat:
+        """What comes from memory, which is always words."""
+        return replace(self.token, control=False)
+
+    @property
     def tile(self) -> TileFormat:
-        """The words that go out, without header."""
-        return TileFormat(self.token.word_bits, self.token.beats)
+        """These words, without header."""
+        return TileFormat(self.data.word_bits, self.data.beats)
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.data.beats if self.token.control else 0
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -124,6 +134,8 @@ class LoadDeliver(Rule):
             firing.take(1)
         firing.put(0, pending)
         firing.pass_data(1, 0)
+        if self.token.control:
+            firing.late(0, control=whole(m, "tile", firing.word(1), firing.phase(), self.data, self.data.beats - 1))
         firing.occupy(when=pending.value)
         firing.take(0)
         firing.finish(pending.done)
@@ -150,6 +162,10 @@ class LinearOffChipLoad(Parametric):
                 **STATUS,
             }
         )
+
+    @property
+    def in_flight(self) -> int:
+        return Unit(self.deliver).in_flight
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -186,11 +202,11 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     assert isinstance(operator, Operator)
     beats = fabric.memory.beats(operator.element.bits)
     (token,), references = output_formats(node, netlist), input_formats(node, netlist)
-    pending = replace(token, items=())
+    pending = replace(token, items=(), control=False)
     reference = references[0] if references else None
     issue = LoadIssue(reference, pending, operator.out, tuple(each * beats for each in operator.stride))
     deliver = LoadDeliver(pending, token)
-    deep = fabric.outstanding * token.beats > fabric.block_ram_words
+    deep = fabric.outstanding * deliver.tile.beats > fabric.block_ram_words
     return LinearOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, deep=deep)
 
 

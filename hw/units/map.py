@@ -11,6 +11,7 @@ from hw.functions import datapath_of
 from hw.layout import input_formats, output_formats
 from hw.shared import Parametric
 from hw.unit import Firing, Unit
+from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.map import Map as Operator
@@ -18,14 +19,23 @@ from step.ops.map import Map as Operator
 
 @dataclass(frozen=True)
 class Map(FunctionRule):
-    """Starts ``datapath`` on every value; everything leaves ``latency`` cycles later."""
+    """Starts ``datapath`` on every value; everything leaves ``latency`` cycles later.
+
+    ``bounds``: inputs that are indices, and what each of them has to be below.
+    """
+
+    bounds: tuple[tuple[int, int], ...]
 
     @property
     def initiation_interval(self) -> int:
         return max(super().initiation_interval, self.result.cycles)
 
     def fire(self, m: Module, firing: Firing) -> None:
-        token = firing.need_aligned()
+        for port, bound in self.bounds:
+            index = firing.head(port)
+            with m.If(index.value & (index.control >= bound)):
+                firing.fault(Fault.OUT_OF_RANGE)
+        token = firing.need_aligned()  # which other faults come first
         firing.put(0, done=token.done, value=token.value, stop=token.stop, rank=token.rank)
         for port in range(len(self.operands)):
             firing.take(port)
@@ -40,4 +50,4 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     assert isinstance(node.operator, Operator)
     (result,) = output_formats(node, netlist)
     datapath = datapath_of(node, node.operator.function, netlist) if result.items else None
-    return Unit(Map(input_formats(node, netlist), result, datapath))
+    return Unit(Map(input_formats(node, netlist), result, datapath, node.operator.bounds(node)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sim_approx.functions.elementwise import rounding
 from sim_approx.timing import Timing
+from step.language.dtypes import BF16
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
@@ -17,12 +17,12 @@ def timing(function: Function, application: Application) -> Timing:
     cycles, so a product takes K * max(B, S). Of the shortest ones, that with the smallest blocks is taken.
     Meanwhile the operands of the next one come in, and the last result leaves (that of a reduction only if it is due).
     The first product begins behind the last word; behind the last block's turn come its product, in one or two cycles,
-    and its sum.
+    and its sum. Of INT8, a sum takes one cycle.
     """
     left, result = application.inputs[0], application.result
     assert isinstance(left, Tile) and isinstance(result, Tile)
     (rows, inner), cols = left.shape, int(result.cols)
-    lanes, stages = application.fabric.matmul_lanes, application.fabric.stages
+    lanes, stages = application.fabric.matmul_lanes, application.fabric.stages if left.dtype is BF16 else 1
     turn, _, blocks = min(
         (max(down * across, stages), -(-rows // down) * -(-cols // across), down * across)
         for down in range(1, rows + 1)
@@ -32,5 +32,5 @@ def timing(function: Function, application: Application) -> Timing:
     link = application.fabric.link_bytes
     loads, computes = max(beats(each, link) for each in application.inputs), inner * turn
     interval = max(loads, computes) if application.reduce else max(loads, computes, beats(result, link))
-    latency = loads + computes + min(blocks, stages) + min(stages, 2) + rounding(application)
+    latency = loads + computes + min(blocks, stages) + min(stages, 2) + int(result.dtype is BF16)
     return Timing(interval, latency, streams=True)

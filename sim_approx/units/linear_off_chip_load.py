@@ -110,4 +110,9 @@ def build(site: Site) -> Machine:
     else:
         site.add(IssueOnce(**issue))
     site.memory.read_port(request, arrived, region.beats_per_tile)
-    return site.add(Deliver(inputs=(pending, arrived), outputs=site.outputs, interval=site.beats_out[0]))
+    # A header that carries its tile waits for all the words of it.
+    control = site.carries and operator.element.is_control
+    words = -(-operator.element.bits // (8 * site.fabric.link_bytes)) if control else site.beats_out[0]
+    return site.add(
+        Deliver(inputs=(pending, arrived), outputs=site.outputs, interval=words, latency=words if control else 0)
+    )

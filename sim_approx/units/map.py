@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take, unknown
+from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, room, take, unknown
 from sim_approx.site import Site
-from step.language.faults import aligned
+from step.language.faults import Fault, aligned
 from step.language.tokens import Token
 from step.ops.map import Map as Operator
 
@@ -18,10 +18,15 @@ class Map(Machine):
     """Only a value keeps the function busy; stops and Done take the same latency, so that order is kept."""
 
     apply: Callable[..., Any]
+    bounds: tuple[tuple[int, int], ...]
 
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
         x = aligned(*tokens)
+        if x.has_value:
+            for port, bound in self.bounds:
+                if tokens[port].value[0, 0] >= bound:
+                    fault(Fault.OUT_OF_RANGE)
         room(self.outputs[0])
         for each in self.inputs:
             take(each)
@@ -40,5 +45,11 @@ def build(site: Site) -> Machine:
     control = site.carries and site.node.output_types[0].element.is_control
     apply = operator.function.apply if site.computes else unknown
     return site.add(
-        Map(**site.ports(), latency=timing.latency + control, interval=timing.initiation_interval, apply=apply)
+        Map(
+            **site.ports(),
+            latency=timing.latency + control,
+            interval=timing.initiation_interval,
+            apply=apply,
+            bounds=operator.bounds(site.node),
+        )
     )

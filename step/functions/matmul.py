@@ -9,61 +9,69 @@ import sympy
 
 from step.language import numerics
 from step.language.dims import Shape
-from step.language.dtypes import BF16, FP32, DType
+from step.language.dtypes import BF16, FP32, INT8, INT32, DType
 from step.language.function import AccumFunction, MapFunction, mismatch
 from step.language.types import ElementType, Tile
 
 
 @dataclass(frozen=True)
 class Matmul(MapFunction, AccumFunction):
-    """``[M,K] x [K,N] -> [M,N]`` of BF16 tiles; with ``transposed`` the second tile is ``[N,K]``.
+    """``[M,K] x [K,N] -> [M,N]`` of BF16 or INT8 tiles; with ``transposed`` the second tile is ``[N,K]``.
 
     M may be dynamic. Every element of the result is summed in FP32 in the order k = 0, 1, .., K-1, each product exact
     and each sum rounded, from +0 on (Map) or from the state on (Accum). Map rounds the result once more to ``out``.
-    A reduction keeps its state in FP32. 2*M*K*N FLOPs.
+    A reduction keeps its state in FP32. Products of INT8 are summed in INT32, with ``out=INT32``; sums wrap around.
+    2*M*K*N FLOPs.
     """
 
     transposed: bool = False
     out: DType = FP32
 
     def _result(self, inputs: tuple[ElementType, ...]) -> Tile:
-        wanted = "[M,K] and [N,K] tiles of BF16" if self.transposed else "[M,K] and [K,N] tiles of BF16"
+        wanted = f"[M,K] and {'[N,K]' if self.transposed else '[K,N]'} tiles, both of BF16 or both of INT8"
         match inputs:
-            case (Tile() as left, Tile() as right) if left.dtype is BF16 and right.dtype is BF16:
+            case (Tile() as left, Tile() as right) if left.dtype is right.dtype and left.dtype in (BF16, INT8):
                 pass
             case _:
                 raise mismatch(self, wanted, inputs)
         inner, cols = (right.cols, right.rows) if self.transposed else (right.rows, right.cols)
         if left.cols != inner or not inner.is_static or not cols.is_static:
             raise mismatch(self, wanted, inputs)
+        if left.dtype is INT8 and self.out is not INT32:
+            raise mismatch(self, f"out to be INT32 rather than {self.out}", inputs)
         return Tile(self.out, left.rows, cols)
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        if not self.out.is_float:
+        result = self._result(inputs)
+        if not self.out.is_float and _is_float(inputs):
             raise mismatch(self, f"out to be BF16 or FP32 rather than {self.out}", inputs)
-        return self._result(inputs)
+        return result
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
-        if self.out is not FP32:
+        state = self._result(inputs)
+        if self.out is not FP32 and _is_float(inputs):
             raise mismatch(self, f"out to be FP32 in a reduction rather than {self.out}", inputs)
-        return self._result(inputs)
+        return state
 
     def initial(self, state: ElementType) -> np.ndarray:
         """Zeros; a state of unknown height has no rows before the first element."""
         assert isinstance(state, Tile)
-        return np.zeros((int(state.rows) if state.rows.is_static else 0, int(state.cols)), np.float32)
+        return np.zeros((int(state.rows) if state.rows.is_static else 0, int(state.cols)), state.dtype.numpy)
 
     def apply(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         cols = second.shape[0 if self.transposed else 1]
-        state = self.update(np.zeros((len(first), cols), np.float32), first, second)
-        return numerics.narrow(state, self.out)
+        dtype = INT32 if first.dtype == INT8.numpy else FP32
+        state = self.update(np.zeros((len(first), cols), dtype.numpy), first, second)
+        return state if dtype is INT32 else numerics.narrow(state, self.out)
 
     def update(self, state: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         if len(state) != len(first):
-            state = np.zeros((len(first), state.shape[1]), np.float32)
+            state = np.zeros((len(first), state.shape[1]), state.dtype)
+        right = second.T if self.transposed else second
+        if state.dtype == INT32.numpy:
+            return state + first.astype(np.int32) @ right.astype(np.int32)
         with numerics.quiet():
-            left = numerics.widen(first)
-            right = numerics.widen(second.T if self.transposed else second)
+            left, right = numerics.widen(first), numerics.widen(right)
             for k in range(left.shape[1]):
                 state = numerics.add(state, numerics.flush(left[:, k : k + 1] * right[k]))
         return numerics.canonical(state)
@@ -81,3 +89,7 @@ class Matmul(MapFunction, AccumFunction):
         first, second = inputs
         assert isinstance(first, Tile)
         return 16 * first.cols.extent * first.dtype.bytes + second.bytes
+
+
+def _is_float(inputs: tuple[ElementType, ...]) -> bool:
+    return any(isinstance(each, Tile) and each.dtype.is_float for each in inputs)

@@ -9,7 +9,8 @@ import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
-from step.language.dtypes import BOOL
+from step.language import numerics
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32
 from step.language.function import MapFunction, mismatch
 from step.language.types import ElementType, Selector, Tile
 
@@ -47,6 +48,37 @@ class SelectAll(MapFunction):
 
     def apply(self, value: Any) -> int:
         return (1 << self.targets) - 1
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class TopK(MapFunction):
+    """The ``k`` largest scalars of a ``[1, n]`` tile, of equal ones the first, as a selector of n targets. No FLOPs.
+
+    +0 is larger than -0, subnormal numbers are zeros, and NaN is larger than all numbers, as in `RowMax`.
+    """
+
+    k: int
+
+    def result_type(self, *inputs: ElementType) -> Selector:
+        match inputs:
+            case (Tile() as tile,) if tile.dtype in (BF16, FP32, INT8, INT32) and tile.is_static and tile.shape[0] == 1:
+                targets = tile.shape[1]
+            case _:
+                raise mismatch(self, "a [1, n] tile of BF16, FP32, INT8 or INT32", inputs)
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= targets:
+            raise TypeMismatch(f"top_k needs k to be 1 to {targets}, the scalars of {tile}, not {self.k!r}")
+        return Selector(targets)
+
+    def apply(self, value: np.ndarray) -> int:
+        scores = value.ravel()
+        if not np.issubdtype(value.dtype, np.integer):
+            bits = numerics.canonical(numerics.widen(scores)).view(np.int32).astype(np.int64)
+            scores = np.where(bits < 0, -(2**31) - 1 - bits, bits)  # an order: of -0 it is -1, of +0 it is 0
+        best = np.argsort(-scores.astype(np.int64), kind="stable")[: self.k]
+        return sum(1 << int(target) for target in best)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)

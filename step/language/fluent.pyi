@@ -23,8 +23,8 @@ class StreamMethods(Fluent):
         """Repeat each element per element of ``reference``, whose inner ``rank`` dimensions are 1 in this stream."""
     def expand_static(self, count: int, *, name: str | None = None) -> Stream:
         """Repeat each element ``count`` times: the innermost dimension, 1, becomes ``count``."""
-    def flat_map(self, function: FlatMapFunction, *, name: str | None = None) -> Stream:
-        """Replace every element by the stream that ``function`` makes of it."""
+    def flat_map(self, function: FlatMapFunction, *others: Stream, name: str | None = None) -> Stream:
+        """Replace every element, with those of ``others`` of the same shape, by a stream that ``function`` makes."""
     def flatten(self, low: int, high: int, *, name: str | None = None) -> Stream:
         """Merge dimensions ``low`` to ``high``, counted from the innermost one (0)."""
     def map(self, function: MapFunction, *others: Stream, name: str | None = None) -> Stream:

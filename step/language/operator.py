@@ -19,7 +19,7 @@ import sympy
 from step.errors import FormatError, TypeMismatch
 from step.host.extensions import load_all, register
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
-from step.language.faults import Fault
+from step.language.faults import MEANING, Fault
 from step.language.tokens import Token
 from step.language.types import ElementType, Tile
 
@@ -181,6 +181,10 @@ class Operator(abc.ABC):
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
         """Which of the ``inputs`` ports have a say in ``fault``; their tokens stand in the error."""
         return tuple(range(inputs))
+
+    def fault_text(self, fault: Fault) -> str:
+        """What ``fault`` means here."""
+        return MEANING[fault]
 
     def given(self) -> StreamType | None:
         """Type of the stream that a run is given under the node's name, and the operator plays; None: it plays none."""

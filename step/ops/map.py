@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.language.faults import aligned
+from step.language.faults import Fault, Violation, aligned
 from step.language.function import MapFunction
 from step.language.operator import (
     Accounting,
@@ -40,15 +40,33 @@ class Map(Operator):
         shape = expect_same_shape(inputs)
         return (StreamType(self.function.result_type(*(each.element for each in inputs)), shape),)
 
+    def bounds(self, node: Placed) -> tuple[tuple[int, int], ...]:
+        """Inputs that are indices, and what each of them has to be below."""
+        types = [each.element for each in node.input_types]
+        return tuple((port, self.function.bound(port, *types)) for port in self.function.indices)
+
     def process(self, node: Placed, around: Surroundings) -> Process:
+        bounds = self.bounds(node)
         while True:
             tokens = yield from each_input(node)
             token = aligned(*tokens)
             if token.has_value:
+                for port, bound in bounds:
+                    if tokens[port].value[0, 0] >= bound:
+                        raise Violation(Fault.OUT_OF_RANGE)
                 token = Token(self.function.apply(*(each.value for each in tokens)), token.stop)
             around.emit(0, token)
             if token.done:
                 return
+
+    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
+        return self.function.indices if fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
+
+    def fault_text(self, fault: Fault) -> str:
+        return self.function.out_of_range() if fault is Fault.OUT_OF_RANGE else super().fault_text(fault)
+
+    def decides_on(self, inputs: int) -> Sequence[int]:
+        return self.function.indices
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         return range(inputs) if self.function.reads_operands else ()

@@ -12,7 +12,7 @@ import patterns
 from amaranth.sim import Simulator
 
 from hw.functions.datapath import Datapath
-from hw.layout import TokenFormat, pack_words
+from hw.layout import TokenFormat, control_bits, pack_words
 from step.language.dims import dim
 from step.language.types import ElementType, Tile
 from step.lowering.application import Application
@@ -123,12 +123,14 @@ class Case:
                 wanted.append(state)
                 at += 1
             else:
-                value = tuple(_random(random, each) for each in self.inputs)
+                value = tuple(self._random(random, port) for port in range(len(self.inputs)))
                 if self.reduce:
                     state = self.function.update(self.function.initial(self.result) if state is None else state, *value)
                 else:
                     state = self.function.apply(*value)
                 words = [_words(*each) for each in zip(value, self.inputs, taken, strict=True)]
+                for each, format in zip(words, taken, strict=True):
+                    each *= interval if format.control else 1  # it stays until the next one
                 events.append(Event(at, words, fresh, emit))
                 wanted += [state] if emit else []
                 at += interval
@@ -143,11 +145,16 @@ class Case:
             words[-1] &= (1 << leaves.edge_bits - padding) - 1
             assert words == _words(state, self.result, leaves), (number, str(self))
 
+    def _random(self, random: np.random.Generator, port: int) -> Any:
+        element = self.inputs[port]
+        if not isinstance(element, Tile):
+            return int(random.integers(1 << element.bits))
+        if not element.is_control:
+            return patterns.tile(random, element)
+        bound = self.function.bound(port, *self.inputs) if port in self.function.indices else 12
+        return np.array([[random.integers(bound)]], np.uint32)
+
 
 def _words(value: Any, element: ElementType, format: TokenFormat) -> list[int]:
     """What is on the wires; control is one word."""
-    return [int(value)] if format.control else pack_words(value, element, format)
-
-
-def _random(random: np.random.Generator, element: ElementType) -> Any:
-    return patterns.tile(random, element) if isinstance(element, Tile) else int(random.integers(1 << element.bits))
+    return [control_bits(value)] if format.control else pack_words(value, element, format)

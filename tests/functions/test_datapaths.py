@@ -16,8 +16,10 @@ from verilated import HARMLESS, Verilated, kinds, lint
 from hw.functions.datapath import Datapath
 from step.functions.elementwise import Add
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
+from step.functions.select import TopK
+from step.functions.transpose import Transpose
 from step.language.dims import dim
-from step.language.dtypes import BF16, FP32, INT8
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32
 from step.language.function import Function
 from step.language.types import ElementType, Tile
 from step.lowering.application import Application
@@ -74,6 +76,27 @@ class Case:
 
 
 NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
+
+
+@pytest.mark.parametrize(
+    "function, tile, lanes, timing",
+    [
+        (Transpose(), Tile(BF16, 3, 4), 1, (1, 0)),
+        (Transpose(), Tile(BOOL, 2, 5), 1, (1, 0)),
+        (TopK(1), Tile(BF16, 1, 1), 16, (1, 2)),
+        (TopK(2), Tile(BF16, 1, 8), 16, (4, 5)),
+        (TopK(3), Tile(FP32, 1, 8), 64, (1, 2)),
+        (TopK(3), Tile(INT8, 1, 7), 15, (4, 5)),
+        (TopK(5), Tile(INT32, 1, 5), 4, (5, 6)),
+    ],
+)
+def test_functions_of_whole_tiles(function: Any, tile: Tile, lanes: int, timing: tuple[int, int]) -> None:
+    """What can not go through in words."""
+    case = Case(function, (tile,), FabricConfig(vector_lanes=lanes), reduce=False)
+    assert (case.path.initiation_interval, case.path.latency) == case.timing() == timing
+    assert not case.path.streams
+    for gaps in GAPS.values():
+        case.check(40, gaps)
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,21 @@ import pytest
 import sympy
 
 from step.errors import TypeMismatch
+from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.functions.cast import Cast
 from step.functions.compare import Compare, Where
+from step.functions.edit import AppendRow, FilterLastTile, SetRow
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
 from step.functions.gelu import Gelu
 from step.functions.matmul import Matmul
 from step.functions.reciprocal import Div, Reciprocal
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
+from step.functions.row import RowMax, RowSum
 from step.functions.rsqrt import Rsqrt
-from step.functions.select import SelectAll, SelectValid
+from step.functions.select import SelectAll, SelectValid, TopK
 from step.functions.silu import Silu
+from step.functions.transpose import Transpose
 from step.language.dims import DimKind, dim, shape, symbol
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.function import AccumFunction, FlatMapFunction, Function, MapFunction
@@ -31,6 +35,17 @@ NUMBERS = "BF16 or FP32, or all of INT8, INT32 or UINT32"
     [
         (Matmul(), (Tile(BF16, 2, 3), Tile(BF16, 3, 4)), Tile(FP32, 2, 4), 48),
         (Matmul(True, BF16), (Tile(BF16, 2, 3), Tile(BF16, 4, 3)), Tile(BF16, 2, 4), 48),
+        (Matmul(out=INT32), (Tile(INT8, 2, 3), Tile(INT8, 3, 4)), Tile(INT32, 2, 4), 48),
+        (RowSum(), (Tile(BF16, 2, 3),), Tile(FP32, 2, 1), 6),
+        (RowSum(BF16), (Tile(FP32, ROWS, 3),), Tile(BF16, ROWS, 1), 3 * ROWS.extent),
+        (RowSum(), (Tile(INT8, 2, 3),), Tile(INT32, 2, 1), 6),
+        (RowMax(), (Tile(INT8, 2, 3),), Tile(INT8, 2, 1), 6),
+        (Transpose(), (Tile(BOOL, ROWS, 3),), Tile(BOOL, 3, ROWS), 0),
+        (SetRow(), (Tile(BF16, 3, 4), Tile(UINT32), Tile(BF16, 1, 4)), Tile(BF16, 3, 4), 0),
+        (AppendRow(), (Tile(INT8, 8, 4), Tile(UINT32), Tile(INT8, 1, 4)), Tile(INT8, 8, 4), 0),
+        (FilterLastTile(1.0), (Tile(BOOL, 2, 3), Tile(UINT32)), Tile(BOOL, 2, 3), 0),
+        (TopK(2), (Tile(FP32, 1, 3),), Selector(3), 0),
+        (CacheEnd(2, 3, 4), (Tile(UINT32), Tile(UINT32)), Tile(UINT32), 0),
         (Matmul(), (Tile(BF16, ROWS, 3), Tile(BF16, 3, 4)), Tile(FP32, ROWS, 4), 24 * ROWS.extent),
         (Add(), (Tile(BF16, 2, 3), Tile(BF16, 2, 3)), Tile(BF16, 2, 3), 6),
         (Add(), (Tile(BF16, 2, 3), Tile(FP32, 1, 3)), Tile(FP32, 2, 3), 6),
@@ -97,6 +112,41 @@ def test_joining_a_dynamic_number_of_tiles_makes_a_dynamic_tile() -> None:
 
 
 @pytest.mark.parametrize(
+    "function, inputs, text",
+    [
+        (
+            ExpertTiles(4, 2),
+            (Selector(5),),
+            "expert_tiles needs an expert, a Tile(UINT32, 1, 1) or a Selector(4), not Selector(5)",
+        ),
+        (ExpertTiles(4, True), (Tile(UINT32),), "expert_tiles needs tiles to be an integer >= 1, not True"),
+        (ExpertTiles(4, 2, -1), (Tile(UINT32),), "expert_tiles needs base to be an integer >= 0, not -1"),
+        (
+            ExpertTiles(4, 2, 2**32 - 7),
+            (Tile(UINT32),),
+            "expert_tiles needs addresses below 2^32, not up to 4294967296",
+        ),
+        (
+            CacheTiles(4, 2, 3),
+            (Tile(UINT32), Tile(INT32)),
+            "cache_tiles needs a request and its length in rows, two of Tile(UINT32, 1, 1),"
+            " not Tile(UINT32, 1, 1), Tile(INT32, 1, 1)",
+        ),
+        (CacheRows(0), (Tile(UINT32),), "cache_rows needs rows to be an integer >= 1, not 0"),
+        (
+            CacheRows(1),
+            (Tile(INT32),),
+            "cache_rows needs a length in rows, a Tile(UINT32, 1, 1), not Tile(INT32, 1, 1)",
+        ),
+    ],
+)
+def test_address_errors(function: FlatMapFunction, inputs: tuple[ElementType, ...], text: str) -> None:
+    with pytest.raises(TypeMismatch) as caught:
+        function.result_type(*inputs)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
     "function, tile, result, pieces",
     [
         (RetileStreamify(), Tile(BF16, 4, 3), Tile(BF16, 1, 3), "(4,)"),
@@ -116,14 +166,44 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
         (
             Matmul(),
             (Tile(BF16, 2, 3), Tile(BF16, 2, 3)),
-            "matmul needs [M,K] and [K,N] tiles of BF16, not Tile(BF16, 2, 3), Tile(BF16, 2, 3)",
+            "matmul needs [M,K] and [K,N] tiles, both of BF16 or both of INT8, not Tile(BF16, 2, 3), Tile(BF16, 2, 3)",
         ),
         (
             Matmul(transposed=True),
             (Tile(BF16, 2, 3), Tile(FP32, 2, 3)),
-            "matmul needs [M,K] and [N,K] tiles of BF16, not Tile(BF16, 2, 3), Tile(FP32, 2, 3)",
+            "matmul needs [M,K] and [N,K] tiles, both of BF16 or both of INT8, not Tile(BF16, 2, 3), Tile(FP32, 2, 3)",
         ),
-        (Matmul(), (), "matmul needs [M,K] and [K,N] tiles of BF16, not nothing"),
+        (
+            Matmul(),
+            (Tile(BF16), Tile(INT8)),
+            "matmul needs [M,K] and [K,N] tiles, both of BF16 or both of INT8, not Tile(BF16, 1, 1), Tile(INT8, 1, 1)",
+        ),
+        (
+            Matmul(),
+            (Tile(INT8), Tile(INT8)),
+            "matmul needs out to be INT32 rather than FP32, not Tile(INT8, 1, 1), Tile(INT8, 1, 1)",
+        ),
+        (
+            RowSum(INT32),
+            (Tile(BF16),),
+            "row_sum needs out to be BF16 or FP32 rather than INT32, not Tile(BF16, 1, 1)",
+        ),
+        (RowSum(FP32), (Tile(INT8),), "row_sum needs out to be INT32 rather than FP32, not Tile(INT8, 1, 1)"),
+        (
+            RowMax(),
+            (Tile(BOOL, 2, 3),),
+            "row_max needs 1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1,"
+            " not Tile(BOOL, 2, 3)",
+        ),
+        (Transpose(), (Selector(2),), "transpose needs one tile, not Selector(2)"),
+        (CacheEnd(0, 3, 4), (), "cache_end needs requests to be an integer >= 1, not 0"),
+        (CacheEnd(1, 3, 6), (Tile(UINT32), Tile(UINT32)), "cache_end needs rows to be a power of two, not 6"),
+        (
+            CacheEnd(2, 3, 4),
+            (Tile(UINT32),),
+            "cache_end needs a request and its length in rows, two of Tile(UINT32, 1, 1), not Tile(UINT32, 1, 1)",
+        ),
+        (Matmul(), (), "matmul needs [M,K] and [K,N] tiles, both of BF16 or both of INT8, not nothing"),
         (
             Matmul(out=INT32),
             (Tile(BF16), Tile(BF16)),

@@ -21,7 +21,7 @@ from sim_approx.functions.matmul import timing
 from sim_approx.timing import Timing
 from step.functions.matmul import Matmul
 from step.language.dims import dim
-from step.language.dtypes import BF16
+from step.language.dtypes import BF16, INT8, INT32
 from step.language.types import Tile
 from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
@@ -32,6 +32,8 @@ HOWS = {
     "map to bf16": (Matmul(False, BF16), False),
     "accum": (Matmul(), True),
     "accum transposed": (Matmul(True), True),
+    "map of int8": (Matmul(out=INT32), False),
+    "accum of int8, transposed": (Matmul(True, INT32), True),
 }
 
 
@@ -53,7 +55,8 @@ class Case:
     def application(self) -> Application:
         function, reduce = HOWS[self.how]
         right = (self.cols, self.inner) if function.transposed else (self.inner, self.cols)
-        operands = Tile(BF16, self.rows, self.inner), Tile(BF16, *right)
+        dtype = INT8 if function.out is INT32 else BF16
+        operands = Tile(dtype, self.rows, self.inner), Tile(dtype, *right)
         result = function.state_type((dim(2),), *operands) if reduce else function.result_type(*operands)
         return Application(operands, result, self.fabric, reduce)
 
@@ -73,7 +76,7 @@ class Case:
         assert isinstance(result, Tile)
         values = np.random.default_rng(random.randrange(1 << 30))
         words = -(-result.bits // (8 * link))
-        zeros = np.zeros((self.rows, self.cols), np.float32)
+        zeros = np.zeros((self.rows, self.cols), result.dtype.numpy)
         at, emitted, fresh, state = 0, -words, True, zeros
 
         def emits(cycle: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from random_programs import structured  # noqa: F401  (more steps)
 from random_programs.draft import Draft
 from random_programs.steps import STEPS
 from step.language.graph import Graph

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+import numpy as np
 from meaning.nested import inside
 
 from random_programs.draft import HIGHEST_RANK, Draft, Piece
 from random_programs.values import alike, grouped, random_tile, random_value, seen
 from step.functions.cast import Cast
 from step.functions.compare import RELATIONS, Compare, Where
+from step.functions.counting import CountFrom
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
 from step.functions.gelu import Gelu
@@ -21,7 +23,7 @@ from step.functions.rsqrt import Rsqrt
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu
 from step.language.dims import Dim, dim
-from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INTEGERS, DType
+from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INTEGERS, UINT32, DType
 from step.language.function import MapFunction
 from step.language.stream import Stream
 from step.language.types import ElementType, Selector, Tile, Tuple
@@ -228,6 +230,16 @@ def flat_map(draft: Draft) -> None:
         extent = piece.element.shape[axis == "col"]
         chunk = draft.random.choice([each for each in range(1, extent + 1) if extent % each == 0])
         draft.keep(draft.read(piece).flat_map(RetileStreamify(chunk, axis, rank)), timed=piece.timed)
+
+
+@step(3)
+def count(draft: Draft) -> None:
+    """Numbers, as many as other numbers say."""
+    if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK and not each.timed, factor=4):
+        counts = inside(piece.rank + 1, lambda _: np.array([[draft.random.randrange(5)]], np.uint32), piece.nested)
+        first = partner(draft, piece, Tile(UINT32))
+        count = draft.play("count", Tile(UINT32), counts, piece.stream.shape)
+        draft.keep(draft.read(first).flat_map(CountFrom(), draft.read(count)))
 
 
 @step(6)

@@ -66,7 +66,7 @@ def test_map_changes_the_element_and_no_dimension() -> None:
         (lambda b: b.source("x", "D", [2], SCALAR).map(RetileRow()),
          "map needs a function of elements, not RetileRow()"),
         (lambda b: b.source("x", "D", [2], Tile(BF16, 2, 3)).map(Matmul(), b.source("w", "D", [2], Tile(BF16, 2, 3))),
-         "matmul needs [M,K] and [K,N] tiles of BF16, not Tile(BF16, 2, 3), Tile(BF16, 2, 3)"),
+         "matmul needs [M,K] and [K,N] tiles, both of BF16 or both of INT8, not Tile(BF16, 2, 3), Tile(BF16, 2, 3)"),
     ],
 )  # fmt: skip
 def test_map_is_refused(build: Any, message: str) -> None:

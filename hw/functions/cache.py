@@ -1,0 +1,148 @@
+"""Generators and datapaths of functions that make addresses."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+
+from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.generator import Generator
+from hw.shared import Parametric
+from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
+from step.language.function import Function
+from step.language.types import Selector
+from step.lowering.application import Application
+
+
+@singledispatch
+def datapath(function: Function, application: Application) -> Parametric:
+    """The generator; of `CacheEnd` a datapath."""
+    raise no_datapath(function)
+
+
+@datapath.register
+def _(function: ExpertTiles, application: Application) -> Generator:
+    return ExpertTilesGenerator(function, one_hot=isinstance(application.inputs[0], Selector))
+
+
+@datapath.register
+def _(function: CacheTiles, application: Application) -> Generator:
+    return CacheTilesGenerator(function)
+
+
+@datapath.register
+def _(function: CacheRows, application: Application) -> Generator:
+    return CacheRowsGenerator(function)
+
+
+@datapath.register
+def _(function: CacheEnd, application: Application) -> Datapath:
+    return CacheEndDatapath(function)
+
+
+def _below(value: Value, bound: int) -> Value:
+    """The bits of a ``value`` below ``bound`` that say something, so that a product with it is small."""
+    return value[: (bound - 1).bit_length()] if bound > 1 else C(0, 1)
+
+
+class ExpertTilesGenerator(Generator):
+    """The tiles of expert ``operand0``: a number, or ``one_hot``."""
+
+    def __init__(self, function: ExpertTiles, *, one_hot: bool) -> None:
+        self.function, self.one_hot = function, one_hot
+        super().__init__([function.experts if one_hot else 32], 32, fault=True)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.function, self.one_hot
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        experts, tiles = self.function.experts, self.function.tiles
+        expert: Value = self.operand0
+        if self.one_hot:
+            bits = max(1, (experts - 1).bit_length())
+            expert = Cat(Cat(self.operand0[at] for at in range(experts) if at >> bit & 1).any() for bit in range(bits))
+            m.d.comb += self.invalid.eq((self.operand0 == 0) | (self.operand0 & (self.operand0 - 1)).any())
+        else:
+            m.d.comb += self.invalid.eq(self.operand0 >= experts)
+        m.d.comb += [
+            self.none.eq(0),
+            self.last.eq(self.index == tiles - 1),
+            self.result.eq(self.function.base + _below(expert, experts) * tiles + self.index),
+        ]
+        return m
+
+
+class CacheTilesGenerator(Generator):
+    """The tiles of request ``operand0``, which has ``operand1`` rows."""
+
+    def __init__(self, function: CacheTiles) -> None:
+        self.function = function
+        super().__init__([32, 32], 32, fault=True)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.function,)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        shape = self.function
+        request, index = _below(self.operand0, shape.requests), _below(self.index, shape.tiles)
+        m.d.comb += [
+            self.invalid.eq((self.operand0 >= shape.requests) | (self.operand1 > shape.tiles * shape.rows)),
+            self.none.eq(self.operand1 == 0),
+            self.last.eq(self.operand1 <= index * shape.rows + shape.rows),
+            self.result.eq(shape.base + request * shape.tiles + index),
+        ]
+        return m
+
+
+class CacheRowsGenerator(Generator):
+    """Of ``operand0`` rows in all, those in tile ``index``."""
+
+    def __init__(self, function: CacheRows) -> None:
+        self.function = function
+        super().__init__([32], 32)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.function,)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        rows = self.function.rows
+        left = Signal(32)
+        m.d.comb += [
+            left.eq(self.operand0 - (self.index * rows)[:32]),
+            self.none.eq(self.operand0 == 0),
+            self.last.eq(left <= rows),
+            self.result.eq(Mux(self.last, left, rows)),
+        ]
+        return m
+
+
+class CacheEndDatapath(Datapath):
+    """The tile of request ``operand0`` in which row ``operand1`` is."""
+
+    clocked = False
+    initiation_interval = 1
+    latency = 0
+    streams = True
+
+    def __init__(self, function: CacheEnd) -> None:
+        self.function = function
+        super().__init__([32, 32], 32, reduce=False)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.function,)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        shape = self.function
+        tile = self.operand1 >> (shape.rows.bit_length() - 1)
+        m.d.comb += self.result.eq(shape.base + _below(self.operand0, shape.requests) * shape.tiles + tile)
+        return m

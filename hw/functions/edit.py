@@ -1,0 +1,104 @@
+"""Datapath of functions that replace rows or columns of a tile: words go through, and are changed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
+
+from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.sequence import data_later
+from hw.functions.store import arriving
+from hw.functions.vector import Words
+from hw.layout import pack_element
+from step.functions.edit import AppendRow, FilterLastTile, SetRow, padding
+from step.language.function import Function
+from step.language.types import Tile
+from step.lowering.application import Application
+
+
+def datapath(function: Function, application: Application) -> Datapath:
+    """The datapath for a tile, a number, and a row where there is one."""
+    tile, *more = (Words.of(each, application.fabric.link_bytes) for each in application.inputs)
+    match function:
+        case SetRow():
+            return EditDatapath("set", tile, more[1], 0, by_rows=True)
+        case AppendRow():
+            return EditDatapath("append", tile, more[1], 0, by_rows=True)
+        case FilterLastTile():
+            pad = pack_element(padding(function, tile.dtype, function.pad), Tile(tile.dtype))
+            return EditDatapath("filter", tile, None, pad, by_rows=function.axis == "row")
+    raise no_datapath(function)
+
+
+class EditDatapath(Datapath):
+    """``result`` = ``operand0`` with some lines (rows, or columns) replaced: by ``operand2``, or by ``pad``.
+
+    ``operand1`` is control, and says which ones: ``set`` replaces the line with that number by the row, ``append`` the
+    line with its lowest bits, and pads those behind it; ``filter`` pads the lines from that number on.
+
+    A word of the row is never wanted before it comes: that of line 0 comes at the same time.
+    """
+
+    latency = 1
+    streams = True
+
+    def __init__(self, kind: str, tile: Words, row: Words | None, pad: int, *, by_rows: bool) -> None:
+        self.kind, self.tile, self.row, self.pad, self.by_rows = kind, tile, row, pad, by_rows
+        self.initiation_interval = tile.beats
+        widths = [tile.word_bits, 32, *([] if row is None else [row.word_bits])]
+        super().__init__(widths, tile.word_bits, reduce=False)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.kind, self.tile, self.row, self.pad, self.by_rows
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        number, _ = arriving(m, self.start, [self.tile.beats])
+        lines = self.tile.rows if self.by_rows else self.tile.cols
+        which = self.operand1
+        if self.kind == "append":
+            which = which[: lines.bit_length() - 1]
+        replaced, padded = [which == line for line in range(lines)], [which <= line for line in range(lines)]
+        new = self._row(m, number)
+        width = min(self.tile.dtype.bits, self.tile.word_bits)  # of a scalar, or of what a word has of one
+        pieces, of_a_word = self.tile.dtype.bits // width, self.tile.word_bits // width
+        last = self.tile.rows * self.tile.cols - 1
+        blank = [C(self.pad >> piece * width & (1 << width) - 1, width) for piece in range(pieces)]
+
+        result: list[Value] = []
+        for slot in range(of_a_word):
+            scalars = [divmod(word * of_a_word + slot, pieces) for word in range(self.tile.beats)]
+            places = [(*divmod(min(scalar, last), self.tile.cols), piece) for scalar, piece in scalars]
+            line = [row if self.by_rows else col for row, col, _ in places]
+            value: Value = self.operand0.word_select(slot, width)
+            if self.kind != "set":
+                value = Mux(
+                    _chosen(padded, line, number), _chosen(blank, [piece for *_, piece in places], number), value
+                )
+            if new is not None:
+                items = [new.word_select(at, width) for at in range(self.tile.cols * pieces)]
+                item = _chosen(items, [col * pieces + piece for _, col, piece in places], number)
+                value = Mux(_chosen(replaced, line, number), item, value)
+            result.append(value)
+        m.d.comb += self.result.eq(data_later(m, Cat(result), "word"))
+        return m
+
+    def _row(self, m: Module, number: Value) -> Value | None:
+        """What has come of the row."""
+        if self.row is None:
+            return None
+        words: list[Value] = []
+        for at in range(self.row.beats):
+            kept = Signal(self.row.word_bits, name=f"row_{at}", reset_less=True)
+            with m.If(number == at):
+                m.d.sync += kept.eq(self.operand2)
+            words.append(Mux(number == at, self.operand2, kept))
+        return Cat(words)
+
+
+def _chosen(values: Sequence[Value], which: Sequence[int], number: Value) -> Value:
+    """Of ``values``, that which word ``number`` wants."""
+    return values[which[0]] if len({*which}) == 1 else Array(values[each] for each in which)[number]

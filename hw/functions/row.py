@@ -1,0 +1,362 @@
+"""Datapath of functions that make one scalar of every row: a tree, above which what comes later is joined in time."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+
+from hw.arithmetic.convert import Convert, as_fp32
+from hw.arithmetic.fp32_add import Fp32Add
+from hw.delay import DelayLine
+from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.order import ordered, scalar_of
+from hw.functions.sequence import counter, data_later, later
+from hw.functions.store import Parts, Schedule, Store, WordRegisters, arriving, run
+from hw.functions.vector import Words
+from hw.shared import Shared
+from step.functions.row import RowMax, RowSum
+from step.language.dtypes import FP32, DType
+from step.language.function import Function
+from step.lowering.application import Application
+
+
+def datapath(function: Function, application: Application) -> Datapath:
+    """The datapath for a tile, on at most `vector_lanes` scalars a cycle."""
+    fabric = application.fabric
+    tile, result = (Words.of(each, fabric.link_bytes) for each in (application.inputs[0], application.result))
+    match function:
+        case RowSum() if tile.dtype.is_float:
+            fold: Fold = FloatSum(tile.dtype, result.dtype, fabric.stages)
+        case RowSum():
+            fold = IntegerSum(tile.dtype, result.dtype)
+        case RowMax():
+            fold = Largest(tile.dtype, result.dtype)
+        case _:
+            raise no_datapath(function)
+    return RowDatapath(fold, tile, result, fabric.vector_lanes)
+
+
+class Fold(abc.ABC):
+    """How two scalars become one: a frozen dataclass. All are of one format between `enter` and `leave`."""
+
+    source: DType
+    out: DType
+    bits: int
+    """Of that format."""
+    identity: int
+    """What changes no scalar that it is joined with, once that has entered."""
+    depth = 0
+    """Registers inside of `join`."""
+    rounds = 0
+    """Cycles of `leave`."""
+
+    def enter(self, m: Module, name: str, scalar: Value) -> Value:
+        """A scalar of ``source`` in the format of the fold, without registers."""
+        return scalar
+
+    @abc.abstractmethod
+    def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
+        """One scalar of two."""
+
+    def leave(self, m: Module, name: str, scalar: Value) -> Value:
+        """A scalar in the format ``out``."""
+        return scalar
+
+
+@dataclass(frozen=True)
+class FloatSum(Fold):
+    """The sum in FP32, which flushes what it takes."""
+
+    source: DType
+    out: DType
+    stages: int
+
+    bits = 32
+    identity = 1 << 31
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return Fp32Add(self.stages).depth
+
+    @property
+    def rounds(self) -> int:  # type: ignore[override]
+        return int(self.out is not FP32)
+
+    def enter(self, m: Module, name: str, scalar: Value) -> Value:
+        return as_fp32(scalar, self.source)
+
+    def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
+        m.submodules[name] = add = Shared(Fp32Add(self.stages))
+        m.d.comb += [add.first.eq(first), add.second.eq(second)]
+        result: Value = add.result
+        return result
+
+    def leave(self, m: Module, name: str, scalar: Value) -> Value:
+        if not self.rounds:
+            return scalar
+        m.submodules[name] = convert = Shared(Convert(FP32, self.out))
+        m.d.comb += convert.value.eq(data_later(m, scalar, name))
+        result: Value = convert.result
+        return result
+
+
+@dataclass(frozen=True)
+class IntegerSum(Fold):
+    """The sum, which wraps around."""
+
+    source: DType
+    out: DType
+
+    bits = 32
+    identity = 0
+
+    def enter(self, m: Module, name: str, scalar: Value) -> Value:
+        return Cat(scalar, scalar[-1].replicate(32 - len(scalar)))
+
+    def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
+        return (first + second)[:32]
+
+
+@dataclass(frozen=True)
+class Largest(Fold):
+    """The larger one, compared as unsigned numbers: of those the order is that of the scalars, and NaN is above all."""
+
+    source: DType
+    out: DType
+
+    identity = 0
+
+    @property
+    def bits(self) -> int:  # type: ignore[override]
+        return self.source.bits
+
+    def enter(self, m: Module, name: str, scalar: Value) -> Value:
+        return ordered(m, name, scalar, self.source)
+
+    def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
+        return Mux(first > second, first, second)
+
+    def leave(self, m: Module, name: str, scalar: Value) -> Value:
+        return scalar_of(scalar, self.source)
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """How the scalars of ``rows`` x ``cols`` become groups, of which one is folded in a cycle.
+
+    A group is a *part* of a row, of ``across`` scalars, a power of two; or ``down`` whole rows.
+    """
+
+    rows: int
+    cols: int
+    down: int
+    across: int
+
+    @property
+    def parts(self) -> int:
+        """Groups that a row is cut into."""
+        return -(-self.cols // self.across)
+
+    @property
+    def groups(self) -> int:
+        return -(-self.rows // self.down) * self.parts
+
+    @property
+    def lanes(self) -> int:
+        return self.down * min(self.across, self.cols)
+
+    def place(self, group: int, slot: int) -> int:
+        """The scalar in ``slot`` of a group."""
+        row, col = divmod(slot, min(self.across, self.cols))
+        return (group // self.parts * self.down + row) * self.cols + group % self.parts * self.across + col
+
+    @property
+    def in_order(self) -> bool:
+        """Groups follow each other without anything between or beyond them, unless behind the last one."""
+        return self.parts == 1 or self.cols % self.across == 0
+
+    def ends(self, group: int) -> tuple[int, int]:
+        """First and last scalar of a group."""
+        row, part = group // self.parts * self.down, group % self.parts
+        last = min(self.rows, row + self.down) - 1
+        return self.place(group, 0), last * self.cols + min(self.cols, (part + 1) * self.across) - 1
+
+
+def levels_of(cols: int) -> int:
+    """Levels of the tree over a row; one at least, as a scalar alone is flushed too."""
+    return max(1, (cols - 1).bit_length())
+
+
+def arrange(rows: int, cols: int, lanes: int, cycles: int) -> Arrangement:
+    """The arrangement with the fewest groups on at most ``lanes`` lanes; as few of these as take no more ``cycles``."""
+    whole = 1 << levels_of(cols)
+    parts = [Arrangement(rows, cols, 1, 1 << bits) for bits in range(whole.bit_length())]
+    joined = [Arrangement(rows, cols, down, whole) for down in range(2, rows + 1)]
+    possible = [each for each in (*parts, *joined) if each.lanes <= lanes]
+    return min(possible, key=lambda each: (max(each.groups, cycles), each.lanes))
+
+
+class RowDatapath(Datapath):
+    """``result`` = the scalars of every row of ``operand0`` in one, by ``fold``.
+
+    Groups that are no words of the operand wait in a store. The scalars of a group meet in a tree. Where a row has
+    several groups, what becomes of two of them meets behind it: the first one is held until the second comes. So
+    the order of all is that of one tree over a row, and no cycle is lost.
+    """
+
+    streams = True
+
+    def __init__(self, fold: Fold, tile: Words, result: Words, lanes: int) -> None:
+        self.fold, self.tile, self.shape = fold, tile, result
+        words = max(tile.beats, result.beats)
+        self.arrangement = arrange(tile.rows, tile.cols, lanes, words)
+        self.initiation_interval = max(words, self.arrangement.groups)
+        self.levels = levels_of(tile.cols)
+        self._gathering = 0 if self._direct else self._uses.lag
+        """Cycles from the first word of the operand to the first group."""
+        self._waiting = 1 + max(last - word for word, (_, last) in enumerate(self._leaving.needs))
+        """Cycles from what the first group would be, if it were a whole row, to the first word of the result."""
+        self.latency = self._gathering + self.levels * (1 + fold.depth) + fold.rounds + self._waiting
+        super().__init__([tile.word_bits], result.word_bits, reduce=False)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.fold, self.tile, self.shape, self.arrangement
+
+    @property
+    def _group_bits(self) -> int:
+        return self.arrangement.lanes * self.tile.dtype.bits
+
+    @property
+    def _direct(self) -> bool:
+        """The words that come are the groups."""
+        shape, tile = self.arrangement, self.tile
+        return tile.beats == shape.groups and shape.in_order and self._group_bits == tile.word_bits
+
+    @cached_property
+    def _uses(self) -> Schedule:
+        """The words that each group needs."""
+        shape, bits, link = self.arrangement, self.tile.dtype.bits, self.tile.link_bits
+        ends = map(shape.ends, range(shape.groups))
+        return Schedule(tuple((first * bits // link, ((last + 1) * bits - 1) // link) for first, last in ends))
+
+    @cached_property
+    def _leaving(self) -> Schedule:
+        """When, in groups, what each word of the result needs is there."""
+        shape, bits, link = self.arrangement, self.shape.dtype.bits, self.shape.link_bits
+
+        def ready(row: int) -> int:
+            return (row // shape.down + 1) * shape.parts - 1
+
+        ends = ((at * link // bits, min((at + 1) * link, self.shape.bits) - 1) for at in range(self.shape.beats))
+        return Schedule(tuple((ready(first), ready(last // bits)) for first, last in ends))
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        scalars, arrives = self._groups(m)
+        shape, fold = self.arrangement, self.fold
+        rows = [self._tree(m, row, scalars[row]) for row in range(shape.down)]
+        arrives = later(m, arrives, (shape.across - 1).bit_length() * (1 + fold.depth), "tree")
+        parts = shape.parts
+        for level in range((shape.across - 1).bit_length(), self.levels):
+            ((rows[0], arrives), parts) = self._in_time(m, level, rows[0], arrives, parts), -(-parts // 2)
+        results = Cat(fold.leave(m, f"leave_{row}", each) for row, each in enumerate(rows))
+        self._leave(m, results, later(m, arrives, fold.rounds, "rounded"))
+        return m
+
+    def _groups(self, m: Module) -> tuple[list[list[Value]], Value]:
+        """The scalars of each row of the group that is there, entered, and whether one is."""
+        shape, fold, bits = self.arrangement, self.fold, self.tile.dtype.bits
+        number, (comes,) = arriving(m, self.start, [self.tile.beats])
+        if self._direct:
+            found, arrives = self.operand0, comes
+        else:
+            lag, copies = self._gathering, self._uses.copies(self._gathering, self.initiation_interval)
+            begins = self.start if lag == 1 else number == lag - 1
+            arrives, group, last = run(m, "group", begins, shape.groups)
+            into, _ = counter(m, copies, "written", comes & (number == self.tile.beats - 1))
+            out, _ = counter(m, copies, "read", arrives & last)
+            found = self._kept(m, copies, comes, number, into, group, out)
+        _, last_part = counter(m, shape.parts, "part", arrives)
+        width = min(shape.across, shape.cols)
+        rows: list[list[Value]] = []
+        for row in range(shape.down):
+            rows.append([])
+            for col in range(shape.across):
+                if col >= width:
+                    rows[-1].append(C(fold.identity, fold.bits))
+                    continue
+                scalar = fold.enter(m, f"enter_{row}_{col}", found.word_select(row * width + col, bits))
+                beyond = (shape.parts - 1) * shape.across + col >= shape.cols  # of a row, in its last group
+                rows[-1].append(Mux(last_part, C(fold.identity, fold.bits), scalar) if beyond else scalar)
+        return rows, arrives
+
+    def _kept(
+        self, m: Module, copies: int, comes: Value, number: Value, into: Value, group: Value, out: Value
+    ) -> Value:
+        """The scalars of ``group``, out of the words that came."""
+        shape, tile = self.arrangement, self.tile
+        narrow, wide = sorted((self._group_bits, tile.word_bits))
+        if shape.in_order and (tile.beats == 1 or shape.groups == 1 or wide % narrow == 0):
+            store = Store(
+                m, "operand", Parts(tile.beats, tile.word_bits), Parts(shape.groups, self._group_bits), copies
+            )
+            store.write(comes, number, into, self.operand0)
+            return store.read(group, out)
+        registers = WordRegisters(m, "operand", tile.beats, tile.word_bits, copies)
+        registers.write(comes, number, into, self.operand0)
+        scalars = tile.rows * tile.cols
+
+        def parts(element: Value) -> list[Value]:
+            places = [[shape.place(at, slot) for slot in range(shape.lanes)] for at in range(shape.groups)]
+            bits = tile.dtype.bits
+            return [Cat(element.word_select(min(at, scalars - 1), bits) for at in each) for each in places]
+
+        return registers.read(out, parts, group)
+
+    def _tree(self, m: Module, row: int, scalars: list[Value]) -> Value:
+        """The scalars of a group's row in one, a register in front of every level."""
+        level = 0
+        while len(scalars) > 1:
+            pairs = zip(scalars[::2], scalars[1::2], strict=True)
+            scalars = [self._join(m, f"join_{row}_{level}_{at}", *pair) for at, pair in enumerate(pairs)]
+            level += 1
+        return scalars[0]
+
+    def _join(self, m: Module, name: str, first: Value, second: Value) -> Value:
+        return self.fold.join(m, name, *(data_later(m, each, f"{name}_operand") for each in (first, second)))
+
+    def _in_time(self, m: Module, level: int, scalar: Value, arrives: Value, parts: int) -> tuple[Value, Value]:
+        """Of ``parts`` scalars of a row, one after the other, each pair in one; the last one may be alone."""
+        part, last = counter(m, parts, f"part_{level}", arrives)
+        second = part[0]
+        held = Signal(self.fold.bits, name=f"held_{level}", reset_less=True)
+        with m.If(arrives):
+            m.d.sync += held.eq(scalar)
+        alone = C(self.fold.identity, self.fold.bits)
+        joined = self._join(m, f"later_{level}", Mux(second, held, scalar), Mux(second, scalar, alone))
+        return joined, later(m, arrives & (second | last), 1 + self.fold.depth, f"later_{level}")
+
+    def _leave(self, m: Module, results: Value, arrives: Value) -> None:
+        """Let the ``results`` of so many rows as come at once leave as words."""
+        groups = -(-self.tile.rows // self.arrangement.down)
+        copies = self._leaving.copies(self._waiting, self.initiation_interval)
+        group, last = counter(m, groups, "result_group", arrives)
+        into, _ = counter(m, copies, "result_written", arrives & last)
+        m.submodules.begins = begins = Shared(DelayLine(1, self.latency - 1))
+        m.d.comb += begins.i.eq(self.start)
+        leaves, word, last_word = run(m, "word", begins.o, self.shape.beats)
+        out, _ = counter(m, copies, "result_read", leaves & last_word)
+        registers = WordRegisters(m, "result", groups, len(results), copies)
+        registers.write(arrives, group, into, results)
+        bits, link = self.shape.word_bits, self.shape.link_bits
+
+        def words(element: Value) -> list[Value]:
+            padded = Cat(element, C(0, self.shape.beats * link))
+            return [padded[at * link : at * link + bits] for at in range(self.shape.beats)]
+
+        m.d.comb += self.result.eq(registers.read(out, words, word))

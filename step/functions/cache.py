@@ -1,0 +1,188 @@
+"""Functions that make addresses of tiles: of the weights of an expert, and of the rows that a request has in a cache.
+
+An address is a tile of one UINT32, the number of a tile. Operands that are out of range are a fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import sympy
+
+from step.errors import TypeMismatch
+from step.language.dims import Shape, dim
+from step.language.dtypes import UINT32
+from step.language.faults import Fault, Violation
+from step.language.function import CountedFunction, Function, MapFunction, mismatch
+from step.language.types import ElementType, Selector, Tile
+
+ADDRESS = Tile(UINT32)
+
+
+def _address(value: int) -> np.ndarray:
+    return np.array([[value]], UINT32.numpy)
+
+
+def _check_parameters(function: Any, tiles: int) -> None:
+    """Raise `TypeMismatch` unless all parameters are integers >= 1 (``base``: 0), and ``tiles`` have addresses."""
+    for name, value in ((each.name, getattr(function, each.name)) for each in fields(function)):
+        least = int(name != "base")
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise TypeMismatch(f"{function.name} needs {name} to be an integer >= {least}, not {value!r}")
+    if function.base + tiles > 2**32:
+        raise TypeMismatch(f"{function.name} needs addresses below 2^32, not up to {function.base + tiles - 1}")
+
+
+@dataclass(frozen=True)
+class ExpertTiles(CountedFunction):
+    """The addresses of the tiles of an expert: ``base + expert * tiles + 0 .. tiles - 1``. No FLOPs.
+
+    An expert is a number below ``experts``, a tile of one UINT32; or a selector of so many targets with one of them
+    set.
+    """
+
+    experts: int
+    tiles: int
+    base: int = 0
+
+    indices = (0,)
+    fault = Fault.OUT_OF_RANGE
+
+    def out_of_range(self) -> str:
+        return f"this is not exactly one of the experts 0 to {self.experts - 1}"
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        _check_parameters(self, self.experts * self.tiles)
+        if inputs not in ((ADDRESS,), (Selector(self.experts),)):
+            raise mismatch(self, f"an expert, a {ADDRESS} or a {Selector(self.experts)}", inputs)
+        return ADDRESS
+
+    def result_shape(self, *inputs: ElementType) -> Shape:
+        return dim(1), dim(self.tiles)
+
+    def _expert(self, value: int | np.ndarray) -> int:
+        """Number of the expert; raises `Violation` where there is no such one."""
+        expert = value.bit_length() - 1 if isinstance(value, int) else int(value.item())
+        if (isinstance(value, int) and value.bit_count() != 1) or expert >= self.experts:
+            raise Violation(Fault.OUT_OF_RANGE)
+        return expert
+
+    def pieces(self, value: int | np.ndarray) -> int:
+        self._expert(value)
+        return self.tiles
+
+    def piece(self, index: int, value: int | np.ndarray) -> np.ndarray:
+        return _address(self.base + self._expert(value) * self.tiles + index)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+class _OfRequest(Function):
+    """A function of a request and of its length in rows; a tile has ``rows`` of these, and a request ``tiles``."""
+
+    requests: int
+    tiles: int
+    rows: int
+    base: int
+
+    def _check(self, inputs: tuple[ElementType, ...]) -> None:
+        _check_parameters(self, self.requests * self.tiles)
+        if inputs != (ADDRESS, ADDRESS):
+            raise mismatch(self, f"a request and its length in rows, two of {ADDRESS}", inputs)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class CacheTiles(_OfRequest, CountedFunction):
+    """``(request, length)``: the addresses of all tiles of a request that have valid rows. No FLOPs.
+
+    Each of ``requests`` has room for ``tiles`` tiles of ``rows`` rows, those of request 0 from ``base`` on:
+    ``base + request * tiles + 0 .. ceil(length / rows) - 1``. Without any row it is an empty row of addresses.
+    """
+
+    requests: int
+    tiles: int
+    rows: int
+    base: int = 0
+
+    indices = (0, 1)
+    fault = Fault.OUT_OF_RANGE
+
+    def out_of_range(self) -> str:
+        most = self.tiles * self.rows
+        return f"a request has to be one of 0 to {self.requests - 1}, and to have {most} rows of the cache at most"
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        self._check(inputs)
+        return ADDRESS
+
+    def pieces(self, request: np.ndarray, length: np.ndarray) -> int:
+        if request.item() >= self.requests or length.item() > self.tiles * self.rows:
+            raise Violation(Fault.OUT_OF_RANGE)
+        return -(-int(length.item()) // self.rows)
+
+    def piece(self, index: int, request: np.ndarray, length: np.ndarray) -> np.ndarray:
+        return _address(self.base + int(request.item()) * self.tiles + index)
+
+
+@dataclass(frozen=True)
+class CacheRows(CountedFunction):
+    """``length``: how many rows are valid in each of so many tiles: ``rows`` in all but the last one. No FLOPs.
+
+    It goes with `CacheTiles`, and is what `FilterLastTile` wants to know.
+    """
+
+    rows: int
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1:
+            raise TypeMismatch(f"cache_rows needs rows to be an integer >= 1, not {self.rows!r}")
+        if inputs != (ADDRESS,):
+            raise mismatch(self, f"a length in rows, a {ADDRESS}", inputs)
+        return ADDRESS
+
+    def pieces(self, length: np.ndarray) -> int:
+        return -(-int(length.item()) // self.rows)
+
+    def piece(self, index: int, length: np.ndarray) -> np.ndarray:
+        return _address(min(self.rows, int(length.item()) - index * self.rows))
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class CacheEnd(_OfRequest, MapFunction):
+    """``(request, length)``: the address of the tile into which the next row goes. No FLOPs.
+
+    ``base + request * tiles + floor(length / rows)``, with parameters as in `CacheTiles`; the number of rows is a power
+    of two. `AppendRow` makes the tile with the new row.
+    """
+
+    requests: int
+    tiles: int
+    rows: int
+    base: int = 0
+
+    indices = (0, 1)
+
+    def out_of_range(self) -> str:
+        most = self.tiles * self.rows
+        return f"a request has to be one of 0 to {self.requests - 1}, and to have less than {most} rows of the cache"
+
+    def bound(self, port: int, *inputs: ElementType) -> int:
+        return self.tiles * self.rows if port else self.requests
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        self._check(inputs)
+        if self.rows & (self.rows - 1):
+            raise TypeMismatch(f"cache_end needs rows to be a power of two, not {self.rows}")
+        return ADDRESS
+
+    def apply(self, request: np.ndarray, length: np.ndarray) -> np.ndarray:
+        return _address(self.base + int(request.item()) * self.tiles + int(length.item()) // self.rows)

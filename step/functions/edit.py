@@ -1,0 +1,105 @@
+"""Functions that replace some rows or columns of a tile, and leave the others as they are, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+
+from step.errors import TypeMismatch
+from step.language.dtypes import UINT32, DType
+from step.language.function import MapFunction, mismatch
+from step.language.types import ElementType, Tile
+
+
+class _Row(MapFunction):
+    """A function of a tile, a 1x1 tile of UINT32, and a row that goes into the tile."""
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        match inputs:
+            case (Tile() as tile, index, Tile() as row) if index == Tile(UINT32):
+                if tile.is_static and row == Tile(tile.dtype, 1, tile.cols):
+                    return tile
+        raise mismatch(self, f"a static [rows, cols] tile, a {Tile(UINT32)}, and a row of that tile", inputs)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class SetRow(_Row):
+    """``(tile, index, row)``: the tile with ``row`` in the place of its row number ``index``. No FLOPs.
+
+    An index that is not below the number of rows is a fault.
+    """
+
+    indices = (1,)
+
+    def out_of_range(self) -> str:
+        return "the index of a row is not below the number of rows"
+
+    def bound(self, port: int, *inputs: ElementType) -> int:
+        return int(self.result_type(*inputs).rows)
+
+    def apply(self, tile: np.ndarray, index: np.ndarray, row: np.ndarray) -> np.ndarray:
+        result = tile.copy()
+        result[int(index.item())] = row
+        return result
+
+
+@dataclass(frozen=True)
+class AppendRow(_Row):
+    """``(tile, length, row)``: the tile with ``row`` behind what is valid of it, and zeros behind that. No FLOPs.
+
+    ``tile`` is the last one of a sequence that has ``length`` rows, such as a KV cache, or the next one, where all
+    others are full. So the row goes to row ``length`` mod rows; the number of rows is a power of two.
+    """
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        tile = super().result_type(*inputs)
+        if (rows := int(tile.rows)) & (rows - 1) or not rows:
+            raise mismatch(self, "a tile with a power of two of rows", inputs)
+        return tile
+
+    def apply(self, tile: np.ndarray, length: np.ndarray, row: np.ndarray) -> np.ndarray:
+        at = int(length.item()) % len(tile)
+        return np.concatenate([tile[:at], row, np.zeros_like(tile[at + 1 :])])
+
+
+@dataclass(frozen=True)
+class FilterLastTile(MapFunction):
+    """``(tile, count)``: the tile with ``pad`` in all rows (or columns: ``axis``) but the first ``count``. No FLOPs.
+
+    A count above the extent leaves the tile as it is. For scores of attention that is ``axis="col"`` and ``pad=-inf``.
+    """
+
+    pad: float = 0.0
+    axis: str = "row"
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        if self.axis not in ("row", "col"):
+            raise TypeMismatch(f'filter_last_tile needs axis to be "row" or "col", not {self.axis!r}')
+        match inputs:
+            case (Tile() as tile, count) if count == Tile(UINT32):
+                padding(self, tile.dtype, self.pad)
+                return tile
+        raise mismatch(self, f"a tile, and a {Tile(UINT32)} that counts what is valid of it", inputs)
+
+    def apply(self, tile: np.ndarray, count: np.ndarray) -> np.ndarray:
+        result, valid = tile.copy(), int(count.item())
+        (result if self.axis == "row" else result.T)[valid:] = self.pad
+        return result
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+def padding(function: MapFunction, dtype: DType, pad: float) -> np.ndarray:
+    """``pad`` as a tile of one scalar; raises `TypeMismatch` where ``dtype`` does not have it."""
+    with np.errstate(all="ignore"):
+        tile = np.full((1, 1), pad).astype(dtype.numpy)
+        found = float(tile.astype(np.float64).item())
+    if found == pad or (dtype.is_float and np.isfinite(found) == np.isfinite(pad)):
+        return tile
+    raise TypeMismatch(f"{function.name} needs pad to be a number that {dtype} has, not {pad!r}")

@@ -1,0 +1,79 @@
+"""Functions that make one scalar of every row of a tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+
+from step.language import numerics
+from step.language.dtypes import BF16, FP32, INT8, INT32, DType
+from step.language.function import Function, MapFunction, mismatch
+from step.language.types import ElementType, Tile
+
+
+def _tile_of_rows(function: Function, inputs: tuple[ElementType, ...]) -> Tile:
+    """The one tile among ``inputs``; raises `TypeMismatch` where it is not one of numbers, with columns."""
+    match inputs:
+        case (Tile() as tile,) if tile.dtype in (BF16, FP32, INT8, INT32) and tile.cols.is_static and int(tile.cols):
+            return tile
+    raise mismatch(function, "1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1", inputs)
+
+
+@dataclass(frozen=True)
+class RowSum(MapFunction):
+    """The sum of every row: ``[rows, cols]`` becomes ``[rows, 1]``. 1 FLOP per scalar of the operand.
+
+    Neighbours are added in pairs, the sums of those in pairs again, and so on; a number without a neighbour stays as it
+    is. BF16 and FP32 are added in FP32, and the sum is rounded once to ``out``: FP32, unless that is BF16. The sums of
+    INT8 and INT32 are INT32, and wrap around.
+    """
+
+    out: DType | None = None
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        tile = _tile_of_rows(self, inputs)
+        natural = FP32 if tile.dtype.is_float else INT32
+        if self.out not in (None, natural) and not (tile.dtype.is_float and self.out is BF16):
+            wanted = "BF16 or FP32" if tile.dtype.is_float else natural.name
+            raise mismatch(self, f"out to be {wanted} rather than {self.out}", inputs)
+        return Tile(self.out or natural, tile.rows, 1)
+
+    def apply(self, value: np.ndarray) -> np.ndarray:
+        if np.issubdtype(value.dtype, np.integer):
+            return value.sum(axis=1, keepdims=True, dtype=np.int32)
+        with numerics.quiet():
+            sums = numerics.widen(value)
+            while sums.shape[1] > 1:
+                alone = sums[:, sums.shape[1] & ~1 :]
+                sums = np.concatenate([numerics.add(sums[:, :-1:2], sums[:, 1::2]), alone], axis=1)
+            return numerics.narrow(sums, self.out or FP32)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return _tile_of_rows(self, inputs).elements
+
+
+@dataclass(frozen=True)
+class RowMax(MapFunction):
+    """The largest scalar of every row: ``[rows, cols]`` becomes ``[rows, 1]``. 1 FLOP per scalar of the operand.
+
+    +0 is larger than -0; a row with a NaN has NaN. The format stays.
+    """
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        tile = _tile_of_rows(self, inputs)
+        return Tile(tile.dtype, tile.rows, 1)
+
+    def apply(self, value: np.ndarray) -> np.ndarray:
+        if np.issubdtype(value.dtype, np.integer):
+            return value.max(axis=1, keepdims=True)
+        dtype = FP32 if value.dtype == FP32.numpy else BF16
+        with numerics.quiet():
+            values = numerics.widen(value)
+            largest = values.max(axis=1, keepdims=True)
+            plus_zero = ((values == 0) & ~np.signbit(values)).any(axis=1, keepdims=True)
+            return numerics.narrow(np.where((largest == 0) & plus_zero, np.float32(0), largest), dtype)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return _tile_of_rows(self, inputs).elements

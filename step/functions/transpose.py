@@ -1,0 +1,28 @@
+"""Rows for columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+
+from step.language.function import MapFunction, mismatch
+from step.language.types import ElementType, Tile
+
+
+@dataclass(frozen=True)
+class Transpose(MapFunction):
+    """A tile with rows for columns: ``[rows, cols]`` becomes ``[cols, rows]``, bit for bit. No FLOPs."""
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        match inputs:
+            case (Tile() as tile,):
+                return Tile(tile.dtype, tile.cols, tile.rows)
+        raise mismatch(self, "one tile", inputs)
+
+    def apply(self, value: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(value.T)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)

@@ -1,0 +1,130 @@
+"""Functions that replace rows or columns: the right words exactly `latency` cycles behind a start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from streaming import Case
+
+from step.errors import TypeMismatch
+from step.functions.edit import AppendRow, FilterLastTile, SetRow
+from step.functions.select import TopK
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig
+
+INF, INDEX = float("inf"), Tile(UINT32)
+TILES = [Tile(BF16, 4, 3), Tile(FP32, 2, 8), Tile(INT8, 8, 1), Tile(BOOL, 4, 5), Tile(FP32, 1, 3)]
+
+
+@pytest.mark.parametrize("link", [1, 2, 8, 64])
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_edits(tile: Tile, link: int) -> None:
+    row = Tile(tile.dtype, 1, tile.cols)
+    pads = [0.0, -INF] if tile.dtype.is_float else [1.0]
+    for function in (SetRow(), AppendRow(), *(FilterLastTile(pad, axis) for pad in pads for axis in ("row", "col"))):
+        inputs = (tile, INDEX) if isinstance(function, FilterLastTile) else (tile, INDEX, row)
+        case = Case(function, inputs, FabricConfig(link_bytes=link))
+        for gaps in ([0], [0, 0, 3, 0, 1, 7]):
+            case.check(12, gaps)
+
+
+def number(value: int) -> np.ndarray:
+    return np.array([[value]], np.uint32)
+
+
+def test_what_they_do() -> None:
+    tile = np.arange(8, dtype=np.float32).reshape(4, 2)
+    row = np.array([[8, 9]], np.float32)
+    assert SetRow().apply(tile, number(2), row).tolist() == [[0, 1], [2, 3], [8, 9], [6, 7]]
+    for length in (1, 5, 4097):
+        assert AppendRow().apply(tile, number(length), row).tolist() == [[0, 1], [8, 9], [0, 0], [0, 0]]
+    assert FilterLastTile().apply(tile, number(1)).tolist() == [[0, 1], [0, 0], [0, 0], [0, 0]]
+    assert FilterLastTile(-INF, "col").apply(tile, number(1)).tolist() == [[0, -INF], [2, -INF], [4, -INF], [6, -INF]]
+    for count in (4, 5, 2**32 - 1):
+        assert (FilterLastTile().apply(tile, number(count)) == tile).all()
+    assert np.isnan(FilterLastTile(float("nan")).apply(tile, number(0))).all()
+
+
+def test_top_k() -> None:
+    nan = float("nan")
+    for scores, k, chosen in (
+        ([1, 3, 2, 3], 1, 0b0010),
+        ([1, 3, 2, 3], 2, 0b1010),
+        ([5, 5, 5, 5], 3, 0b0111),
+        ([0, nan, INF, -INF], 1, 0b0010),
+        ([-nan, nan, INF, -INF], 3, 0b0111),
+        ([-0.0, 0.0, -1, -INF], 1, 0b0010),
+        ([1e-40, 0.0, -1e-40, -INF], 2, 0b0011),
+        ([-INF, nan, -2, -1], 3, 0b1110),
+    ):
+        assert TopK(k).apply(np.array([scores], np.float32)) == chosen, (scores, k)
+        assert TopK(k).apply(np.array([scores], np.float32).astype(BF16.numpy)) == chosen, (scores, k)
+    assert TopK(2).apply(np.array([[-128, 127, -1, 5]], np.int8)) == 0b1010
+    assert TopK(2).apply(np.array([[-(2**31), 2**31 - 1, -1, 0]], np.int32)) == 0b1010
+
+
+@pytest.mark.parametrize(
+    "function, inputs, text",
+    [
+        (
+            SetRow(),
+            (Tile(BF16, 4, 3), INDEX, Tile(FP32, 1, 3)),
+            "set_row needs a static [rows, cols] tile, a Tile(UINT32, 1, 1), and a row of that tile,"
+            " not Tile(BF16, 4, 3), Tile(UINT32, 1, 1), Tile(FP32, 1, 3)",
+        ),
+        (
+            AppendRow(),
+            (Tile(BF16, 4, 3), Tile(INT32), Tile(BF16, 1, 3)),
+            "append_row needs a static [rows, cols] tile, a Tile(UINT32, 1, 1), and a row of that tile,"
+            " not Tile(BF16, 4, 3), Tile(INT32, 1, 1), Tile(BF16, 1, 3)",
+        ),
+        (
+            AppendRow(),
+            (Tile(BF16, 6, 3), INDEX, Tile(BF16, 1, 3)),
+            "append_row needs a tile with a power of two of rows,"
+            " not Tile(BF16, 6, 3), Tile(UINT32, 1, 1), Tile(BF16, 1, 3)",
+        ),
+        (
+            FilterLastTile(),
+            (Tile(BF16, 6, 3), Tile(BOOL)),
+            "filter_last_tile needs a tile, and a Tile(UINT32, 1, 1) that counts what is valid of it,"
+            " not Tile(BF16, 6, 3), Tile(BOOL, 1, 1)",
+        ),
+        (
+            FilterLastTile(axis="rows"),
+            (Tile(BF16, 6, 3), INDEX),
+            'filter_last_tile needs axis to be "row" or "col", not \'rows\'',
+        ),
+        (
+            FilterLastTile(-INF),
+            (Tile(INT8, 6, 3), INDEX),
+            "filter_last_tile needs pad to be a number that INT8 has, not -inf",
+        ),
+        (
+            FilterLastTile(300),
+            (Tile(INT8, 6, 3), INDEX),
+            "filter_last_tile needs pad to be a number that INT8 has, not 300",
+        ),
+        (
+            FilterLastTile(1e39),
+            (Tile(BF16, 6, 3), INDEX),
+            "filter_last_tile needs pad to be a number that BF16 has, not 1e+39",
+        ),
+        (TopK(1), (Tile(BF16, 2, 4),), "top_k needs a [1, n] tile of BF16, FP32, INT8 or INT32, not Tile(BF16, 2, 4)"),
+        (TopK(1), (INDEX,), "top_k needs a [1, n] tile of BF16, FP32, INT8 or INT32, not Tile(UINT32, 1, 1)"),
+        (
+            TopK(5),
+            (Tile(BF16, 1, 4),),
+            "top_k needs k to be 1 to 4, the scalars of Tile(BF16, 1, 4), not 5",
+        ),
+        (TopK(0), (Tile(BF16, 1, 4),), "top_k needs k to be 1 to 4, the scalars of Tile(BF16, 1, 4), not 0"),
+        (TopK(True), (Tile(BF16, 1, 4),), "top_k needs k to be 1 to 4, the scalars of Tile(BF16, 1, 4), not True"),
+    ],
+)
+def test_type_errors(function: Any, inputs: tuple[Tile, ...], text: str) -> None:
+    with pytest.raises(TypeMismatch) as caught:
+        function.result_type(*inputs)
+    assert str(caught.value) == text

@@ -12,7 +12,7 @@ import patterns
 from amaranth.sim import Simulator
 
 from hw.functions.datapath import Datapath
-from hw.layout import TokenFormat, pack_words
+from hw.layout import TokenFormat, control_bits, pack_words
 from step.language.dims import dim
 from step.language.types import ElementType, Tile
 from step.lowering.application import Application
@@ -146,7 +146,7 @@ class Case:
 
 def _words(value: Any, element: ElementType, format: TokenFormat) -> list[int]:
     """What is on the wires; control is one word."""
-    return [int(value)] if format.control else pack_words(value, element, format)
+    return [control_bits(value)] if format.control else pack_words(value, element, format)
 
 
 def _random(random: np.random.Generator, element: ElementType) -> Any:

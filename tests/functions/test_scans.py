@@ -30,3 +30,11 @@ def test_every_state_leaves(function: Any, inputs: tuple[Tile, ...], lanes: int,
     for stages in (1, 4):
         fabric = FabricConfig(vector_lanes=lanes, matmul_lanes=lanes, link_bytes=link, stages=stages)
         Case(function, inputs, fabric, reduce=True).check(12, [0, 0, 0, 2], scan=True)
+
+
+@pytest.mark.parametrize("shape, lanes, link", [((8, 7), 8, 32), ((5, 8), 6, 16)], ids=str)
+def test_sums_do_not_overtake_the_words_of_the_last_state(shape: tuple[int, int], lanes: int, link: int) -> None:
+    """Blocks of several rows are written before the words of the last row have left: so they go elsewhere."""
+    rows, cols = shape
+    inputs = Tile(BF16, rows, 1), Tile(BF16, 1, cols)
+    Case(Matmul(), inputs, FabricConfig(matmul_lanes=lanes, link_bytes=link), reduce=True).check(12, [0], scan=True)

@@ -39,6 +39,13 @@ class StreamMethods(Fluent):
         """``[.., D0]`` -> ``[.., D0, count]``: short for a Reshape into chunks of one and a static Expand."""
     def reshape(self, chunk: int, *, pad: float = 0.0, name: str | None = None) -> tuple[Stream, Stream]:
         """Chunks of ``chunk`` elements, and the stream that marks padding."""
+    def scan(
+        self, function: AccumFunction, *others: Stream, rank: int = 1, exclusive: bool = False, name: str | None = None
+    ) -> Stream:
+        """Reduce the inner ``rank`` dimensions of this stream and ``others`` of the same shape, and show every state.
+
+        That after an element stands in its place, or with ``exclusive`` that before it.
+        """
     def sink(self, name: str) -> None:
         """Make the stream an output of the program."""
     def store(self, name: str) -> None:

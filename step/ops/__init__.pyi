@@ -12,6 +12,7 @@ from step.ops.partition import Partition as Partition
 from step.ops.promote import Promote as Promote
 from step.ops.reassemble import Reassemble as Reassemble
 from step.ops.reshape import Reshape as Reshape
+from step.ops.scan import Scan as Scan
 from step.ops.sink import Sink as Sink
 from step.ops.source import Source as Source
 from step.ops.zip import Zip as Zip

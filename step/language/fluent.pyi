@@ -47,6 +47,8 @@ class StreamMethods(Fluent):
         """Tuples of this stream's elements and those of ``others``."""
 
 class GraphMethods(Fluent):
+    def eager_merge(self, inputs: Sequence[Stream], *, rank: int = 0, name: str | None = None) -> tuple[Stream, Stream]:
+        """The chunks of rank ``rank`` of all ``inputs`` as they come, and selectors that tell where each is from."""
     def load(
         self,
         tensor: Tensor,

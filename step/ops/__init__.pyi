@@ -2,6 +2,7 @@
 
 from step.ops.accum import Accum as Accum
 from step.ops.broadcast import Broadcast as Broadcast
+from step.ops.eager_merge import EagerMerge as EagerMerge
 from step.ops.expand import Expand as Expand
 from step.ops.flat_map import FlatMap as FlatMap
 from step.ops.flatten import Flatten as Flatten

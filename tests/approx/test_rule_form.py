@@ -14,7 +14,7 @@ from sim_approx import units
 from sim_approx.machine import Machine
 from step.language.operator import OPERATORS
 
-NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "fault", "aligned"}
+NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned"}
 EFFECTS = {"take", "put", "reserve"}
 PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen"}
 """What a rule may call besides the words: pure functions of control."""

@@ -11,7 +11,6 @@ from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.types import ElementType, Selector, Tile
 
-
 ROW = Tile(BF16, 1, 3)
 
 

@@ -36,6 +36,8 @@ def encode(value: Any) -> Any:
             return encode(value.item())
         case tuple():
             return [encode(each) for each in value]
+        case range():
+            return {"range": [value.start, value.stop, value.step]}
         case Dim():
             return _encode_dim(value)
         case DType():
@@ -79,6 +81,8 @@ def decode(value: Any, graph: Graph) -> Any:
             return float(text)
         case list():
             return tuple(decode(each, graph) for each in value)
+        case {"range": [int(start), int(stop), int(step)]} if step:
+            return range(start, stop, step)
         case {"symbol": str(name)}:
             if name not in graph.symbols:
                 raise FormatError(f"symbol {name!r} is used before it is declared")

@@ -31,11 +31,15 @@ from step.running.stream_fault import first_fault, stream_fault
 
 @dataclass
 class Interpretation:
-    """Result of a run: the tokens of every output, and the checker of every stream."""
+    """Result of a run: the tokens of every output, and the checker of every stream.
+
+    ``arrivals`` has the order in which operators took their data, as `step.running.result.RunResult` has it.
+    """
 
     outputs: dict[str, list[Token]]
     checkers: dict[str, StreamChecker]
     streams: dict[str, list[Token]] = field(default_factory=dict)
+    arrivals: dict[str, list[int]] = field(default_factory=dict)
 
 
 class _Run:
@@ -154,6 +158,8 @@ class _Run:
         self.heads[node.name, port] = token
         self.taken[node.name, port] += 1
         self.came_from = port
+        if not token.done and port in node.operator.arrival_ports(len(node.inputs)):
+            self.result.arrivals.setdefault(node.name, []).append(port)
         return token
 
     def _heads(self, node: Node) -> dict[int, tuple[int, Token]]:

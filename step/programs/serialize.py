@@ -251,6 +251,7 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
         if name not in streams:
             raise GraphError(f"the shape of {name!r} is assumed, but nobody writes that stream")
         written(name)
+    graph.refinements = {each["stream"]: graph.refinements[each["stream"]] for each in data["refinements"]}
     for each in data["nodes"]:
         for port, output in enumerate(graph.nodes[each["name"]].output_types):
             _check_shape(each, port, output)

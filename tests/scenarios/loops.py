@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
+from typing import Literal
 
 from scenarios.scenario import Bench, Inputs, add, dims_of
 from step.functions.elementwise import Add, Cast
@@ -10,7 +12,9 @@ from step.functions.silu import Silu
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.stream import Stream
+from step.language.tokens import parse
 from step.language.types import Selector, Tile
+from step.library import parallelize
 
 TILE = Tile(BF16, 2, 3)
 
@@ -86,3 +90,30 @@ def handed_out(graph: Graph) -> Inputs:
 
 
 add("eager_merge", "handed-out", handed_out, ordered=False)
+
+
+def parallel(
+    text: str, rank: int, regions: int, order: Literal["arrival", "input"], known: bool = False
+) -> Callable[[Graph], Inputs]:
+    """Chunks for regions of different pace; ``known``: how many there are."""
+
+    def build(graph: Graph) -> Inputs:
+        bench, tokens, numbers = Bench(graph), parse(text), count()
+        chunks = sum(each.stop >= rank and not each.done for each in tokens)
+        x = bench.play("x", tokens, [chunks if known else "B", *["L"] * rank], TILE)
+        each = None if known or not rank else bench.play("each", f"{'1 ' * chunks}D", x.shape[:1])
+
+        def body(part: Stream) -> Stream:
+            return part.map(Silu()).map(Cast(BF16)) if next(numbers) % 2 == 0 else part.map(Silu(BF16))
+
+        parallelize(x, body, regions=regions, rank=rank, order=order, chunks=each).sink("y")
+        return bench.inputs
+
+    return build
+
+
+_ROWS = "1 2 S1 E1 3 S1 4 5 6 S1 7 S1 E1 8 S1 D"
+add("eager_merge", "parallel-rows", parallel(_ROWS, 1, 2, "arrival", known=True), ordered=False)
+add("eager_merge", "parallel-in-order", parallel(_ROWS, 1, 3, "input"))
+add("eager_merge", "parallel-few", parallel("1 2 D", 0, 3, "arrival"), ordered=False)
+add("eager_merge", "parallel-nothing", parallel("D", 0, 2, "input"))

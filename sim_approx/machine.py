@@ -4,7 +4,8 @@ A machine is a firing rule (`Machine.fire`) with its parameters and state words.
 takes and puts, and nothing of time:
 
 - ``x = need(channel)``: the token in front of an input; without one, the machine starves;
-- ``front(channel)``, ``oldest(channels, mask)``: what is there by now, with which a firing does more;
+- ``front(channel)``, ``oldest(channels, mask)``, ``going(channels)``: what is there by now, with which a firing does
+  more;
 - ``room(channel)``: an output must have space; without it, the machine is blocked;
 - ``fault(code)``: the tokens in front break the operator's contract; the machine stops for good;
 - ``take(channel)`` and ``put(channel, token)``: what the firing does;
@@ -169,6 +170,11 @@ def need_all(channels: Sequence[Channel]) -> list[Token]:
 def front(channel: Channel) -> Token | None:
     """The token in front of ``channel``, if there is one by now."""
     return channel.tokens[0] if channel.tokens else None
+
+
+def going(channels: Sequence[Channel]) -> int:
+    """Mask of the ``channels`` that do not show Done by now."""
+    return sum(1 << port for port, each in enumerate(channels) if not (each.tokens and each.tokens[0].done))
 
 
 def oldest(channels: Sequence[Channel], mask: int) -> int:

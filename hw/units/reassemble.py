@@ -27,7 +27,8 @@ class Reassemble(Rule):
     """Per selector, a chunk of rank ``rank`` from each selected input: the oldest first, or in the order of inputs.
 
     What is next is chosen the cycle before it passes: in the last cycle of what passes now, or in a firing of its own.
-    With its first choice a selector is taken.
+    With its first choice a selector is taken. Done leaves when the selectors are done; that of the data is taken behind
+    it.
     """
 
     data: tuple[TokenFormat, ...]
@@ -47,7 +48,7 @@ class Reassemble(Rule):
         count = len(self.data)
         idle = Signal(init=1)  # nothing is chosen
         passes = Signal(count)  # the inputs that are: the one whose chunk is next or has begun, or all with their Done
-        nothing = Signal()  # none is: an empty stands for the selector
+        nothing = Signal()  # none is: an empty stands for the selector, if it is not Done
         held = Signal(self.selector.header)  # the selector that is taken
         left = Signal(count)  # its inputs that are not chosen yet
         fresh = Signal(init=1)  # there are none
@@ -59,6 +60,7 @@ class Reassemble(Rule):
         ends, end = Signal(), self.rank + 1 + held.stop
         m.d.comb += ends.eq(idle | nothing | (token.stop >= self.rank))
         firing.wait(~(passes & ~visible).any())
+        over = held.done & passes.any()
         with m.If(~held.done & token.done):
             firing.fault(Fault.MISSING_DATA)
         with m.If(held.done & (passes & ~Cat(firing.head(each).done for each in range(count))).any()):
@@ -69,11 +71,12 @@ class Reassemble(Rule):
         firing.put(
             0,
             token,
-            when=~idle,
+            when=~idle & ~over,
+            done=held.done,
             stop=Mux(nothing | (ends & fresh & ~held.done), end, token.stop),
             rank=Mux(nothing, self.rank + 1 + held.rank, token.rank),
         )
-        firing.finish(held.done)
+        firing.finish(over)
 
         selector = firing.head(count)
         mask = Signal(count)
@@ -82,9 +85,11 @@ class Reassemble(Rule):
         choice, known = self._choice(m, mask, visible & ~passes)  # behind what passes nothing is seen
         m.d.comb += there.eq(Mux(fresh, firing.visible(count), 1) & known)
         firing.rest(idle & ~there)
-        with m.If(ends):
+        with m.If(held.done):
+            firing.next(passes, ~Const(0, count))
+        with m.Elif(ends):
             firing.next(idle, ~there)
-            firing.next(passes, Mux(there, Mux(fresh & selector.done, ~Const(0, count), choice), 0))
+            firing.next(passes, Mux(there, choice, 0))
             firing.next(nothing, there & (mask == 0) & ~selector.done)
             with m.If(there):
                 firing.next(left, mask & ~choice)

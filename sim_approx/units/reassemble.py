@@ -25,7 +25,7 @@ from step.language.faults import Fault
 from step.language.tokens import DONE, Token, empty
 from step.ops.reassemble import Reassemble as Operator
 
-IDLE, SELECTOR = -1, -2
+IDLE, SELECTOR, ALL = -1, -2, -3
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -33,8 +33,8 @@ class Reassemble(Machine):
     """The last input has the selectors. What is next is chosen a cycle before it passes.
 
     Words: ``passing``, the input whose chunk is chosen or has begun, `SELECTOR` if the selector itself is next (an
-    empty, or Done), or `IDLE`; ``selector``, the one that was taken with its first choice; ``left``, its inputs that
-    are not chosen yet. ``arrivals`` notes which input every data token was of.
+    empty, or Done), `ALL` behind that Done, or `IDLE`; ``selector``, the one that was taken with its first choice;
+    ``left``, its inputs that are not chosen yet. ``arrivals`` notes which input every data token was of.
     """
 
     rank: int
@@ -52,10 +52,18 @@ class Reassemble(Machine):
             if x.done:
                 fault(Fault.MISSING_DATA)
             ends = x.stop >= self.rank
-        elif self.passing == SELECTOR and x.done:
+        elif self.passing == ALL:
             tokens = need_all(self.inputs[:-1])
             if not all(each.done for each in tokens):
                 fault(Fault.LEFTOVER_DATA)
+            for each in self.inputs[:-1]:
+                take(each)
+            return ENDS
+        elif self.passing == SELECTOR and x.done:
+            room(self.outputs[0])
+            put(self.outputs[0], x)
+            self.passing = ALL
+            return None
         idle = self.passing == IDLE
         passes = self.passing >= 0 and x.has_value
         selector = self.selector if self.left else need(self.inputs[-1]) if idle else front(self.inputs[-1])
@@ -82,11 +90,6 @@ class Reassemble(Machine):
                 take(self.inputs[self.passing])
                 self.arrivals.append(self.passing)
                 put(self.outputs[0], Token(x.value, end, x.rank) if ends and not self.left else x)
-            elif x.done:
-                for each in self.inputs[:-1]:
-                    take(each)
-                put(self.outputs[0], x)
-                return ENDS
             else:
                 put(self.outputs[0], empty(self.rank + 1 + x.rank, end))
         if ends:

@@ -4,9 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from step.language.dims import Dim
+from step.language.dtypes import BF16, UINT32, DType
 from step.language.function import AccumFunction, FlatMapFunction, MapFunction
 from step.language.graph import Tensor
 from step.language.stream import Stream
+from step.language.types import Selector, Tile
+from step.ops.generate import Constant, Targets
 from step.ops.reassemble import Order
 from step.ops.source import ElementType
 
@@ -27,6 +30,8 @@ class StreamMethods(Fluent):
         """Replace every element, with those of ``others`` of the same shape, by a stream that ``function`` makes."""
     def flatten(self, low: int, high: int, *, name: str | None = None) -> Stream:
         """Merge dimensions ``low`` to ``high``, counted from the innermost one (0)."""
+    def item_of(self, index: int, *, name: str | None = None) -> Stream:
+        """Item ``index`` of every tuple; ``stream[index]`` is the same."""
     def map(self, function: MapFunction, *others: Stream, name: str | None = None) -> Stream:
         """Apply ``function`` to the elements of this stream and ``others``, which have the same shape."""
     def partition(
@@ -54,6 +59,47 @@ class StreamMethods(Fluent):
         """Tuples of this stream's elements and those of ``others``."""
 
 class GraphMethods(Fluent):
+    def constant(
+        self,
+        value: Any,
+        dims: Sequence[int] = (),
+        *,
+        dtype: DType = BF16,
+        reference: Stream | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """A stream of the same tile everywhere: ``value`` is a number or a matrix, which ``dtype`` may round.
+
+        Raises `ValueError` for numbers that ``dtype`` does not have.
+        """
+    def count(
+        self,
+        dims: Sequence[int] = (),
+        *,
+        start: int = 0,
+        step: int = 1,
+        dtype: DType = UINT32,
+        reference: Stream | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """A stream ``[*dims]`` of integers from ``start`` on, or ``[*reference, *dims]`` where each element begins again.
+
+        Without ``dims`` it numbers the elements of the reference; behind the last integer of ``dtype`` comes ``start``.
+        """
+    def eager_merge(self, inputs: Sequence[Stream], *, rank: int = 0, name: str | None = None) -> tuple[Stream, Stream]:
+        """The chunks of rank ``rank`` of all ``inputs`` as they come, and selectors that tell where each is from."""
+    def generate(
+        self,
+        element: Tile | Selector,
+        values: Sequence[Constant] | range,
+        dims: Sequence[int] = (),
+        *,
+        before: Sequence[Constant] = (),
+        behind: Sequence[Constant] = (),
+        reference: Stream | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """A stream ``[*dims]``, or ``[*reference, *dims]``, of the ``values``, again and again (see `Generate`)."""
     def load(
         self,
         tensor: Tensor,
@@ -89,3 +135,17 @@ class GraphMethods(Fluent):
         """
     def source(self, name: str, element: ElementType, dims: Iterable[Dim | int]) -> Stream:
         """A stream of ``element`` and shape ``dims`` whose tokens come from the inputs under ``name``."""
+    def turns(
+        self,
+        targets: int,
+        order: Targets | None = None,
+        dims: Sequence[int] | None = None,
+        *,
+        reference: Stream | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """Selectors over ``targets`` targets in a fixed ``order``, again and again; by default each target in its turn.
+
+        ``order`` has the index of a target, or the indices of several, for each selector. Without ``dims`` there are as
+        many as ``order`` has, or with a reference one for each of its elements.
+        """

@@ -28,8 +28,9 @@ OPERATORS: dict[str, type[Operator]] = {}
 Accounting = Literal["paper", "artifact"]
 """Which on-chip accounting: the paper's equations, or that of the published figures."""
 
-Process = Generator[int, Token, None]
-"""The meaning of an operator: yields the input port it wants a token of, and is sent that token."""
+Process = Generator[int | tuple[int, ...], Token, None]
+"""The meaning of an operator: yields the input port it wants a token of, and is sent that token; or several ports, of
+which the first one that has a token is taken (see `Surroundings.port`)."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,10 @@ class Surroundings(Protocol):
 
     def stream(self) -> list[Token]:
         """The tokens that a source plays."""
+        ...
+
+    def port(self) -> int:
+        """The input port that the last token came from."""
         ...
 
     def arrivals(self) -> Sequence[int]:

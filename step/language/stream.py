@@ -5,7 +5,7 @@ An operator's file adds its method with `stream_method`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -13,7 +13,7 @@ from step.errors import ProgramError
 from step.language.dims import Dim, Shape
 from step.language.fluent import StreamMethods
 from step.language.operator import Operator, StreamType
-from step.language.types import ElementType
+from step.language.types import ElementType, Tuple
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -81,6 +81,16 @@ class Stream(StreamMethods):
     def assume_shape(self, dims: Iterable[Dim | int]) -> Stream:
         """The stream with its symbols replaced by a known shape, which every run checks (see `Graph.refine`)."""
         return self.graph.refine(self, dims)
+
+    def __getitem__(self, index: int) -> Stream:
+        """Item ``index`` of every tuple of the stream."""
+        return self.item_of(index)
+
+    def __iter__(self) -> Iterator[Stream]:
+        """The streams of all items, so that a stream of tuples can be unpacked."""
+        if not isinstance(self.element, Tuple):
+            raise TypeError(f"{self!r} can not be unpacked: only tuples have items")
+        return map(self.item_of, range(len(self.element.items)))
 
     def __str__(self) -> str:
         return self.graph.stream_name(self.producer, self.port)

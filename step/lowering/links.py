@@ -27,6 +27,11 @@ def words(items: tuple[int, ...], link_bytes: int) -> tuple[int, ...]:
     return tuple(-(-bits // (8 * link_bytes)) for bits in items)
 
 
+def tuple_words(element: Tuple, link_bytes: int) -> tuple[int, ...]:
+    """Words that each item of ``element`` takes, which may be a tuple again."""
+    return tuple(sum(words(item_bits(item), link_bytes)) for item in element.items)
+
+
 def beats(element: ElementType | None, link_bytes: int) -> int:
     """Cycles that a value of ``element`` takes on a link; one if there is nothing to send but the header (None)."""
     if element is None or element.is_control:

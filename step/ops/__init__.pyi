@@ -2,9 +2,12 @@
 
 from step.ops.accum import Accum as Accum
 from step.ops.broadcast import Broadcast as Broadcast
+from step.ops.eager_merge import EagerMerge as EagerMerge
 from step.ops.expand import Expand as Expand
 from step.ops.flat_map import FlatMap as FlatMap
 from step.ops.flatten import Flatten as Flatten
+from step.ops.generate import Generate as Generate
+from step.ops.item_of import ItemOf as ItemOf
 from step.ops.linear_off_chip_load import LinearOffChipLoad as LinearOffChipLoad
 from step.ops.linear_off_chip_store import LinearOffChipStore as LinearOffChipStore
 from step.ops.map import Map as Map

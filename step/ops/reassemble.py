@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from step.language.chunks import common_chunk, expect_equal_chunks
 from step.language.dims import DimKind
 from step.language.faults import Fault, Violation
 from step.language.graph import Graph, graph_method
@@ -18,7 +19,6 @@ from step.language.operator import (
     StreamType,
     Surroundings,
     expect,
-    expect_rank,
 )
 from step.language.stream import Stream
 from step.language.tokens import empty
@@ -34,7 +34,8 @@ class Reassemble(Operator):
     Inputs 0 .. n-1 are the data, input n the selectors. ``order="arrival"`` takes the chunks in the order in which they
     become available (ties: lowest index), ``"index"`` in the order of the inputs. The last chunk's stop is raised by 1
     plus the selector's own; a selector of no target gives an empty tensor. Without times, arrival order is index order,
-    unless the run replays the order of a timed one, as far as that came.
+    unless the run replays the order of a timed one, as far as that came. Done goes on as soon as the selectors are
+    done, and that of the data is taken afterwards, so that a loop can end.
     """
 
     rank: int
@@ -51,27 +52,9 @@ class Reassemble(Operator):
             selector.element == Selector(len(data)),
             f"{len(data)} data streams need Selector({len(data)}), not {selector.element}",
         )
-        expect_rank(self.rank, 0, data[0].rank)
-        for position, each in enumerate(data):
-            expect(
-                each.rank == self.rank, f"data streams must have rank {self.rank}, but input {position} has {each.rank}"
-            )
-            expect(
-                each.element == data[0].element
-                and all(
-                    one == other or one.is_ragged or other.is_ragged
-                    for one, other in zip(each.shape[1:], data[0].shape[1:], strict=True)
-                ),
-                f"data streams must carry equal chunks, but input 0 is {data[0]} and input {position} is {each}",
-            )
+        expect_equal_chunks(data, self.rank)
         chosen = names.symbol("selected", DimKind.RAGGED)
-        inner = [
-            # Ragged: the tensors of all inputs together have another total than those of any one.
-            names.symbol(f"D{self.rank - 1 - position}", DimKind.RAGGED)
-            if any(each.is_ragged for each in dims)
-            else dims[0]
-            for position, dims in enumerate(zip(*(each.shape[1:] for each in data), strict=True))
-        ]
+        inner = common_chunk(data, names)
         return (StreamType(data[0].element, (*selector.shape, chosen, *inner)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
@@ -101,12 +84,12 @@ class Reassemble(Operator):
                     if ends:
                         break
                 chosen.remove(port)
+        around.emit(0, selector)
         last = []
         for port in range(count):
             last.append((yield port))
         if not all(token.done for token in last):
             raise Violation(Fault.LEFTOVER_DATA)
-        around.emit(0, selector)
 
     def decides_on(self, inputs: int) -> Sequence[int]:
         return (inputs - 1,)

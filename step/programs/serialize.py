@@ -36,6 +36,8 @@ def encode(value: Any) -> Any:
             return encode(value.item())
         case tuple():
             return [encode(each) for each in value]
+        case range():
+            return {"range": [value.start, value.stop, value.step]}
         case Dim():
             return _encode_dim(value)
         case DType():
@@ -79,6 +81,8 @@ def decode(value: Any, graph: Graph) -> Any:
             return float(text)
         case list():
             return tuple(decode(each, graph) for each in value)
+        case {"range": [int(start), int(stop), int(step)]} if step:
+            return range(start, stop, step)
         case {"symbol": str(name)}:
             if name not in graph.symbols:
                 raise FormatError(f"symbol {name!r} is used before it is declared")
@@ -247,6 +251,7 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
         if name not in streams:
             raise GraphError(f"the shape of {name!r} is assumed, but nobody writes that stream")
         written(name)
+    graph.refinements = {each["stream"]: graph.refinements[each["stream"]] for each in data["refinements"]}
     for each in data["nodes"]:
         for port, output in enumerate(graph.nodes[each["name"]].output_types):
             _check_shape(each, port, output)

@@ -1,7 +1,9 @@
 """The reference interpreter: what a program means, without time.
 
-Every operator runs as a sequential process over unbounded channels, so cyclic graphs work as they are. Every stream is
-checked against its declared shape on the way.
+Every operator runs as a sequential process over unbounded channels, so cyclic graphs work as they are. One that would
+take a token of any of several inputs gets it when nothing else can go on, and of the lowest one: without a loop all of
+them are there by then, and it goes through them one after the other. Every stream is checked against its declared
+shape on the way.
 """
 
 from __future__ import annotations
@@ -29,11 +31,15 @@ from step.running.stream_fault import first_fault, stream_fault
 
 @dataclass
 class Interpretation:
-    """Result of a run: the tokens of every output, and the checker of every stream."""
+    """Result of a run: the tokens of every output, and the checker of every stream.
+
+    ``arrivals`` has the order in which operators took their data, as `step.running.result.RunResult` has it.
+    """
 
     outputs: dict[str, list[Token]]
     checkers: dict[str, StreamChecker]
     streams: dict[str, list[Token]] = field(default_factory=dict)
+    arrivals: dict[str, list[int]] = field(default_factory=dict)
 
 
 class _Run:
@@ -57,6 +63,9 @@ class _Run:
         if record:
             self.result.streams = {name: [] for name in streams}
         self.active: Node | None = None
+        self.processes: dict[str, Process] = {}
+        self.waiting: dict[str, tuple[int, ...]] = {}
+        self.came_from = -1
         self.ready: deque[str] = deque()
 
     def emit(self, port: int, token: Token) -> None:
@@ -75,6 +84,9 @@ class _Run:
     def stream(self) -> list[Token]:
         return self.inputs.streams[self._node().name]
 
+    def port(self) -> int:
+        return self.came_from
+
     def arrivals(self) -> Sequence[int]:
         return self.orders.get(self._node().name, ())
 
@@ -87,24 +99,36 @@ class _Run:
         return self.active
 
     def run(self) -> Interpretation:
-        processes: dict[str, Process] = {}
-        waiting: dict[str, int] = {}
         for node in self.graph:
             if node.operator.ends_run:
                 self.result.outputs[node.name] = []
         for node in self.graph:
-            processes[node.name] = node.operator.process(node, self)
-            self._advance(node, processes, waiting, first=True)
-        while self.ready:
-            name = self.ready.popleft()
-            if name in waiting and self.queues[name, waiting[name]]:
-                self._advance(self.graph.nodes[name], processes, waiting, first=False)
+            self.processes[node.name] = node.operator.process(node, self)
+            self._advance(node, None)
+        while True:
+            while self.ready:
+                name = self.ready.popleft()
+                ports = self.waiting.get(name, ())
+                if len(ports) == 1 and self.queues[name, ports[0]]:
+                    self._advance(self.graph.nodes[name], ports[0])
+            choice = self._choice()
+            if choice is None:
+                break
+            self._advance(*choice)
         self._raise_faults()
-        if waiting:
-            self._starved(waiting)
+        if self.waiting:
+            self._starved()
         if disagreement := self.promises.disagreement():
             raise disagreement
         return self.result
+
+    def _choice(self) -> tuple[Node, int] | None:
+        """The first node that takes a token of any of several ports, and the lowest of these that has one."""
+        for node in self.graph:
+            for port in self.waiting.get(node.name, ()):
+                if self.queues[node.name, port]:
+                    return node, port
+        return None
 
     def _raise_faults(self) -> None:
         fault = first_fault(self.graph, self.faults, self.promises.broken)
@@ -113,23 +137,30 @@ class _Run:
         if fault:
             raise fault
 
-    def _advance(self, node: Node, processes: dict[str, Process], waiting: dict[str, int], *, first: bool) -> None:
-        """Run ``node`` until it waits for a token that is not there, ends, or meets a fault, which stops it alone."""
+    def _advance(self, node: Node, port: int | None) -> None:
+        """Run ``node`` on a token of ``port`` (None: from its begin) until it waits for one that is not there, ends, or
+        meets a fault, which stops it alone."""
         self.active = node
-        process = processes[node.name]
+        process = self.processes[node.name]
+        self.waiting.pop(node.name, None)
         try:
-            port = next(process) if first else waiting[node.name]
-            while self.queues[node.name, port]:
-                token = self.queues[node.name, port].popleft()
-                self.heads[node.name, port] = token
-                self.taken[node.name, port] += 1
-                port = process.send(token)
-            waiting[node.name] = port
+            wanted = next(process) if port is None else process.send(self._take(node, port))
+            while isinstance(wanted, int) and self.queues[node.name, wanted]:
+                wanted = process.send(self._take(node, wanted))
+            self.waiting[node.name] = (wanted,) if isinstance(wanted, int) else wanted
         except StopIteration:
-            waiting.pop(node.name, None)
+            pass
         except Violation as violation:
-            waiting.pop(node.name, None)
             self.faults[node.name] = stream_fault(node, violation.fault, self._heads(node))
+
+    def _take(self, node: Node, port: int) -> Token:
+        token = self.queues[node.name, port].popleft()
+        self.heads[node.name, port] = token
+        self.taken[node.name, port] += 1
+        self.came_from = port
+        if not token.done and port in node.operator.arrival_ports(len(node.inputs)):
+            self.result.arrivals.setdefault(node.name, []).append(port)
+        return token
 
     def _heads(self, node: Node) -> dict[int, tuple[int, Token]]:
         """The last token that each port got, and its position."""
@@ -139,11 +170,13 @@ class _Run:
             if (node.name, port) in self.heads
         }
 
-    def _starved(self, waiting: Mapping[str, int]) -> None:
+    def _starved(self) -> None:
         lines = ["the program ended before every stream did; these operators wait for a token that never comes:"]
-        for name, port in waiting.items():
-            node = self.graph.nodes[name]
-            lines.append(f"  {node.describe()} waits for token {self.taken[name, port]} of {node.inputs[port]}")
+        for node in self.graph:
+            for port in self.waiting.get(node.name, ()):
+                lines.append(
+                    f"  {node.describe()} waits for token {self.taken[node.name, port]} of {node.inputs[port]}"
+                )
         raise Deadlock("\n".join(lines))
 
 

@@ -140,6 +140,10 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
         ]
         return min(seen)[1] if seen else -1
 
+    def going(channels: Sequence[Channel]) -> int:
+        fronts = [front(each) for each in channels]
+        return sum(1 << port for port, token in enumerate(fronts) if token is None or not token.done)
+
     def need_oldest(channels: Sequence[Channel], mask: int) -> int:
         port = oldest(channels, mask)
         if port < 0:
@@ -174,8 +178,8 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
         return tokens[0]
 
     words: Mapping[str, Any] = {
-        "need": need, "front": front, "oldest": oldest, "need_oldest": need_oldest, "room": room, "take": take,
-        "put": put, "reserve": reserve, "fault": fault,
+        "need": need, "front": front, "oldest": oldest, "need_oldest": need_oldest, "going": going, "room": room,
+        "take": take, "put": put, "reserve": reserve, "fault": fault,
         "need_all": lambda channels: [need(channel) for channel in channels], "aligned": aligned,
     }  # fmt: skip
     for machine in fabric.machines:

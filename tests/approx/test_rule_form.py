@@ -14,12 +14,12 @@ from sim_approx import units
 from sim_approx.machine import Machine
 from step.language.operator import OPERATORS
 
-NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "fault", "aligned"}
+NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned"}
 EFFECTS = {"take", "put", "reserve"}
 PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen"}
 """What a rule may call besides the words: pure functions of control."""
 
-VALUES = {"apply", "update", "expand", "merged", "pieces", "piece"}
+VALUES = {"apply", "update", "expand", "merged", "pieces", "piece", "value"}
 """Parameters that are functions; they give values, or a token for a token."""
 
 NOTES = {"append"}

@@ -26,7 +26,7 @@ class Run:
     """What happened.
 
     Per channel the cycle, header and words of every token that entered; activities per unit and cycle; the transfers
-    that sinks handed out.
+    that sinks handed out; per operator that takes data as it arrives, the input of every token but Done.
     """
 
     fabric: Fabric
@@ -35,6 +35,7 @@ class Run:
     written: dict[str, dict[int, int]] = field(default_factory=dict)
     faults: dict[str, tuple[int, Fault]] = field(default_factory=dict)
     sinks: dict[str, list[int]] = field(default_factory=dict)
+    arrivals: dict[str, list[int]] = field(default_factory=dict)
     finished: bool = False
 
     def tokens(self, channel: str) -> list[Token]:
@@ -112,6 +113,7 @@ def simulate(
     run.sinks = {name: [] for name in takers}
     run.entered = {channel.edge.name: [] for channel in fabric.channels}
     run.activity = {unit.node.name: [] for unit in fabric.units}
+    left = dict.fromkeys(run.entered, 0)  # tokens that were taken
     ends = [unit.instance for unit in fabric.units]
     frozen: dict[str, int] = {}
 
@@ -170,6 +172,14 @@ def simulate(
                     run.written[name][address] = word >> 32
                 elif valid:
                     run.sinks[name].append(word)
+            for channel in fabric.channels:
+                stem, (reader, port_number) = channel.stem, channel.edge.consumer
+                if context.get(wires[f"{stem}_present"]) and context.get(wires[f"{stem}_take"]):
+                    header = run.entered[channel.edge.name][left[channel.edge.name]][1]
+                    left[channel.edge.name] += 1
+                    node = fabric.netlist.graph.nodes[reader]
+                    if not header & 1 and port_number in node.operator.arrival_ports(len(node.inputs)):
+                        run.arrivals.setdefault(reader, []).append(port_number)
             for channel in fabric.channels:
                 entered, format = run.entered[channel.edge.name], channel.format
                 values = [each for each in entered if each[1] & 2]

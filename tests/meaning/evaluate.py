@@ -49,13 +49,22 @@ class Evaluation:
 
 
 def evaluate(
-    graph: Graph, inputs: Mapping[str, Any] | BoundInputs, arrivals: Mapping[str, Sequence[int]] | None = None
+    graph: Graph,
+    inputs: Mapping[str, Any] | BoundInputs,
+    arrivals: Mapping[str, Sequence[int]] | None = None,
+    recorded: Mapping[str, Sequence[Token]] | None = None,
 ) -> Evaluation:
-    """The meaning of ``graph``, which has no feedback edges, on ``inputs``."""
+    """The meaning of ``graph`` on ``inputs``.
+
+    Where it has feedback edges, what is read before it is there is taken from the streams ``recorded`` in a run; that
+    they are what they mean then, the comparison with the run has to tell.
+    """
     bound = bind_inputs(graph, inputs)
     played = {name: to_nested(tokens, graph.nodes[name].output_types[0].rank) for name, tokens in bound.streams.items()}
     found = Evaluation(played, bound.tensors, arrivals or {})
     full = insert_broadcasts(graph)
+    if graph.feedbacks and recorded is not None:
+        found.streams = {str(each): to_nested(recorded[str(each)], each.rank) for each in full.streams()}
     for node in full:
         found.add(full, node)
     return found

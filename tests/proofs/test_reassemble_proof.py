@@ -29,7 +29,11 @@ BOTH = [
     ("            firing.next(idle, ~there)\n", ""),
     ("rank=Mux(nothing, self.rank + 1 + held.rank, token.rank)", "rank=token.rank"),
     ("with m.If(~held.done & token.done):", "with m.If(0):"),
-    ("Const(0, count), choice), 0)", "Const(0, count), choice), choice)"),
+    ("firing.next(passes, Mux(there, choice, 0))", "firing.next(passes, choice)"),
+    ("when=~idle & ~over", "when=~idle"),
+    ("            done=held.done,\n", ""),
+    ("firing.finish(over)", "firing.finish(held.done)"),
+    ("with m.If(held.done & (passes &", "with m.If(0 & (passes &"),
     ("m.d.comb += ends.eq(idle | nothing | (token.stop >= self.rank))", "m.d.comb += ends.eq(1)"),
 ]
 ARRIVAL = [("visible & ~passes)  # behind", "visible)  # behind"), ("order.first | (mask & ~others)", "mask & -mask")]
@@ -48,6 +52,7 @@ class Gathered(UnitBench):
     def check(self, m: Module, unit: Unit) -> None:
         (*fronts, selector), (*takes, select), (put,), (sent,) = self.fronts, self.takes, self.puts, self.sent
         count, rank = len(fronts), self.rule.rank
+        closed = Signal()  # Done was put
         current, active, left = Signal(selector.shape()), Signal(), Signal(count)  # the selector, chunks to come
         inside, port = Signal(), Signal(range(count))  # the input whose chunk has begun
         taken, chunk = Cat(*takes), Signal()
@@ -57,12 +62,17 @@ class Gathered(UnitBench):
         m.d.comb += [
             chunk.eq(taken.any() & ~current.done),
             Assert(~put | active),
-            Assert(put == (empty | taken.any())),
+            Assert(put == (empty | chunk)),
             Assert(~select | ~active | finishes),
+            Assert(~closed | ~Cat(self.visible[:-1]).all() | taken.all() | (unit.fault != 0)),
             Assert(~chunk | ((taken & (taken - 1)) == 0)),
-            Assert(~(taken.any() & active & current.done) | (taken.all() & finishes)),
-            Assert(~empty | (equal(sent, current, value=0, stop=end, rank=current.rank + rank + 1, control=0))),
-            Assert(~empty | ((left == 0) & ~current.done & ~inside)),
+            Assert(~(taken.any() & current.done) | (taken.all() & closed)),
+            Assert(
+                ~(empty & ~current.done)
+                | (equal(sent, current, value=0, stop=end, rank=current.rank + rank + 1, control=0))
+            ),
+            Assert(~(empty & current.done) | (equal(sent, current, value=0, control=0) & ~closed)),
+            Assert(~empty | ((left == 0) & ~inside)),
         ]
         for each, (front, take) in enumerate(zip(fronts, takes, strict=True)):
             with m.If(take & ~current.done):
@@ -73,8 +83,9 @@ class Gathered(UnitBench):
                 with m.If(ends):
                     m.d.sync += left[each].eq(0)
             with m.If(take & current.done):
-                m.d.comb += [Assert(equal(sent, front)), Assert(front.done)]
-        m.d.comb += finishes.eq(Mux(chunk, last, put))
+                m.d.comb += Assert(front.done)
+        m.d.comb += finishes.eq(Mux(chunk, last, put & ~current.done))
+        m.d.sync += closed.eq(closed | (put & active & current.done))
         with m.If(select):
             m.d.sync += [active.eq(1), current.eq(selector), left.eq(Mux(selector.value, selector.control, 0))]
         with m.Elif(finishes):

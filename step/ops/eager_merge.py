@@ -1,0 +1,77 @@
+"""EagerMerge: chunks of several streams in one, as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sympy
+
+from step.language.chunks import common_chunk, expect_equal_chunks
+from step.language.dims import DimKind, derive
+from step.language.graph import Graph, graph_method
+from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.stream import Stream
+from step.language.tokens import DONE, Token
+from step.language.types import Selector
+
+DATA, SELECTOR = 0, 1
+
+
+@dataclass(frozen=True)
+class EagerMerge(Operator):
+    """Chunks of rank ``rank`` from all inputs, each whole, in the order in which they come (ties: lowest index).
+
+    The second output tells where each chunk is from, by a selector of one target that leaves with its first token. Both
+    end when all inputs have. Without times all of the first input comes first, unless it has to wait for another one,
+    or the run replays the order of a timed one, as far as that came.
+    """
+
+    rank: int
+
+    kind = Kind.ROUTING
+    output_names = ("", "selector")
+    optional_outputs = ("selector",)
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) >= 1, "eager merge takes at least one stream")
+        expect_equal_chunks(inputs, self.rank)
+        outer = [each.shape[0] for each in inputs]
+        total = sum((each.extent for each in outer), sympy.Integer(0))
+        count = derive(outer, total, lambda: names.symbol("chunks", DimKind.RAGGED))
+        merged = StreamType(inputs[0].element, (count, *common_chunk(inputs, names)))
+        return merged, StreamType(Selector(len(inputs)), (count,))
+
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        left = list(range(len(node.input_types)))
+        arrivals, taken = around.arrivals(), 0
+        while left:
+            token = yield arrivals[taken] if taken < len(arrivals) else tuple(left)
+            port = around.port()
+            if token.done:
+                left.remove(port)
+                continue
+            around.emit(SELECTOR, Token(1 << port))
+            around.emit(DATA, token)
+            taken += 1
+            while token.stop < self.rank:
+                token = yield port
+                around.emit(DATA, token)
+                taken += 1
+        for output in (DATA, SELECTOR):
+            around.emit(output, DONE)
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        return range(inputs) if output == DATA else ()
+
+    def arrival_ports(self, inputs: int) -> Sequence[int]:
+        return range(inputs)
+
+
+@graph_method
+def eager_merge(
+    graph: Graph, inputs: Sequence[Stream], *, rank: int = 0, name: str | None = None
+) -> tuple[Stream, Stream]:
+    """The chunks of rank ``rank`` of all ``inputs`` as they come, and selectors that tell where each is from."""
+    data, selector = graph.add(EagerMerge(rank), inputs, name=name)
+    return data, selector

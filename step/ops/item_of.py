@@ -1,0 +1,40 @@
+"""ItemOf: one item of tuples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from step.errors import TypeMismatch
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.stream import Stream, stream_method
+from step.language.types import Tuple
+
+
+@dataclass(frozen=True)
+class ItemOf(Operator):
+    """Item ``index`` of every tuple; the opposite of Zip."""
+
+    index: int
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) == 1, f"an item is of one stream, not {len(inputs)}")
+        (stream,) = inputs
+        element = stream.element
+        if not isinstance(element, Tuple):
+            raise TypeMismatch(f"only tuples have items, not {element}")
+        count = len(element.items)
+        expect(0 <= self.index < count, f"a tuple of {count} has items 0 to {count - 1}, but no {self.index}")
+        return (StreamType(element.items[self.index], stream.shape),)
+
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        while True:
+            token = yield 0
+            around.emit(0, token._replace(value=token.value[self.index]) if token.has_value else token)
+            if token.done:
+                return
+
+
+@stream_method
+def item_of(stream: Stream, index: int, *, name: str | None = None) -> Stream:
+    """Item ``index`` of every tuple; ``stream[index]`` is the same."""
+    return stream.graph.add(ItemOf(index), [stream], name=name)[0]

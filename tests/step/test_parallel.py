@@ -1,0 +1,149 @@
+"""Work for whoever is free: every chunk is done once, by one region, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import pytest
+from running import here
+from scenarios import FABRIC, Bench
+
+from sim_approx import backend as approx
+from step.errors import ProgramError
+from step.functions.elementwise import Add, Cast
+from step.language.dtypes import BF16
+from step.language.graph import Graph
+from step.language.stream import Stream
+from step.language.tokens import DONE, Token, parse, to_nested
+from step.language.types import Tile
+from step.library import parallelize
+from step.running.interpreter import interpret
+
+TILE = Tile(BF16, 1, 2)
+
+Body = Callable[[Stream], Stream]
+
+
+def doubled() -> Body:
+    """Every copy takes longer than the one before."""
+    delays = count()
+
+    def body(x: Stream) -> Stream:
+        y = x.map(Add(BF16), x)
+        for _ in range(4 * next(delays)):
+            y = y.map(Cast(BF16))
+        return y
+
+    return body
+
+
+def total() -> Body:
+    """A sum for every chunk."""
+    slow = doubled()
+    return lambda x: slow(x).accum(Add(), rank=x.rank)
+
+
+def nested(tokens: list[Token], rank: int) -> list[Any]:
+    """What left the program, with values as text."""
+    texts = [each._replace(value=str(each.value)) if each.has_value else each for each in tokens]
+    return to_nested([*texts, DONE], rank)
+
+
+TEXTS = {
+    0: ["D", "1 D", "1 2 3 4 5 6 7 8 9 D"],
+    1: ["D", "E1 D", "1 2 S1 D", "1 2 S1 E1 3 S1 4 5 6 S1 E1 E1 7 S1 D"],
+}
+
+
+@pytest.mark.parametrize("order", ["arrival", "input"])
+@pytest.mark.parametrize("regions", [1, 2, 4])
+@pytest.mark.parametrize(
+    "rank, body, known",
+    [
+        (0, doubled, "static"), (0, doubled, "data"), (0, doubled, "chunks"),
+        (1, doubled, "static"), (1, doubled, "chunks"), (1, total, "chunks"),
+    ],
+)  # fmt: skip
+def test_every_chunk_is_done_once(rank: int, body: Callable[[], Body], known: str, regions: int, order: Any) -> None:
+    """``known``: how many chunks there are is a number, told by a stream, or by the data itself."""
+    for text in TEXTS[rank]:
+        graph, tokens = Graph("parallel"), parse(text)
+        bench = Bench(graph)
+        chunks = sum(each.stop >= rank and not each.done for each in tokens)
+        inner = [graph.symbol("L", ragged=True)] * rank
+        x = bench.play("x", tokens, [chunks if known == "static" else graph.symbol("B"), *inner], TILE)
+        body()(x).sink("wanted")
+        each = bench.play("each", f"{'1 ' * chunks}D", x.shape[:1]) if known == "chunks" else None
+        done = parallelize(x, body(), regions=regions, rank=rank, order=order, chunks=each)
+        done.sink("y")
+        assert done.shape[0] == x.shape[0]
+        result = approx.run(graph, bench.inputs, FABRIC, values="all")
+        meant = interpret(graph, bench.inputs, arrivals=result.arrivals).outputs
+        assert result.outputs is not None
+        found, wanted, replayed = (
+            nested(each, done.rank) for each in (result.outputs["y"], meant["wanted"], meant["y"])
+        )
+        assert found == replayed
+        if order == "arrival":
+            found, wanted = sorted(found), sorted(wanted)
+        assert found == wanted
+
+
+def test_a_slow_region_gets_less() -> None:
+    graph = Graph("parallel")
+    bench = Bench(graph)
+    regions = count()
+
+    def body(x: Stream) -> Stream:
+        return x.repeat(12).accum(Add(BF16)) if next(regions) == 0 else x.map(Cast(BF16))
+
+    x = bench.play("x", f"{'1 ' * 20}D", [20], TILE)
+    parallelize(x, body, regions=2).sink("y")
+    result = approx.run(graph, bench.inputs, FABRIC)
+    arrivals = result.arrivals["parallel_merge"]
+    assert len(arrivals) == 20
+    assert 2 <= arrivals.count(0) <= 5
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"regions": 0}, "regions must be an integer >= 1, not 0"),
+        ({"regions": True}, "regions must be an integer >= 1, not True"),
+        ({"order": "any"}, 'order must be "arrival" or "input", not \'any\''),
+        ({"rank": 0}, "chunks of rank 0 are handed out of a stream of rank 0, "
+                      "but x is [B, 3] of Tile(BF16, 1, 2)"),
+        ({}, "B is not known when a chunk of x begins; "
+             "give chunks=, a stream of shape [B] with an element for each of them"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_handed_out(options: dict[str, Any], message: str) -> None:
+    graph = Graph("parallel")
+    x = graph.source("x", TILE, [graph.symbol("B"), 3])
+    with pytest.raises(ProgramError) as error:
+        parallelize(x, doubled(), **{"regions": 2, "rank": 1, **options})
+    assert str(error.value) == f"parallelize 'parallel' ({here(1)}): {message}"
+
+
+def test_other_chunks() -> None:
+    graph = Graph("parallel")
+    x = graph.source("x", TILE, [graph.symbol("B")])
+    other = graph.source("each", TILE, [3])
+    with pytest.raises(ProgramError) as error:
+        parallelize(x, doubled(), regions=2, chunks=other, name="work")
+    assert str(error.value) == (
+        f"parallelize 'work' ({here(2)}): chunks must be a stream of shape [B], but each is [3] of Tile(BF16, 1, 2)"
+    )
+
+
+def test_a_body_that_changes_the_number_of_chunks() -> None:
+    graph = Graph("parallel")
+    x = graph.source("x", TILE, [4])
+    with pytest.raises(ProgramError) as error:
+        parallelize(x, lambda part: part.reshape(2)[0], regions=2)
+    assert str(error.value) == (
+        f"parallelize 'parallel' ({here(2)}): the body must give one chunk for each that it gets, but in region 0 it "
+        "makes [ceiling(parallel_parts_D0/2), 2] of Tile(BF16, 1, 2) of [parallel_parts_D0] of Tile(BF16, 1, 2)"
+    )

@@ -46,7 +46,7 @@ def _faults(netlist: Netlist, raw: RawRun) -> dict[str, StreamFault]:
             entered = raw.enters["control"][raw.enters["channel"] == channel.index]
             if at < len(entered):
                 heads[port] = at, control_token(int(entered[at]))
-        found[node.name] = stream_fault(node, Fault(code), heads)
+        found[node.name] = stream_fault(node, Fault(code), heads, netlist.fabric)
     return found
 
 

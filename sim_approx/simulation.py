@@ -70,7 +70,9 @@ class Simulation:
                 if channel.tokens
             }
             heads |= {port: (machine.inputs[port].taken - 1, token) for port, token in machine.unfinished().items()}
-            found[units[machine].name] = stream_fault(units[machine], violation.fault, heads)
+            found[units[machine].name] = stream_fault(
+                units[machine], violation.fault, heads, self.fabric.netlist.fabric
+            )
         return found
 
     def result(self, error: SimulationError | None = None) -> RunResult:

@@ -22,7 +22,7 @@ MEANING = {
     Fault.MISSING_DATA: "a selector came without the data that it should route",
     Fault.LEFTOVER_DATA: "data is left over after the last selector",
     Fault.WRONG_COUNT: "a reduction did not get the number of elements that its static shape promises",
-    Fault.BUFFER_TOO_LARGE: "a buffer is larger than its scratchpad",
+    Fault.BUFFER_TOO_LARGE: "a buffer is larger than its scratchpad of {fabric.scratchpad_bytes} bytes",
 }
 
 

@@ -97,6 +97,8 @@ class FabricConfig:
                 raise FabricError(f"{name} must be an integer >= {least}, not {value!r}")
         if self.link_bytes & (self.link_bytes - 1):
             raise FabricError(f"link_bytes must be a power of two, not {self.link_bytes}")
+        if self.scratchpad_banks & (self.scratchpad_banks - 1):
+            raise FabricError(f"scratchpad_banks must be a power of two, not {self.scratchpad_banks}")
         whole = self.scratchpad_banks * self.page_bytes
         if self.scratchpad_bytes % whole:
             raise FabricError(

@@ -8,6 +8,7 @@ from step.errors import StreamFault
 from step.language.faults import MEANING, Fault
 from step.language.graph import Graph, Node
 from step.language.tokens import Token
+from step.lowering.fabric import FabricConfig
 
 
 def control_text(token: Token) -> str:
@@ -18,9 +19,14 @@ def control_text(token: Token) -> str:
     return f"{what} with S{token.stop}" if token.stop > token.rank else what
 
 
-def stream_fault(node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]]) -> StreamFault:
-    """The error for ``fault`` at ``node``; ``heads`` has, per input port, the token in front and its position."""
-    lines = [f"{node.describe()}: {MEANING[fault]}"]
+def stream_fault(
+    node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]], fabric: FabricConfig | None = None
+) -> StreamFault:
+    """The error for ``fault`` at ``node``; ``heads`` has, per input port, the token in front and its position.
+
+    Some faults are met by a ``fabric`` only, whose figures are in their text.
+    """
+    lines = [f"{node.describe()}: {MEANING[fault].format(fabric=fabric)}"]
     for port in node.operator.fault_ports(fault, len(node.inputs)):
         position, token = heads[port]
         lines.append(f"  token {position} of {node.inputs[port]} is {control_text(token)}")

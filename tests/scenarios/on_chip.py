@@ -14,7 +14,7 @@ from step.language.tokens import Token
 from step.language.types import Tile
 
 SQUARE = Tile(FP32, 4, 4)
-"""Eight words of the links, two tiles a page: a Bufferize is as fast as its words."""
+"""Eight words of the links, and a page."""
 
 for _what, _rank, _text in STREAMS:
     for _inner in range(1, min(_rank, 1) + 1):
@@ -25,7 +25,7 @@ for _what, _rank, _text in STREAMS:
 _REGULAR: list[tuple[str, list[Dim | int | str], str]] = [
     ("rows", ["N", "R", 2], "1 2 S1 3 4 S2 5 6 S2 E2 7 8 S1 1 2 S1 3 4 S2 D"),
     ("empty-rows", ["N", "R", 0], "E1 E1 S2 E2 E1 S2 D"),
-    ("flat", ["N", "M", 3, 2], "1 2 S1 3 4 S1 5 6 S3 E3 E2 1 2 S1 3 4 S1 5 6 S3 D"),
+    ("flat", ["N", "M", 3, 2], "1 2 S1 3 4 S1 5 6 S3 E3 E3 1 2 S1 3 4 S1 5 6 S3 D"),
     ("none", ["N", "R", 2], "D"),
 ]
 for _what, _dims, _text in _REGULAR:
@@ -36,9 +36,9 @@ for _what, _dims, _text in _REGULAR:
 
 single("bufferize", "whole", 2, "1 2 S1 3 4 S2 E2 5 6 S2 D", lambda x: x.bufferize(rank=2).streamify(count=3),
        dims=["N", "R", 2])  # fmt: skip
-single("bufferize", "long", 1, " ".join(f"{each}" for each in range(40)) + " S1 1 S1 " + "2 " * 30 + "S1 D",
+single("bufferize", "long", 1, " ".join(f"{each}" for each in range(20)) + " S1 1 S1 " + "2 " * 16 + "S1 D",
        lambda x: x.bufferize().streamify(count=2), Tile(BF16, 1, 3))  # fmt: skip
-single("bufferize", "more-than-half", 1, "1 2 3 4 5 S1 1 2 3 4 S1 E1 1 2 3 4 5 S1 D",
+single("bufferize", "more-than-half", 1, "1 2 3 4 5 6 7 8 S1 1 2 3 4 5 6 7 S1 E1 1 2 3 4 5 6 7 8 S1 D",
        lambda x: x.bufferize().streamify(), SQUARE)  # fmt: skip
 single("bufferize", "single-tiles", 1, "1 S1 2 S1 3 S1 4 S1 5 S1 D", lambda x: x.bufferize().streamify(), SQUARE)
 single("bufferize", "bits", 1, "1 2 S1 3 S1 D", lambda x: x.bufferize().streamify(count=2), Tile(BOOL, 1, 3))

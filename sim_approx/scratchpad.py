@@ -39,9 +39,9 @@ class Lanes:
 class ShareSite:
     """A share of a scratchpad.
 
-    ``in_flight`` has a token per buffer, ``pages`` one per page that anybody took, in the lane of this share; ``rivals``
-    are those of the others. ``held`` and ``all_pages`` are there to be counted: the pages of this share, and those of
-    the program. ``supply`` are the free pages, the first ones last; ``returned``: what comes back from this share.
+    ``in_flight`` has a token per buffer, ``pages`` one per page that anybody took, in the lane of this share, and
+    ``rivals`` in those of the others. ``held`` and ``all_pages`` are there to be counted: the pages of this share, and
+    those of the program. ``supply`` are the free pages, the first ones last; ``returned`` come back from this share.
     """
 
     share: Share

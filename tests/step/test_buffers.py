@@ -77,9 +77,9 @@ def test_a_buffer_is_read_as_often_as_the_reference_says() -> None:
     ],
 )
 def test_affine_reads(out: list[int], stride: list[int] | None, text: str) -> None:
-    found = streamed(
-        "1 2 3 S1 4 5 6 S2 D", [1, 2, 3], lambda x, _: x.bufferize(rank=2).streamify(out=out, stride=stride)
-    )
+    def apply(x: Stream, _: Graph) -> Stream:
+        return x.bufferize(rank=2).streamify(out=out, stride=stride)
+
     assert streamed("1 2 3 S1 4 5 6 S2 D", [1, 2, 3], apply) == text
 
 

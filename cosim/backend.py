@@ -26,6 +26,7 @@ from step.language.tokens import Token
 from step.lowering.fabric import FabricConfig
 from step.lowering.memory_map import memory_map
 from step.lowering.netlist import Netlist, lower
+from step.lowering.scratchpads import scratchpads
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
 
@@ -114,8 +115,16 @@ def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error:
         wall_seconds=raw.seconds,
         arrivals=_arrivals(netlist, raw),
         error=None if error is None else str(error),
+        buffers=_buffers(netlist, raw),
+        buffer_bytes=netlist.fabric.page_bytes * raw.all_pages,
         events=_events(netlist, raw),
     )
+
+
+def _buffers(netlist: Netlist, raw: RawRun) -> dict[str, int]:
+    """The most bytes of on-chip memory that each filler of buffers had."""
+    names = [share.filler.name for pad in scratchpads(netlist) for share in pad.shares]
+    return {name: netlist.fabric.page_bytes * int(peak) for name, (peak, _) in zip(names, raw.pages, strict=True)}
 
 
 def _activity(raw: RawRun, unit: int) -> OperatorResult:

@@ -56,7 +56,8 @@ class MemoryPort:
 class Design:
     """What the cosimulation needs to know of a fabric.
 
-    ``channels`` and ``units`` are names, in the order of the probe bits; ``memory`` is the plain `MemoryConfig` with
+    ``channels``, ``units`` and ``buffers`` (the units that fill them) are names, in the order of the probe
+    bits; ``memory`` is the plain `MemoryConfig` with
     ``beats_total``; when nothing moved for ``settling_cycles``, nothing ever will; ``verilog`` and ``cpp`` are
     absolute paths; ``hierarchical`` are modules that pay to be compiled apart in a large design.
     """
@@ -68,6 +69,7 @@ class Design:
     writes: tuple[MemoryPort, ...]
     channels: tuple[str, ...]
     units: tuple[str, ...]
+    buffers: tuple[str, ...]
     memory: Mapping[str, int]
     settling_cycles: int
     verilog: tuple[Path, ...]
@@ -103,6 +105,7 @@ def _from_sidecar(sidecar: Mapping[str, Any], root: Path, where: str) -> Design:
             writes=tuple(_memory(port) for port in sidecar["writes"]),
             channels=tuple(channel["name"] for channel in sidecar["channels"]),
             units=tuple(unit["name"] for unit in sidecar["units"]),
+            buffers=tuple(buffer["name"] for buffer in sidecar["buffers"]),
             memory=dict(sidecar["memory"]),
             settling_cycles=sidecar["settling_cycles"],
             verilog=tuple((root / file).resolve() for file in sidecar["files"]),

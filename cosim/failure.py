@@ -10,6 +10,7 @@ from sim_approx.depths import depths_that_clear
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import Fault
 from step.lowering.netlist import Netlist
+from step.lowering.scratchpads import scratchpads
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot, report
 from step.running.promises import Promises, timed_promises
@@ -26,11 +27,13 @@ def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mappin
         return Runaway(f"the run did not end within {raw.cycles} cycles; raise max_cycles if that is too few")
     if raw.status == "finished":
         return promises.disagreement()
+    fillers = [share.filler.name for pad in scratchpads(netlist) for share in pad.shares]
     snapshot = Snapshot(
         raw.cycles,
         {node.name: Activity(int(raw.last_activity[index])) for index, node in enumerate(netlist.units)},
         {channel.name: int(raw.level[channel.index]) for channel in netlist.channels},
         capacities,
+        dict(zip(fillers, (int(each) for _, each in raw.pages), strict=True)),
     )
     return Deadlock(report(netlist, snapshot, depths_that_clear(netlist, data, snapshot)))
 
@@ -46,7 +49,7 @@ def _faults(netlist: Netlist, raw: RawRun) -> dict[str, StreamFault]:
             entered = raw.enters["control"][raw.enters["channel"] == channel.index]
             if at < len(entered):
                 heads[port] = at, control_token(int(entered[at]))
-        found[node.name] = stream_fault(node, Fault(code), heads)
+        found[node.name] = stream_fault(node, Fault(code), heads, netlist.fabric)
     return found
 
 

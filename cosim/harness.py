@@ -145,18 +145,21 @@ def _memory_connections(design: Design) -> list[tuple[str, str]]:
 
 
 def _monitor(design: Design) -> list[str]:
-    channels, units = max(1, len(design.channels)), max(1, len(design.units))
+    channels, units, buffers = (max(1, len(each)) for each in (design.channels, design.units, design.buffers))
     return [
         f"    wire [{channels - 1}:0] probe_enter, probe_leave;",
         f"    wire [{10 * channels - 1}:0] probe_token;",
         f"    wire [{2 * units - 1}:0] probe_activity;",
         f"    wire [{4 * units - 1}:0] probe_fault;",
+        f"    wire [{16 * buffers - 1}:0] probe_pages;",
         "    wire probe_finished;",
         *([] if design.channels else ["    assign probe_enter = '0, probe_leave = '0, probe_token = '0;"]),
         *([] if design.units else ["    assign probe_activity = '0, probe_fault = '0;"]),
-        f"    sim_monitor #(.CHANNELS({channels}), .UNITS({units}), .SETTLING({design.settling_cycles})) monitor (",
+        *([] if design.buffers else ["    assign probe_pages = '0;"]),
+        f"    sim_monitor #(.CHANNELS({channels}), .UNITS({units}), .BUFFERS({buffers}),",
+        f"        .SETTLING({design.settling_cycles})) monitor (",
         "        .clk, .rst, .enter(probe_enter), .leave(probe_leave), .token(probe_token),",
-        "        .activity(probe_activity), .fault(probe_fault),",
+        "        .activity(probe_activity), .fault(probe_fault), .pages(probe_pages),",
         "        .finished(probe_finished && !writing),",
         "        .memory_moves(granting || reading || writing),",
         "        .running, .ended",
@@ -169,4 +172,5 @@ def _probe_connections(design: Design) -> list[tuple[str, str]]:
     names = ["probe_finished"]
     names += ["probe_enter", "probe_leave", "probe_token"] if design.channels else []
     names += ["probe_activity", "probe_fault"] if design.units else []
+    names += ["probe_pages"] if design.buffers else []
     return [(name, name) for name in names]

@@ -32,7 +32,8 @@ class RawRun:
     or ``fault``. ``cycles`` is the length of the run: up to the last Done and the last visible write; of a stalled run
     up to the last movement; of a faulty one up to the first fault; else all. These cycles went into ``activity``
     [units, 4] (starved, busy, blocked, finished), ``last_activity`` [units] is that of the cycle after them, and into
-    what is counted of channels: ``tokens`` that entered, ``peak`` and final ``level`` of occupancy.
+    what is counted of channels: ``tokens`` that entered, ``peak`` and final ``level`` of occupancy. ``pages`` [fillers
+    of buffers, 2] are the most pages that they had and those at the end; ``all_pages``: the most of all together.
 
     ``simulated`` cycles there are in all. All of them are in ``sinks``, ``memory``, the events (``enters`` and
     ``leaves``; empty without a log), and ``faults``: unit and code of each. ``seconds`` is the time of the simulation
@@ -52,6 +53,8 @@ class RawRun:
     peak: np.ndarray
     level: np.ndarray
     faults: list[tuple[int, int]]
+    pages: np.ndarray
+    all_pages: int
     seconds: float
     build_seconds: float
 
@@ -121,6 +124,8 @@ def read_run(design: Design, directory: Path, build_seconds: float = 0.0) -> Raw
         tokens=channels[:, 0],
         peak=channels[:, 1],
         level=channels[:, 2],
+        pages=_table(lines, "buffer", len(design.buffers), 2),
+        all_pages=int(_table(lines, "pages", 1, 1)[0, 0]),
         faults=[(int(unit), int(code)) for word, unit, code in (line for line in lines if line[0] == "fault")],
         seconds=json.loads((directory / "bench.json").read_text())["seconds"],
         build_seconds=build_seconds,

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In
 
 from hw.channel import Channel
 from hw.layout import TokenFormat
+from hw.scratchpads import hardware, ports
 from hw.shared import Parametric
 from hw.status import ProgramStatus
 from hw.structure import Instance, Structure, flat_ports, port_widths
@@ -20,9 +21,11 @@ from step.lowering.lookup import operator_module
 from step.lowering.memory_map import MemoryMap, memory_map
 from step.lowering.netlist import Channel as Edge
 from step.lowering.netlist import Netlist
+from step.lowering.scratchpads import Scratchpad, scratchpads
 
 _CHANNEL_PORT = re.compile(r"(input|output)(\d+)__(\w+)")
 _AXI = re.compile(r"t(data|valid|ready|last|user)")
+_SCRATCHPAD = "scratchpad__"
 _STATUS = ("activity", "fault", "finished")
 
 
@@ -47,6 +50,16 @@ class PlacedChannel:
 
 
 @dataclass(frozen=True)
+class PlacedScratchpad:
+    """The hardware of one on-chip memory; ``stem`` begins the names of its wires, ``ports`` are those of units."""
+
+    scratchpad: Scratchpad
+    component: Parametric
+    stem: str
+    ports: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Fabric:
     """An elaborated program."""
 
@@ -54,6 +67,7 @@ class Fabric:
     memory: MemoryMap
     units: tuple[PlacedUnit, ...]
     channels: tuple[PlacedChannel, ...]
+    scratchpads: tuple[PlacedScratchpad, ...]
     structure: Structure
 
     @property
@@ -88,16 +102,22 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
     )
     components = {unit.node.name: unit.component for unit in units}
     channels = tuple(_place_channel(edge, components, netlist) for edge in netlist.channels)
+    pads = tuple(
+        PlacedScratchpad(each, hardware(each, netlist), f"m{each.index}_scratchpad", ports(each))
+        for each in scratchpads(netlist)
+    )
     structure = Structure(top_name(netlist))
     for channel in channels:
         _add_channel(structure, channel)
+    for pad in pads:
+        _add_scratchpad(structure, pad)
     for unit in units:
-        _add_unit(structure, unit, netlist, channels, memory)
+        _add_unit(structure, unit, netlist, channels, memory, pads)
     if probes:
-        _add_probes(structure, units, channels)
+        _add_probes(structure, units, channels, pads)
     else:
         _add_status(structure, units)
-    return Fabric(netlist, memory, units, channels, structure)
+    return Fabric(netlist, memory, units, channels, pads, structure)
 
 
 def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Netlist) -> PlacedChannel:
@@ -135,8 +155,21 @@ def _add_channel(structure: Structure, channel: PlacedChannel) -> None:
     structure.instances.append(Instance(channel.stem, channel.component, connections, comment))
 
 
+def _add_scratchpad(structure: Structure, pad: PlacedScratchpad) -> None:
+    widths = port_widths(pad.component)
+    connections: dict[str, str | int] = {port: f"{pad.stem}_{port}" for port in widths}
+    structure.wires |= {f"{pad.stem}_{port}": width for port, width in widths.items()}
+    names = ", ".join(share.filler.name for share in pad.scratchpad.shares)
+    structure.instances.append(Instance(pad.stem, pad.component, connections, f"the buffers of {names}"))
+
+
 def _add_unit(
-    structure: Structure, unit: PlacedUnit, netlist: Netlist, channels: tuple[PlacedChannel, ...], memory: MemoryMap
+    structure: Structure,
+    unit: PlacedUnit,
+    netlist: Netlist,
+    channels: tuple[PlacedChannel, ...],
+    memory: MemoryMap,
+    pads: tuple[PlacedScratchpad, ...],
 ) -> None:
     node = unit.node
     inputs, outputs = netlist.inputs(node), netlist.outputs(node)
@@ -159,6 +192,9 @@ def _add_unit(
             structure.wires[f"{unit.instance}_{name}"] = widths[name]
         elif name in constants:
             connections[name] = constants[name]
+        elif name.startswith(_SCRATCHPAD):
+            (pad,) = (each for each in pads if node.name in each.ports)
+            connections[name] = f"{pad.stem}_{pad.ports[node.name]}__{name.removeprefix(_SCRATCHPAD)}"
         else:
             outside = name.removeprefix("external__")
             port = f"{node.name}_{outside}" if _AXI.fullmatch(outside) else f"{node.name}__{outside}"
@@ -181,7 +217,12 @@ def _add_status(structure: Structure, units: tuple[PlacedUnit, ...]) -> None:
     structure.instances.append(Instance("status", component, connections, "whether the program is over, or failed"))
 
 
-def _add_probes(structure: Structure, units: tuple[PlacedUnit, ...], channels: tuple[PlacedChannel, ...]) -> None:
+def _add_probes(
+    structure: Structure,
+    units: tuple[PlacedUnit, ...],
+    channels: tuple[PlacedChannel, ...],
+    pads: tuple[PlacedScratchpad, ...],
+) -> None:
     probes = {"probe_finished": (1, [" & ".join(["1'd1", *_ends_finished(units)])])}
     if channels:
         probes["probe_enter"] = 1, [f"{each.stem}_enter" for each in channels]
@@ -190,6 +231,13 @@ def _add_probes(structure: Structure, units: tuple[PlacedUnit, ...], channels: t
     if units:
         probes["probe_activity"] = 2, [f"{each.instance}_activity" for each in units]
         probes["probe_fault"] = 4, [f"{each.instance}_fault" for each in units]
+    taken = [
+        (f"{pad.stem}_taken{at}", port_widths(pad.component)[f"taken{at}"])
+        for pad in pads
+        for at in range(len(pad.scratchpad.shares))
+    ]
+    if taken:
+        probes["probe_pages"] = 16, [f"{{{16 - width}'d0, {wire}}}" for wire, width in taken]
     for name, (width, expressions) in probes.items():
         structure.ports[name] = ("output", width * len(expressions))
         structure.gathered[name] = expressions

@@ -69,6 +69,20 @@ def sidecar(fabric: Fabric, files: Mapping[str, str], hierarchical: Sequence[str
             }
             for index, unit in enumerate(fabric.units)
         ],
+        "buffers": [
+            {
+                "name": share.filler.name,
+                "reader": share.reader.name,
+                "scratchpad": pad.scratchpad.index,
+                "instance": pad.stem,
+                "pages": share.pages,
+                "slots": share.slots,
+                "beats": share.beats,
+                "element": str(share.buffer),
+            }
+            for pad in fabric.scratchpads
+            for share in pad.scratchpad.shares
+        ],
         "memory": {**asdict(netlist.fabric.memory), "beats_total": memory.beats},
         "settling_cycles": fabric.settling_cycles,
         "fabric": netlist.fabric.to_json(),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sim_approx.functions import formula
 from sim_approx.machine import Channel, Clock, Machine, Unread
 from sim_approx.memory import Memory
+from sim_approx.scratchpad import ShareSites, share_sites
 from sim_approx.site import Site
 from sim_approx.timing import Timing
 from sim_approx.units import unit_module
@@ -39,6 +40,7 @@ class Fabric:
     arrivals: dict[str, list[int]]
     clock: Clock
     memory: Memory | None
+    shares: ShareSites
 
 
 def formula_timing(netlist: Netlist) -> TimingOf:
@@ -70,7 +72,7 @@ def build_fabric(
         return channel
 
     units: dict[str, Machine] = {}
-    regions = memory_map(netlist)
+    regions, shares = memory_map(netlist), share_sites(netlist, internal)
     for node in netlist.units:
         before, behind = netlist.inputs(node), netlist.outputs(node)
         site = Site(
@@ -85,6 +87,7 @@ def build_fabric(
             computes=node.name in computing,
             memory=memory,
             memory_map=regions,
+            share=shares.by_unit.get(node.name),
             channel=internal,
             timing_of=timing_of or formula_timing(netlist),
             outputs_of_run=outputs,
@@ -100,4 +103,6 @@ def build_fabric(
     used = memory.close()
     if used:
         machines.append(memory)
-    return Fabric(netlist, machines, units, channels, all_channels, outputs, arrivals, clock, memory if used else None)
+    return Fabric(
+        netlist, machines, units, channels, all_channels, outputs, arrivals, clock, memory if used else None, shares
+    )

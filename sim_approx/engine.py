@@ -1,8 +1,8 @@
 """The event engine: runs machines in global time, skipping cycles in which nothing can happen.
 
 Channels are registered: what is put in one cycle is seen in the next, and so are freed slots. So within a cycle the
-order of the machines does not matter, and a machine that could not fire has to be tried again only when the channel
-that it waits for changes.
+order of the machines does not matter (but among those that contend for a thing), and a machine that could not fire has
+to be tried again only when the channel that it waits for changes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeVar
 
 from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Machine, Starved, Unread
@@ -19,6 +20,8 @@ from step.language.tokens import Token
 from step.running.result import Activity, Status
 
 STARVED, BUSY, BLOCKED, FINISHED = map(int, Activity)
+
+_ORDER = attrgetter("order")
 
 Entry = tuple[Channel, Token]
 Noted = TypeVar("Noted")
@@ -128,6 +131,7 @@ class Engine:
         self._faults: Faults = []
         self._open = sum(machine.ends_run for machine in machines)
         self._channels = channels
+        self._contended = any(machine.contends for machine in machines)
         self._has_deep = any(channel.deep for channel in channels)
         for channel in channels:
             channel.freed, channel.closing = self._freed, self._closing
@@ -179,6 +183,8 @@ class Engine:
     def _fire(self, current: list[Machine], now: int) -> list[Machine]:
         """Try the machines in ``current``; returns those to be tried again in the next cycle."""
         awake: list[Machine] = []
+        if self._contended:
+            current.sort(key=_ORDER)
         wakes_in = self._agenda.wakes_in
         for machine in current:
             try:

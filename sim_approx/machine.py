@@ -124,7 +124,7 @@ class Machine:
 
     ``latency`` is the time from a firing to its tokens entering the outputs, ``interval`` that between a
     firing that computes, or passes a value, and the next one. ``ends_run``: whether the run goes on until this machine
-    has ended.
+    has ended; ``contends``: whether others may take in a cycle what it wants in the same one.
     """
 
     inputs: tuple[Channel, ...]
@@ -132,6 +132,7 @@ class Machine:
     latency: int = 0
     interval: int = 1
     ends_run: bool = field(default=False, init=False)
+    contends: bool = field(default=False, init=False)
     order: int = field(default=0, init=False)
     firings: int = field(default=0, init=False)
     asleep: bool = field(default=False, init=False)
@@ -218,10 +219,9 @@ def put(channel: Channel, token: Token) -> None:
 
 
 def reserve(channel: Channel, cycles: int) -> None:
-    """The next token goes into ``channel`` so many cycles after this one at the earliest."""
-    if cycles > 1:
-        channel.closed = True
-        channel.closing.append((channel, cycles))
+    """The next token goes into ``channel`` so many cycles after this one at the earliest, whoever sends it."""
+    channel.closed = True
+    channel.closing.append((channel, cycles))
 
 
 def fault(code: Fault) -> NoReturn:

@@ -57,6 +57,7 @@ class Simulation:
             {name: Activity(machine.activity) for name, machine in self.fabric.units.items()},
             {each.name: len(channel.tokens) for each, channel in channels},
             {each.name: channel.capacity for each, channel in channels},
+            {name: len(each.held.tokens) for name, each in self.fabric.shares.by_filler.items()},
         )
 
     def faults(self) -> dict[str, StreamFault]:
@@ -70,12 +71,15 @@ class Simulation:
                 if channel.tokens
             }
             heads |= {port: (machine.inputs[port].taken - 1, token) for port, token in machine.unfinished().items()}
-            found[units[machine].name] = stream_fault(units[machine], violation.fault, heads)
+            found[units[machine].name] = stream_fault(
+                units[machine], violation.fault, heads, self.fabric.netlist.fabric
+            )
         return found
 
     def result(self, error: SimulationError | None = None) -> RunResult:
         """The counters, outputs and events as plain data; ``error`` says what is wrong with the run."""
         netlist, fabric, ending = self.fabric.netlist, self.fabric, self.ending
+        page, all_pages = netlist.fabric.page_bytes, fabric.shares.all_pages
         operators = {}
         for name, machine in fabric.units.items():
             starved, busy, blocked, finished = ending.activities[machine]
@@ -92,6 +96,8 @@ class Simulation:
                 for each, channel in zip(netlist.channels, fabric.channels, strict=True)
             },
             wall_seconds=self.seconds,
+            buffers={name: page * ending.entered[each.held][1] for name, each in fabric.shares.by_filler.items()},
+            buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
             arrivals=fabric.arrivals,
             error=None if error is None else str(error),
             events=None if self.log is None else _events(netlist, self.log, ending.cycles),

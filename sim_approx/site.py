@@ -8,6 +8,7 @@ from typing import TypedDict, TypeVar
 
 from sim_approx.machine import Channel, Machine
 from sim_approx.memory import Memory
+from sim_approx.scratchpad import ShareSite
 from sim_approx.timing import Timing
 from step.language.function import Function
 from step.language.graph import Node
@@ -31,9 +32,9 @@ class Site:
     """Where the unit of ``node`` goes.
 
     ``beats_in`` and ``beats_out`` are the cycles that a value takes at each port; ``carries``: somebody reads values of
-    an output. ``computes``: whether they are wanted in this run. ``channel`` makes an internal channel of a
-    depth, ``timing_of`` looks up how long a function takes; ``outputs_of_run``, ``arrivals`` (see
-    `step.running.result.RunResult`) and ``machines`` collect what is placed.
+    an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
+    ``channel`` makes an internal channel of a depth, ``timing_of`` looks up how long a function takes;
+    ``outputs_of_run``, ``arrivals`` (see `step.running.result.RunResult`) and ``machines`` collect what is placed.
     """
 
     node: Node
@@ -47,6 +48,7 @@ class Site:
     computes: bool
     memory: Memory
     memory_map: MemoryMap
+    share: ShareSite | None
     channel: Callable[[int], Channel]
     timing_of: Callable[[Node, Function, bool], Timing]
     outputs_of_run: dict[str, list[Token]]

@@ -11,8 +11,7 @@ from dataclasses import replace
 import pytest
 from random_programs.check import check, check_meaning
 from random_programs.program import LEAST, build
-from random_programs.together import check_rtl
-from scenarios import FABRIC
+from random_programs.together import FABRIC, check_rtl
 
 import step.ops
 from step.language.graph import Graph

@@ -8,7 +8,8 @@
 // Files in +directory:
 //   monitor  text, written when the run ends, one line each: "run STATUS CYCLES" (see the codes below), "unit STARVED
 //            BUSY BLOCKED FINISHED LAST" for each unit (cycles in each activity, and the one in the cycle after them),
-//            "channel TOKENS PEAK LEVEL" for each channel. A run in which nothing moves any more ends with the last
+//            "channel TOKENS PEAK LEVEL" for each channel, "buffer PEAK LEVEL" for the pages of each that fills buffers,
+//            and "pages PEAK" for those of all together. A run in which nothing moves any more ends with the last
 //            movement. At the end of the simulation there follow "simulated CYCLES" and "fault UNIT CODE" for each
 //            unit that met one
 //   events   with +log: one 64-bit word per event, lowest byte first: bits 63:27 cycle, 26:11 channel,
@@ -16,6 +17,7 @@
 module sim_monitor #(
     parameter int CHANNELS = 1,
     parameter int UNITS = 1,
+    parameter int BUFFERS = 1,
     parameter int SETTLING = 10000  // the watchdog, if no other is given
 ) (
     input  logic                  clk,
@@ -25,6 +27,7 @@ module sim_monitor #(
     input  logic [10*CHANNELS-1:0] token,
     input  logic [2*UNITS-1:0]    activity,
     input  logic [4*UNITS-1:0]    fault,
+    input  logic [16*BUFFERS-1:0] pages,  // that each has, from what it did before this cycle
     input  logic                  finished,  // sinks, stores and writes
     input  logic                  memory_moves,
     output logic                  running,  // the simulation goes on in this cycle
@@ -47,7 +50,18 @@ module sim_monitor #(
     longint tokens[CHANNELS];
     int level[CHANNELS];
     int peak[CHANNELS];
+    int pages_now[BUFFERS];
+    int pages_peak[BUFFERS];
+    int all_pages, all_pages_peak;
     logic [4*UNITS-1:0] last_fault;
+
+    always_comb begin
+        all_pages = 0;
+        for (int each = 0; each < BUFFERS; each++) begin
+            pages_now[each] = 32'(pages[16*each+:16]);
+            all_pages += pages_now[each];
+        end
+    end
 
     logic over;
     int next_status;
@@ -62,6 +76,12 @@ module sim_monitor #(
 
     assign running = !over && !ended;
 
+    task automatic count_pages();
+        for (int each = 0; each < BUFFERS; each++)
+            if (pages_now[each] > pages_peak[each]) pages_peak[each] = pages_now[each];
+        if (all_pages > all_pages_peak) all_pages_peak = all_pages;
+    endtask
+
     task automatic report(input int how);
         int file = $fopen({directory, "/monitor"}, "w");
         $fwrite(file, "run %0d %0d\n", how, how == STALLED ? moved : cycle);
@@ -73,6 +93,9 @@ module sim_monitor #(
         end
         for (int each = 0; each < CHANNELS; each++)
             $fwrite(file, "channel %0d %0d %0d\n", tokens[each], peak[each], level[each]);
+        count_pages();  // taken in the last cycle
+        for (int each = 0; each < BUFFERS; each++) $fwrite(file, "buffer %0d %0d\n", pages_peak[each], pages_now[each]);
+        $fwrite(file, "pages %0d\n", all_pages_peak);
         $fclose(file);
     endtask
 
@@ -96,6 +119,7 @@ module sim_monitor #(
             if (!over) begin
                 cycle <= cycle + 1;
                 last_fault <= fault;
+                count_pages();
                 if (enter != '0 || leave != '0 || memory_moves) begin
                     moved <= cycle + 1;
                     if (moved != cycle)

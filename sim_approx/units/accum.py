@@ -51,7 +51,8 @@ class Accum(Machine):
             put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))
         elif ends:
             put(self.outputs[0], Token(self.state, x.stop - self.rank))
-            reserve(self.outputs[0], self.burst)
+            if self.burst > 1:
+                reserve(self.outputs[0], self.burst)
             self.state = self.initial
             self.count = 0
         return COMPUTES if x.has_value else None

@@ -15,6 +15,7 @@ class Fault(enum.IntEnum):
     LEFTOVER_DATA = 3
     WRONG_COUNT = 4
     OUT_OF_RANGE = 5
+    BUFFER_TOO_LARGE = 8
 
 
 SHOWS_VALUES = frozenset({Fault.OUT_OF_RANGE})
@@ -26,6 +27,7 @@ MEANING = {
     Fault.LEFTOVER_DATA: "data is left over after the last selector",
     Fault.WRONG_COUNT: "a reduction did not get the number of elements that its static shape promises",
     Fault.OUT_OF_RANGE: "an address is out of range",
+    Fault.BUFFER_TOO_LARGE: "a buffer is larger than its scratchpad of {fabric.scratchpad_bytes} bytes",
 }
 
 

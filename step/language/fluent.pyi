@@ -22,6 +22,8 @@ class Fluent:
 class StreamMethods(Fluent):
     def accum(self, function: AccumFunction, *others: Stream, rank: int = 1, name: str | None = None) -> Stream:
         """Reduce the inner ``rank`` dimensions of this stream and ``others``, which have the same shape."""
+    def bufferize(self, *, rank: int = 1, name: str | None = None) -> Stream:
+        """Collect the inner ``rank`` dimensions in on-chip memory; ``streamify`` reads them."""
     def expand(self, reference: Stream, *, rank: int = 1, name: str | None = None) -> Stream:
         """Repeat each element per element of ``reference``, whose inner ``rank`` dimensions are 1 in this stream."""
     def expand_static(self, count: int, *, name: str | None = None) -> Stream:
@@ -55,6 +57,19 @@ class StreamMethods(Fluent):
         """Make the stream an output of the program."""
     def store(self, name: str) -> None:
         """Write the tiles to off-chip memory as the program's output ``name``."""
+    def streamify(
+        self,
+        reference: Stream | None = None,
+        *,
+        count: int | None = None,
+        out: Sequence[int] | None = None,
+        stride: Sequence[int] | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """Read every buffer once per element of ``reference``, or ``count`` times, or once.
+
+        ``out`` and ``stride`` are for affine reads; ``stride`` defaults to row-major order over ``out``.
+        """
     def zip(self, *others: Stream, name: str | None = None) -> Stream:
         """Tuples of this stream's elements and those of ``others``."""
 

@@ -120,6 +120,7 @@ class Kind(enum.Enum):
     """What an operator is for, in a picture."""
 
     OFF_CHIP = enum.auto()
+    ON_CHIP = enum.auto()
     BOUNDARY = enum.auto()
     ROUTING = enum.auto()
     HIGHER_ORDER = enum.auto()
@@ -154,6 +155,12 @@ class Operator(abc.ABC):
 
     hands_out: ClassVar[bool] = False
     """Input 0 leaves the fabric through a port that carries the stream itself."""
+
+    fills_buffers: ClassVar[bool] = False
+    """Input 0 fills buffers in on-chip memory, and output 0 refers to them."""
+
+    reads_buffers: ClassVar[bool] = False
+    """Input 0 refers to buffers in on-chip memory, which are read."""
 
     inserted: ClassVar[bool] = False
     """The compiler places it; no program has it."""

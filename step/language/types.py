@@ -117,11 +117,12 @@ class Buffer:
 
     @property
     def bits(self) -> int:
-        """Width of the reference: it names one of the two halves of a double buffer."""
-        return 1
+        """Width of the reference: none, as buffers are read in the order in which they were filled."""
+        return 0
 
     def accepts(self, value: object) -> bool:
-        return isinstance(value, list)
+        """Whether ``value`` is a tuple, of the buffer's tokens."""
+        return isinstance(value, tuple)
 
     def __str__(self) -> str:
         return f"Buffer({self.tile}, {format_shape(self.shape)})"

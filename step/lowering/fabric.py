@@ -54,6 +54,11 @@ class FabricConfig:
     ``block_ram_words``: a channel whose depth needs more words than these has them in block RAM, and shows a token a
     cycle later. So have loads, at no cost.
     ``outstanding``: tiles that an off-chip load may have in flight.
+    ``scratchpad_bytes``: capacity of an on-chip memory for buffers; its words are as wide as a link.
+    ``scratchpad_banks``: banks of it, each with a port to write and one to read; they share its pages evenly.
+    ``scratchpad_ports``: how many Bufferizes, each with its Streamify, share a scratchpad at most.
+    ``page_bytes``: what a buffer grows by; a tile lies in one page. The default holds the largest tile of the default
+    fabric, 16 x 16 FP32.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
     """
 
@@ -65,6 +70,10 @@ class FabricConfig:
     channel_depth: int = 2
     block_ram_words: int = 16
     outstanding: int = 8
+    scratchpad_bytes: int = 65536
+    scratchpad_banks: int = 2
+    scratchpad_ports: int = 2
+    page_bytes: int = 1024
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     arithmetic: str = "rtl"
 
@@ -78,12 +87,24 @@ class FabricConfig:
             ("channel_depth", 2),
             ("block_ram_words", 1),
             ("outstanding", 1),
+            ("scratchpad_bytes", 1),
+            ("scratchpad_banks", 1),
+            ("scratchpad_ports", 1),
+            ("page_bytes", 1),
         ):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
                 raise FabricError(f"{name} must be an integer >= {least}, not {value!r}")
         if self.link_bytes & (self.link_bytes - 1):
             raise FabricError(f"link_bytes must be a power of two, not {self.link_bytes}")
+        if self.scratchpad_banks & (self.scratchpad_banks - 1):
+            raise FabricError(f"scratchpad_banks must be a power of two, not {self.scratchpad_banks}")
+        whole = self.scratchpad_banks * self.page_bytes
+        if self.scratchpad_bytes % whole:
+            raise FabricError(
+                f"scratchpad_bytes must be a multiple of scratchpad_banks x page_bytes = {whole}, "
+                f"not {self.scratchpad_bytes}"
+            )
         if self.stages > MOST_STAGES:
             raise FabricError(f"stages must be at most {MOST_STAGES}, not {self.stages}")
         if self.arithmetic not in ("rtl", "model"):

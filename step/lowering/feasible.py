@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 from step.errors import FabricError
+from step.language.dims import element_count
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, word_bits
 from step.lowering.netlist import Netlist
+from step.lowering.scratchpads import Share, scratchpads
 
 HIGHEST_RANK = 15
 """Probes and logs have four bits for a stop."""
@@ -19,6 +21,10 @@ def check_feasible(netlist: Netlist) -> None:
     """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry."""
     for node in netlist.units:
         _check_node(node, netlist.fabric)
+        _check_references(node, netlist)
+    for scratchpad in scratchpads(netlist):
+        for share in scratchpad.shares:
+            _check_share(share, netlist.fabric)
 
 
 def advice(netlist: Netlist) -> list[str]:
@@ -46,10 +52,43 @@ def _check_node(node: Node, fabric: FabricConfig) -> None:
             )
 
 
+def _check_references(node: Node, netlist: Netlist) -> None:
+    """References to buffers go from what fills them to what reads them, and nowhere else."""
+    for port, stream in enumerate(node.inputs):
+        filler = netlist.graph.nodes[stream.producer].operator
+        if _refers(stream.element) and not (node.operator.reads_buffers and port == 0 and filler.fills_buffers):
+            raise FabricError(
+                f"{node.describe()}: input {stream} carries {stream.element}; in a fabric the buffers of one bufferize "
+                "are read by one streamify, right behind it: bufferize the stream once for each of its readers"
+            )
+
+
+def _refers(element: ElementType) -> bool:
+    return isinstance(element, Buffer) or (isinstance(element, Tuple) and any(map(_refers, element.items)))
+
+
+def _check_share(share: Share, fabric: FabricConfig) -> None:
+    """A tile lies in one page; what is known to be larger than a scratchpad never fits."""
+    buffer, what = share.buffer, share.filler.describe()
+    tile = -(-buffer.tile.bits // 8)
+    if tile > fabric.page_bytes:
+        raise FabricError(
+            f"{what}: a tile of its buffers has {tile} bytes, but a page of on-chip memory has {fabric.page_bytes}; "
+            f"choose a fabric with page_bytes={1 << (tile - 1).bit_length()}"
+        )
+    if all(each.is_static for each in buffer.shape):
+        pages = -(-int(element_count(buffer.shape)) // share.slots)
+        if pages > share.pages:
+            raise FabricError(
+                f"{what}: {buffer} takes {pages * fabric.page_bytes} bytes of on-chip memory, but a scratchpad has "
+                f"{fabric.scratchpad_bytes}; make smaller buffers, or choose a fabric with more scratchpad_bytes"
+            )
+
+
 def _check_element(element: ElementType, fabric: FabricConfig, where: str) -> None:
     match element:
         case Buffer():
-            raise FabricError(f"{where} carries {element}; the fabric has no hardware for buffers yet")
+            _check_element(element.tile, fabric, where)
         case Tile() if not element.is_static:
             raise FabricError(
                 f"{where} carries {element}, a tile of dynamic size, and a wire has a fixed width; "

@@ -14,7 +14,7 @@ def item_bits(element: ElementType) -> tuple[int, ...]:
     """Bits of what ``element`` is made of: of the items of a tuple, in order, else its own."""
     if isinstance(element, Tuple):
         return tuple(bits for item in element.items for bits in item_bits(item))
-    return (element.bits,)
+    return (element.bits,) if element.bits else ()
 
 
 def word_bits(items: tuple[int, ...], link_bytes: int) -> int:
@@ -36,4 +36,4 @@ def beats(element: ElementType | None, link_bytes: int) -> int:
     """Cycles that a value of ``element`` takes on a link; one if there is nothing to send but the header (None)."""
     if element is None or element.is_control:
         return 1
-    return sum(words(item_bits(element), link_bytes))
+    return max(1, sum(words(item_bits(element), link_bytes)))

@@ -12,7 +12,7 @@ from functools import cached_property
 from step.errors import FabricError
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
-from step.language.types import ElementType
+from step.language.types import Buffer, ElementType
 from step.language.validate import check
 from step.lowering.carried import carried, deciding
 from step.lowering.fabric import FabricConfig
@@ -77,7 +77,9 @@ class Netlist:
         return beats(None if channel is None else channel.element, self.fabric.link_bytes)
 
     def is_deep(self, channel: Channel) -> bool:
-        """Whether the words of ``channel`` are in block RAM, so that a header is seen a cycle later."""
+        """Whether a header is seen a cycle later, as the words of ``channel`` are in block RAM, or in a buffer."""
+        if isinstance(channel.type.element, Buffer):
+            return True
         data = channel.element is not None and not channel.element.is_control
         return data and channel.depth * self.beats(channel) > self.fabric.block_ram_words
 

@@ -2,6 +2,7 @@
 
 from step.ops.accum import Accum as Accum
 from step.ops.broadcast import Broadcast as Broadcast
+from step.ops.bufferize import Bufferize as Bufferize
 from step.ops.eager_merge import EagerMerge as EagerMerge
 from step.ops.expand import Expand as Expand
 from step.ops.flat_map import FlatMap as FlatMap
@@ -18,4 +19,5 @@ from step.ops.reshape import Reshape as Reshape
 from step.ops.scan import Scan as Scan
 from step.ops.sink import Sink as Sink
 from step.ops.source import Source as Source
+from step.ops.streamify import Streamify as Streamify
 from step.ops.zip import Zip as Zip

@@ -14,6 +14,7 @@ from step.language.operator import Kind
 
 _COLOURS = {
     Kind.OFF_CHIP: "#cfe3f7",
+    Kind.ON_CHIP: "#e6daf2",
     Kind.BOUNDARY: "#e4e4e4",
     Kind.ROUTING: "#fbe0c3",
     Kind.HIGHER_ORDER: "#d7efd2",

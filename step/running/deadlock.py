@@ -6,12 +6,13 @@ Both timed back ends make it from the same snapshot, so that they give the same 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import networkx
 
 from step.language.graph import Node
 from step.lowering.netlist import Channel, Netlist
+from step.lowering.scratchpads import IN_FLIGHT, Scratchpad, Share, scratchpads
 from step.running.result import Activity
 
 SHOWN = 3
@@ -22,22 +23,28 @@ SHOWN = 3
 class Snapshot:
     """A fabric in which nothing moves any more, from ``cycle`` on.
 
-    ``activities`` by unit and ``occupied`` by channel, both by name; ``capacities`` of the channels in slots.
+    ``activities`` by unit and ``occupied`` by channel, both by name; ``capacities`` of the channels in slots; ``pages``
+    of on-chip memory by the unit that fills them.
     """
 
     cycle: int
     activities: Mapping[str, Activity]
     occupied: Mapping[str, int]
     capacities: Mapping[str, int]
+    pages: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Wait:
-    """A unit that can not go on: for space in ``channel`` (``full``), or for a token of it."""
+    """A unit that can not go on: for space in ``channel`` (``full``), or for a token of it.
+
+    With ``memory``, which says what it wants, it waits until on-chip memory is given back by the reader of ``channel``.
+    """
 
     unit: Node
     channel: Channel
     full: bool
+    memory: str = ""
 
     def awaited(self) -> str:
         """Name of the unit that would have to act."""
@@ -45,19 +52,39 @@ class Wait:
 
 
 def find_waits(netlist: Netlist, snapshot: Snapshot) -> list[Wait]:
-    """What every unit that is not finished waits for: a blocked one for all full outputs, a starved one for all
-    empty inputs."""
+    """What every unit that is not finished waits for: a blocked one for all full outputs, or else for on-chip memory,
+    and a starved one for all empty inputs."""
     waits = []
+    shares = {share.filler.name: (pad, share) for pad in scratchpads(netlist) for share in pad.shares}
     for node in netlist.units:
         activity = snapshot.activities[node.name]
         if activity == Activity.BLOCKED:
             behind = [each for each in netlist.outputs(node) if each is not None]
             full = [each for each in behind if snapshot.occupied[each.name] >= snapshot.capacities[each.name]]
             waits += [Wait(node, each, True) for each in full]
+            if not full and node.name in shares:
+                waits.append(_memory_wait(netlist, snapshot, *shares[node.name]))
         elif activity == Activity.STARVED:
             empty = [each for each in netlist.inputs(node) if not snapshot.occupied[each.name]]
             waits += [Wait(node, each, False) for each in empty]
     return waits
+
+
+def _memory_wait(netlist: Netlist, snapshot: Snapshot, pad: Scratchpad, share: Share) -> Wait:
+    """What ``share`` waits for: that its own first buffer is read, or that a page of the ``pad`` becomes free."""
+    node = share.filler
+    (own,) = netlist.outputs(node)
+    assert own is not None
+    if snapshot.occupied[own.name] >= IN_FLIGHT:
+        return Wait(node, own, True, f"a buffer: {IN_FLIGHT} are filled, and {share.reader.name} has read neither")
+    held = {each.filler.name: snapshot.pages[each.filler.name] for each in pad.shares}
+    others = [each for each in pad.shares if each is not share and held[each.filler.name]] or [share]
+    most = max(others, key=lambda each: held[each.filler.name])
+    (channel,) = netlist.outputs(most.filler)
+    assert channel is not None
+    holders = ", ".join(f"{pages} by {name}" for name, pages in held.items() if pages)
+    what = f"a page of scratchpad {pad.index}, whose {pad.pages} pages are taken: {holders}"
+    return Wait(node, channel, True, f"{what}; {most.reader.name} has to free some")
 
 
 def find_cycle(waits: list[Wait]) -> list[Wait]:
@@ -79,7 +106,7 @@ def find_cycle(waits: list[Wait]) -> list[Wait]:
 def full_channels(netlist: Netlist, snapshot: Snapshot) -> list[Channel]:
     """The full channels that someone waits for, those on the cycle of waits first."""
     waits = find_waits(netlist, snapshot)
-    found = {wait.channel.name: wait.channel for wait in [*find_cycle(waits), *waits] if wait.full}
+    found = {wait.channel.name: wait.channel for wait in [*find_cycle(waits), *waits] if wait.full and not wait.memory}
     return list(found.values())
 
 
@@ -96,11 +123,16 @@ def report(netlist: Netlist, snapshot: Snapshot, depths: Mapping[str, int] | Non
     cycle = find_cycle(waits)
     if cycle:
         lines.append("the cycle of waits:")
-        lines += [f"  {wait.unit.name} waits for {_what(wait)} {_link(netlist, wait)}" for wait in cycle]
+        lines += [f"  {wait.unit.name} waits for {_what(netlist, wait)}" for wait in cycle]
     if depths:
         lines.append("the smallest depths that clear it:")
         channels = {each.name: each for each in netlist.channels}
         lines += [f"  {_advice(netlist, channels[name], depth)}" for name, depth in depths.items()]
+    elif any(wait.memory for wait in waits) and depths is not None:
+        lines.append(
+            "no depths clear it: on-chip memory is full of buffers that wait for each other; make them smaller, or "
+            "choose a fabric with more scratchpad_bytes, or with fewer scratchpad_ports, so that fewer share one"
+        )
     elif depths is not None:
         lines.append("no depths clear it: a token that is waited for is never made")
     return "\n".join(lines)
@@ -116,6 +148,7 @@ def _grouped(netlist: Netlist, waits: list[Wait]) -> Iterator[str]:
             wait.unit.operator.name,
             wait.unit.location,
             wait.full,
+            wait.memory,
             wait.channel.depth,
             producer.operator.name,
             producer.location,
@@ -126,20 +159,22 @@ def _grouped(netlist: Netlist, waits: list[Wait]) -> Iterator[str]:
     for alike in groups.values():
         first = alike[0]
         if len(alike) == 1:
-            yield f"  {first.unit.describe()} waits for {_what(first)} {_link(netlist, first)}"
+            yield f"  {first.unit.describe()} waits for {_what(netlist, first)}"
             continue
         names = list(dict.fromkeys(wait.unit.name for wait in alike))
         shown = ", ".join(repr(name) for name in names[:SHOWN])
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         verb = "waits" if len(names) == 1 else "wait"
         yield (
-            f"  {first.unit.operator.name} {shown}{more} ({first.unit.location}) {verb} for {_what(first)} "
-            f"{len(alike)} channels like {_link(netlist, first)}"
+            f"  {first.unit.operator.name} {shown}{more} ({first.unit.location}) {verb} for "
+            f"{_what(netlist, first, f'{len(alike)} channels like ')}"
         )
 
 
-def _what(wait: Wait) -> str:
-    return "space in" if wait.full else "a token of"
+def _what(netlist: Netlist, wait: Wait, channels: str = "") -> str:
+    if wait.memory:
+        return wait.memory
+    return f"{'space in' if wait.full else 'a token of'} {channels}{_link(netlist, wait)}"
 
 
 def _link(netlist: Netlist, wait: Wait) -> str:

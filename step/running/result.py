@@ -83,6 +83,8 @@ class RunResult:
     ``outputs`` has the tokens of every sink and store without Done, or is None where values were not computed;
     ``arrivals`` has, per operator that takes data in order of arrival or index, the input port of every data token;
     ``error`` is the text of what ended a run that did not finish; ``events`` are there where they were asked for.
+    ``buffers`` has, per operator that fills them, the most bytes of on-chip memory that they took, in whole pages;
+    ``buffer_bytes``: the most that all took together.
     """
 
     backend: str
@@ -96,6 +98,8 @@ class RunResult:
     arrivals: dict[str, list[int]] = field(default_factory=dict, repr=False)
     error: str | None = None
     events: dict[str, ChannelEvents] | None = field(default=None, repr=False)
+    buffers: dict[str, int] = field(default_factory=dict)
+    buffer_bytes: int = 0
 
     @property
     def tokens(self) -> int:
@@ -123,6 +127,8 @@ class RunResult:
             "operators": {name: asdict(each) for name, each in self.operators.items()},
             "channels": {name: asdict(each) for name, each in self.channels.items()},
             "arrivals": self.arrivals,
+            "buffers": self.buffers,
+            "buffer_bytes": self.buffer_bytes,
             "events": None
             if events is None
             else {n: {"cycles": e.cycles.tolist(), "control": e.control.tolist()} for n, e in events.items()},
@@ -144,6 +150,8 @@ class RunResult:
             wall_seconds=data["wall_seconds"],
             arrivals=data["arrivals"],
             error=data["error"],
+            buffers=data["buffers"],
+            buffer_bytes=data["buffer_bytes"],
             events=None
             if events is None
             else {

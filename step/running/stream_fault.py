@@ -10,6 +10,7 @@ from step.errors import StreamFault
 from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Graph, Node
 from step.language.tokens import Token
+from step.lowering.fabric import FabricConfig
 
 
 def control_text(token: Token, value: str = "a value") -> str:
@@ -23,9 +24,14 @@ def control_text(token: Token, value: str = "a value") -> str:
     return f"{what} with S{token.stop}" if token.stop > token.rank else what
 
 
-def stream_fault(node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]]) -> StreamFault:
-    """The error for ``fault`` at ``node``; ``heads`` has, per input port, the token in front and its position."""
-    lines = [f"{node.describe()}: {node.operator.fault_text(fault)}"]
+def stream_fault(
+    node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]], fabric: FabricConfig | None = None
+) -> StreamFault:
+    """The error for ``fault`` at ``node``; ``heads`` has, per input port, the token in front and its position.
+
+    Some faults are met by a ``fabric`` only, whose figures are in their text.
+    """
+    lines = [f"{node.describe()}: {node.operator.fault_text(fault).format(fabric=fabric)}"]
     for port in node.operator.fault_ports(fault, len(node.inputs)):
         position, token = heads[port]
         value = str(np.asarray(token.value).item()) if fault in SHOWS_VALUES else "a value"

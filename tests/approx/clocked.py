@@ -6,6 +6,7 @@ words for need, room, take and put, and has its own memory, latencies, counters 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -48,7 +49,7 @@ class Wire:
 
     def has_space(self, now: int) -> bool:
         """Whether fewer slots than there are were claimed and not left before ``now``."""
-        left = len(self.leaves) - (self.leaves[-1:] == [now])
+        left = bisect_left(self.leaves, now)
         return len(self.claims) - left < self.slots
 
     def since(self) -> int:
@@ -59,6 +60,12 @@ class Wire:
     def level(self, now: int) -> int:
         """Occupancy after cycle ``now``."""
         return sum(cycle <= now for cycle in self.enters) - len(self.leaves)
+
+
+def wire(channel: Channel) -> Wire:
+    """``channel`` before the first cycle, when there may be tokens already."""
+    before = [-1 - channel.deep] * len(channel.tokens)
+    return Wire(channel.capacity, int(channel.deep), list(channel.tokens), before, before.copy())
 
 
 @dataclass
@@ -119,7 +126,7 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
     memory_config = netlist.fabric.memory
     longest = max(machine.latency + machine.interval for machine in fabric.machines)
     patience = longest + memory_config.latency + memory_config.interval + 8
-    wires = {channel: Wire(channel.capacity, int(channel.deep)) for channel in fabric.all_channels}
+    wires = {channel: wire(channel) for channel in fabric.all_channels}
     latency = {channel: machine.latency for machine in fabric.machines for channel in machine.outputs}
     run = Reference(fabric, wires, [])
     closed_until: dict[Channel, int] = {}

@@ -16,7 +16,7 @@ from step.language.operator import OPERATORS
 
 NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned"}
 EFFECTS = {"take", "put", "reserve"}
-PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen"}
+PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen", "Filled"}
 """What a rule may call besides the words: pure functions of control."""
 
 VALUES = {"apply", "update", "expand", "merged", "pieces", "piece", "value"}

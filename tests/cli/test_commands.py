@@ -159,7 +159,8 @@ def test_corrupt_json(step: Any, tmp_path: Path) -> None:
 # -- options --------------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "tile, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, arithmetic, "
+    "tile, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, "
+    "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency"
 )
 
@@ -180,6 +181,12 @@ KNOWN = (
         ("stages=5", "stages must be at most 4, not 5"),
         ("channel_depth=1", "channel_depth must be an integer >= 2, not 1"),
         ("memory.channels=3", "memory.channels must be a power of two, not 3"),
+        ("scratchpad_banks=3", "scratchpad_banks must be a power of two, not 3"),
+        ("page_bytes=0", "page_bytes must be an integer >= 1, not 0"),
+        (
+            "scratchpad_bytes=3000",
+            "scratchpad_bytes must be a multiple of scratchpad_banks x page_bytes = 2048, not 3000",
+        ),
         ("arithmetic=fast", 'arithmetic must be "rtl" or "model", not \'fast\''),
     ],
 )

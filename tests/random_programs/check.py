@@ -12,6 +12,7 @@ from sim_approx.simulation import Values, simulate
 from step.errors import StepError
 from step.language.graph import Graph
 from step.language.tokens import Token, from_nested
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.lowering.passes.broadcast import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
@@ -60,7 +61,7 @@ def _check(seed: int) -> Agreement:
         meant = evaluate(graph, inputs)
         if not roomy:
             check_interpreter(graph, inputs, meant, {})
-        result = fast(graph, inputs, seed, "all")
+        result = fast(graph, inputs, fabric(seed, roomy=roomy), "all")
         if result.status == Status.FINISHED:
             break
         if result.status != Status.DEADLOCK or roomy:
@@ -69,8 +70,8 @@ def _check(seed: int) -> Agreement:
         meant = evaluate(graph, inputs, result.arrivals)
         check_interpreter(graph, inputs, meant, result.arrivals)
     check_outputs("fast model", graph, result.outputs or {}, meant)
-    timed = fast(graph, inputs, seed, "control")
-    for what in ("cycles", "operators", "channels", "arrivals"):
+    timed = fast(graph, inputs, fabric(seed, roomy=roomy), "control")
+    for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes"):
         if getattr(result, what) != getattr(timed, what):
             raise Disagreement(f"{what} depend on whether values are computed")
     return agreement(graph, meant, result.cycles, roomy)
@@ -100,9 +101,9 @@ def check_meaning(seed: int) -> Agreement:
         raise Disagreement(f"seed {seed}: {error}\nagain: {again(seed)} --dynamic") from error
 
 
-def fast(graph: Graph, inputs: BoundInputs, seed: int, values: Values) -> RunResult:
+def fast(graph: Graph, inputs: BoundInputs, config: FabricConfig, values: Values) -> RunResult:
     """A run of the fast model, however it ends."""
-    simulation = simulate(lower(graph, fabric(seed)), inputs, values=values)
+    simulation = simulate(lower(graph, config), inputs, values=values)
     if simulation.ending.status == Status.FAULT:
         raise simulation.fault()
     return simulation.result(None)

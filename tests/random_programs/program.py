@@ -11,6 +11,9 @@ from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 
+LARGEST_BUFFER = 64
+"""More tokens than any stream has that fills buffers."""
+
 LEAST, MOST = 3, 25
 """Operators of a program, sinks and stores not counted."""
 
@@ -39,8 +42,8 @@ def _end(draft: Draft) -> None:
             draft.read(piece).sink(draft.name("y"))
 
 
-def fabric(seed: int) -> FabricConfig:
-    """A small fabric, whose memory is not fast."""
+def fabric(seed: int, *, roomy: bool = False) -> FabricConfig:
+    """A small fabric, whose memory is not fast; ``roomy``: with on-chip memory for all that ever waits."""
     random = Random(-1 - seed)
     return FabricConfig(
         tile=4,
@@ -57,4 +60,9 @@ def fabric(seed: int) -> FabricConfig:
             interval=random.randint(1, 3),
             latency=random.randint(1, 9),
         ),
+        scratchpad_banks=random.choice([1, 2, 4]),
+        scratchpad_ports=random.choice([1, 2, 3]),
+        page_bytes=(page := random.choice([64, 128, 256])),
+        # A page for every token of one buffer; more than one of this size may wait for each other.
+        scratchpad_bytes=page * LARGEST_BUFFER * (8 if roomy else 1),
     )

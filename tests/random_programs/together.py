@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import scenarios
 from farm import farm
 from meaning.evaluate import evaluate
-from scenarios import FABRIC, Inputs, Scenario
+from scenarios import Inputs, Scenario
 
 from cosim import backend as rtl
 from random_programs.check import Disagreement, again, check_outputs
-from random_programs.program import build
+from random_programs.program import LARGEST_BUFFER, build
 from sim_approx import backend as approx
 from sim_approx.simulation import simulate
 from step.errors import StepError
@@ -22,6 +23,12 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
 from step.running.result import Status
+
+FABRIC = replace(
+    scenarios.FABRIC,
+    scratchpad_bytes=scenarios.FABRIC.page_bytes * scenarios.FABRIC.scratchpad_ports * LARGEST_BUFFER * 2,
+)
+"""With on-chip memory for the buffers of programs that know nothing of each other."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,10 @@ def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
                     f"tokens of {name} at {events.cycles} in RTL, at {other.cycles} in the model; {again(seed)}"
                 )
         followed = {name: model.arrivals[name] for name in exact.arrivals}
-        if exact.cycles != model.cycles or exact.arrivals != followed:
-            raise Disagreement(f"{exact.cycles} cycles in RTL, {model.cycles} in the model, or another order")
+        if exact.cycles != model.cycles or exact.arrivals != followed or exact.buffers != model.buffers:
+            raise Disagreement(
+                f"{exact.cycles} cycles in RTL, {model.cycles} in the model, or another order, or peaks of buffers"
+            )
         check_outputs(
             "RTL", program.graph, exact.outputs or {}, evaluate(program.graph, program.inputs, exact.arrivals)
         )

@@ -29,6 +29,10 @@ FABRIC = FabricConfig(
     vector_lanes=4,
     link_bytes=8,
     outstanding=3,
+    scratchpad_bytes=896,
+    scratchpad_banks=2,
+    scratchpad_ports=3,
+    page_bytes=64,
     memory=MemoryConfig(beat_bytes=4, channels=2, interval=2, latency=5),
 )
 """Small enough to simulate anything, and with every parameter away from the trivial value."""

@@ -1,0 +1,76 @@
+"""Bufferize: puts tokens into a scratchpad, and sends a reference for each buffer that is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Module, Mux
+from amaranth.lib.wiring import Out
+
+from hw.layout import Format, TokenFormat, input_formats, output_formats
+from hw.scratchpad import FillerSignature, ShareFormat
+from hw.scratchpads import share_format
+from hw.shared import Parametric
+from hw.unit import Firing, Rule, Unit
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
+from step.ops.bufferize import Bufferize as Operator
+
+
+@dataclass(frozen=True)
+class Bufferize(Rule):
+    """A token each firing goes into a buffer of ``share``; None: nobody reads the buffers, and none is kept."""
+
+    token: TokenFormat
+    references: TokenFormat
+    rank: int
+    share: ShareFormat | None
+
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        return {} if self.share is None else {"scratchpad": Out(FillerSignature(self.share))}
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.references,)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need(0)
+        outside = token.rank > self.rank
+        inside, last = ~(token.done | outside), token.stop >= self.rank
+        firing.put(
+            0,
+            when=~inside | last,
+            done=token.done,
+            value=inside,
+            stop=Mux(token.done, 0, token.stop - self.rank),
+            rank=Mux(outside, token.rank - self.rank, 0),
+        )
+        firing.take(0)
+        firing.occupy(when=token.value)
+        firing.finish(token.done)
+        if self.share is None:
+            return
+        scratchpad = firing.unit.scratchpad
+        with m.If(inside & scratchpad.too_large):
+            firing.fault(Fault.BUFFER_TOO_LARGE)
+        firing.room(~inside | scratchpad.space)
+        entry = {"value": token.value, "last": last, "stop": Mux(last, self.rank, token.stop), "rank": token.rank}
+        m.d.comb += [scratchpad.entry[name].eq(value) for name, value in entry.items()]
+        m.d.comb += [scratchpad.value.eq(token.value), scratchpad.store.eq(firing.fires & inside)]
+        if self.share.word_bits:
+            m.d.comb += scratchpad.word.eq(firing.word(0))
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
+    assert isinstance(node.operator, Operator)
+    (token,), (references,) = input_formats(node, netlist), output_formats(node, netlist)
+    return Unit(Bufferize(token, references, node.operator.rank, share_format(node, netlist)))

@@ -1,0 +1,159 @@
+"""Streamify: reads the buffers of a scratchpad, as often as a reference or a constant says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib.wiring import Out
+
+from hw.layout import Format, TokenFormat, input_formats, output_formats
+from hw.scratchpad import ReaderSignature, ShareFormat
+from hw.scratchpads import share_format
+from hw.shared import Parametric
+from hw.unit import Firing, Rule, Unit
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
+from step.ops.streamify import DATA, REFERENCE
+from step.ops.streamify import Streamify as Operator
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """What is said of the next read: by a header, or by the buffer's own and a count."""
+
+    done: Value
+    value: Value
+    stop: Value
+    rank: Value
+
+
+@dataclass(frozen=True)
+class Streamify(Rule):
+    """A token of the buffer each firing, ``count`` times (None: once), or per element of ``reference``.
+
+    ``extra``: dimensions that the reads make. ``out`` and ``stride`` are those of an affine read, else empty.
+    """
+
+    references: TokenFormat
+    reference: TokenFormat | None
+    token: TokenFormat
+    share: ShareFormat
+    extra: int
+    count: int | None
+    out: tuple[int, ...]
+    stride: tuple[int, ...]
+
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        return {"scratchpad": Out(ReaderSignature(self.share))}
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.references,) if self.reference is None else (self.references, self.reference)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    @property
+    def depth(self) -> int:
+        """Dimensions of a read."""
+        return len(self.out) or self.share.rank
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        data = firing.need(DATA)
+        moves_on = Signal()  # a read is over, or nothing is read
+        reference = self._reference(firing, data, moves_on)
+        ends = reference.done | (reference.stop >= self.extra) if self.extra else Const(1)
+        if self.reference is not None:
+            outside = Mux(reference.rank > self.extra, reference.rank - self.extra, 0)
+            differ = ~data.done & (reference.stop != data.stop + self.extra)
+            with m.If((reference.done != data.done) | (outside != data.rank) | (ends & differ)):
+                firing.fault(Fault.STOPS_DISAGREE)
+
+        scratchpad = firing.unit.scratchpad
+        reads = data.value & reference.value
+        value, last, stop, rank = self._slot(m, firing, reads)
+        m.d.comb += moves_on.eq(~reads | last)
+        up = Mux(reference.done, 0, reference.stop + self.depth)
+        firing.put(
+            0,
+            done=reference.done,
+            value=reads & value,
+            stop=Mux(reads & ~last, stop, up),
+            rank=Mux(reads, rank, Mux(reference.rank != 0, reference.rank + self.depth, 0)),
+        )
+        firing.room(~(reads & value) | scratchpad.space)
+        if self.reference is not None:
+            with m.If(moves_on):
+                firing.take(REFERENCE)
+        with m.If(moves_on & ends):
+            firing.take(DATA)
+        firing.occupy(when=reads & value)
+        firing.finish(reference.done)
+        m.d.comb += [
+            scratchpad.read.eq(firing.fires & reads & value),
+            scratchpad.move.eq(firing.fires & reads),
+            scratchpad.leave.eq(firing.fires & moves_on & ends & data.value),
+        ]
+        if self.token.word_bits:
+            firing.send(0, scratchpad.word)
+
+    def _reference(self, firing: Firing, data: Any, moves_on: Value) -> _Reference:
+        if self.reference is not None:
+            header = firing.need(REFERENCE)
+            return _Reference(header.done, header.value, header.stop, header.rank)
+        if self.count is None:
+            return _Reference(data.done, data.value, data.stop, data.rank)
+        final: Value = Const(1)
+        if self.count > 1:
+            index = Signal(range(self.count), name="repetition")
+            final = (index == self.count - 1) | ~data.value
+            firing.next(index, Mux(moves_on, Mux(final, 0, index + 1), index))
+        stop = Mux(final & ~data.done, data.stop + 1, 0)
+        return _Reference(data.done, data.value, stop, Mux(data.rank != 0, data.rank + 1, 0))
+
+    def _slot(self, m: Module, firing: Firing, reads: Value) -> tuple[Value, Value, Value, Value]:
+        """Value, last, stop and rank of what is read now; goes on to the next one."""
+        scratchpad = firing.unit.scratchpad
+        at = Signal(self.share.slot_bits)
+        entry = scratchpad.entry
+        if not self.out:
+            m.d.comb += scratchpad.at.eq(Mux(entry.last, 0, at + 1))
+            firing.next(at, Mux(reads, scratchpad.at, at))
+            return entry.value, entry.last, entry.stop, entry.rank
+        level = Signal(range(len(self.out) + 1))  # how many of the inner indices are at their last value
+        back, inner_last = 0, Value.cast(1)
+        steps = []
+        for dimension, (extent, stride) in enumerate(zip(reversed(self.out), reversed(self.stride), strict=True)):
+            steps.append(stride - back)
+            back += (extent - 1) * stride
+            if extent > 1:
+                index = Signal(range(extent), name=f"index{dimension}")
+                with m.If(inner_last & reads):
+                    firing.next(index, Mux(index == extent - 1, 0, index + 1))
+                inner_last = inner_last & (index == extent - 1)
+            with m.If(inner_last):
+                m.d.comb += level.eq(dimension + 1)
+        with m.Switch(level):
+            for dimension, step in enumerate(steps):
+                with m.Case(dimension):
+                    m.d.comb += scratchpad.at.eq(at + step)
+        firing.next(at, Mux(reads, scratchpad.at, at))
+        return Const(1, 1), inner_last, level, Const(0, 1)
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
+    operator = node.operator
+    assert isinstance(operator, Operator)
+    (references, *others), (token,) = input_formats(node, netlist), output_formats(node, netlist)
+    share = share_format(node, netlist)
+    assert share is not None
+    out, stride = operator.out or (), operator.stride or ()
+    reference = others[0] if others else None
+    return Unit(Streamify(references, reference, token, share, operator.extra(node), operator.count, out, stride))

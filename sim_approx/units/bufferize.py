@@ -1,0 +1,122 @@
+"""Bufferize: puts tokens into a scratchpad, and sends a reference for each buffer that is complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sim_approx.machine import COMPUTES, ENDS, Channel, Machine, fault, front, need, put, reserve, room, take
+from sim_approx.scratchpad import Filled
+from sim_approx.site import Site
+from step.language.faults import Fault
+from step.language.tokens import Token, empty
+from step.ops.bufferize import Bufferize as Operator
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Bufferize(Machine):
+    """A token each firing goes into the buffer; its channels are those of `sim_approx.scratchpad.ShareSite`.
+
+    ``slots`` tokens lie in a page, of which there are ``most``; ``beats`` are the words of a tile. Words: ``slot`` that
+    is filled next, ``page`` of it, and of the present buffer ``entries`` and ``pages``.
+    """
+
+    rank: int
+    slots: int
+    most: int
+    beats: int
+    in_flight: Channel
+    free_pages: Channel
+    taken: tuple[Channel, ...]
+    rivals: tuple[Channel, ...]
+    supply: tuple[Channel, ...]
+    banks: tuple[Channel, ...]
+    other_banks: tuple[tuple[Channel, ...], ...]
+    slot: int = 0
+    page: int = 0
+    entries: list[Token] = field(default_factory=list)
+    pages: list[int] = field(default_factory=list)
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        inside = not x.done and x.rank <= self.rank
+        last = x.stop >= self.rank
+        new = inside and self.slot == 0
+        if new and len(self.pages) == self.most:
+            fault(Fault.BUFFER_TOO_LARGE)
+        page = self.page
+        source = self.supply[0]
+        if new:
+            for each in self.supply:
+                found = front(each)
+                if found is not None:
+                    source = each
+                    page = found.value
+        if inside and not self.entries:
+            room(self.in_flight)
+        if new:
+            room(self.free_pages)
+        if inside and x.has_value and self.banks:
+            room(self.banks[page % len(self.banks)])
+        if last or not inside:
+            room(self.outputs[0])
+        take(self.inputs[0])
+        if not inside:
+            put(self.outputs[0], x if x.done else empty(x.rank - self.rank, x.stop - self.rank))
+            return ENDS if x.done else None
+        if not self.entries:
+            put(self.in_flight, x)
+        if new:
+            take(source)
+            for each in self.taken:
+                put(each, x)
+            for each in self.rivals:
+                reserve(each, 1)
+            self.page = page
+            self.pages.append(page)
+        if x.has_value and self.banks:
+            for each in self.other_banks[page % len(self.banks)]:
+                reserve(each, self.beats)
+        self.entries.append(Token(x.value, min(x.stop, self.rank), x.rank))
+        self.slot = 0 if last or self.slot == self.slots - 1 else self.slot + 1
+        if last:
+            put(self.outputs[0], Token(Filled(self.entries, self.pages), x.stop - self.rank))
+            self.entries = []
+            self.pages = []
+        return COMPUTES if x.has_value else None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Drop(Machine):
+    """Nobody reads the buffers, so none is kept."""
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        take(self.inputs[0])
+        return ENDS if x.done else COMPUTES if x.has_value else None
+
+
+def build(site: Site) -> Machine:
+    operator, share = site.node.operator, site.share
+    assert isinstance(operator, Operator)
+    if share is None:
+        return site.add(Drop(**site.ports(), interval=site.beats))
+    machine = site.add(
+        Bufferize(
+            inputs=site.inputs,
+            outputs=(*site.outputs, share.in_flight, share.pages, *share.counted, *share.fills.own),
+            interval=site.beats,
+            rank=operator.rank,
+            slots=share.share.slots,
+            most=share.share.pages,
+            beats=site.beats,
+            in_flight=share.in_flight,
+            free_pages=share.pages,
+            taken=share.taken,
+            rivals=share.rivals,
+            supply=share.supply,
+            banks=share.fills.own,
+            other_banks=share.fills.others,
+        )
+    )
+    machine.contends = bool(share.rivals)
+    return machine

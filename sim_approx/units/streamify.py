@@ -1,0 +1,116 @@
+"""Streamify: reads the buffers of a scratchpad, as often as a reference or a constant says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sim_approx.machine import COMPUTES, ENDS, Channel, Machine, fault, need, put, reserve, room, take
+from sim_approx.site import Site
+from step.language.faults import Fault
+from step.language.tokens import Token, empty
+from step.ops.streamify import Streamify as Operator
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Streamify(Machine):
+    """A token of the buffer each firing; its channels are those of `sim_approx.scratchpad.ShareSite`.
+
+    ``extra``: dimensions that the reads make, ``depth``: those of a read. ``walk`` and ``levels`` are slots and stops
+    of an affine read. Words: ``step`` of the read, ``index`` of the read where they are counted.
+    """
+
+    count: int
+    extra: int
+    depth: int
+    walk: Sequence[int]
+    levels: Sequence[int]
+    slots: int
+    beats: int
+    in_flight: Channel
+    taken: tuple[Channel, ...]
+    returned: Channel
+    banks: tuple[Channel, ...]
+    other_banks: tuple[tuple[Channel, ...], ...]
+    step: int = 0
+    index: int = 0
+
+    def fire(self) -> int | None:
+        data = need(self.inputs[0])
+        if len(self.inputs) == 2:
+            x = need(self.inputs[1])
+        elif data.done or self.extra == 0:
+            x = data
+        elif data.rank:
+            x = empty(data.rank + 1, data.stop + 1)
+        else:
+            x = Token(data.value, data.stop + 1 if self.index == self.count - 1 else 0)
+        ends = x.done or x.stop >= self.extra
+        outside = x.rank - self.extra if x.rank > self.extra else 0
+        wrong = ends and not x.done and x.stop != data.stop + self.extra
+        if x.done != data.done or outside != data.rank or wrong:
+            fault(Fault.STOPS_DISAGREE)
+        slot = self.walk[self.step] if self.walk else self.step
+        bank = 0
+        last = True
+        token = x
+        if x.done:
+            token = x
+        elif not (data.has_value and x.has_value):
+            token = empty(x.rank + self.depth, x.stop + self.depth)
+        else:
+            token = data.value.entries[min(slot, len(data.value.entries) - 1)]
+            level = self.levels[self.step] if self.walk else token.stop
+            last = level == self.depth
+            token = Token(token.value, level + x.stop if last else level, token.rank)
+            bank = data.value.pages[min(slot // self.slots, len(data.value.pages) - 1)]
+        if token.has_value and self.banks:
+            room(self.banks[bank % len(self.banks)])
+        room(self.outputs[0])
+        put(self.outputs[0], token)
+        if token.has_value and self.banks:
+            for each in self.other_banks[bank % len(self.banks)]:
+                reserve(each, self.beats)
+        self.step = 0 if last else self.step + 1
+        if last and len(self.inputs) == 2:
+            take(self.inputs[1])
+        if last:
+            self.index = 0 if ends else self.index + 1
+        if last and ends:
+            take(self.inputs[0])
+        if last and ends and data.has_value:
+            take(self.in_flight)
+            for page in data.value.pages:
+                put(self.returned, Token(page))
+                for each in self.taken:
+                    take(each)
+        if token.has_value:
+            return COMPUTES
+        return ENDS if x.done else None
+
+
+def build(site: Site) -> Machine:
+    operator, share = site.node.operator, site.share
+    assert isinstance(operator, Operator) and share is not None
+    walk = [] if operator.out is None else operator.walk()
+    machine = site.add(
+        Streamify(
+            inputs=site.inputs,
+            outputs=(*site.outputs, share.returned, *share.reads.own),
+            interval=site.beats_out[0],
+            count=operator.count or 1,
+            extra=operator.extra(site.node),
+            depth=len(operator.out or share.share.buffer.shape),
+            walk=[slot for slot, _ in walk],
+            levels=[level for _, level in walk],
+            slots=share.share.slots,
+            beats=site.beats_out[0],
+            in_flight=share.in_flight,
+            taken=share.taken,
+            returned=share.returned,
+            banks=share.reads.own,
+            other_banks=share.reads.others,
+        )
+    )
+    machine.contends = bool(share.rivals)
+    return machine

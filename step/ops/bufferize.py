@@ -1,0 +1,76 @@
+"""Bufferize: collects the inner dimensions of a stream in on-chip memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from step.language.dims import format_shape
+from step.language.operator import (
+    Accounting,
+    Kind,
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    expect,
+    expect_rank,
+)
+from step.language.stream import Stream, stream_method
+from step.language.tokens import Token, empty
+from step.language.types import Buffer, Tile
+
+
+@dataclass(frozen=True)
+class Bufferize(Operator):
+    """``[Da..Db, D(b-1)..D0]`` -> ``[Da..Db]`` of buffers ``[D(b-1)..D0]``, where b is ``rank``.
+
+    What comes up to a stop of b or more is a buffer; a reference to it leaves when it is complete, with what is left
+    of the stop. The value of a reference is the tuple of the buffer's tokens, each with its stop inside of it. An
+    empty of a rank above b holds no buffer: it stays an empty, of the dimensions that are left.
+    """
+
+    rank: int
+
+    kind = Kind.ON_CHIP
+    fills_buffers = True
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) == 1, f"bufferize takes one stream, not {len(inputs)}")
+        (stream,) = inputs
+        tile = stream.element
+        if not isinstance(tile, Tile):
+            expect(False, f"a buffer holds tiles, not {tile}")
+        assert isinstance(tile, Tile)
+        expect_rank(self.rank, 1, stream.rank)
+        shape = stream.shape[-self.rank :]
+        expect(
+            not any(each.is_ragged for each in shape[1:]),
+            f"only the outermost dimension of a buffer may be ragged, but its shape is {format_shape(shape)}",
+        )
+        return (StreamType(Buffer(tile, shape), stream.shape[: -self.rank]),)
+
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        held: list[Token] = []
+        while not (token := (yield 0)).done:
+            if token.rank > self.rank:
+                around.emit(0, empty(token.rank - self.rank, token.stop - self.rank))
+                continue
+            held.append(token._replace(stop=min(token.stop, self.rank)))
+            if token.stop >= self.rank:
+                around.emit(0, Token(tuple(held), token.stop - self.rank))
+                held = []
+        around.emit(0, token)
+
+    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
+        """What comes in, and two buffers: one is filled while the other one is read."""
+        return node.input_types[0].element.bytes + 2 * node.output_types[0].element.bytes
+
+
+@stream_method
+def bufferize(stream: Stream, *, rank: int = 1, name: str | None = None) -> Stream:
+    """Collect the inner ``rank`` dimensions in on-chip memory; ``streamify`` reads them."""
+    return stream.graph.add(Bufferize(rank), [stream], name=name)[0]

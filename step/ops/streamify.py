@@ -1,0 +1,187 @@
+"""Streamify: reads buffers, as often as a reference stream or a constant says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+import sympy
+
+from step.language.dims import DimKind, Shape, dim, format_shape, shape
+from step.language.faults import Fault, Violation
+from step.language.operator import (
+    Accounting,
+    Kind,
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    expect,
+)
+from step.language.stream import Stream, stream_method
+from step.language.tokens import Token, empty
+from step.language.types import Buffer
+
+DATA, REFERENCE = 0, 1
+
+
+@dataclass(frozen=True)
+class Streamify(Operator):
+    """Buffers ``[Db..D0]`` and a reference ``[Db..D0, D'(c-1)..D'0]`` -> ``[the reference's.., out..]``.
+
+    A buffer is read once per element of the reference, whatever that is; a stop of the reference of c or more moves on
+    to the next buffer. With a ``count`` and no reference every buffer is read so often, ``[Db..D0, count, out..]``,
+    and without either once (c = 0). A read is linear, and out is the shape of the buffer; or, of buffers of static
+    shape, affine: tile index = sum(i_d * ``stride``_d) for the indices i_d below ``out``, row-major over the buffer.
+    The last token of a read has a stop of level len(out), raised by what follows the reference's element.
+    """
+
+    count: int | None = None
+    out: tuple[int, ...] | None = None
+    stride: tuple[int, ...] | None = None
+
+    kind = Kind.ON_CHIP
+    reads_buffers = True
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(1 <= len(inputs) <= 2, f"streamify takes buffers and at most one reference, not {len(inputs)} streams")
+        data, *references = inputs
+        buffer = data.element
+        if not isinstance(buffer, Buffer):
+            expect(False, f"streamify reads buffers, which bufferize makes, not {buffer}")
+        assert isinstance(buffer, Buffer)
+        outer = data.shape
+        if references:
+            (reference,) = references
+            expect(self.count is None, "streamify takes a reference or a count, not both")
+            expect(
+                reference.shape[: len(outer)] == outer,
+                f"the reference must begin with the dimensions of the buffers, {format_shape(outer)}, "
+                f"but it is {format_shape(reference.shape)}",
+            )
+            outer = reference.shape
+        elif self.count is not None:
+            expect(self.count >= 1, f"count must be at least 1, not {self.count}")
+            outer = (*outer, dim(self.count))
+        again = len(outer) > len(data.shape)
+        return (StreamType(buffer.tile, (*outer, *self._out(buffer.shape, names, again))),)
+
+    def _out(self, buffer: Shape, names: Names, again: bool) -> Shape:
+        """The dimensions of one read; read again and again, a ragged one has another total extent."""
+        if self.out is None or self.stride is None:
+            expect(self.out is None and self.stride is None, "a read with strides needs out and stride")
+            hints = ((dim, f"D{len(buffer) - 1 - position}") for position, dim in enumerate(buffer))
+            return tuple(names.symbol(hint, DimKind.RAGGED) if again and dim.is_ragged else dim for dim, hint in hints)
+        expect(
+            all(each.is_static for each in buffer),
+            f"strides need a buffer of static shape, but this one is {format_shape(buffer)}; "
+            "read it linearly, without out and stride",
+        )
+        expect(
+            len(self.out) >= 1 and all(each >= 1 for each in self.out),
+            f"out must be extents >= 1, not {list(self.out)}",
+        )
+        expect(
+            len(self.stride) == len(self.out),
+            f"stride must have one entry per dimension of out {list(self.out)}, not {list(self.stride)}",
+        )
+        first = sum(min(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
+        last = sum(max(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
+        tiles = prod(int(each) for each in buffer)
+        expect(
+            first >= 0 and last < tiles,
+            f"the read goes from tile {first} to tile {last}, but the buffer {format_shape(buffer)} has {tiles} tiles",
+        )
+        return shape(self.out)
+
+    def walk(self) -> list[tuple[int, int]]:
+        """Tile index and own stop level of every tile of an affine read."""
+        assert self.out is not None and self.stride is not None
+        indices = []
+        for position in product(*map(range, self.out)):
+            level = 0
+            while level < len(self.out) and position[-1 - level] == self.out[-1 - level] - 1:
+                level += 1
+            indices.append((sum(i * s for i, s in zip(position, self.stride, strict=True)), level))
+        return indices
+
+    def extra(self, node: Placed) -> int:
+        """c: how many dimensions the reads of a buffer make."""
+        data, *references = node.input_types
+        return references[0].rank - data.rank if references else int(self.count is not None)
+
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        extra = self.extra(node)
+        depth = node.output_types[0].rank - node.input_types[DATA].rank - extra
+        referred = len(node.input_types) > 1
+        done = False
+        while not done:
+            data = yield DATA
+            own, last = self._references(data), False
+            while not last:
+                reference = (yield REFERENCE) if referred else next(own)
+                last = reference.done or reference.stop >= extra
+                outside = max(0, reference.rank - extra)
+                agree = reference.done == data.done and outside == data.rank
+                if not agree or (last and not data.done and reference.stop != data.stop + extra):
+                    raise Violation(Fault.STOPS_DISAGREE)
+                if reference.has_value:
+                    for token in self._read(data.value):
+                        whole = token.stop == depth
+                        around.emit(0, token._replace(stop=depth + reference.stop) if whole else token)
+                elif reference.done:
+                    around.emit(0, reference)
+                else:
+                    around.emit(0, empty(reference.rank + depth, reference.stop + depth))
+            done = data.done
+
+    def _references(self, data: Token) -> Iterator[Token]:
+        """What a reference would say of the buffer ``data`` where there is none."""
+        if self.count is None or data.done:
+            yield data
+        elif data.is_empty:
+            yield empty(data.rank + 1, data.stop + 1)
+        else:
+            for index in range(self.count):
+                yield Token(data.value, data.stop + 1 if index == self.count - 1 else 0)
+
+    def _read(self, held: Sequence[Token]) -> Iterator[Token]:
+        if self.out is None:
+            yield from held
+            return
+        for index, level in self.walk():
+            if index >= len(held):  # a promise about the shape was broken, which is told first
+                raise Violation(Fault.WRONG_COUNT)
+            yield Token(held[index].value, level)
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        return (DATA,)  # the reference only says how often to read
+
+    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
+        if accounting == "paper":
+            return sympy.Integer(0)
+        return node.input_types[DATA].element.bytes + node.output_types[0].element.bytes
+
+
+@stream_method
+def streamify(
+    stream: Stream,
+    reference: Stream | None = None,
+    *,
+    count: int | None = None,
+    out: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    name: str | None = None,
+) -> Stream:
+    """Read every buffer once per element of ``reference``, or ``count`` times, or once.
+
+    ``out`` and ``stride`` are for affine reads; ``stride`` defaults to row-major order over ``out``.
+    """
+    if out is not None and stride is None:
+        stride = [prod(out[position + 1 :]) for position in range(len(out))]
+    operator = Streamify(count, None if out is None else tuple(out), None if stride is None else tuple(stride))
+    return stream.graph.add(operator, [stream] if reference is None else [stream, reference], name=name)[0]

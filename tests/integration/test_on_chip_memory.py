@@ -1,0 +1,131 @@
+"""On-chip memory in RTL and timing model: what it is used for, and what happens when there is too little."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cosim import backend as rtl
+from sim_approx import backend as approx
+from step.errors import Deadlock, SimulationError, StreamFault
+from step.functions.retile import RetileRow, RetileStreamify
+from step.language.dtypes import FP32, INT32
+from step.language.graph import Graph
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig
+from step.running.result import RunResult
+
+HERE = str(Path(__file__).relative_to(Path.cwd())) if Path(__file__).is_relative_to(Path.cwd()) else __file__
+SMALL = FabricConfig(tile=4, link_bytes=16, page_bytes=64, scratchpad_bytes=64 * 16)
+
+
+def both(graph: Graph, inputs: dict[str, Any], fabric: FabricConfig) -> tuple[RunResult, RunResult]:
+    """The results of RTL and timing model."""
+    return rtl.run(graph, inputs, fabric), approx.run(graph, inputs, fabric)
+
+
+def test_the_peak_is_what_the_metric_says() -> None:
+    """A page holds a tile here; one buffer is filled while the other one is read, and that is all there ever is."""
+    graph = Graph("peaks")
+    x = graph.source("x", Tile(FP32, 4, 4), [4, 6])
+    x.bufferize(name="b").streamify(count=3).sink("y")
+    x.bufferize(name="small").streamify().sink("z")
+    ragged = graph.source("w", Tile(FP32, 1, 4), [graph.symbol("N"), graph.symbol("R", ragged=True)])
+    ragged.bufferize(name="ragged").streamify(count=2).sink("v")
+    rows = [np.ones((count, 1, 4)) for count in (3, 0, 9, 1)]
+    exact, model = both(graph, {"x": np.ones((4, 6, 4, 4)), "w": rows}, SMALL)
+    assert exact.buffers == model.buffers and exact.buffer_bytes == model.buffer_bytes
+    assert exact.buffers["b"] == 2 * 6 * 64
+    node = graph.nodes["b"]
+    assert node.operator.on_chip_bytes(node, "paper") == 64 + exact.buffers["b"]
+    # Rows of nine tiles take three pages of four.
+    assert 3 * 64 <= exact.buffers["ragged"] <= 4 * 64
+    assert max(exact.buffers.values()) < exact.buffer_bytes <= sum(exact.buffers.values())
+
+
+def failed(backend: Any, graph: Graph, inputs: dict[str, Any], kind: type[SimulationError]) -> SimulationError:
+    with pytest.raises(kind) as error:
+        backend.run(graph, inputs, SMALL)
+    return error.value
+
+
+def test_a_buffer_that_grows_too_large() -> None:
+    """Sixteen pages of four tiles: the 65th has no place, whatever is read."""
+    graph = Graph("grows")
+    x = graph.source("x", Tile(FP32, 1, 4), [graph.symbol("N"), graph.symbol("R", ragged=True)])
+    x.bufferize(name="b").streamify().sink("y")
+    inputs = {"x": [np.ones((3, 1, 4)), np.ones((64, 1, 4)), np.ones((65, 1, 4)), np.ones((1, 1, 4))]}
+    line = test_a_buffer_that_grows_too_large.__code__.co_firstlineno + 4
+    text = (
+        f"bufferize 'b' ({HERE}:{line}): a buffer is larger than its scratchpad of 1024 bytes\n"
+        "  token 131 of x is a value with S1"
+    )
+    exact, model = failed(rtl, graph, inputs, StreamFault), failed(approx, graph, inputs, StreamFault)
+    assert str(exact) == str(model) == text
+    assert exact.result.cycles == model.result.cycles
+    assert exact.result.buffers == model.result.buffers == {"b": 1024}
+
+
+DEADLOCK = """\
+deadlock: from cycle {cycle} on nothing can move, and 8 of 8 operators are not finished
+  source 'x' ({here}:{line}) waits for space in x -> x_broadcast (depth 2, full)
+  broadcast 'x_broadcast' ({here}:{line}) waits for space in 2 channels like x_broadcast.0 -> a (depth 2, full)
+  bufferize 'a' ({here}:{first}) waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_b \
+has to free some
+  bufferize 'b' ({here}:{second}) waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_a \
+has to free some
+  streamify 'read_a' ({here}:{first}) waits for a token of a -> read_a (depth 2, empty)
+  streamify 'read_b' ({here}:{second}) waits for a token of b -> read_b (depth 2, empty)
+  zip 'pairs' ({here}:{last}) waits for a token of 2 channels like read_a -> pairs (depth 2, empty)
+  sink 'y' ({here}:{last}) waits for a token of pairs -> y (depth 2, empty)
+the cycle of waits:
+  a waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_b has to free some
+  read_b waits for a token of b -> read_b (depth 2, empty)
+  b waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_a has to free some
+  read_a waits for a token of a -> read_a (depth 2, empty)
+no depths clear it: on-chip memory is full of buffers that wait for each other; make them smaller, or choose a fabric \
+with more scratchpad_bytes, or with fewer scratchpad_ports, so that fewer share one"""
+
+
+def waiting() -> Graph:
+    """Two buffers of nine pages each in a scratchpad of sixteen."""
+    graph = Graph("waiting")
+    x = graph.source("x", Tile(INT32, 1, 4), [1, 36])
+    first = x.bufferize(name="a").streamify(name="read_a")
+    second = x.bufferize(name="b").streamify(name="read_b")
+    first.zip(second, name="pairs").sink("y")
+    return graph
+
+
+def test_buffers_that_wait_for_each_other() -> None:
+    inputs = {"x": np.ones((1, 36, 1, 4), np.int32)}
+    line = waiting.__code__.co_firstlineno + 3
+    exact, model = failed(rtl, waiting(), inputs, Deadlock), failed(approx, waiting(), inputs, Deadlock)
+    cycle = model.result.cycles
+    text = DEADLOCK.format(here=HERE, cycle=cycle, line=line, first=line + 1, second=line + 2, last=line + 3)
+    assert str(model) == text
+    assert str(exact) == text
+    assert exact.result.buffers == model.result.buffers == {"a": 512, "b": 512}
+    assert exact.result.buffer_bytes == model.result.buffer_bytes == 1024
+
+
+def test_one_scratchpad_each_clears_it() -> None:
+    result = approx.run(waiting(), {"x": np.ones((1, 36, 1, 4), np.int32)}, FabricConfig(
+        tile=4, link_bytes=16, page_bytes=64, scratchpad_bytes=64 * 16, scratchpad_ports=1))  # fmt: skip
+    assert result.buffers == {"a": 576, "b": 576}
+
+
+def test_a_third_buffer_waits_for_the_first() -> None:
+    """How often the first buffer is read is only known when the fourth one has come: memory alone does not help."""
+    graph = Graph("third")
+    x = graph.source("x", Tile(INT32), [4, 2])
+    late = x.flatten(0, 1).reshape(8, name="all")[0].accum(RetileRow(), name="last")
+    x.bufferize(name="b").streamify(late.flat_map(RetileStreamify(2, "row", 0)), name="read").sink("y")
+    model = failed(approx, graph, {"x": np.ones((4, 2), np.int32)}, Deadlock)
+    line = test_a_third_buffer_waits_for_the_first.__code__.co_firstlineno + 5
+    found = str(model).splitlines()
+    assert f"  bufferize 'b' ({HERE}:{line}) waits for a buffer: 2 are filled, and read has read neither" in found
+    assert found[-1].startswith("  x_broadcast.1: 4 instead of 2 (input 0 of bufferize 'b'")

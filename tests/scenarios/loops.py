@@ -7,7 +7,8 @@ from itertools import count
 from typing import Literal
 
 from scenarios.scenario import Bench, Inputs, add, dims_of
-from step.functions.elementwise import Add, Cast
+from step.functions.cast import Cast
+from step.functions.elementwise import Add
 from step.functions.silu import Silu
 from step.language.dtypes import BF16
 from step.language.graph import Graph

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scenarios.scenario import Bench, Inputs, add
-from step.functions.elementwise import Add, Cast
+from step.functions.cast import Cast
+from step.functions.elementwise import Add
 from step.functions.silu import Silu
 from step.language.dtypes import BF16
 from step.language.graph import Graph

@@ -12,7 +12,8 @@ from scenarios import FABRIC, Bench
 
 from sim_approx import backend as approx
 from step.errors import ProgramError
-from step.functions.elementwise import Add, Cast
+from step.functions.cast import Cast
+from step.functions.elementwise import Add
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.stream import Stream

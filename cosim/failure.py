@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cosim.run_files import RawRun
-from hw.units import held_ports
+from hw.units import held_ports, takes_ahead
 from sim_approx.depths import depths_that_clear
+from sim_approx.simulation import simulate
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import Fault
+from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot, report
@@ -20,7 +22,7 @@ from step.running.stream_fault import first_fault, stream_fault
 def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError | None:
     """What is wrong with a run, or None."""
     promises = _promises(netlist, data, raw)
-    if fault := first_fault(netlist.graph, _faults(netlist, raw), promises.broken):
+    if fault := first_fault(netlist.graph, _faults(netlist, data, raw), promises.broken):
         return fault
     if raw.status == "runaway":
         return Runaway(f"the run did not end within {raw.cycles} cycles; raise max_cycles if that is too few")
@@ -35,11 +37,14 @@ def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mappin
     return Deadlock(report(netlist, snapshot, depths_that_clear(netlist, data, snapshot)))
 
 
-def _faults(netlist: Netlist, raw: RawRun) -> dict[str, StreamFault]:
+def _faults(netlist: Netlist, data: BoundInputs, raw: RawRun) -> dict[str, StreamFault]:
     """The faults by unit, with the tokens that it was at as the log has them."""
     found = {}
     for unit, code in raw.faults:
         node = netlist.units[unit]
+        if takes_ahead(node):
+            found[node.name] = _met_by_the_model(netlist, data, node)
+            continue
         heads, held = {}, held_ports(node)
         for port, channel in enumerate(netlist.inputs(node)):
             at = int((raw.leaves["channel"] == channel.index).sum()) - (port in held)
@@ -48,6 +53,14 @@ def _faults(netlist: Netlist, raw: RawRun) -> dict[str, StreamFault]:
                 heads[port] = at, control_token(int(entered[at]))
         found[node.name] = stream_fault(node, Fault(code), heads)
     return found
+
+
+def _met_by_the_model(netlist: Netlist, data: BoundInputs, node: Node) -> StreamFault:
+    """The fault of a unit that takes tokens ahead, and shows values: the log has neither, the fast model both."""
+    faults = simulate(netlist, data).faults()
+    if node.name not in faults:
+        raise SimulationError(f"{node.describe()} met a fault in RTL, and none in the fast model")
+    return faults[node.name]
 
 
 def _promises(netlist: Netlist, data: BoundInputs, raw: RawRun) -> Promises:

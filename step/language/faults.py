@@ -14,13 +14,18 @@ class Fault(enum.IntEnum):
     MISSING_DATA = 2
     LEFTOVER_DATA = 3
     WRONG_COUNT = 4
+    OUT_OF_RANGE = 5
 
+
+SHOWS_VALUES = frozenset({Fault.OUT_OF_RANGE})
+"""Faults that the value of a token is to blame for: it stands in the error."""
 
 MEANING = {
     Fault.STOPS_DISAGREE: "its inputs do not have the same shape",
     Fault.MISSING_DATA: "a selector came without the data that it should route",
     Fault.LEFTOVER_DATA: "data is left over after the last selector",
     Fault.WRONG_COUNT: "a reduction did not get the number of elements that its static shape promises",
+    Fault.OUT_OF_RANGE: "an address is out of range",
 }
 
 

@@ -27,6 +27,8 @@ class StreamMethods(Fluent):
         """Replace every element by the stream that ``function`` makes of it."""
     def flatten(self, low: int, high: int, *, name: str | None = None) -> Stream:
         """Merge dimensions ``low`` to ``high``, counted from the innermost one (0)."""
+    def load_random(self, tensor: Tensor, *, tile: Sequence[int], name: str | None = None) -> Stream:
+        """Read the tile of ``tensor`` at every address, in tiles of ``tile`` (rows, cols)."""
     def map(self, function: MapFunction, *others: Stream, name: str | None = None) -> Stream:
         """Apply ``function`` to the elements of this stream and ``others``, which have the same shape."""
     def partition(
@@ -43,6 +45,8 @@ class StreamMethods(Fluent):
         """Make the stream an output of the program."""
     def store(self, name: str) -> None:
         """Write the tiles to off-chip memory as the program's output ``name``."""
+    def store_random(self, tensor: Tensor, addresses: Stream, *, name: str | None = None) -> Stream:
+        """Write every tile of ``data`` into ``tensor`` at its address; returns the acknowledgements."""
     def zip(self, *others: Stream, name: str | None = None) -> Stream:
         """Tuples of this stream's elements and those of ``others``."""
 

@@ -7,7 +7,7 @@ checked against its declared shape on the way.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from step.language.tokens import Token
 from step.language.validate import check
 from step.lowering.passes.broadcast import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.stored import Tensors
 from step.running.promises import Promises, promising
 from step.running.stream_fault import first_fault, stream_fault
 
@@ -41,6 +42,7 @@ class _Run:
 
     def __init__(self, graph: Graph, inputs: BoundInputs, record: bool, arrivals: Mapping[str, Sequence[int]]) -> None:
         self.graph, self.inputs, self.orders = graph, inputs, arrivals
+        self.tensors = Tensors(graph, inputs)
         self.readers = graph.readers()
         self.queues: dict[tuple[str, int], deque[Token]] = {}
         self.taken: dict[tuple[str, int], int] = {}
@@ -69,8 +71,8 @@ class _Run:
             self.queues[reader.name, reader_port].append(token)
             self.ready.append(reader.name)
 
-    def tiles(self) -> np.ndarray:
-        return self.inputs.tiles(self._node())
+    def tiles(self) -> MutableSequence[np.ndarray]:
+        return self.tensors.tiles(self._node())
 
     def stream(self) -> list[Token]:
         return self.inputs.streams[self._node().name]
@@ -90,7 +92,7 @@ class _Run:
         processes: dict[str, Process] = {}
         waiting: dict[str, int] = {}
         for node in self.graph:
-            if node.operator.ends_run:
+            if node.operator.ends_run and not node.output_types:
                 self.result.outputs[node.name] = []
         for node in self.graph:
             processes[node.name] = node.operator.process(node, self)
@@ -104,6 +106,7 @@ class _Run:
             self._starved(waiting)
         if disagreement := self.promises.disagreement():
             raise disagreement
+        self.result.outputs |= self.tensors.outputs()
         return self.result
 
     def _raise_faults(self) -> None:

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from step.errors import StreamFault
-from step.language.faults import MEANING, Fault
+from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Graph, Node
 from step.language.tokens import Token
 
 
-def control_text(token: Token) -> str:
-    """What a token is, without its value: ``a value``, ``a value with S1``, ``an empty of rank 1``, ``Done``."""
+def control_text(token: Token, value: str = "a value") -> str:
+    """What a token is, without its value: ``a value``, ``a value with S1``, ``an empty of rank 1``, ``Done``.
+
+    ``value`` stands for its value.
+    """
     if token.done:
         return "Done"
-    what = f"an empty of rank {token.rank}" if token.is_empty else "a value"
+    what = f"an empty of rank {token.rank}" if token.is_empty else value
     return f"{what} with S{token.stop}" if token.stop > token.rank else what
 
 
 def stream_fault(node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]]) -> StreamFault:
     """The error for ``fault`` at ``node``; ``heads`` has, per input port, the token in front and its position."""
-    lines = [f"{node.describe()}: {MEANING[fault]}"]
+    lines = [f"{node.describe()}: {node.operator.fault_text(fault)}"]
     for port in node.operator.fault_ports(fault, len(node.inputs)):
         position, token = heads[port]
-        lines.append(f"  token {position} of {node.inputs[port]} is {control_text(token)}")
+        value = str(np.asarray(token.value).item()) if fault in SHOWS_VALUES else "a value"
+        lines.append(f"  token {position} of {node.inputs[port]} is {control_text(token, value)}")
     return StreamFault("\n".join(lines))
 
 

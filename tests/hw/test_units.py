@@ -34,7 +34,14 @@ def check(scenario: Scenario, how: str) -> Run:
         else:
             check_unordered(run.tokens(name), expected.streams[name], StreamChecker(name, edge.type))
     for name, words in run.written.items():
-        check_written(run, name, expected.outputs[name], words)
+        access = run.fabric.netlist.graph.nodes[name].operator.writes(run.fabric.netlist.graph.nodes[name])
+        assert access is not None
+        if access.tensor is None:
+            check_written(run, name, expected.outputs[name], words)
+        else:
+            region = run.fabric.memory.stores[name]
+            held = dict(enumerate(run.memory[region.base : region.base + region.beats], start=region.base))
+            check_written(run, name, expected.outputs[access.tensor], held)
     return run
 
 
@@ -48,7 +55,7 @@ def check_unordered(got: list[Token], expected: list[Token], checker: StreamChec
 
 def check_written(run: Run, name: str, expected: list[Token], words: dict[int, int]) -> None:
     """The tiles, one after the other, from the base of the region."""
-    region, element = run.fabric.memory.stores[name], run.fabric.netlist.graph.nodes[name].inputs[0].element
+    region, element = run.fabric.memory.stores[name], run.fabric.netlist.graph.nodes[name].inputs[-1].element
     bits = 8 * FABRIC.memory.beat_bytes
     tiles = [pack_element(token.value, element) for token in expected if token.has_value]
     assert words == {

@@ -17,8 +17,9 @@ from hw.shared import Parametric
 class TileQueue(Parametric):
     """Up to ``depth`` tiles; each comes as ``beats`` beats of ``beat_bits`` bits, and leaves in the words of ``tile``.
 
-    Of tiles without words there are only the ends. There is room for every beat: whoever asks for tiles sees to that. A tile is seen in the cycle after its last beat,
-    and read in the one after that: so words may be in block RAM (``deep``) without a cycle more.
+    There is room for every beat: whoever asks for tiles sees to that. A tile is seen in the cycle after its last beat,
+    and read in the one after that: so words may be in block RAM (``deep``) without a cycle more. Where it has no words,
+    its beats are only counted.
     """
 
     def __init__(self, tile: TileFormat, beat_bits: int, beats: int, depth: int, *, deep: bool) -> None:

@@ -200,7 +200,7 @@ class Operator(abc.ABC):
         return None
 
     def writes(self, node: Placed) -> Access | None:
-        """The off-chip memory that the operator writes: what is not a declared tensor tile by tile from the begin on."""
+        """The off-chip memory that the operator writes; without a tensor, tile by tile from the region's begin on."""
         return None
 
     def arrival_ports(self, inputs: int) -> Sequence[int]:

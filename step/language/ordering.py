@@ -40,11 +40,13 @@ def unordered(graph: Graph) -> Iterator[str]:
             for load in (node for node, _ in places if node.operator.reads(node) is not None):
                 if load.name not in reached:
                     yield (
-                        f"{load.describe()} reads tensor {tensor!r}, which {store.describe()} writes, and does not wait "
-                        "for its acknowledgements: what it reads depends on timing"
+                        f"{load.describe()} reads tensor {tensor!r}, which {store.describe()} writes, "
+                        "and does not wait for its acknowledgements: what it reads depends on timing"
                     )
 
 
 def _accessing(graph: Graph, tensor: str) -> list[tuple[Node, Access]]:
     """The operators that read or write ``tensor``, in order."""
-    return [(node, access) for node in graph if (access := accessed(node)) is not None and access.tensor == tensor]
+    found = ((node, accessed(node)) for node in graph)
+    found = ((node, accessed(node)) for node in graph)
+    return [(node, access) for node, access in found if access is not None and access.tensor == tensor]

@@ -33,11 +33,8 @@ def deciding(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset
 
 def _upstream(nodes: Mapping[str, Node], producers: Mapping[Port, Port], todo: list[Port]) -> set[Port]:
     """The inputs in ``todo``, and all that their values are made of; what is read is made of what was written."""
-    written = [
-        (access.tensor, (node.name, access.port))
-        for node in nodes.values()
-        if (access := node.operator.writes(node)) and access.tensor
-    ]
+    accesses = [(node.name, node.operator.writes(node)) for node in nodes.values()]
+    written = [(each.tensor, (name, each.port)) for name, each in accesses if each is not None and each.tensor]
     found: set[Port] = set()
     while todo:
         consumer = todo.pop()

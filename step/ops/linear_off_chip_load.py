@@ -23,8 +23,8 @@ from step.language.operator import (
     expect,
 )
 from step.language.stream import Stream
-from step.language.tokens import DONE, Token, empty
 from step.language.tiling import Tiling
+from step.language.tokens import DONE, Token, empty
 
 
 @dataclass(frozen=True)

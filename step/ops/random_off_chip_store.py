@@ -101,6 +101,9 @@ class RandomOffChipStore(Operator):
 @stream_method
 def store_random(data: Stream, tensor: Tensor, addresses: Stream, *, name: str | None = None) -> Stream:
     """Write every tile of ``data`` into ``tensor`` at its address; returns the acknowledgements."""
-    tile = data.element
-    shape = tile.shape if isinstance(tile, Tile) and tile.is_static else tensor.shape[-2:]
-    return data.graph.add(RandomOffChipStore(tensor, shape), [addresses, data], name=name)[0]
+    match data.element:
+        case Tile() as element if element.is_static:
+            rows, cols = element.shape
+        case _:  # which is refused
+            rows, cols = tensor.shape[-2:]
+    return data.graph.add(RandomOffChipStore(tensor, (rows, cols)), [addresses, data], name=name)[0]

@@ -280,7 +280,6 @@ class ClockedMemory:
             self.moved = max(self.moved, now + self._config.latency - (not writes))
             if writes or self._beat[number] == 0:
                 self._take(asks)
-            if self._beat[number] == 0:
-                if arrives is not None:
-                    self._put(arrives, Token(None))
+            if arrives is not None and self._beat[number] == 0:
+                self._put(arrives, Token(None))
         return bool(granted)

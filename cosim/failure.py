@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cosim.run_files import RawRun
-from hw.units import held_ports, takes_ahead
+from hw.units import held_ports
 from sim_approx.depths import depths_that_clear
 from sim_approx.simulation import simulate
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
-from step.language.faults import Fault
+from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
@@ -42,7 +42,7 @@ def _faults(netlist: Netlist, data: BoundInputs, raw: RawRun) -> dict[str, Strea
     found = {}
     for unit, code in raw.faults:
         node = netlist.units[unit]
-        if takes_ahead(node):
+        if code in SHOWS_VALUES:
             found[node.name] = _met_by_the_model(netlist, data, node)
             continue
         heads, held = {}, held_ports(node)
@@ -56,7 +56,7 @@ def _faults(netlist: Netlist, data: BoundInputs, raw: RawRun) -> dict[str, Strea
 
 
 def _met_by_the_model(netlist: Netlist, data: BoundInputs, node: Node) -> StreamFault:
-    """The fault of a unit that takes tokens ahead, and shows values: the log has neither, the fast model both."""
+    """A fault that shows values: the log has none, the fast model has those that decide."""
     faults = simulate(netlist, data).faults()
     if node.name not in faults:
         raise SimulationError(f"{node.describe()} met a fault in RTL, and none in the fast model")

@@ -10,7 +10,7 @@ from hw.unit import Firing
 
 def words_of_beat(token: TokenFormat, beat_bits: int) -> int:
     """Words that one beat of a tile takes; so long a firing is busy that makes one."""
-    return min(token.beats, max(1, beat_bits // token.link_bits))
+    return min(token.cycles, max(1, beat_bits // token.link_bits))
 
 
 def beats_of_tile(token: TokenFormat, beat_bits: int) -> int:
@@ -23,7 +23,8 @@ def gather_beat(m: Module, firing: Firing, port: int, token: TokenFormat, beat: 
 
     It is several words, or a part of one. What is behind the end of the tile is zero.
     """
-    words, parts = words_of_beat(token, beat_bits), max(1, token.link_bits // beat_bits)
+    link_bits = max(token.link_bits, token.bits) if token.control else token.link_bits
+    words, parts = words_of_beat(token, beat_bits), max(1, link_bits // beat_bits)
     if token.beats > 1:
         firing.read_from(port, beat * words if parts == 1 else beat >> (parts.bit_length() - 1))
     word = firing.word(port)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.layout import TokenFormat, pack_header, pack_words, unpack_header, unpack_words
+from hw.layout import TokenFormat, control_bits, pack_header, pack_words, unpack_element, unpack_header, unpack_words
 from step.language.tokens import Token
 from step.language.types import ElementType
 
@@ -37,7 +37,7 @@ def pack_transfers(token: Token, element: ElementType, format: TokenFormat) -> l
     header = pack_header(token, format) & ((1 << format.header_bits) - 1)
     words = [0]
     if token.has_value and format.items:
-        words = [token.value] if format.control else pack_words(token.value, element, format)
+        words = [control_bits(token.value)] if format.control else pack_words(token.value, element, format)
     lasts = [0] * (len(words) - 1) + [1]
     return [(word << 1 | last) << format.header_bits | header for word, last in zip(words, lasts, strict=True)]
 
@@ -51,8 +51,7 @@ def unpack_transfers(transfers: Iterable[int], element: ElementType, format: Tok
         if transfer >> format.header_bits & 1:
             value = None
             if header & 2:
-                value = word if format.control else unpack_words(words, element, format)
-            header |= word << format.header_bits if format.control and header & 2 else 0
+                value = unpack_element(word, element) if format.control else unpack_words(words, element, format)
             tokens.append(unpack_header(header, format, value))
             words = []
     return tokens

@@ -79,9 +79,17 @@ class FunctionRule(Rule):
 
     def give(self, m: Module, firing: Firing, result: Value, puts: Value) -> None:
         """``result`` is what became of the operands of a firing that ``puts`` a value, as late as this enters."""
+        self.leave(firing, self.words(m, firing, result, puts))
+
+    def words(self, m: Module, firing: Firing, result: Value, puts: Value) -> Value:
+        """Such a ``result`` word by word, or as control."""
+        if self.result.control or self._streams:
+            return result
+        return in_words(m, result, firing.delayed(firing.lagging(firing.fires & puts)), self.result)
+
+    def leave(self, firing: Firing, word: Value) -> None:
+        """The words of what goes out, or its control."""
         if self.result.control:
-            firing.late(0, control=result)
-        elif self._streams:
-            firing.send(0, result)
+            firing.late(0, control=word)
         else:
-            firing.send(0, in_words(m, result, firing.delayed(firing.lagging(firing.fires & puts)), self.result))
+            firing.send(0, word)

@@ -2,9 +2,10 @@
 
 A token is a header and, if it has a value, words of data. The header is, from the lowest bit: ``done``, ``value``,
 ``stop`` and ``rank`` (each as many bits as the stream's rank needs, at least one); the rank is that of an empty, else
-zero. Values on which rules decide, selectors, travel in the header as well, as ``control``. All others follow their
-header one cycle behind it, a word a cycle (see `step.lowering.links`). A tile is row-major, its first scalar lowest;
-the items of a tuple follow one another; a selector is its mask. Data of a token without a value means nothing.
+zero. Values on which rules decide, selectors and addresses, travel in the header as well, as ``control``. All others
+follow their header one cycle behind it, a word a cycle (see `step.lowering.links`). A tile is row-major, its first
+scalar lowest; the items of a tuple follow one another; a selector is its mask. Data of a token without a value means
+nothing.
 """
 
 from __future__ import annotations
@@ -207,18 +208,23 @@ def pack_header(token: Token, format: TokenFormat) -> int:
         return 1
     header = token.stop << 2 | token.rank << 2 + format.stop_bits
     if token.has_value:
-        header |= 2 | (token.value << format.header_bits if format.control else 0)
+        header |= 2 | (control_bits(token.value) << format.header_bits if format.control else 0)
     return int(header)
 
 
+def control_bits(value: Any) -> int:
+    """The bits of a value that is control: the mask of a selector, or the one scalar of a tile."""
+    return int(value) if isinstance(value, int) else int(value.item())
+
+
 def unpack_header(header: int, format: TokenFormat, value: Any = None) -> Token:
-    """The token with ``header``; its ``value`` stands in the header, or else came besides."""
+    """The token with ``header``, and ``value`` where it has one."""
     if header & 1:
         return DONE
     stop, rank = (header >> shift & ((1 << format.stop_bits) - 1) for shift in (2, 2 + format.stop_bits))
     if not header & 2:
         return empty(rank, stop)
-    return Token(header >> format.header_bits if format.control else value, stop)
+    return Token(value, stop)
 
 
 def pack_tiles(tiles: np.ndarray, tile: Tile, beat_bytes: int) -> bytes:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module
+from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.addresses import fetch_addresses
 from hw.channel import Channel, ConsumerSignature
+from hw.functions.words import whole
 from hw.layout import AddressFormat, Format, TileFormat, TokenFormat
 from hw.shared import Parametric, Shared
 from hw.tile_queue import TileQueue
@@ -24,15 +24,24 @@ REQUEST_DEPTH = 2
 
 @dataclass(frozen=True)
 class LoadDeliver(Rule):
-    """Joins what a token will be with its tile."""
+    """Joins what a token will be with its tile; a header that carries its tile waits for all the words."""
 
     pending: TokenFormat
     token: TokenFormat
 
     @property
+    def data(self) -> TokenFormat:
+        """What comes from memory, which is always words."""
+        return replace(self.token, control=False)
+
+    @property
     def tile(self) -> TileFormat:
-        """The words that go out, without header."""
-        return TileFormat(self.token.word_bits, self.token.beats)
+        """These words, without header."""
+        return TileFormat(self.data.word_bits, self.data.beats)
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.data.beats if self.token.control else 0
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -49,33 +58,23 @@ class LoadDeliver(Rule):
             firing.take(1)
         firing.put(0, pending)
         firing.pass_data(1, 0)
+        if self.token.control:
+            firing.late(0, control=whole(m, "tile", firing.word(1), firing.phase(), self.data, self.data.beats - 1))
         firing.occupy(when=pending.value)
         firing.take(0)
         firing.finish(pending.done)
 
 
 class TileLoad(Parametric):
-    """The two machines, the queues between them, and the assembly of tiles from beats.
-
-    ``addresses``: what input 0 carries, if the machine that issues requests wants addresses fetched from it.
-    """
+    """The two machines, the queues between them, and the assembly of tiles from beats."""
 
     def __init__(
-        self,
-        issue: Rule,
-        deliver: LoadDeliver,
-        beat_bits: int,
-        beats: int,
-        outstanding: int,
-        addresses: TokenFormat | None = None,
-        *,
-        deep: bool,
+        self, issue: Rule, deliver: LoadDeliver, beat_bits: int, beats: int, outstanding: int, *, deep: bool
     ) -> None:
         self.deep = deep
-        self.issue, self.deliver, self.addresses = issue, deliver, addresses
+        self.issue, self.deliver = issue, deliver
         self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding
-        inputs = issue.inputs if addresses is None else (addresses,)
-        members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(inputs)}
+        members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
         response = wiring.Signature({"payload": Out(beat_bits), "valid": Out(1)})  # always ready: see `TileQueue`
         super().__init__(
             {
@@ -90,8 +89,12 @@ class TileLoad(Parametric):
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        shared = (self.issue, self.deliver, self.beat_bits, self.beats, self.outstanding, self.deep)
-        return shared if self.addresses is None else (*shared, self.addresses)
+        return self.issue, self.deliver, self.beat_bits, self.beats, self.outstanding, self.deep
+
+    @property
+    def in_flight(self) -> int:
+        """As `Unit.in_flight`."""
+        return Unit(self.deliver).in_flight
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -101,10 +104,8 @@ class TileLoad(Parametric):
         m.submodules.pending = pending = Shared(Channel(self.deliver.pending, self.outstanding))
         queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding, deep=self.deep)
         m.submodules.tiles = tiles = Shared(queue)
-        if self.addresses is not None:
-            fetch_addresses(m, self.addresses, self.input0, issue.input0)
-        elif self.issue.inputs:
-            join(m, self.input0, issue.input0)
+        for port in range(len(self.issue.inputs)):
+            join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
         join(m, issue.output0, requests.i)
         join(m, issue.output1, pending.i)
         offer(m, requests.o, self.request)
@@ -118,6 +119,10 @@ class TileLoad(Parametric):
         if self.deliver.tile.word_bits:
             m.d.comb += tiles.beat.eq(self.response.payload)
         pass_status(m, deliver, self)
-        if self.addresses is not None:
-            m.d.comb += self.fault.eq(issue.fault)
+        m.d.comb += self.fault.eq(issue.fault)
         return m
+
+
+def beat_of(address: Value, tiles: int, beats: int) -> Value:
+    """The first beat of the tile at ``address``, if there are so many ``tiles`` of ``beats``."""
+    return address[: max(1, (tiles - 1).bit_length())] * beats

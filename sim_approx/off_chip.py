@@ -11,21 +11,6 @@ REQUEST, PENDING = 0, 1
 """Outputs of the machine that asks: beat addresses to the memory, and what is to come to the one that delivers."""
 
 REQUEST_DEPTH = 2
-ADDRESSES_DEPTH = 2
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class FetchAddress(Machine):
-    """Reads the words of an address, which joins the header."""
-
-    def fire(self) -> int | None:
-        x = need(self.inputs[0])
-        room(self.outputs[0])
-        take(self.inputs[0])
-        put(self.outputs[0], x)
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -46,9 +31,11 @@ class Deliver(Machine):
         return ENDS if x.done else None
 
 
-def fetch_addresses(site: Site, port: int) -> Channel:
-    """Place the machine that fetches the addresses at input ``port``; returns the channel behind it."""
-    words = site.beats_in[port]
-    addresses = site.channel(ADDRESSES_DEPTH + 1)  # one is on its way
-    site.add(FetchAddress(inputs=(site.inputs[port],), outputs=(addresses,), latency=words, interval=words))
-    return addresses
+def deliver(site: Site, pending: Channel, arrived: Channel) -> Machine:
+    """Place the machine that hands on what is ``pending`` when its tile has ``arrived``."""
+    element = site.node.output_types[0].element
+    # A header that carries its tile waits for all the words of it.
+    control = site.carries and element.is_control
+    words = -(-element.bits // (8 * site.fabric.link_bytes)) if control else site.beats_out[0]
+    latency = words if control else 0
+    return site.add(Deliver(inputs=(pending, arrived), outputs=site.outputs, interval=words, latency=latency))

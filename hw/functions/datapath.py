@@ -27,6 +27,7 @@ class Datapath(Parametric):
     ones, and `latency` cycles later the words of the result begin on ``result``, one a cycle. A reduction then has
     ``emit`` too: with it, in the cycle of a ``start`` or of its own, the state is to leave, `latency` cycles later;
     ``first`` without ``start`` says that nothing was reduced. The words of a state are out when the next one leaves.
+    A reduction may go on behind an ``emit``; then its elements leave the words of a state the time to go out.
     """
 
     initiation_interval: int

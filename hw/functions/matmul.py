@@ -135,13 +135,17 @@ class MatmulDatapath(Datapath):
         with m.Elif(turn_ends & last_k):
             m.d.sync += busy.eq(0)
         first: Value = C(1, 1)
+        apart: Value = C(1, 1)
         if self.reduce:
-            given = Signal(reset_less=True)
-            first = Signal(reset_less=True)
+            emitted = Signal(reset_less=True)  # the state has left, or leaves, behind the last element
+            given, beginning = Signal(2, reset_less=True), Signal(2, reset_less=True)
             with m.If(self.start):
-                m.d.sync += given.eq(self.first)
+                m.d.sync += [emitted.eq(self.emit), given.eq(Cat(self.first, emitted))]
+            with m.Elif(self.emit):
+                m.d.sync += emitted.eq(1)
             with m.If(loaded):
-                m.d.sync += first.eq(Mux(self.start, self.first, given))
+                m.d.sync += beginning.eq(Mux(self.start, Cat(self.first, emitted), given))
+            first, apart = beginning
 
         scalars: list[Value] = []
         for port, (outer, moves) in enumerate(((down, self._left_moves()), (across, self._right_moves()))):
@@ -154,7 +158,7 @@ class MatmulDatapath(Datapath):
             ]
             scalars.append(data_later(m, store.result, f"scalars_{port}"))
         sums = self._accumulate(m, scalars, (k == 0) & first, active)
-        self._leave(m, sums, later(m, active & last_k, self.compute_depth, "complete"), first)
+        self._leave(m, sums, later(m, active & last_k, self.compute_depth, "complete"), apart)
         return m
 
     def _load(self, m: Module) -> tuple[Value, Value, Value]:
@@ -239,11 +243,12 @@ class MatmulDatapath(Datapath):
             rounded.append(unit.result)
         return Cat(rounded)
 
-    def _leave(self, m: Module, sums: Value, complete: Value, first: Value) -> None:
+    def _leave(self, m: Module, sums: Value, complete: Value, apart: Value) -> None:
         """Keep the ``complete`` sums, and send them word by word: of a reduction only where it is to ``emit``.
 
-        A ``first`` element begins another part of the store. Two are enough where a part has left before the second
-        product behind it ends. A state may leave later than its last element came; for that there is a third one.
+        An element ``apart`` from a state that leaves begins another part of the store. Two are enough where a part has
+        left before the second product behind it ends. A state may leave later than its last element came; for that
+        there is a third one.
         """
         shape, parts = self.arrangement, 3 if self.reduce else 2
         block, last = counter(m, shape.blocks, "complete_block", complete)
@@ -251,7 +256,7 @@ class MatmulDatapath(Datapath):
         part, written, leaving = (Signal(range(parts), name=name) for name in ("part", "written", "leaving"))
         m.d.comb += written.eq(Mux(part == parts - 1, 0, part + 1))
         if self.reduce:
-            with m.If(~later(m, first, self.compute_depth, "first")):
+            with m.If(~later(m, apart, self.compute_depth, "apart")):
                 m.d.comb += written.eq(part)
         with m.If(whole):
             m.d.sync += part.eq(written)

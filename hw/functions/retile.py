@@ -32,7 +32,7 @@ def _(function: RetileRow | RetileCol, application: Application) -> Datapath:
     count, width = result.bits // tile.bits, tile.bits // lines
     wide, narrow = max(link, width), min(link, width)
     if lines == 1 and (wide % narrow == 0 or result.bits <= link):
-        return RetileStore(count, width, link)
+        return RetileStore(count, width, link, control=tile.is_control)
     return RetileJoin(count, lines, width)
 
 
@@ -49,27 +49,29 @@ def _(function: RetileStreamify, application: Application) -> RetileSlicer:
 class RetileStore(Datapath):
     """``result`` is the last ``count`` tiles of ``width`` bits one after the other, so it is right after so many.
 
-    Tiles are whole words of the result, or whole parts of one. They are written where they belong; a word leaves before
-    the next tiles overwrite it.
+    Tiles are whole words of the result, or whole parts of one; those that are ``control`` come in one piece, however
+    narrow the link is. They are written where they belong; a word leaves before the next tiles overwrite it.
     """
 
     latency = 1
     streams = True
 
-    def __init__(self, count: int, width: int, link_bits: int) -> None:
-        self.count, self.width, self.link_bits = count, width, link_bits
+    def __init__(self, count: int, width: int, link_bits: int, *, control: bool) -> None:
+        self.count, self.width, self.link_bits, self.control = count, width, link_bits, control
         self.initiation_interval = -(-width // link_bits)
-        self.written = Parts(count * self.initiation_interval, min(link_bits, width))
-        self.left = Parts(-(-count * width // link_bits), min(link_bits, count * width))
+        self.words = 1 if control else self.initiation_interval
+        self.written = Parts(count * self.words, width if control else min(link_bits, width))
+        result_bits = width if control and count == 1 else min(link_bits, count * width)
+        self.left = Parts(-(-count * width // result_bits), result_bits)
         super().__init__([self.written.bits], self.left.bits, reduce=True)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.count, self.width, self.link_bits
+        return self.count, self.width, self.link_bits, self.control
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        _, (comes,) = arriving(m, self.start, [self.initiation_interval])
+        _, (comes,) = arriving(m, self.start, [self.words])
         following = Signal(range(self.written.count))
         number = Signal(range(self.written.count))
         m.d.comb += number.eq(Mux(self.start & self.first, 0, following))

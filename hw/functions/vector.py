@@ -42,8 +42,9 @@ class Words:
 
     @classmethod
     def of(cls, element: ElementType, link_bytes: int) -> Words:
+        """What is control is one word, however wide the link is."""
         assert isinstance(element, Tile)
-        return cls(*element.shape, element.dtype, 8 * link_bytes)
+        return cls(*element.shape, element.dtype, max(8 * link_bytes, element.bits * element.is_control))
 
     @property
     def bits(self) -> int:

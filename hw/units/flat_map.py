@@ -1,4 +1,4 @@
-"""FlatMap: an element leaves piece by piece."""
+"""FlatMap: an element leaves piece by piece, cut out of it or counted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
 from hw.functions import datapath_of
+from hw.functions.generator import INDEX_BITS, Generator
 from hw.functions.retile import RetileSlicer
 from hw.functions.sequence import counter
 from hw.functions.store import Parts, Store
@@ -15,6 +16,8 @@ from hw.layout import Format, TokenFormat, input_formats, output_formats
 from hw.shared import Parametric, Shared
 from hw.unit import Firing, Rule, Unit
 from step.language.dims import Shape
+from step.language.faults import Fault
+from step.language.function import CountedFunction
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.flat_map import FlatMap as Operator
@@ -26,7 +29,7 @@ class FlatMap(Rule):
 
     A piece that is made of whole words, or is a part of one, is read where it lies. All others have to wait until the
     element is there, `latency` cycles; then the next one comes while they leave. Where words are whole parts of lines,
-    they wait in a memory, else in registers.
+    they wait in a memory, else in registers; and so where pieces are control, of which the header waits for them.
     """
 
     token: TokenFormat
@@ -36,16 +39,23 @@ class FlatMap(Rule):
 
     @property
     def initiation_interval(self) -> int:
-        return self.piece.cycles
+        return 1 if self.token.control else max(1, -(-self.piece.bits // self.piece.link_bits))
 
     @property
     def latency(self) -> int:  # type: ignore[override]
+        if self._made_control:
+            return self.token.beats + 1
         return 0 if self._lies_whole or self._lies_within else self.token.beats
 
     @property
+    def _made_control(self) -> bool:
+        """What comes as words goes out in headers."""
+        return self.piece.control and not self.token.control
+
+    @property
     def _lies_whole(self) -> bool:
-        """Pieces are made of whole words."""
-        return not self.token.items or (self.slicer.lines == 1 and self.piece.bits % self.token.word_bits == 0)
+        """Pieces are made of whole words, or of none."""
+        return not self.token.word_bits or (self.slicer.lines == 1 and self.piece.bits % self.token.word_bits == 0)
 
     @property
     def _lies_within(self) -> bool:
@@ -65,13 +75,17 @@ class FlatMap(Rule):
         token = firing.need(0)
         index = Signal(range(max(2, len(self.stops))))
         firing.occupy(when=token.value)
-        if self.piece.word_bits:
+        if self._made_control:
+            number, word = self._collect(m, firing, token.value, index == 0)
+            firing.late(0, control=_piece(m, self.slicer, self._gather(m, number, word), firing.delayed(index)))
+        elif self.piece.word_bits:
             self._cut(m, firing, index, token.value)
+        control = {"control": token.control} if self.token.control and self.piece.control else {}
         last = index == len(self.stops) - 1
         rank = self.stops[-1]
         with m.If(token.value):
             own = Array(Const(stop, self.piece.stop_bits) for stop in self.stops)[index]
-            firing.put(0, value=1, stop=Mux(last, token.stop + rank, own))
+            firing.put(0, value=1, stop=Mux(last, token.stop + rank, own), **control)
             firing.next(index, Mux(last, 0, index + 1))
             with m.If(last):
                 firing.take(0)
@@ -154,6 +168,58 @@ class FlatMap(Rule):
         return element
 
 
+@dataclass(frozen=True)
+class Counted(Rule):
+    """The pieces that ``generator`` makes of the control of ``operands``; none is an empty row.
+
+    ``fault``: of operands that it finds invalid.
+    """
+
+    operands: tuple[TokenFormat, ...]
+    piece: TokenFormat
+    generator: Generator
+    fault: Fault | None
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.generator.latency if self.piece.items else 0
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return self.operands
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.piece,)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need_aligned()
+        m.submodules.generator = generator = Shared(self.generator)
+        index = Signal(INDEX_BITS)
+        m.d.comb += generator.index.eq(index)
+        m.d.comb += [getattr(generator, f"operand{at}").eq(firing.head(at).control) for at in range(len(self.operands))]
+        if self.fault is not None:
+            with m.If(token.value & generator.invalid):
+                firing.fault(self.fault)
+        counts = token.value & ~generator.none
+        level, rank = (Mux(token.done, 0, each + 1) for each in (token.stop, token.rank))
+        firing.put(
+            0,
+            done=token.done,
+            value=counts,
+            stop=Mux(counts & ~generator.last, 0, level),
+            rank=Mux(counts, 0, rank),
+            **({"control": generator.result} if self.piece.items and not self.latency else {}),
+        )
+        if self.latency:
+            firing.late(0, control=generator.result)
+        firing.next(index, Mux(counts & ~generator.last, index + 1, 0))
+        with m.If(~counts | generator.last):
+            for port in range(len(self.operands)):
+                firing.take(port)
+        firing.finish(token.done)
+
+
 def _piece(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Value:
     """Piece ``index`` of ``element``."""
     m.submodules.slicer = cut = Shared(slicer)
@@ -165,11 +231,12 @@ def _piece(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Val
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
-    function, element = node.operator.function, node.inputs[0].element
-    slicer = datapath_of(node, function, netlist)
-    stops = piece_stops(function.result_shape(element))
-    (token,), (piece,) = input_formats(node, netlist), output_formats(node, netlist)
-    return Unit(FlatMap(token, piece, slicer, stops))
+    function, tokens, (piece,) = node.operator.function, input_formats(node, netlist), output_formats(node, netlist)
+    made = datapath_of(node, function, netlist)
+    if isinstance(function, CountedFunction):
+        return Unit(Counted(tokens, piece, made, function.fault))
+    (token,) = tokens
+    return Unit(FlatMap(token, piece, made, piece_stops(function.result_shape(node.inputs[0].element))))
 
 
 def piece_stops(shape: Shape) -> tuple[int, ...]:

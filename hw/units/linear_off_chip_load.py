@@ -102,11 +102,11 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     assert isinstance(operator, Operator)
     beats = fabric.memory.beats(operator.tiling.element.bits)
     (token,), references = output_formats(node, netlist), input_formats(node, netlist)
-    pending = replace(token, items=())
+    pending = replace(token, items=(), control=False)
     reference = references[0] if references else None
     issue = LoadIssue(reference, pending, operator.out, tuple(each * beats for each in operator.stride))
     deliver = LoadDeliver(pending, token)
-    deep = fabric.outstanding * token.beats > fabric.block_ram_words
+    deep = fabric.outstanding * deliver.tile.beats > fabric.block_ram_words
     return LinearOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, deep=deep)
 
 

@@ -9,10 +9,9 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In
 
-from hw.addresses import AddressedFormat, beat_of
 from hw.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
 from hw.shared import Parametric
-from hw.tile_load import PENDING, REQUEST, LoadDeliver, TileLoad
+from hw.tile_load import PENDING, REQUEST, LoadDeliver, TileLoad, beat_of
 from hw.unit import Firing, Rule
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -20,13 +19,12 @@ from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist
 from step.ops.random_off_chip_load import RandomOffChipLoad as Operator
 
-TAKES_AHEAD = True
-
 
 @dataclass(frozen=True)
 class RandomIssue(Rule):
     """A request for every address below ``tiles``, and what its token will be; a tile has ``beats``."""
 
+    addresses: TokenFormat
     pending: TokenFormat
     tiles: int
     beats: int
@@ -37,7 +35,7 @@ class RandomIssue(Rule):
 
     @property
     def inputs(self) -> tuple[Format, ...]:
-        return (AddressedFormat(self.pending.rank),)
+        return (self.addresses,)
 
     @property
     def outputs(self) -> tuple[Format, ...]:
@@ -46,9 +44,9 @@ class RandomIssue(Rule):
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         with m.If(token.value):
-            with m.If(token.address >= self.tiles):
+            with m.If(token.control >= self.tiles):
                 firing.fault(Fault.OUT_OF_RANGE)
-            firing.put(REQUEST, address=firing.unit.base + beat_of(token.address, self.tiles, self.beats))
+            firing.put(REQUEST, address=firing.unit.base + beat_of(token.control, self.tiles, self.beats))
         firing.put(PENDING, token)
         firing.take(0)
         firing.finish(token.done)
@@ -64,13 +62,11 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     assert isinstance(operator, Operator)
     beats = fabric.memory.beats(operator.tiling.element.bits)
     (token,), (addresses,) = output_formats(node, netlist), input_formats(node, netlist)
-    pending = replace(token, items=())
-    issue = RandomIssue(pending, operator.tiling.count, beats)
-    deep = fabric.outstanding * token.beats > fabric.block_ram_words
-    beat_bits = 8 * fabric.memory.beat_bytes
-    return RandomOffChipLoad(
-        issue, LoadDeliver(pending, token), beat_bits, beats, fabric.outstanding, addresses, deep=deep
-    )
+    pending = replace(token, items=(), control=False)
+    issue = RandomIssue(addresses, pending, operator.tiling.count, beats)
+    deliver = LoadDeliver(pending, token)
+    deep = fabric.outstanding * deliver.tile.beats > fabric.block_ram_words
+    return RandomOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, deep=deep)
 
 
 def constants(node: Node, memory: MemoryMap) -> dict[str, int]:

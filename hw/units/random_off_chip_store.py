@@ -10,11 +10,11 @@ from amaranth.hdl import Const, Elaboratable, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.addresses import AddressedFormat, beat_of, fetch_addresses
 from hw.beats import beats_of_tile, gather_beat, words_of_beat
 from hw.channel import Channel, ConsumerSignature
 from hw.layout import Format, TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
 from hw.shared import Parametric, Shared
+from hw.tile_load import beat_of
 from hw.tile_queue import TileQueue
 from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
 from step.language.faults import Fault
@@ -22,8 +22,6 @@ from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist
 from step.ops.random_off_chip_store import RandomOffChipStore as Operator
-
-TAKES_AHEAD = True
 
 ADDRESS, DATA = 0, 1
 WRITE, PENDING = 0, 1
@@ -38,6 +36,7 @@ class RandomWrite(Rule):
     What is to be acknowledged goes out with it. An address is below ``tiles``.
     """
 
+    addresses: TokenFormat
     data: TokenFormat
     pending: TokenFormat
     write: WriteFormat
@@ -57,14 +56,14 @@ class RandomWrite(Rule):
 
     @property
     def inputs(self) -> tuple[Format, ...]:
-        return (AddressedFormat(self.data.rank), self.data)
+        return (self.addresses, self.data)
 
     @property
     def outputs(self) -> tuple[Format, ...]:
         return (self.write, self.pending)
 
     def fire(self, m: Module, firing: Firing) -> None:
-        address = firing.head(ADDRESS).address
+        address = firing.head(ADDRESS).control
         with m.If(firing.head(ADDRESS).value & (address >= self.tiles)):
             firing.fault(Fault.OUT_OF_RANGE)
         token = firing.need_aligned()
@@ -115,11 +114,11 @@ class RandomOffChipStore(Parametric):
     ``written``: a beat is visible in memory; they become so in order.
     """
 
-    def __init__(self, addresses: TokenFormat, write: RandomWrite, acknowledge: Acknowledge, outstanding: int) -> None:
-        self.addresses, self.write, self.acknowledge, self.outstanding = addresses, write, acknowledge, outstanding
+    def __init__(self, write: RandomWrite, acknowledge: Acknowledge, outstanding: int) -> None:
+        self.write, self.acknowledge, self.outstanding = write, acknowledge, outstanding
         super().__init__(
             {
-                "input0": In(ConsumerSignature(addresses)),
+                "input0": In(ConsumerSignature(write.addresses)),
                 "input1": In(ConsumerSignature(write.data)),
                 "output0": Unit(acknowledge).signature.members["output0"],
                 "base": In(32),
@@ -131,7 +130,7 @@ class RandomOffChipStore(Parametric):
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.addresses, self.write, self.acknowledge, self.outstanding
+        return self.write, self.acknowledge, self.outstanding
 
     @property
     def longest_pause(self) -> int:
@@ -149,7 +148,7 @@ class RandomOffChipStore(Parametric):
         beats = beats_of_tile(self.write.data, self.write.write.bits)
         queue = TileQueue(TileFormat(0, 0), 0, beats, self.outstanding + in_flight, deep=False)
         m.submodules.visible = visible = Shared(queue)
-        fetch_addresses(m, self.addresses, self.input0, write.input0)
+        join(m, self.input0, write.input0)
         join(m, self.input1, write.input1)
         join(m, write.output0, writes.i)
         join(m, write.output1, pending.i)
@@ -169,9 +168,9 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     assert isinstance(operator, Operator)
     addresses, data = input_formats(node, netlist)
     (token,) = output_formats(node, netlist)
-    pending = replace(token, items=())
-    write = RandomWrite(data, pending, WriteFormat(8 * fabric.memory.beat_bytes), operator.tiling.count)
-    return RandomOffChipStore(addresses, write, Acknowledge(pending, token), fabric.outstanding)
+    pending = replace(token, items=(), control=False)
+    write = RandomWrite(addresses, data, pending, WriteFormat(8 * fabric.memory.beat_bytes), operator.tiling.count)
+    return RandomOffChipStore(write, Acknowledge(pending, token), fabric.outstanding)
 
 
 def constants(node: Node, memory: MemoryMap) -> dict[str, int]:

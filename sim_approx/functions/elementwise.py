@@ -72,7 +72,8 @@ def _gathering(operand: Tile, result: Tile, lanes: int, link: int) -> int:
         furthest = min(row, rows - 1) * cols + (
             cols - 1 if row > group * lanes // int(result.cols) else min(col, cols - 1)
         )
-        latest = max(latest, ((furthest + 1) * operand.dtype.bits - 1) // (8 * link) - group)
+        word = min((furthest + 1) * operand.dtype.bits - 1, 8 * link * words - 1) // (8 * link)
+        latest = max(latest, word - group)
     return 1 + latest
 
 

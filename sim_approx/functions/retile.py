@@ -23,9 +23,11 @@ def timing(function: Function, application: Application) -> Timing:
         lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
         wide, narrow = max(8 * link, tile.bits), min(8 * link, tile.bits)
         if lines == 1 and (wide % narrow == 0 or beats(piece, link) == 1):
-            return Timing(beats(tile, link), 1, streams=True)
+            return Timing(-(-tile.bits // (8 * link)), 1, streams=True)
         return Timing(1, 1)
     in_rows = function.axis == "row" or tile.shape[0] == 1
     in_place = in_rows and (piece.bits % (8 * link) == 0 or 8 * link % piece.bits == 0)
     words = beats(tile, link)
+    if piece.is_control and not tile.is_control:  # the header of a piece waits for the whole tile
+        return Timing(-(-piece.bits // (8 * link)), words + 1)
     return Timing(beats(piece, link), 0 if words == 1 or in_place else words)

@@ -70,7 +70,7 @@ def build(site: Site) -> Machine:
     return site.add(
         Accum(
             **site.ports(),
-            latency=timing.latency,
+            latency=timing.latency + (site.carries and element.is_control),  # as in Map
             interval=timing.initiation_interval,
             rank=operator.rank,
             burst=site.beats_out[0],

@@ -1,4 +1,4 @@
-"""FlatMap: every element becomes a stream of a fixed shape."""
+"""FlatMap: every element becomes a stream, of a fixed shape or of as many pieces as its values say."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take, unknown
+from sim_approx.machine import COMPUTES, ENDS, Machine, need, need_all, put, room, take, unknown
 from sim_approx.site import Site
 from sim_approx.timing import Timing
 from step.errors import FabricError
 from step.language.dims import Shape
+from step.language.faults import aligned
+from step.language.function import CountedFunction
 from step.language.tokens import Token, empty
 from step.ops.flat_map import FlatMap as Operator
 
@@ -45,6 +47,38 @@ class FlatMap(Machine):
         return COMPUTES
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
+class Counted(Machine):
+    """One piece per firing, of as many as the operands say; none is an empty row.
+
+    Word: ``index`` of the next piece.
+    """
+
+    pieces: Callable[..., int]
+    piece: Callable[..., Any]
+    index: int = 0
+
+    def fire(self) -> int | None:
+        tokens = need_all(self.inputs)
+        x = aligned(*tokens)
+        count = self.pieces(*[each.value for each in tokens]) if x.has_value else 0
+        room(self.outputs[0])
+        last = self.index >= count - 1
+        if last:
+            for each in self.inputs:
+                take(each)
+        if x.done:
+            put(self.outputs[0], x)
+            return ENDS
+        if count == 0:
+            put(self.outputs[0], empty(x.rank + 1, x.stop + 1))
+            return None
+        piece = self.piece(self.index, *[each.value for each in tokens])
+        put(self.outputs[0], Token(piece, x.stop + 1 if last else 0))
+        self.index = 0 if last else self.index + 1
+        return COMPUTES
+
+
 def piece_stops(shape: Shape) -> tuple[int, ...]:
     """The stop that follows each element of a stream of this static shape; the outermost dimension has none."""
     pieces = 1
@@ -64,6 +98,10 @@ def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     function, element = operator.function, site.node.inputs[0].element
+    timing = site.timing_of(site.node, function, False) if site.carries else Timing(1, 0)
+    if isinstance(function, CountedFunction):
+        piece = function.piece if site.computes else unknown
+        return site.add(Counted(**site.ports(), latency=timing.latency, pieces=function.pieces, piece=piece))
     shape = function.result_shape(element)
     if not all(each.is_static for each in shape):
         raise FabricError(f"{site.node.describe()}: the fabric needs a fixed number of pieces, not {list(shape)}")
@@ -72,7 +110,6 @@ def build(site: Site) -> Machine:
     def expand(value: Any) -> Sequence[Any]:
         return [piece.value for piece in function.expand(value)] if site.computes else [unknown()] * len(stops)
 
-    timing = site.timing_of(site.node, function, False) if site.carries else Timing(1, 0)
     return site.add(
         FlatMap(
             **site.ports(),

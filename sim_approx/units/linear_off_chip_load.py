@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_approx.machine import ENDS, Machine, need, put, room, take
-from sim_approx.off_chip import PENDING, REQUEST, REQUEST_DEPTH, Deliver
+from sim_approx.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
 from sim_approx.site import Site
 from step.language.tokens import DONE, Token, empty
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
@@ -91,4 +91,4 @@ def build(site: Site) -> Machine:
     else:
         site.add(IssueOnce(**issue))
     site.memory.read_port(request, arrived, region.beats_per_tile)
-    return site.add(Deliver(inputs=(pending, arrived), outputs=site.outputs, interval=site.beats_out[0]))
+    return deliver(site, pending, arrived)

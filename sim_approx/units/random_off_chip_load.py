@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_approx.machine import ENDS, Machine, fault, need, put, room, take
-from sim_approx.off_chip import PENDING, REQUEST, REQUEST_DEPTH, Deliver, fetch_addresses
+from sim_approx.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
 from sim_approx.site import Site
 from step.language.faults import Fault
 from step.language.tokens import Token
@@ -47,7 +47,7 @@ def build(site: Site) -> Machine:
     pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
     site.add(
         RandomIssue(
-            inputs=(fetch_addresses(site, 0),),
+            inputs=site.inputs,
             outputs=(request, pending),
             base=region.base,
             beats=region.beats_per_tile,
@@ -55,4 +55,4 @@ def build(site: Site) -> Machine:
         )
     )
     site.memory.read_port(request, arrived, region.beats_per_tile)
-    return site.add(Deliver(inputs=(pending, arrived), outputs=site.outputs, interval=site.beats_out[0]))
+    return deliver(site, pending, arrived)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, room, take
-from sim_approx.off_chip import Deliver, fetch_addresses
+from sim_approx.off_chip import deliver
 from sim_approx.site import Site
 from step.language.faults import Fault, aligned
 from step.language.tokens import UNKNOWN, Token
@@ -85,7 +85,7 @@ def build(site: Site) -> Machine:
     site.memory.write_port(writes, visible, region.beats_per_tile)
     site.add(
         RandomWrite(
-            inputs=(fetch_addresses(site, ADDRESS), site.inputs[DATA]),
+            inputs=site.inputs,
             outputs=(writes, pending),
             latency=words,
             interval=words,
@@ -95,4 +95,4 @@ def build(site: Site) -> Machine:
             contents=Contents(site.tiles()),
         )
     )
-    return site.add(Deliver(inputs=(pending, visible), outputs=site.outputs))
+    return deliver(site, pending, visible)

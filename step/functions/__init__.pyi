@@ -1,5 +1,6 @@
 """Exports, for editors and type checkers. Written by ``python -m step.cli.stubs``; do not edit."""
 
+from step.functions.counting import CountFrom as CountFrom
 from step.functions.elementwise import Add as Add
 from step.functions.elementwise import Cast as Cast
 from step.functions.elementwise import Mul as Mul

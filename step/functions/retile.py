@@ -90,9 +90,9 @@ class RetileStreamify(FlatMapFunction):
     axis: str = "row"
     rank: int = 0
 
-    def _split(self, element: ElementType) -> tuple[Tile, Dim]:
+    def _split(self, inputs: tuple[ElementType, ...]) -> tuple[Tile, Dim]:
         """Type of the pieces, and their number."""
-        tile = _tile(self, (element,))
+        tile = _tile(self, inputs)
         if self.axis not in ("row", "col"):
             raise TypeMismatch(f'retile_streamify needs axis to be "row" or "col", not {self.axis!r}')
         if self.rank not in (0, 1):
@@ -102,21 +102,22 @@ class RetileStreamify(FlatMapFunction):
         rows, cols = tile.rows, tile.cols
         extent = rows if self.axis == "row" else cols
         if not extent.is_static and (self.axis != "row" or self.chunk != 1):
-            raise mismatch(self, f"a fixed number of {self.axis}s to split into chunks of {self.chunk}", (element,))
+            raise mismatch(self, f"a fixed number of {self.axis}s to split into chunks of {self.chunk}", inputs)
         if extent.is_static and (int(extent) == 0 or int(extent) % self.chunk):
-            raise mismatch(self, f"a number of {self.axis}s that chunk {self.chunk} divides", (element,))
+            raise mismatch(self, f"a number of {self.axis}s that chunk {self.chunk} divides", inputs)
         if self.axis == "row":
             return Tile(tile.dtype, self.chunk, cols), rows if self.chunk == 1 else dim(int(rows) // self.chunk)
         return Tile(tile.dtype, rows, self.chunk), dim(int(cols) // self.chunk)
 
-    def result_type(self, element: ElementType) -> Tile:
-        return self._split(element)[0]
+    def result_type(self, *inputs: ElementType) -> Tile:
+        return self._split(inputs)[0]
 
-    def result_shape(self, element: ElementType) -> Shape:
-        _, pieces = self._split(element)
+    def result_shape(self, *inputs: ElementType) -> Shape:
+        _, pieces = self._split(inputs)
         return (pieces,) if self.rank == 0 else (dim(1), pieces)
 
-    def expand(self, value: np.ndarray) -> Iterator[Token]:
+    def expand(self, *values: np.ndarray) -> Iterator[Token]:
+        (value,) = values
         rows, cols = value.shape
         if self.axis == "row":
             pieces = [value[start : start + self.chunk] for start in range(0, rows, self.chunk)]

@@ -23,8 +23,8 @@ class StreamMethods(Fluent):
         """Repeat each element per element of ``reference``, whose inner ``rank`` dimensions are 1 in this stream."""
     def expand_static(self, count: int, *, name: str | None = None) -> Stream:
         """Repeat each element ``count`` times: the innermost dimension, 1, becomes ``count``."""
-    def flat_map(self, function: FlatMapFunction, *, name: str | None = None) -> Stream:
-        """Replace every element by the stream that ``function`` makes of it."""
+    def flat_map(self, function: FlatMapFunction, *others: Stream, name: str | None = None) -> Stream:
+        """Replace every element, with those of ``others`` of the same shape, by a stream that ``function`` makes."""
     def flatten(self, low: int, high: int, *, name: str | None = None) -> Stream:
         """Merge dimensions ``low`` to ``high``, counted from the innermost one (0)."""
     def load_random(self, tensor: Tensor, *, tile: Sequence[int], name: str | None = None) -> Stream:
@@ -41,6 +41,13 @@ class StreamMethods(Fluent):
         """``[.., D0]`` -> ``[.., D0, count]``: short for a Reshape into chunks of one and a static Expand."""
     def reshape(self, chunk: int, *, pad: float = 0.0, name: str | None = None) -> tuple[Stream, Stream]:
         """Chunks of ``chunk`` elements, and the stream that marks padding."""
+    def scan(
+        self, function: AccumFunction, *others: Stream, rank: int = 1, exclusive: bool = False, name: str | None = None
+    ) -> Stream:
+        """Reduce the inner ``rank`` dimensions of this stream and ``others`` of the same shape, and show every state.
+
+        That after an element stands in its place, or with ``exclusive`` that before it.
+        """
     def sink(self, name: str) -> None:
         """Make the stream an output of the program."""
     def store(self, name: str) -> None:

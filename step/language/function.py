@@ -16,8 +16,9 @@ import sympy
 
 from step.errors import FormatError, TypeMismatch
 from step.host.extensions import load_all, register
-from step.language.dims import Shape
-from step.language.tokens import Token
+from step.language.dims import DimKind, Shape, dim, symbol
+from step.language.faults import Fault
+from step.language.tokens import Token, empty
 from step.language.types import ElementType
 
 FUNCTIONS: dict[str, type[Function]] = {}
@@ -84,24 +85,59 @@ class AccumFunction(Function):
 
 
 class FlatMapFunction(Function):
-    """A function that turns one element into a stream of rank `rank`."""
+    """A function that turns an element, or several side by side, into a stream of rank `rank`."""
 
     rank: int
 
     @abc.abstractmethod
-    def result_type(self, element: ElementType) -> ElementType:
-        """Type of the elements produced; raises `TypeMismatch` where the input does not fit."""
+    def result_type(self, *inputs: ElementType) -> ElementType:
+        """Type of the elements produced; raises `TypeMismatch` where the inputs do not fit."""
 
     @abc.abstractmethod
-    def result_shape(self, element: ElementType) -> Shape:
-        """Shape of the stream that one element becomes (rank + 1 dimensions)."""
+    def result_shape(self, *inputs: ElementType) -> Shape:
+        """Shape of the stream that one element becomes (rank + 1 dimensions); `RUN_TIME` where only values say it."""
 
     @abc.abstractmethod
-    def expand(self, value: Any) -> Iterator[Token]:
+    def expand(self, *values: Any) -> Iterator[Token]:
         """The stream for one element, without Done; its last token carries a stop of level `rank`.
 
         No token at all is an empty stream.
         """
+
+
+RUN_TIME = symbol("pieces", DimKind.RAGGED)
+"""An extent that values say: every FlatMap that has it gets a symbol of its own for it."""
+
+
+class CountedFunction(FlatMapFunction):
+    """A function that becomes ``[1, pieces]``, the number of which its operands say.
+
+    Operands and pieces are control (selectors, and tiles of one UINT32), so in hardware a counter makes them, one a
+    cycle: see `hw.functions.generator`.
+    """
+
+    rank = 1
+
+    fault: ClassVar[Fault | None] = None
+    """What `pieces` raises, as a `step.language.faults.Violation`, for operands that make no sense."""
+
+    @abc.abstractmethod
+    def pieces(self, *values: Any) -> int:
+        """How many pieces there are; none is an empty row."""
+
+    @abc.abstractmethod
+    def piece(self, index: int, *values: Any) -> Any:
+        """Piece ``index``."""
+
+    def result_shape(self, *inputs: ElementType) -> Shape:
+        return dim(1), RUN_TIME
+
+    def expand(self, *values: Any) -> Iterator[Token]:
+        count = self.pieces(*values)
+        if count == 0:
+            yield empty(1)
+        for index in range(count):
+            yield Token(self.piece(index, *values), int(index == count - 1))
 
 
 def function_named(name: str) -> type[Function]:

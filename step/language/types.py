@@ -8,7 +8,7 @@ import numpy as np
 import sympy
 
 from step.language.dims import Dim, Shape, dim, element_count, format_shape
-from step.language.dtypes import DType
+from step.language.dtypes import UINT32, DType
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,6 @@ class Tile:
     rows: Dim
     cols: Dim
 
-    is_control = False
-    """Whether operators decide on such values; in hardware these travel with the header of their token."""
-
     def __init__(self, dtype: DType, rows: Dim | int = 1, cols: Dim | int = 1) -> None:
         object.__setattr__(self, "dtype", dtype)
         object.__setattr__(self, "rows", dim(rows))
@@ -33,6 +30,14 @@ class Tile:
     @property
     def is_static(self) -> bool:
         return self.rows.is_static and self.cols.is_static
+
+    @property
+    def is_control(self) -> bool:
+        """Whether operators decide on such values; in hardware these travel with the header of their token.
+
+        A tile with one UINT32 is an address or a count.
+        """
+        return self.dtype is UINT32 and self.rows == self.cols == dim(1)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """How elements travel on links: in how many words, and how wide these are.
 
 A tile is as many words of the link as its bits need, a tuple the words of its items one after the other, so that each
-item starts a word. Selectors, on which operators decide, travel with the header of their token and take no words.
+item starts a word. Selectors and addresses, on which operators decide, travel with the header of their token and take
+no words.
 """
 
 from __future__ import annotations

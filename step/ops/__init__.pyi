@@ -14,6 +14,7 @@ from step.ops.random_off_chip_load import RandomOffChipLoad as RandomOffChipLoad
 from step.ops.random_off_chip_store import RandomOffChipStore as RandomOffChipStore
 from step.ops.reassemble import Reassemble as Reassemble
 from step.ops.reshape import Reshape as Reshape
+from step.ops.scan import Scan as Scan
 from step.ops.sink import Sink as Sink
 from step.ops.source import Source as Source
 from step.ops.zip import Zip as Zip

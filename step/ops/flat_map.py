@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sympy
 
 from step.language.dims import DimKind, derive
-from step.language.function import FlatMapFunction
-from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.faults import aligned
+from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
+from step.language.operator import (
+    Kind,
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    each_input,
+    expect,
+    expect_same_shape,
+)
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 
@@ -17,8 +30,9 @@ from step.language.tokens import Token, empty
 class FlatMap(Operator):
     """``[Da..D1, D0]`` -> ``[Da..D1, D'b..D'0]``: the streams of the elements of D0 follow each other along D'b.
 
-    The stop k of an element raises the last token of its stream to level k + b. Where an element may become nothing,
-    a row may end behind its last token, so that one is held back until the next is seen.
+    Inputs have the same shape; their elements are the operands of the function. The stop k of an element raises the
+    last token of its stream to level k + b. Where an element may become nothing, a row may end behind its last token,
+    so that one is held back until the next is seen.
     """
 
     function: FlatMapFunction
@@ -26,10 +40,18 @@ class FlatMap(Operator):
     kind = Kind.HIGHER_ORDER
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) == 1, f"flat_map takes one stream, not {len(inputs)}")
+        expect(len(inputs) >= 1, "flat_map needs at least one stream")
         expect(isinstance(self.function, FlatMapFunction), f"flat_map needs a function to streams, not {self.function}")
-        (stream,) = inputs
-        outer, inner = stream.shape[-1], self.function.result_shape(stream.element)
+        elements = [each.element for each in inputs]
+        *rows, outer = expect_same_shape(inputs)
+        result, inner = self.function.result_type(*elements), self.function.result_shape(*elements)
+        if isinstance(self.function, CountedFunction):
+            expect(
+                all(each.is_control for each in [*elements, result]),
+                f"{self.function.name} makes selectors or addresses of selectors or addresses, "
+                f"not {result} of {', '.join(map(str, elements))}",
+            )
+            inner = tuple(names.symbol("pieces", DimKind.RAGGED) if each == RUN_TIME else each for each in inner)
         joined = derive(
             [outer, inner[0]], outer.extent * inner[0].extent, lambda: names.symbol("joined", DimKind.RAGGED)
         )
@@ -40,34 +62,41 @@ class FlatMap(Operator):
             else each
             for position, each in enumerate(inner[1:], start=1)
         ]
-        return (StreamType(self.function.result_type(stream.element), (*stream.shape[:-1], joined, *rest)),)
+        return (StreamType(result, (*rows, joined, *rest)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
-        rank, (stream,) = self.function.rank, node.input_types
-        holds = stream.rank > 0 and self.function.result_shape(stream.element)[0].may_be_empty
+        rank, elements = self.function.rank, [each.element for each in node.input_types]
+        holds = node.input_types[0].rank > 0 and self.function.result_shape(*elements)[0].may_be_empty
         held: list[Token] = []  # the last token of a row that is open
-        while not (token := (yield 0)).done:
+        while True:
+            tokens = yield from each_input(node)
+            token = aligned(*tokens)
+            if token.done:
+                around.emit(0, token)
+                return
             stop = token.stop + rank
             if token.is_empty:
                 around.emit(0, empty(token.rank + rank, stop))
                 continue
-            parts = list(self.function.expand(token.value))
+            parts = list(self.function.expand(*(each.value for each in tokens)))
             if parts:
-                tokens = [*held, *parts[:-1], parts[-1]._replace(stop=stop)]
+                made = [*held, *parts[:-1], parts[-1]._replace(stop=stop)]
             elif token.stop:
-                tokens = [held[0]._replace(stop=stop) if held else empty(rank + 1, stop)]
+                made = [held[0]._replace(stop=stop) if held else empty(rank + 1, stop)]
             else:
                 continue
-            held = [tokens.pop()] if holds and not token.stop else []
-            for each in tokens:
+            held = [made.pop()] if holds and not token.stop else []
+            for each in made:
                 around.emit(0, each)
-        around.emit(0, token)
+
+    def decides_on(self, inputs: int) -> Sequence[int]:
+        return range(inputs) if isinstance(self.function, CountedFunction) else ()
 
     def flops(self, node: Placed) -> sympy.Expr:
-        return node.input_types[0].count * self.function.flops(node.input_types[0].element)
+        return node.input_types[0].count * self.function.flops(*(each.element for each in node.input_types))
 
 
 @stream_method
-def flat_map(stream: Stream, function: FlatMapFunction, *, name: str | None = None) -> Stream:
-    """Replace every element by the stream that ``function`` makes of it."""
-    return stream.graph.add(FlatMap(function), [stream], name=name)[0]
+def flat_map(stream: Stream, function: FlatMapFunction, *others: Stream, name: str | None = None) -> Stream:
+    """Replace every element, with those of ``others`` of the same shape, by a stream that ``function`` makes."""
+    return stream.graph.add(FlatMap(function), [stream, *others], name=name)[0]

@@ -19,7 +19,7 @@ EFFECTS = {"take", "put", "reserve"}
 PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen", "int"}
 """What a rule may call besides the words: pure functions of control."""
 
-VALUES = {"apply", "update", "expand", "merged"}
+VALUES = {"apply", "update", "expand", "merged", "pieces", "piece"}
 """Parameters that are functions; they give values, or a token for a token."""
 
 NOTES = {"append"}

@@ -12,7 +12,7 @@ import patterns
 from amaranth.sim import Simulator
 
 from hw.functions.datapath import Datapath
-from hw.layout import TokenFormat, pack_words
+from hw.layout import TokenFormat, control_bits, pack_words
 from step.language.dims import dim
 from step.language.types import ElementType, Tile
 from step.lowering.application import Application
@@ -98,19 +98,24 @@ class Case:
         timing = module.timing(self.function, self.application)
         return timing.initiation_interval, timing.latency, timing.streams
 
-    def check(self, count: int, gaps: Sequence[int], seed: int = 8) -> None:
-        """Play ``count`` events that come as early as a unit lets them, and later by ``gaps`` in turn."""
+    def check(self, count: int, gaps: Sequence[int], seed: int = 8, *, scan: bool = False) -> None:
+        """Play ``count`` events that come as early as a unit lets them, and later by ``gaps`` in turn.
+
+        ``scan``: the state of a reduction leaves behind every element, and mostly the reduction goes on.
+        """
         interval, latency, streams = self.formula()
         assert (self.path.initiation_interval, self.path.latency, self.path.streams) == (interval, latency, streams)
         random = np.random.default_rng(seed)
         *taken, leaves = self.formats
-        interval = max(interval, *(each.cycles for each in taken), 1 if self.reduce else leaves.cycles)
+        interval = max(interval, *(each.cycles for each in taken), leaves.cycles if scan or not self.reduce else 1)
         events: list[Event] = []
         wanted = []
         at, leaving, fresh, elements, state = 0, 0, True, 0, None
         for number in range(count):
             at += gaps[number % len(gaps)]
-            if self.tiles is None:
+            if scan:
+                emits_alone, emit = False, True
+            elif self.tiles is None:
                 emits_alone, emit = self.reduce and random.random() < 0.3, not self.reduce or random.random() < 0.5
             else:
                 emits_alone, emit = elements == self.tiles, elements + 1 == self.tiles and random.random() < 0.5
@@ -133,7 +138,7 @@ class Case:
                 wanted += [state] if emit else []
                 at += interval
                 elements += 1
-            fresh = emits_alone or emit
+            fresh = random.random() < 0.3 if scan else emits_alone or emit
             if fresh:
                 state, elements = None, 0
         assert wanted, "nothing left"
@@ -146,7 +151,7 @@ class Case:
 
 def _words(value: Any, element: ElementType, format: TokenFormat) -> list[int]:
     """What is on the wires; control is one word."""
-    return [int(value)] if format.control else pack_words(value, element, format)
+    return [control_bits(value)] if format.control else pack_words(value, element, format)
 
 
 def _random(random: np.random.Generator, element: ElementType) -> Any:

@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 
 from cosim.program_data import memory_image, source_transfers
 from hw.fabric import Fabric, PlacedChannel, elaborate
-from hw.layout import pack_header, pack_words, unpack_header, unpack_words
+from hw.layout import pack_header, pack_words, unpack_element, unpack_header, unpack_words
 from hw.structure import Assembly
 from step.language.faults import Fault
 from step.language.graph import Graph
@@ -50,6 +50,8 @@ class Run:
 
 def _token(header: int, words: list[int], channel: PlacedChannel) -> Token:
     element, format = channel.edge.type.element, channel.format
+    if format.control:
+        return unpack_header(header, format, unpack_element(header >> format.header_bits, element))
     return unpack_header(header, format, unpack_words(words, element, format) if words else UNKNOWN)
 
 

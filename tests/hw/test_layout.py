@@ -7,14 +7,23 @@ import pytest
 from scenarios import element_value
 
 from hw.edge import data_bits, pack_transfers, unpack_transfers
-from hw.layout import TokenFormat, pack_header, pack_tiles, pack_words, unpack_header, unpack_tiles, unpack_words
+from hw.layout import (
+    TokenFormat,
+    pack_header,
+    pack_tiles,
+    pack_words,
+    unpack_element,
+    unpack_header,
+    unpack_tiles,
+    unpack_words,
+)
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile, Tuple
 
 ELEMENTS = [
     Tile(BF16, 2, 3), Tile(FP32, 3, 1), Tile(INT8, 1, 5), Tile(INT32), Tile(UINT32, 2, 2), Tile(BOOL, 3, 3),
-    Selector(5),
+    Selector(5), Tile(UINT32),
     Tuple((Tile(BOOL, 1, 3), Tile(BF16), Tuple((Selector(3), Tile(INT8))))),
 ]  # fmt: skip
 
@@ -32,6 +41,8 @@ def test_tokens_come_back(element, rank, link_bytes):
             words = pack_words(token.value, element, format)
             assert len(words) == format.beats and max(words) < 1 << format.word_bits
         value = unpack_words(words, element, format) if words else None
+        if format.control:
+            value = unpack_element(header >> format.header_bits, element)
         assert str(unpack_header(header, format, value)) == str(token)
     transfers = [each for token in tokens for each in pack_transfers(token, element, format)]
     assert max(transfers) < 1 << format.header_bits + 1 + data_bits(format)

@@ -8,11 +8,15 @@ from step.language.tokens import to_nested
 from step.ops.flat_map import FlatMap
 
 
-def meaning(operator: FlatMap, given: Given, stream: Nested) -> list[Nested]:
+def meaning(operator: FlatMap, given: Given, *streams: Nested) -> list[Nested]:
     function = operator.function
 
-    def join(row: Nested) -> Nested:
+    def join(*rows: Nested) -> Nested:
         # A function says its stream in tokens; this is all that is known of them here.
-        return [entry for element in row for entry in to_nested(function.expand(element), function.rank)]
+        return [
+            entry
+            for elements in zip(*rows, strict=True)
+            for entry in to_nested(function.expand(*elements), function.rank)
+        ]
 
-    return [inside(given.input_types[0].rank, join, stream)]
+    return [inside(given.input_types[0].rank, join, *streams)]

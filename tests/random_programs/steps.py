@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import count
 from math import prod
 
 import numpy as np
@@ -11,6 +10,7 @@ from meaning.nested import entries, inside
 
 from random_programs.draft import HIGHEST_RANK, Draft, Piece
 from random_programs.values import alike, grouped, random_tile, random_value, seen
+from step.functions.counting import CountFrom
 from step.functions.elementwise import Add, Cast, Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
@@ -28,6 +28,9 @@ LARGEST_TILE = 16
 
 WIDEST = 600
 """Bits of a tuple."""
+
+MANY = 200
+"""Tiles of a tensor."""
 
 STEPS: list[Callable[[Draft], None]] = []
 
@@ -173,6 +176,16 @@ def flat_map(draft: Draft) -> None:
         extent = piece.element.shape[axis == "col"]
         chunk = draft.random.choice([each for each in range(1, extent + 1) if extent % each == 0])
         draft.keep(draft.read(piece).flat_map(RetileStreamify(chunk, axis, rank)), timed=piece.timed)
+
+
+@step(3)
+def count(draft: Draft) -> None:
+    """Numbers, as many as other numbers say."""
+    if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK and not each.timed, factor=4):
+        counts = inside(piece.rank + 1, lambda _: np.array([[draft.random.randrange(5)]], np.uint32), piece.nested)
+        first = partner(draft, piece, Tile(UINT32))
+        count = draft.play("count", Tile(UINT32), counts, piece.stream.shape)
+        draft.keep(draft.read(first).flat_map(CountFrom(), draft.read(count)))
 
 
 @step(6)
@@ -400,11 +413,13 @@ def load_random(draft: Draft) -> None:
     """Tiles at addresses that are there, or in the shape of any stream."""
     if piece := draft.pick(lambda each: not each.timed):
         tile, most = random_tile(draft.random), draft.random.randint(1, 9)
+        where, highest = piece, MANY
         if piece.element == Tile(UINT32):
-            where = piece
-            most = 1 + max((int(each.item()) for each in entries(piece.rank + 1, piece.nested)), default=0)
+            highest = max((int(each.item()) for each in entries(piece.rank + 1, piece.nested)), default=0)
+        if highest < MANY:
+            most = highest + 1
         else:
-            where = addressing(draft, piece, (draft.random.randrange(most) for _ in count()))
+            where = addressing(draft, piece, iter(lambda: draft.random.randrange(most), None))
         tensor = tensor_of(draft, tile, most)
         draft.keep(draft.read(where).load_random(tensor, tile=tile.shape))
 

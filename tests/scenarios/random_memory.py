@@ -54,6 +54,19 @@ add("random_off_chip_load", "bits", load([6, 3], (3, 3), 1, "1 0 S1 E1 1 S1 D", 
 add("random_off_chip_load", "bytes", load([4, 3], (1, 3), 0, "3 1 2 0 D", INT8))
 
 
+def _pointers(graph: Graph) -> Inputs:
+    """Addresses that were loaded at addresses."""
+    bench = Bench(graph)
+    x = bench.play("x", "1 S1 E1 4 0 S1 D", dims_of(1), ADDRESS)
+    bench.inputs["p"] = np.array([[3, 0, 2], [1, 5, 4]])
+    where = x.load_random(graph.tensor("p", (2, 3), UINT32), tile=(1, 1))
+    where.load_random(tensor(bench, "a", [6, 4], BF16), tile=(2, 2)).sink("y")
+    return bench.inputs
+
+
+add("random_off_chip_load", "pointers", _pointers)
+
+
 def store(
     shape: list[int], tile: tuple[int, int], rank: int, text: str | list[Token], dtype: Any = BF16, read: bool = True
 ) -> Callable[[Graph], Inputs]:
@@ -77,6 +90,7 @@ add("random_off_chip_store", "one-tile", store([4, 4], (4, 4), 1, "0 0 S1 E1 0 S
 add("random_off_chip_store", "three-dims", store([3, 4, 8], (2, 4), 1, "11 0 S1 5 7 S1 D"))
 add("random_off_chip_store", "bits", store([6, 3], (3, 3), 1, "1 0 S1 E1 1 S1 D", BOOL))
 add("random_off_chip_store", "bytes", store([4, 3], (1, 3), 0, "3 1 2 0 D", INT8))
+add("random_off_chip_store", "numbers", store([2, 3], (1, 1), 1, "5 0 S1 E1 3 S1 D", UINT32))
 add("random_off_chip_store", "unread", store([4, 4], (2, 2), 1, "3 1 S1 E1 0 S1 D", INT32, read=False))
 
 

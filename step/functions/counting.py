@@ -1,0 +1,34 @@
+"""Functions that count: rows of numbers from operands that say how many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+
+from step.language.dtypes import UINT32
+from step.language.function import CountedFunction, mismatch
+from step.language.types import ElementType, Tile
+
+
+@dataclass(frozen=True)
+class CountFrom(CountedFunction):
+    """``first, first + 1, ..``: as many numbers as ``count`` says. Operands and numbers are UINT32, modulo 2^32.
+
+    No FLOPs.
+    """
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        if inputs != (Tile(UINT32), Tile(UINT32)):
+            raise mismatch(self, f"a first number and a count, two of {Tile(UINT32)}", inputs)
+        return Tile(UINT32)
+
+    def pieces(self, first: np.ndarray, count: np.ndarray) -> int:
+        return int(count.item())
+
+    def piece(self, index: int, first: np.ndarray, count: np.ndarray) -> np.ndarray:
+        return np.array([[(int(first.item()) + index) % 2**32]], UINT32.numpy)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)

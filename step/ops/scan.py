@@ -1,0 +1,67 @@
+"""Scan: the state of a reduction after every element, or before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from step.language.faults import aligned
+from step.language.function import AccumFunction
+from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_input, expect
+from step.language.reduction import _Reduction
+from step.language.stream import Stream, stream_method
+from step.language.tokens import Token
+
+
+@dataclass(frozen=True)
+class Scan(_Reduction):
+    """The state of ``function`` after every element, or before it if ``exclusive``, in the shape of the inputs.
+
+    It begins with its initial value again behind every stop of level ``rank`` or more. Empties stay what they are.
+    """
+
+    exclusive: bool = False
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        state, shape = self.state(inputs)
+        expect(
+            state == self.function.state_type((), *(each.element for each in inputs))
+            and state.accepts(self.function.initial(state)),
+            f"scan needs a state of one size, but that of {self.function.name} grows",
+        )
+        expect(
+            state.is_static or not self.exclusive,
+            f"an exclusive scan needs an initial state of known size, not {state}",
+        )
+        return (StreamType(state, shape),)
+
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        initial = self.function.initial(node.output_types[0].element)
+        state = initial
+        while True:
+            tokens = yield from each_input(node)
+            token = aligned(*tokens)
+            if token.has_value:
+                before, state = state, self.function.update(state, *(each.value for each in tokens))
+                around.emit(0, Token(before if self.exclusive else state, token.stop))
+            else:
+                around.emit(0, token)
+            if token.done:
+                return
+            if token.stop >= self.rank:
+                state = initial
+
+
+@stream_method
+def scan(
+    stream: Stream,
+    function: AccumFunction,
+    *others: Stream,
+    rank: int = 1,
+    exclusive: bool = False,
+    name: str | None = None,
+) -> Stream:
+    """Reduce the inner ``rank`` dimensions of this stream and ``others`` of the same shape, and show every state.
+
+    That after an element stands in its place, or with ``exclusive`` that before it.
+    """
+    return stream.graph.add(Scan(function, rank, exclusive), [stream, *others], name=name)[0]

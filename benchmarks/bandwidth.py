@@ -16,7 +16,7 @@ import numpy as np
 
 from cosim.compare import compare
 from sim_approx import backend as approx
-from step import BF16, FabricConfig, Graph, MemoryConfig, Program, Tile
+from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.functions import Matmul
 
 TILE = Tile(BF16, 16, 16)
@@ -55,6 +55,20 @@ def memory_bound(tiles: int) -> Bound:
     return Bound(Program(graph, data, fabric), "bytes of one memory channel of 64 bytes a cycle", 4 * tiles * 512, 64)
 
 
+def random_bound(tiles: int) -> Bound:
+    """As `memory_bound`, with tiles that are read and written at addresses in any order."""
+    graph, data = Graph("random_bound"), {}
+    random = np.random.default_rng(0)
+    for name in "ab":
+        data[name] = data[f"copy_{name}"] = np.ones((16 * tiles, 16))
+        data[f"from_{name}"], data[f"to_{name}"] = random.permutation(tiles), random.permutation(tiles)
+        source, copy = (graph.tensor(each, (16 * tiles, 16), BF16) for each in (name, f"copy_{name}"))
+        read = graph.source(f"from_{name}", Tile(UINT32), [tiles]).load_random(source, tile=(16, 16))
+        read.store_random(copy, graph.source(f"to_{name}", Tile(UINT32), [tiles]))
+    fabric = FabricConfig(memory=MemoryConfig(channels=1))
+    return Bound(Program(graph, data, fabric), "bytes of one memory channel of 64 bytes a cycle", 4 * tiles * 512, 64)
+
+
 def compute_bound(tiles: int) -> Bound:
     """Products of 16 x 16 tiles."""
     graph = Graph("compute_bound")
@@ -65,7 +79,7 @@ def compute_bound(tiles: int) -> Bound:
     return Bound(Program(graph, data, fabric), "multiply-accumulates on 64 lanes", tiles * 16**3, fabric.matmul_lanes)
 
 
-BOUNDS: tuple[Callable[[int], Bound], ...] = (link_bound, memory_bound, compute_bound)
+BOUNDS: tuple[Callable[[int], Bound], ...] = (link_bound, memory_bound, random_bound, compute_bound)
 
 
 def modelled(bound: Bound) -> float:

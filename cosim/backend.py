@@ -22,12 +22,14 @@ from step.errors import SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph, Node
 from step.language.operator import Access
+from step.language.tiling import Tiling
 from step.language.tokens import Token
 from step.lowering.fabric import FabricConfig
 from step.lowering.memory_map import memory_map
 from step.lowering.netlist import Netlist, lower
 from step.lowering.scratchpads import scratchpads
 from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.stored import as_output
 from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
 
 _STATUS = {
@@ -148,7 +150,7 @@ def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:
 
 
 def _outputs(netlist: Netlist, raw: RawRun) -> dict[str, list[Token]]:
-    """Tokens that left through sinks, and tiles that were stored, without Done."""
+    """Tokens that left through sinks, tiles that were stored, and declared tensors that were; without Done."""
     outputs: dict[str, list[Token]] = {}
     layout, beat = memory_map(netlist), netlist.fabric.memory.beat_bytes
     for node in netlist.units:
@@ -159,7 +161,11 @@ def _outputs(netlist: Netlist, raw: RawRun) -> dict[str, list[Token]]:
         elif (access := node.operator.writes(node)) is not None:
             region = layout.stores[node.name]
             content = raw.memory[region.base * beat : (region.base + region.beats) * beat]
-            outputs[node.name] = _stored(netlist, node, access, raw, content)
+            if access.tensor is None:
+                outputs[node.name] = _stored(netlist, node, access, raw, content)
+            else:
+                tiling = Tiling(netlist.graph.tensors[access.tensor], access.tile.shape)
+                outputs[access.tensor] = as_output(tiling, list(unpack_tiles(content, access.tile, beat)))
     return outputs
 
 

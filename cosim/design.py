@@ -43,13 +43,17 @@ class StreamPort:
 
 @dataclass(frozen=True)
 class MemoryPort:
-    """A read or write port: its tensor takes ``beats`` beats from beat ``base``, ``size_beats`` for each tile."""
+    """A read or write port: its tensor takes ``beats`` beats from beat ``base``, ``size_beats`` for each tile.
+
+    ``acknowledged``: a write port that is told when a beat is visible.
+    """
 
     name: str
     port: str
     base: int
     beats: int
     size_beats: int
+    acknowledged: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,4 +125,6 @@ def _stream(port: Mapping[str, Any]) -> StreamPort:
 
 
 def _memory(port: Mapping[str, Any]) -> MemoryPort:
-    return MemoryPort(port["name"], port["port"], port["base"], port["beats"], port["size_beats"])
+    return MemoryPort(
+        port["name"], port["port"], port["base"], port["beats"], port["size_beats"], port.get("acknowledged", False)
+    )

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from cosim.run_files import RawRun
 from hw.units import held_ports
 from sim_approx.depths import depths_that_clear
+from sim_approx.simulation import simulate
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
-from step.language.faults import Fault
+from step.language.faults import SHOWS_VALUES, Fault
+from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.lowering.scratchpads import scratchpads
 from step.programs.inputs import BoundInputs
@@ -21,7 +23,7 @@ from step.running.stream_fault import first_fault, stream_fault
 def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError | None:
     """What is wrong with a run, or None."""
     promises = _promises(netlist, data, raw)
-    if fault := first_fault(netlist.graph, _faults(netlist, raw), promises.broken):
+    if fault := first_fault(netlist.graph, _faults(netlist, data, raw), promises.broken):
         return fault
     if raw.status == "runaway":
         return Runaway(f"the run did not end within {raw.cycles} cycles; raise max_cycles if that is too few")
@@ -38,11 +40,14 @@ def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mappin
     return Deadlock(report(netlist, snapshot, depths_that_clear(netlist, data, snapshot)))
 
 
-def _faults(netlist: Netlist, raw: RawRun) -> dict[str, StreamFault]:
+def _faults(netlist: Netlist, data: BoundInputs, raw: RawRun) -> dict[str, StreamFault]:
     """The faults by unit, with the tokens that it was at as the log has them."""
     found = {}
     for unit, code in raw.faults:
         node = netlist.units[unit]
+        if code in SHOWS_VALUES:
+            found[node.name] = _met_by_the_model(netlist, data, node)
+            continue
         heads, held = {}, held_ports(node)
         for port, channel in enumerate(netlist.inputs(node)):
             at = int((raw.leaves["channel"] == channel.index).sum()) - (port in held)
@@ -51,6 +56,14 @@ def _faults(netlist: Netlist, raw: RawRun) -> dict[str, StreamFault]:
                 heads[port] = at, control_token(int(entered[at]))
         found[node.name] = stream_fault(node, Fault(code), heads, netlist.fabric)
     return found
+
+
+def _met_by_the_model(netlist: Netlist, data: BoundInputs, node: Node) -> StreamFault:
+    """A fault that shows values: the log has none, the fast model has those that decide."""
+    faults = simulate(netlist, data).faults()
+    if node.name not in faults:
+        raise SimulationError(f"{node.describe()} met a fault in RTL, and none in the fast model")
+    return faults[node.name]
 
 
 def _promises(netlist: Netlist, data: BoundInputs, raw: RawRun) -> Promises:

@@ -112,7 +112,7 @@ def _memory(design: Design) -> list[str]:
         f"    wire [{beat - 1}:0] response [{reads}];",
         f"    wire response_valid [{reads}];",
         f"    wire [{beat + 31}:0] write [{writes}];",
-        f"    wire write_valid [{writes}], write_ready [{writes}];",
+        f"    wire write_valid [{writes}], write_ready [{writes}], written [{writes}];",
         "    wire granting, reading, writing;",
         *([] if design.reads else ["    assign request[0] = '0, request_valid[0] = 1'b0;"]),
         *([] if design.writes else ["    assign write[0] = '0, write_valid[0] = 1'b0;"]),
@@ -140,6 +140,7 @@ def _memory_connections(design: Design) -> list[tuple[str, str]]:
             (f"{port.port}__payload", f"write[{number}]"),
             (f"{port.port}__valid", f"write_valid[{number}]"),
             (f"{port.port}__ready", f"write_ready[{number}]"),
+            *([(f"{port.port}__written", f"written[{number}]")] if port.acknowledged else []),
         ]
     return connections
 

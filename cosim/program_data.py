@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hw.edge import pack_transfers
 from hw.layout import output_formats, pack_tiles
+from step.language.tiling import accessed
 from step.lowering.memory_map import memory_map
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
@@ -23,14 +24,14 @@ def source_transfers(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]
 
 
 def memory_image(netlist: Netlist, data: BoundInputs) -> bytes:
-    """Off-chip memory before a run: the tensors of all loads in their regions."""
+    """Off-chip memory before a run: the declared tensors in their regions."""
     layout = memory_map(netlist)
     beat = netlist.fabric.memory.beat_bytes
     image = bytearray(layout.beats * beat)
     for node in netlist.units:
-        access = node.operator.reads(node)
+        access = accessed(node)
         if access is not None and access.tensor is not None:
-            start = layout.loads[node.name].base * beat
-            packed = pack_tiles(data.tiles(node), access.tile, beat)
+            start = (layout.loads.get(node.name) or layout.stores[node.name]).base * beat
+            packed = pack_tiles(data.tiles(access.tensor, access.tile.shape), access.tile, beat)
             image[start : start + len(packed)] = packed
     return bytes(image)

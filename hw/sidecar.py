@@ -37,7 +37,7 @@ def sidecar(fabric: Fabric, files: Mapping[str, str], hierarchical: Sequence[str
             if (access := node.operator.reads(node)) is not None
         ],
         "writes": [
-            _region(fabric, memory.stores[node.name], access)
+            _region(fabric, memory.stores[node.name], access) | {"acknowledged": access.acknowledged}
             for node in netlist.units
             if (access := node.operator.writes(node)) is not None
         ],

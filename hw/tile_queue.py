@@ -18,12 +18,14 @@ class TileQueue(Parametric):
     """Up to ``depth`` tiles; each comes as ``beats`` beats of ``beat_bits`` bits, and leaves in the words of ``tile``.
 
     There is room for every beat: whoever asks for tiles sees to that. A tile is seen in the cycle after its last beat,
-    and read in the one after that: so words may be in block RAM (``deep``) without a cycle more.
+    and read in the one after that: so words may be in block RAM (``deep``) without a cycle more. Where it has no words,
+    its beats are only counted.
     """
 
     def __init__(self, tile: TileFormat, beat_bits: int, beats: int, depth: int, *, deep: bool) -> None:
         self._tile, self._beat_bits, self._beats, self._depth, self._deep = tile, beat_bits, beats, depth, deep
-        super().__init__({"beat": In(beat_bits), "valid": In(1), "o": Out(ConsumerSignature(tile))})
+        beat = {"beat": In(beat_bits)} if tile.word_bits else {}
+        super().__init__({**beat, "valid": In(1), "o": Out(ConsumerSignature(tile))})
 
     @property
     def parameters(self) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ from step.lowering.feasible import check_feasible
 from step.lowering.memory_map import memory_map
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
+from step.programs.stored import Tensors
 
 TimingOf = Callable[[Node, Function, bool], Timing]
 
@@ -28,14 +29,17 @@ class Fabric:
     """All machines of a netlist, ready to run once.
 
     ``units``: per unit the machine whose activity is the unit's. ``channels``: those of the netlist, by its order;
-    ``all_channels`` also has those inside of units. ``outputs`` and ``arrivals`` fill up during the run.
+    ``owners`` has the unit of every machine, ``all_channels`` also the channels inside of units. ``tensors``,
+    ``outputs`` and ``arrivals`` fill up during the run.
     """
 
     netlist: Netlist
     machines: list[Machine]
     units: dict[str, Machine]
+    owners: dict[Machine, Node]
     channels: list[Channel]
     all_channels: list[Channel]
+    tensors: Tensors
     outputs: dict[str, list[Token]]
     arrivals: dict[str, list[int]]
     clock: Clock
@@ -61,6 +65,7 @@ def build_fabric(
     """
     check_feasible(netlist)
     clock, machines = Clock(), list[Machine]()
+    tensors = Tensors(netlist.graph, data)
     outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()
     memory = Memory(netlist.fabric.memory, clock)
     channels = [Channel(each.depth, each.index, deep=netlist.is_deep(each)) for each in netlist.channels]
@@ -72,6 +77,7 @@ def build_fabric(
         return channel
 
     units: dict[str, Machine] = {}
+    owners: dict[Machine, Node] = {}
     regions, shares = memory_map(netlist), share_sites(netlist, internal)
     for node in netlist.units:
         before, behind = netlist.inputs(node), netlist.outputs(node)
@@ -84,6 +90,7 @@ def build_fabric(
             carries=any(each is not None and each.carries for each in behind),
             fabric=netlist.fabric,
             data=data,
+            tensors=tensors,
             computes=node.name in computing,
             memory=memory,
             memory_map=regions,
@@ -94,7 +101,9 @@ def build_fabric(
             arrivals=arrivals,
             machines=machines,
         )
+        placed = len(machines)
         machine = units[node.name] = unit_module(node).build(site)
+        owners |= dict.fromkeys(machines[placed:], node)
         machine.ends_run = node.operator.ends_run
         for each in machine.outputs:
             in_flight = machine.latency // machine.interval
@@ -104,5 +113,16 @@ def build_fabric(
     if used:
         machines.append(memory)
     return Fabric(
-        netlist, machines, units, channels, all_channels, outputs, arrivals, clock, memory if used else None, shares
+        netlist=netlist,
+        machines=machines,
+        units=units,
+        owners=owners,
+        channels=channels,
+        all_channels=all_channels,
+        tensors=tensors,
+        outputs=outputs,
+        arrivals=arrivals,
+        clock=clock,
+        memory=memory if used else None,
+        shares=shares,
     )

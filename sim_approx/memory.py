@@ -13,27 +13,29 @@ from step.language.tokens import Token
 from step.lowering.fabric import MemoryConfig
 
 ARRIVED = Token(None)
-"""Says that a tile is there; its value travels with what the load unit expects."""
+"""Says that a tile is there; its value travels with what the unit expects."""
 
 
 @dataclass(slots=True, eq=False)
 class Port:
-    """A port: the channel that beats are asked for or written through, and where tiles come back (reads).
+    """A port: the channel that beats are asked for or written through, and where a token comes back for a tile.
 
-    ``beats`` are those of one request, ``beat`` is the one presented next.
+    ``beats`` are those of a tile, ``beat`` is the one presented next.
     """
 
     number: int
     asks: Channel
     arrives: Channel | None
     beats: int
+    writes: bool = False
     beat: int = 0
 
 
 class Memory(Machine):
     """All ports and channels. Ports are numbered reads first, each kind in the order of the units.
 
-    A tile enters its load unit's queue ``latency`` cycles after its last beat was granted.
+    A tile enters its load unit's queue ``latency`` cycles after its last beat was granted, and one that was written can
+    be read then.
     """
 
     __slots__ = (
@@ -67,9 +69,9 @@ class Memory(Machine):
         """A load asks for ``beats`` beats per request, and gets a token for each through ``arrives``."""
         self._reads.append(Port(0, requests, arrives, beats))
 
-    def write_port(self, writes: Channel) -> None:
-        """A store writes one beat per token."""
-        self._writes.append(Port(0, writes, None, 1))
+    def write_port(self, writes: Channel, visible: Channel | None = None, beats: int = 1) -> None:
+        """A store writes one beat per token; ``visible`` gets a token when ``beats`` of them can be read."""
+        self._writes.append(Port(0, writes, visible, beats, writes=True))
 
     def close(self) -> bool:
         """Number the ports; returns whether there are any."""
@@ -78,7 +80,7 @@ class Memory(Machine):
             port.number = number
         self._idle = list(self._ports)
         self.inputs = tuple(port.asks for port in self._ports)
-        self.outputs = tuple(port.arrives for port in self._reads if port.arrives)
+        self.outputs = tuple(port.arrives for port in self._ports if port.arrives)
         return bool(self._ports)
 
     def writing(self) -> bool:
@@ -109,7 +111,7 @@ class Memory(Machine):
     def _present(self, port: Port) -> bool:
         if not port.asks.tokens:
             return False
-        channel = (port.asks.tokens[0].value + port.beat) & (self._config.channels - 1)
+        channel = (port.asks.tokens[0].value + (0 if port.writes else port.beat)) & (self._config.channels - 1)
         self._wants[channel] |= 1 << port.number
         self._waiting |= 1 << channel
         return True
@@ -124,13 +126,15 @@ class Memory(Machine):
         self._free_at[channel] = now + self._config.interval
         port = self._ports[winner.bit_length() - 1]
         port.beat += 1
-        if port.arrives is None:
+        if port.writes:
+            take(port.asks)
             self.last_write = now + self.latency
         else:
             self.last_read = now + self.latency
         if port.beat == port.beats:
             port.beat = 0
-            take(port.asks)
+            if not port.writes:
+                take(port.asks)
             if port.arrives is not None:
                 put(port.arrives, ARRIVED)
         return port

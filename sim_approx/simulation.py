@@ -62,7 +62,6 @@ class Simulation:
 
     def faults(self) -> dict[str, StreamFault]:
         """By unit, the error that the interpreter gives for the same tokens."""
-        units = {machine: node for node in self.fabric.netlist.units for machine in [self.fabric.units[node.name]]}
         found = {}
         for machine, violation in self.ending.faults:
             heads = {
@@ -71,9 +70,8 @@ class Simulation:
                 if channel.tokens
             }
             heads |= {port: (machine.inputs[port].taken - 1, token) for port, token in machine.unfinished().items()}
-            found[units[machine].name] = stream_fault(
-                units[machine], violation.fault, heads, self.fabric.netlist.fabric
-            )
+            node = self.fabric.owners[machine]
+            found[node.name] = stream_fault(node, violation.fault, heads, self.fabric.netlist.fabric)
         return found
 
     def result(self, error: SimulationError | None = None) -> RunResult:
@@ -89,7 +87,7 @@ class Simulation:
             program=netlist.graph.name,
             status=Status.FAULT if isinstance(error, StreamFault) else ending.status,
             cycles=ending.cycles,
-            outputs=fabric.outputs if self.values == "all" else None,
+            outputs=fabric.outputs | fabric.tensors.outputs() if self.values == "all" else None,
             operators=operators,
             channels={
                 each.name: ChannelResult(*ending.entered[channel], channel.capacity)

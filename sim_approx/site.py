@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from sim_approx.machine import Channel, Machine
 from sim_approx.memory import Memory
@@ -16,6 +16,7 @@ from step.language.tokens import Token
 from step.lowering.fabric import FabricConfig
 from step.lowering.memory_map import MemoryMap
 from step.programs.inputs import BoundInputs
+from step.programs.stored import Tensors
 
 Placed = TypeVar("Placed", bound=Machine)
 
@@ -45,6 +46,7 @@ class Site:
     carries: bool
     fabric: FabricConfig
     data: BoundInputs
+    tensors: Tensors
     computes: bool
     memory: Memory
     memory_map: MemoryMap
@@ -80,6 +82,10 @@ class Site:
         gathering = 0 if timing.streams else beats - 1
         interval = max(timing.initiation_interval, beats, 1 if reduce else self.beats_out[0])
         return Timing(interval, gathering + timing.latency)
+
+    def tiles(self) -> MutableSequence[Any]:
+        """The tiles of the declared tensor that the unit reads or writes, as far as they are wanted."""
+        return self.tensors.tiles(self.node, known=self.computes)
 
     def output(self) -> list[Token]:
         """The list that gets the tokens which leave the program through this unit."""

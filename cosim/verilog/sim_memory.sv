@@ -31,6 +31,7 @@ module sim_memory #(
     input  logic [BITS+31:0] write [WRITE_PORTS],
     input  logic            write_valid [WRITE_PORTS],
     output logic            write_ready [WRITE_PORTS],
+    output logic            written [WRITE_PORTS],  // reads see one more beat of this port, from this cycle on
     output logic            granting,        // a beat is granted in this cycle
     output logic            reading,         // a granted read is not back yet
     output logic            writing          // a write is waiting, or not visible yet
@@ -113,6 +114,7 @@ module sim_memory #(
             writes_left = 0;
             for (int place = 0; place < LATENCY; place++) flying[place] = '0;
             for (int port = 0; port < READ_PORTS; port++) response_valid[port] <= 1'b0;
+            for (int port = 0; port < WRITE_PORTS; port++) written[port] <= 1'b0;
             reading <= 1'b0;
             unseen <= 1'b0;
         end else begin
@@ -144,6 +146,7 @@ module sim_memory #(
                     reads_left = reads_left - 1;
                 end
             end
+            for (int port = 0; port < WRITES; port++) written[port] <= flying[next][READS+port];
             slot = next;
             reading <= reads_left != 0;
             unseen <= writes_left != 0;

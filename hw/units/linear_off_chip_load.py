@@ -1,4 +1,4 @@
-"""LinearOffChipLoad: one machine issues requests, another one delivers tiles."""
+"""LinearOffChipLoad: requests along a walk over the tensor."""
 
 from __future__ import annotations
 
@@ -6,23 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib.wiring import In
 
-from hw.channel import Channel, ConsumerSignature
-from hw.functions.words import whole
-from hw.layout import AddressFormat, Format, TileFormat, TokenFormat, input_formats, output_formats
-from hw.shared import Parametric, Shared
-from hw.tile_queue import TileQueue
-from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
+from hw.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
+from hw.shared import Parametric
+from hw.tile_load import PENDING, REQUEST, LoadDeliver, TileLoad
+from hw.unit import Firing, Rule
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
-
-REQUEST, PENDING = 0, 1
-REQUEST_DEPTH = 2
 
 
 @dataclass(frozen=True)
@@ -98,109 +92,15 @@ class LoadIssue(Rule):
         return inner_last
 
 
-@dataclass(frozen=True)
-class LoadDeliver(Rule):
-    """Joins what a token will be with its tile; a header that carries its tile waits for all the words."""
-
-    pending: TokenFormat
-    token: TokenFormat
-
-    @property
-    def data(self) -> TokenFormat:
-        """What comes from memory, which is always words."""
-        return replace(self.token, control=False)
-
-    @property
-    def tile(self) -> TileFormat:
-        """These words, without header."""
-        return TileFormat(self.data.word_bits, self.data.beats)
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.data.beats if self.token.control else 0
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.pending, self.tile)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.token,)
-
-    def fire(self, m: Module, firing: Firing) -> None:
-        pending = firing.need(0)
-        with m.If(pending.value):
-            firing.wait(firing.visible(1))
-            firing.take(1)
-        firing.put(0, pending)
-        firing.pass_data(1, 0)
-        if self.token.control:
-            firing.late(0, control=whole(m, "tile", firing.word(1), firing.phase(), self.data, self.data.beats - 1))
-        firing.occupy(when=pending.value)
-        firing.take(0)
-        firing.finish(pending.done)
-
-
-class LinearOffChipLoad(Parametric):
-    """The two machines, the queues between them, and the assembly of tiles from beats."""
-
-    def __init__(
-        self, issue: LoadIssue, deliver: LoadDeliver, beat_bits: int, beats: int, outstanding: int, *, deep: bool
-    ) -> None:
-        self.deep = deep
-        self.issue, self.deliver = issue, deliver
-        self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding
-        members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
-        response = wiring.Signature({"payload": Out(beat_bits), "valid": Out(1)})  # always ready: see `TileQueue`
-        super().__init__(
-            {
-                **members,
-                "output0": Unit(deliver).signature.members["output0"],
-                "base": In(32),
-                "request": Out(stream.Signature(32)),
-                "response": In(response),
-                **STATUS,
-            }
-        )
-
-    @property
-    def in_flight(self) -> int:
-        return Unit(self.deliver).in_flight
-
-    @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.issue, self.deliver, self.beat_bits, self.beats, self.outstanding, self.deep
-
-    def elaborate(self, platform: Any) -> Elaboratable:
-        m = Module()
-        m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.deliver = deliver = Shared(Unit(self.deliver))
-        m.submodules.requests = requests = Shared(Channel(AddressFormat(), REQUEST_DEPTH))
-        m.submodules.pending = pending = Shared(Channel(self.issue.pending, self.outstanding))
-        queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding, deep=self.deep)
-        m.submodules.tiles = tiles = Shared(queue)
-        for port in range(len(self.issue.inputs)):
-            join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
-        join(m, issue.output0, requests.i)
-        join(m, issue.output1, pending.i)
-        offer(m, requests.o, self.request)
-        join(m, pending.o, deliver.input0)
-        join(m, tiles.o, deliver.input1)
-        join(m, deliver.output0, self.output0)
-        m.d.comb += [
-            issue.base.eq(self.base),
-            tiles.beat.eq(self.response.payload),
-            tiles.valid.eq(self.response.valid),
-        ]
-        pass_status(m, deliver, self)
-        return m
+class LinearOffChipLoad(TileLoad):
+    """Requests along a walk."""
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     operator, fabric = node.operator, netlist.fabric
     assert isinstance(operator, Operator)
-    beats = fabric.memory.beats(operator.element.bits)
+    beats = fabric.memory.beats(operator.tiling.element.bits)
     (token,), references = output_formats(node, netlist), input_formats(node, netlist)
     pending = replace(token, items=(), control=False)
     reference = references[0] if references else None

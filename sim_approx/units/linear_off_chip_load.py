@@ -6,26 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take, unknown
+from sim_approx.machine import ENDS, Machine, need, put, room, take
+from sim_approx.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
 from sim_approx.site import Site
 from step.language.tokens import DONE, Token, empty
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
-
-REQUEST, PENDING = 0, 1
-"""Outputs of the machine that asks: beat addresses to the memory, and what is to come to the one that delivers."""
-
-REQUEST_DEPTH = 2
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class IssuePerReference(Machine):
     """One read per value of the reference; the last tile's stop is raised by what follows that value.
 
-    ``addresses``, ``levels`` and ``tiles`` (values) are the walk of one read. Word: ``step`` of the walk.
+    ``addresses`` (of beats), ``indices`` (of ``tiles``, which are values) and ``levels`` are the walk of one read.
+    Word: ``step`` of the walk.
     """
 
     rank: int
     addresses: list[int]
+    indices: list[int]
     levels: list[int]
     tiles: Sequence[Any]
     step: int = 0
@@ -42,7 +40,7 @@ class IssuePerReference(Machine):
         last = self.step == len(self.addresses) - 1
         level = self.levels[self.step] + x.stop if last else self.levels[self.step]
         put(self.outputs[REQUEST], Token(self.addresses[self.step]))
-        put(self.outputs[PENDING], Token(self.tiles[self.step], level))
+        put(self.outputs[PENDING], Token(self.tiles[self.indices[self.step]], level))
         if last:
             take(self.inputs[0])
         self.step = 0 if last else self.step + 1
@@ -54,6 +52,7 @@ class IssueOnce(Machine):
     """One read, then Done. Word: ``step`` of the walk."""
 
     addresses: list[int]
+    indices: list[int]
     levels: list[int]
     tiles: Sequence[Any]
     step: int = 0
@@ -67,27 +66,9 @@ class IssueOnce(Machine):
             put(self.outputs[PENDING], DONE)
             return ENDS
         put(self.outputs[REQUEST], Token(self.addresses[self.step]))
-        put(self.outputs[PENDING], Token(self.tiles[self.step], self.levels[self.step]))
+        put(self.outputs[PENDING], Token(self.tiles[self.indices[self.step]], self.levels[self.step]))
         self.step += 1
         return None
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Deliver(Machine):
-    """Joins what is to come with the tiles that came from memory."""
-
-    def fire(self) -> int | None:
-        x = need(self.inputs[0])
-        if x.has_value:
-            need(self.inputs[1])
-        room(self.outputs[0])
-        take(self.inputs[0])
-        if x.has_value:
-            take(self.inputs[1])
-        put(self.outputs[0], x)
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
 
 
 def build(site: Site) -> Machine:
@@ -95,7 +76,6 @@ def build(site: Site) -> Machine:
     assert isinstance(operator, Operator)
     region = site.memory_map.loads[node.name]
     walk = operator.walk()
-    tiles = site.data.tiles(node) if site.computes else None
     request = site.channel(REQUEST_DEPTH)
     pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
     issue: dict[str, Any] = {
@@ -103,16 +83,12 @@ def build(site: Site) -> Machine:
         "outputs": (request, pending),
         "addresses": [region.base + index * region.beats_per_tile for index, _ in walk],
         "levels": [level for _, level in walk],
-        "tiles": [unknown() if tiles is None else tiles[index] for index, _ in walk],
+        "indices": [index for index, _ in walk],
+        "tiles": site.tiles(),
     }
     if site.inputs:
         site.add(IssuePerReference(rank=len(operator.out), **issue))
     else:
         site.add(IssueOnce(**issue))
     site.memory.read_port(request, arrived, region.beats_per_tile)
-    # A header that carries its tile waits for all the words of it.
-    control = site.carries and operator.element.is_control
-    words = -(-operator.element.bits // (8 * site.fabric.link_bytes)) if control else site.beats_out[0]
-    return site.add(
-        Deliver(inputs=(pending, arrived), outputs=site.outputs, interval=words, latency=words if control else 0)
-    )
+    return deliver(site, pending, arrived)

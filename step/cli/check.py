@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from step.cli.console import show_json, talk
+from step.cli.console import show_json, talk, warn
 from step.cli.options import json_option, open_program, program_options
 from step.errors import FabricError
 from step.language.validate import check
@@ -34,8 +34,7 @@ def command(program: str, inputs: Path | None, settings: tuple[str, ...], as_jso
         warnings.append(str(error))
     if opened.inputs:
         bind_inputs(opened.graph, opened.inputs)
-    for warning in warnings:
-        talk(f"[yellow]warning:[/] {escape(warning)}")
+    warn(warnings)
     for hint in hints:
         talk(f"[cyan]hint:[/] {escape(hint)}")
     operators, streams = len(opened.graph.nodes), sum(1 for _ in opened.graph.streams())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from step.host.progress import Progress, silent
@@ -17,6 +18,12 @@ from step.host.progress import Progress, silent
 def talk(text: str) -> None:
     """A message for the person at the terminal, on stderr."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(text)
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Warnings, on stderr."""
+    for warning in warnings:
+        talk(f"[yellow]warning:[/] {escape(warning)}")
 
 
 def show_table(table: Table) -> None:

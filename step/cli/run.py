@@ -9,9 +9,10 @@ import click
 import numpy as np
 from rich.table import Table
 
-from step.cli.console import show_json, show_table, working
+from step.cli.console import show_json, show_table, warn, working
 from step.cli.options import json_option, open_program, program_options, writing
 from step.errors import InputError, SimulationError
+from step.language.validate import check
 from step.running.backend import backend
 from step.running.result import RunResult
 
@@ -54,6 +55,7 @@ def command(
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
     opened = open_program(program, inputs, settings)
+    warn(check(opened.graph))
     if save is not None:
         with writing(save):
             pass  # told before the run, not after it

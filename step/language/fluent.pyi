@@ -34,6 +34,8 @@ class StreamMethods(Fluent):
         """Merge dimensions ``low`` to ``high``, counted from the innermost one (0)."""
     def item_of(self, index: int, *, name: str | None = None) -> Stream:
         """Item ``index`` of every tuple; ``stream[index]`` is the same."""
+    def load_random(self, tensor: Tensor, *, tile: Sequence[int], name: str | None = None) -> Stream:
+        """Read the tile of ``tensor`` at every address, in tiles of ``tile`` (rows, cols)."""
     def map(self, function: MapFunction, *others: Stream, name: str | None = None) -> Stream:
         """Apply ``function`` to the elements of this stream and ``others``, which have the same shape."""
     def partition(
@@ -57,6 +59,8 @@ class StreamMethods(Fluent):
         """Make the stream an output of the program."""
     def store(self, name: str) -> None:
         """Write the tiles to off-chip memory as the program's output ``name``."""
+    def store_random(self, tensor: Tensor, addresses: Stream, *, name: str | None = None) -> Stream:
+        """Write every tile of ``data`` into ``tensor`` at its address; returns the acknowledgements."""
     def streamify(
         self,
         reference: Stream | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -95,8 +95,11 @@ class Surroundings(Protocol):
         """Send ``token`` on output ``port``."""
         ...
 
-    def tiles(self) -> np.ndarray:
-        """The tensor that a load reads: ``[number of tiles, rows, cols]``, row-major over the tiled tensor."""
+    def tiles(self) -> MutableSequence[np.ndarray]:
+        """The tiles of the declared tensor that the operator reads or writes, row-major over the tiled tensor.
+
+        One that the program stores is shared by all operators: whoever writes puts a new tile in the place of the old.
+        """
         ...
 
     def stream(self) -> list[Token]:
@@ -131,14 +134,16 @@ class Kind(enum.Enum):
 class Access:
     """What an operator has in off-chip memory: a region of ``tiles`` times ``tile``, through a port of its own.
 
-    ``tiles`` is None where only the run tells how many. ``tensor`` is the declared tensor that is there before the run,
-    ``port`` the input whose values are written.
+    ``tiles`` is None where only the run tells how many. ``tensor`` is the declared tensor that is there before the run;
+    one that is written has one region, for all that read or write it. ``port`` is the input whose values are written;
+    ``acknowledged``: the operator is told when a write is visible.
     """
 
     tile: Tile
     tiles: int | None
     tensor: str | None = None
     port: int = 0
+    acknowledged: bool = False
 
 
 class Operator(abc.ABC):
@@ -207,7 +212,7 @@ class Operator(abc.ABC):
         return None
 
     def writes(self, node: Placed) -> Access | None:
-        """The off-chip memory that the operator writes, tile by tile from the region's begin on."""
+        """The off-chip memory that the operator writes; without a tensor, tile by tile from the region's begin on."""
         return None
 
     def arrival_ports(self, inputs: int) -> Sequence[int]:

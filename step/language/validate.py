@@ -8,17 +8,19 @@ import networkx
 
 from step.errors import GraphError
 from step.language.graph import Graph
+from step.language.ordering import check_stored, unordered
 
 
 def check(graph: Graph) -> list[str]:
     """Check ``graph``; returns warnings.
 
-    Raises `GraphError` for streams that nobody writes, feedback edges that are not closed and cycles that no declared
-    feedback edge cuts.
+    Raises `GraphError` for streams that nobody writes, feedback edges that are not closed, cycles that no declared
+    feedback edge cuts, and tensors that are stored and cut in two ways.
     """
     _check_writers(graph)
     _check_cycles(graph)
-    return list(_papercuts(graph))
+    check_stored(graph)
+    return [*_papercuts(graph), *unordered(graph)]
 
 
 def _check_writers(graph: Graph) -> None:

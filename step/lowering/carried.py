@@ -32,12 +32,18 @@ def deciding(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset
 
 
 def _upstream(nodes: Mapping[str, Node], producers: Mapping[Port, Port], todo: list[Port]) -> set[Port]:
-    """The inputs in ``todo``, and all that their values are made of."""
+    """The inputs in ``todo``, and all that their values are made of; what is read is made of what was written."""
+    accesses = [(node.name, node.operator.writes(node)) for node in nodes.values()]
+    written = [(each.tensor, (name, each.port)) for name, each in accesses if each is not None and each.tensor]
     found: set[Port] = set()
     while todo:
         consumer = todo.pop()
         if consumer not in found:
             found.add(consumer)
             name, output = producers[consumer]
-            todo += [(name, port) for port in nodes[name].operator.passes_on(len(nodes[name].inputs), output)]
+            node = nodes[name]
+            todo += [(name, port) for port in node.operator.passes_on(len(node.inputs), output)]
+            read = node.operator.reads(node)
+            if read is not None:
+                todo += [data for tensor, data in written if tensor == read.tensor]
     return found

@@ -1,16 +1,18 @@
 """Where tensors lie in off-chip memory.
 
 Addresses are in beats. Every operator that reads has a region of its own with its tensor cut into its tiles, one after
-the other, each starting on a beat; those that write follow. Regions start at a multiple of the number of memory
+the other, each starting on a beat; those that write follow. A declared tensor that is written has one region, which all
+that read or write it share. Regions start at a multiple of the number of memory
 channels, so that tile 0 always is on channel 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from step.language.operator import Access
+from step.language.tiling import stored
 from step.lowering.netlist import Netlist
 
 DYNAMIC_TILES = 1 << 14
@@ -44,15 +46,22 @@ def memory_map(netlist: Netlist) -> MemoryMap:
     """Lay out the off-chip memory of ``netlist``: what is read first, then what is written, each in unit order."""
     memory = netlist.fabric.memory
     end = 0
+    shared: dict[str, Region | None] = dict.fromkeys(stored(netlist.graph))
 
     def place(accesses: Iterator[tuple[str, Access | None]]) -> dict[str, Region]:
         nonlocal end
         regions = {}
         for name, access in accesses:
-            if access is not None:
-                tiles = DYNAMIC_TILES if access.tiles is None else access.tiles
-                regions[name] = Region(name, end, memory.beats(access.tile.bits), tiles)
-                end += -(-regions[name].beats // memory.channels) * memory.channels
+            if access is None:
+                continue
+            if (placed := shared.get(access.tensor or "")) is not None:
+                regions[name] = replace(placed, node=name)
+                continue
+            tiles = DYNAMIC_TILES if access.tiles is None else access.tiles
+            regions[name] = Region(name, end, memory.beats(access.tile.bits), tiles)
+            end += -(-regions[name].beats // memory.channels) * memory.channels
+            if access.tensor in shared:
+                shared[access.tensor] = regions[name]
         return regions
 
     loads = place((node.name, node.operator.reads(node)) for node in netlist.units)

@@ -14,6 +14,8 @@ from step.ops.linear_off_chip_store import LinearOffChipStore as LinearOffChipSt
 from step.ops.map import Map as Map
 from step.ops.partition import Partition as Partition
 from step.ops.promote import Promote as Promote
+from step.ops.random_off_chip_load import RandomOffChipLoad as RandomOffChipLoad
+from step.ops.random_off_chip_store import RandomOffChipStore as RandomOffChipStore
 from step.ops.reassemble import Reassemble as Reassemble
 from step.ops.reshape import Reshape as Reshape
 from step.ops.scan import Scan as Scan

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 
 import sympy
 
@@ -24,8 +23,8 @@ from step.language.operator import (
     expect,
 )
 from step.language.stream import Stream
+from step.language.tiling import Tiling
 from step.language.tokens import DONE, Token, empty
-from step.language.types import Tile
 
 
 @dataclass(frozen=True)
@@ -46,22 +45,12 @@ class LinearOffChipLoad(Operator):
     kind = Kind.OFF_CHIP
 
     @property
-    def tiled(self) -> tuple[int, ...]:
-        """Extents of the tensor in tiles."""
-        *outer, rows, cols = self.tensor.shape
-        return (*outer, rows // self.tile[0], cols // self.tile[1])
-
-    @property
-    def element(self) -> Tile:
-        return Tile(self.tensor.dtype, *self.tile)
+    def tiling(self) -> Tiling:
+        return Tiling(self.tensor, self.tile)
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) <= 1, f"a linear load takes at most one reference, not {len(inputs)} streams")
-        rows, cols = self.tensor.shape[-2:]
-        expect(
-            all(each >= 1 for each in self.tile) and rows % self.tile[0] == 0 and cols % self.tile[1] == 0,
-            f"tiles of {list(self.tile)} do not divide tensor {self.tensor.name!r} of shape {list(self.tensor.shape)}",
-        )
+        self.tiling.check()
         expect(
             len(self.out) >= 1 and all(each >= 1 for each in self.out),
             f"out must be extents >= 1, not {list(self.out)}",
@@ -72,14 +61,14 @@ class LinearOffChipLoad(Operator):
         )
         last = self.offset + sum(max(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
         first = self.offset + sum(min(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
-        tiles = prod(self.tiled)
+        tiles = self.tiling.count
         expect(
             first >= 0 and last < tiles,
             f"the read goes from tile {first} to tile {last}, "
             f"but tensor {self.tensor.name!r} has tiles 0 to {tiles - 1}",
         )
         outer = inputs[0].shape if inputs else (dim(1),)
-        return (StreamType(self.element, (*outer, *shape(self.out))),)
+        return (StreamType(self.tiling.element, (*outer, *shape(self.out))),)
 
     def walk(self) -> list[tuple[int, int]]:
         """Tile index and own stop level of every tile of one read."""
@@ -109,13 +98,13 @@ class LinearOffChipLoad(Operator):
         return ()  # the reference only says when to read
 
     def reads(self, node: Placed) -> Access:
-        return Access(self.element, prod(self.tiled), tensor=self.tensor.name)
+        return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name)
 
     def off_chip_bytes(self, node: Placed) -> sympy.Expr:
         return node.output_types[0].bytes
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return (2 if accounting == "paper" else 1) * self.element.bytes
+        return (2 if accounting == "paper" else 1) * self.tiling.element.bytes
 
 
 @graph_method

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from step.errors import InputError
-from step.language.graph import Graph, Node
+from step.language.graph import Graph
 from step.language.tokens import Token
 from step.programs.equality import same_arrays, same_tokens
 from step.programs.streams import bind_stream
@@ -33,11 +33,9 @@ class BoundInputs:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def tiles(self, node: Node) -> np.ndarray:
-        """The tiles that the load at ``node`` reads."""
-        access = node.operator.reads(node)
-        assert access is not None and access.tensor is not None
-        return cut_tiles(self.tensors[access.tensor], access.tile.shape)
+    def tiles(self, tensor: str, tile: tuple[int, int]) -> np.ndarray:
+        """``tensor`` in tiles of ``tile`` (rows, cols): ``[tiles, rows, cols]``."""
+        return cut_tiles(self.tensors[tensor], tile)
 
 
 def bind_inputs(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> BoundInputs:

@@ -9,7 +9,7 @@ shape on the way.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from step.language.tokens import Token
 from step.language.validate import check
 from step.lowering.passes.broadcast import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.stored import Tensors
 from step.running.promises import Promises, promising
 from step.running.stream_fault import first_fault, stream_fault
 
@@ -47,6 +48,7 @@ class _Run:
 
     def __init__(self, graph: Graph, inputs: BoundInputs, record: bool, arrivals: Mapping[str, Sequence[int]]) -> None:
         self.graph, self.inputs, self.orders = graph, inputs, arrivals
+        self.tensors = Tensors(graph, inputs)
         self.readers = graph.readers()
         self.queues: dict[tuple[str, int], deque[Token]] = {}
         self.taken: dict[tuple[str, int], int] = {}
@@ -78,8 +80,8 @@ class _Run:
             self.queues[reader.name, reader_port].append(token)
             self.ready.append(reader.name)
 
-    def tiles(self) -> np.ndarray:
-        return self.inputs.tiles(self._node())
+    def tiles(self) -> MutableSequence[np.ndarray]:
+        return self.tensors.tiles(self._node())
 
     def stream(self) -> list[Token]:
         return self.inputs.streams[self._node().name]
@@ -100,7 +102,7 @@ class _Run:
 
     def run(self) -> Interpretation:
         for node in self.graph:
-            if node.operator.ends_run:
+            if node.operator.ends_run and not node.output_types:
                 self.result.outputs[node.name] = []
         for node in self.graph:
             self.processes[node.name] = node.operator.process(node, self)
@@ -120,6 +122,7 @@ class _Run:
             self._starved()
         if disagreement := self.promises.disagreement():
             raise disagreement
+        self.result.outputs |= self.tensors.outputs()
         return self.result
 
     def _choice(self) -> tuple[Node, int] | None:

@@ -249,7 +249,7 @@ class ClockedMemory:
         self._wires = wires
         self._config = netlist.fabric.memory
         self._need, self._take, self._put = need, take, put
-        self._ports = [(port.asks, port.arrives, port.beats) for port in memory._ports]
+        self._ports = [(port.asks, port.arrives, port.beats, port.writes) for port in memory._ports]
         self._beat = [0] * len(self._ports)
         self._last = [-1] * self._config.channels
         self._free = [0] * self._config.channels
@@ -261,17 +261,18 @@ class ClockedMemory:
         """Whether all that was written is visible."""
         waiting = any(
             len(self._wires[asks].enters) > len(self._wires[asks].leaves)
-            for asks, arrives, _ in self._ports
-            if arrives is None
+            for asks, _, _, writes in self._ports
+            if writes
         )
         return not waiting and now >= self._visible
 
     def cycle(self, now: int) -> bool:
         """One cycle; returns whether something was granted or is on its way."""
         presented: dict[int, int] = {}
-        for number, (asks, _, _) in enumerate(self._ports):
+        for number, (asks, _, _, writes) in enumerate(self._ports):
             try:
-                presented[number] = (self._need(asks).value + self._beat[number]) % self._config.channels
+                offset = 0 if writes else self._beat[number]
+                presented[number] = (self._need(asks).value + offset) % self._config.channels
             except Stop:
                 continue
         granted = []
@@ -283,13 +284,13 @@ class ClockedMemory:
                 self._last[channel], self._free[channel] = winner, now + self._config.interval
                 granted.append(winner)
         for number in granted:
-            asks, arrives, beats = self._ports[number]
+            asks, arrives, beats, writes = self._ports[number]
             self._beat[number] = (self._beat[number] + 1) % beats
-            if arrives is None:
+            if writes:
                 self._visible = now + self._config.latency
-            self.moved = max(self.moved, now + self._config.latency - (arrives is not None))
-            if self._beat[number] == 0:
+            self.moved = max(self.moved, now + self._config.latency - (not writes))
+            if writes or self._beat[number] == 0:
                 self._take(asks)
-                if arrives is not None:
-                    self._put(arrives, Token(None))
+            if arrives is not None and self._beat[number] == 0:
+                self._put(arrives, Token(None))
         return bool(granted)

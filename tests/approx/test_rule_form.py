@@ -16,7 +16,7 @@ from step.language.operator import OPERATORS
 
 NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned"}
 EFFECTS = {"take", "put", "reserve"}
-PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen", "Filled"}
+PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen", "Filled", "int"}
 """What a rule may call besides the words: pure functions of control."""
 
 VALUES = {"apply", "update", "expand", "merged", "pieces", "piece", "value"}
@@ -35,10 +35,11 @@ CALCULATION, NEEDED, ROOM, DONE = range(4)
 
 
 def rules() -> list[type[Machine]]:
-    """All machines of `sim_approx.units` but the source, which is written by hand."""
+    """All machines of `sim_approx.units` but the source, which is written by hand, and those that units share."""
     found = []
-    for module in pkgutil.iter_modules(units.__path__):
-        loaded = import_module(f"{units.__name__}.{module.name}")
+    names = [f"{units.__name__}.{module.name}" for module in pkgutil.iter_modules(units.__path__)]
+    for name in [*names, "sim_approx.off_chip"]:
+        loaded = import_module(name)
         for each in vars(loaded).values():
             if isinstance(each, type) and issubclass(each, Machine) and each.__module__ == loaded.__name__:
                 found.append(each)

@@ -9,9 +9,9 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from cosim.program_data import source_transfers
+from cosim.program_data import memory_image, source_transfers
 from hw.fabric import Fabric, PlacedChannel, elaborate
-from hw.layout import pack_header, pack_tiles, pack_words, unpack_element, unpack_header, unpack_words
+from hw.layout import pack_header, pack_words, unpack_element, unpack_header, unpack_words
 from hw.structure import Assembly
 from step.language.faults import Fault
 from step.language.graph import Graph
@@ -25,11 +25,13 @@ from step.programs.inputs import BoundInputs, bind_inputs
 class Run:
     """What happened.
 
-    Per channel the cycle, header and words of every token that entered; activities per unit and cycle; the transfers
-    that sinks handed out; per operator that takes data as it arrives, the input of every token but Done.
+    The beats of the memory; per channel the cycle, header and words of every token that entered; activities per unit
+    and cycle; the transfers that sinks handed out; per operator that takes data as it arrives, the input of every token
+    but Done.
     """
 
     fabric: Fabric
+    memory: list[int]
     entered: dict[str, list[tuple[int, int, list[int]]]] = field(default_factory=dict)
     activity: dict[str, list[int]] = field(default_factory=dict)
     written: dict[str, dict[int, int]] = field(default_factory=dict)
@@ -64,19 +66,34 @@ def packed(token: Token, channel: PlacedChannel) -> tuple[int, list[int]]:
 
 @dataclass
 class _Reader:
-    """Answers the requests of one load, in order, ``latency`` cycles after each beat at the earliest."""
+    """Answers the requests of one load, in order, two cycles after each beat at the earliest."""
 
-    image: bytes
-    beat_bytes: int
-    base: int
+    memory: list[int]
     beats: int
     waiting: list[tuple[int, int]] = field(default_factory=list)
 
     def request(self, address: int, cycle: int) -> None:
         for beat in range(self.beats):
-            start = (address - self.base + beat) * self.beat_bytes
-            word = int.from_bytes(self.image[start : start + self.beat_bytes], "little")
-            self.waiting.append((cycle + 2 + beat, word))
+            self.waiting.append((cycle + 2 + beat, self.memory[address + beat]))
+
+
+@dataclass
+class _Writer:
+    """Takes the beats of one store, which are visible two cycles later at the earliest."""
+
+    memory: list[int]
+    waiting: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def write(self, address: int, beat: int, cycle: int) -> None:
+        self.waiting.append((cycle + 2, address, beat))
+
+    def show(self, cycle: int) -> bool:
+        """Whether the oldest beat becomes visible."""
+        if not self.waiting or self.waiting[0][0] > cycle:
+            return False
+        _, address, beat = self.waiting.pop(0)
+        self.memory[address] = beat
+        return True
 
 
 def simulate(
@@ -97,20 +114,21 @@ def simulate(
     fabric = elaborate(lower(graph, config))
     bound = inputs if isinstance(inputs, BoundInputs) else bind_inputs(graph, inputs)
     assembly = Assembly(fabric.structure)
-    run = Run(fabric)
+    beat_bytes = config.memory.beat_bytes
+    image = memory_image(fabric.netlist, bound)
+    beats = [image[start : start + beat_bytes] for start in range(0, len(image), beat_bytes)]
+    run = Run(fabric, [int.from_bytes(each, "little") for each in beats])
     random = Random(seed)
     top, wires = assembly, assembly.wires
     sources = source_transfers(fabric.netlist, bound)
     offered: dict[str, int | None] = dict.fromkeys(sources)
     readers = {}
     for name, region in fabric.memory.loads.items():
-        node = fabric.netlist.graph.nodes[name]
-        beat_bytes = config.memory.beat_bytes
-        image = pack_tiles(bound.tiles(node), node.operator.element, beat_bytes)  # type: ignore[attr-defined]
-        readers[name] = _Reader(image, beat_bytes, region.base, region.beats_per_tile)
-    run.written = {name: {} for name in fabric.memory.stores}
-    takers = [unit.node.name for unit in fabric.units if not unit.node.operator.outputs]
-    run.sinks = {name: [] for name in takers}
+        readers[name] = _Reader(run.memory, region.beats_per_tile)
+    writers = {name: _Writer(run.memory) for name in fabric.memory.stores}
+    run.written = {name: {} for name in writers}
+    run.sinks = {unit.node.name: [] for unit in fabric.units if unit.node.operator.hands_out}
+    takers = [*writers, *run.sinks]
     run.entered = {channel.edge.name: [] for channel in fabric.channels}
     run.activity = {unit.node.name: [] for unit in fabric.units}
     left = dict.fromkeys(run.entered, 0)  # tokens that were taken
@@ -151,6 +169,11 @@ def simulate(
                 context.set(port(f"{name}__response__valid"), there)
                 context.set(port(f"{name}__response__payload"), reader.waiting.pop(0)[1] if there else 0)
 
+            for name, writer in writers.items():
+                visible = random.random() >= idle and writer.show(cycle)
+                if hasattr(top, f"{name}__written"):
+                    context.set(port(f"{name}__written"), visible)
+
             for name in sources:
                 if context.get(port(f"{name}_tready")) and offered[name] is not None:
                     offered[name] = None
@@ -168,8 +191,9 @@ def simulate(
                     frozen[name] = word
                 elif valid and name in run.written:
                     address = word & 0xFFFFFFFF
-                    assert address not in run.written[name]
+                    assert address not in run.written[name] or hasattr(top, f"{name}__written")
                     run.written[name][address] = word >> 32
+                    writers[name].write(address, word >> 32, cycle)
                 elif valid:
                     run.sinks[name].append(word)
             for channel in fabric.channels:

@@ -31,7 +31,14 @@ def check(scenario: Scenario, how: str) -> Run:
         wanted = [packed(token, channel) for token in expected.streams[name]]
         assert [(header, words) for _, header, words in run.entered[name]] == wanted, name
     for name, words in run.written.items():
-        check_written(run, name, expected.outputs[name], words)
+        access = run.fabric.netlist.graph.nodes[name].operator.writes(run.fabric.netlist.graph.nodes[name])
+        assert access is not None
+        if access.tensor is None:
+            check_written(run, name, expected.outputs[name], words)
+        else:
+            region = run.fabric.memory.stores[name]
+            held = dict(enumerate(run.memory[region.base : region.base + region.beats], start=region.base))
+            check_written(run, name, expected.outputs[access.tensor], held)
     return run
 
 
@@ -42,7 +49,7 @@ def texts(outputs: dict[str, list[Token]]) -> dict[str, list[str]]:
 
 def check_written(run: Run, name: str, expected: list[Token], words: dict[int, int]) -> None:
     """The tiles, one after the other, from the base of the region."""
-    region, element = run.fabric.memory.stores[name], run.fabric.netlist.graph.nodes[name].inputs[0].element
+    region, element = run.fabric.memory.stores[name], run.fabric.netlist.graph.nodes[name].inputs[-1].element
     bits = 8 * FABRIC.memory.beat_bytes
     tiles = [pack_element(token.value, element) for token in expected if token.has_value]
     assert words == {

@@ -12,6 +12,7 @@ import numpy as np
 from meaning.given import Given
 from meaning.nested import Nested
 from step.language.graph import Graph, Node
+from step.language.tiling import stored
 from step.language.tokens import Token, from_nested, to_nested
 from step.lowering.passes.broadcast import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
@@ -20,6 +21,8 @@ from step.programs.inputs import BoundInputs, bind_inputs
 @dataclass
 class Evaluation:
     """What every stream carries (under its name in the interpreter), and what leaves the program, as nested lists.
+
+    A tensor that is stored and read has to be read by operators that stand behind those that store it.
 
     ``played`` are the nested lists of the sources. ``arrivals`` has the order in which a timed run took its data, as
     `step.running.result.RunResult` has it.
@@ -61,13 +64,26 @@ def evaluate(
     """
     bound = bind_inputs(graph, inputs)
     played = {name: to_nested(tokens, graph.nodes[name].output_types[0].rank) for name, tokens in bound.streams.items()}
-    found = Evaluation(played, bound.tensors, arrivals or {})
+    found = Evaluation(played, {name: each.copy() for name, each in bound.tensors.items()}, arrivals or {})
     full = insert_broadcasts(graph)
     if graph.feedbacks and recorded is not None:
         found.streams = {str(each): to_nested(recorded[str(each)], each.rank) for each in full.streams()}
     for node in full:
         found.add(full, node)
+    for name, tiling in stored(graph).items():
+        found.outputs[name] = _tiles(found.tensors[name], *tiling.tile)
     return found
+
+
+def _tiles(tensor: np.ndarray, rows: int, cols: int) -> Nested:
+    """``tensor`` as nested lists of its tiles."""
+    if tensor.ndim > 2:
+        return [_tiles(each, rows, cols) for each in tensor]
+    height, width = tensor.shape
+    return [
+        [tensor[down : down + rows, right : right + cols] for right in range(0, width, cols)]
+        for down in range(0, height, rows)
+    ]
 
 
 def difference(found: Sequence[Token], meant: Nested, rank: int) -> str | None:

@@ -122,6 +122,7 @@ def check_interpreter(graph: Graph, inputs: BoundInputs, meant: Evaluation, arri
 def check_outputs(floor: str, graph: Graph, outputs: Mapping[str, list[Token]], meant: Evaluation) -> None:
     """What leaves the program on ``floor`` is what is ``meant``."""
     for name, nested in meant.outputs.items():
-        what = difference(outputs[name], nested, graph.nodes[name].inputs[0].rank)
+        rank = len(graph.tensors[name].shape) - 1 if name in graph.tensors else graph.nodes[name].inputs[0].rank
+        what = difference(outputs[name], nested, rank)
         if what is not None:
             raise Disagreement(f"{floor}, output {name}: {what}")

@@ -154,9 +154,9 @@ class Draft:
         return self.play("which", Selector(targets), nested, dims)
 
     def tensor(self, dims: Sequence[int], tile: Tile) -> Tensor:
-        """A tensor of the scalars of ``tile``."""
+        """A tensor of the scalars of ``tile``; what is stored in it stays out of the input data."""
         name = self.name("t")
         tensor = self.graph.tensor(name, dims, tile.dtype)
         content = random_value(self.random, Tile(tile.dtype, 1, int(np.prod(dims)))).reshape(dims)
-        self.inputs[name] = self._tensors[tensor.name] = content
+        self.inputs[name], self._tensors[tensor.name] = content, content.copy()
         return tensor

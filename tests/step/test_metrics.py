@@ -11,7 +11,7 @@ from running import Bench
 
 from step.errors import StreamFault, UnboundSymbol
 from step.functions import Add, Cast, Matmul, Mul, RetileCol, RetileRow, RetileStreamify, SelectAll, Silu
-from step.language.dtypes import BF16, FP32, INT32
+from step.language.dtypes import BF16, FP32, INT32, UINT32
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.symbols import evaluate
@@ -48,6 +48,11 @@ def operand(bench: Bench, name: str, element: Any, dims: list[Any]) -> Stream:
         (lambda b: b.graph.load(b.graph.tensor("a", (2, 12), BF16), tile=(2, 4), name="y",
                                 reference=operand(b, "r", Selector(1), [5])), (240, 32, 16, 0)),
         (lambda b: operand(b, "x", Tile(FP32, 2, 4), [3, 5]).store("y"), (15 * 32, 64, 32, 0)),
+        # at addresses: the tiles that are moved, and two tiles; addresses and acknowledgements stay on chip
+        (lambda b: operand(b, "x", Tile(UINT32), [3, 5]).load_random(b.graph.tensor("a", (2, 12), BF16), tile=(2, 4),
+                                                                     name="y"), (15 * 16, 32, 16, 0)),
+        (lambda b: operand(b, "w", Tile(BF16, 2, 4), [3]).store_random(
+            b.graph.tensor("a", (2, 12), BF16), operand(b, "x", Tile(UINT32), [3]), name="y"), (48, 32, 16, 0)),
         # element-wise: no memory, one operation a scalar, 8 of silu, none of cast
         (lambda b: operand(b, "x", LEFT, [3]).map(Mul(), operand(b, "w", LEFT, [3]), name="y"), (0, 0, 0, 3 * 64)),
         (lambda b: operand(b, "x", LEFT, [3]).map(Silu(), name="y"), (0, 0, 0, 3 * 64 * 8)),

@@ -1,0 +1,74 @@
+"""RandomOffChipLoad: a request for every address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In
+
+from hw.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
+from hw.shared import Parametric
+from hw.tile_load import PENDING, REQUEST, LoadDeliver, TileLoad, beat_of
+from hw.unit import Firing, Rule
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.lowering.memory_map import MemoryMap
+from step.lowering.netlist import Netlist
+from step.ops.random_off_chip_load import RandomOffChipLoad as Operator
+
+
+@dataclass(frozen=True)
+class RandomIssue(Rule):
+    """A request for every address below ``tiles``, and what its token will be; a tile has ``beats``."""
+
+    addresses: TokenFormat
+    pending: TokenFormat
+    tiles: int
+    beats: int
+
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        return {"base": In(32)}
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.addresses,)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (AddressFormat(), self.pending)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need(0)
+        with m.If(token.value):
+            with m.If(token.control >= self.tiles):
+                firing.fault(Fault.OUT_OF_RANGE)
+            firing.put(REQUEST, address=firing.unit.base + beat_of(token.control, self.tiles, self.beats))
+        firing.put(PENDING, token)
+        firing.take(0)
+        firing.finish(token.done)
+
+
+class RandomOffChipLoad(TileLoad):
+    """Requests at addresses."""
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
+    operator, fabric = node.operator, netlist.fabric
+    assert isinstance(operator, Operator)
+    beats = fabric.memory.beats(operator.tiling.element.bits)
+    (token,), (addresses,) = output_formats(node, netlist), input_formats(node, netlist)
+    pending = replace(token, items=(), control=False)
+    issue = RandomIssue(addresses, pending, operator.tiling.count, beats)
+    deliver = LoadDeliver(pending, token)
+    deep = fabric.outstanding * deliver.tile.beats > fabric.block_ram_words
+    return RandomOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, deep=deep)
+
+
+def constants(node: Node, memory: MemoryMap) -> dict[str, int]:
+    """Values of the unit's constant ports."""
+    return {"base": memory.loads[node.name].base}

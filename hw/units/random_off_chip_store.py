@@ -1,0 +1,178 @@
+"""RandomOffChipStore: writes the beats of a tile at its address, and says when they are visible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amaranth.hdl import Const, Elaboratable, Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hw.beats import beats_of_tile, gather_beat, words_of_beat
+from hw.channel import Channel, ConsumerSignature
+from hw.layout import Format, TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
+from hw.shared import Parametric, Shared
+from hw.tile_load import beat_of
+from hw.tile_queue import TileQueue
+from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
+from step.language.faults import Fault
+from step.language.graph import Node
+from step.lowering.memory_map import MemoryMap
+from step.lowering.netlist import Netlist
+from step.ops.random_off_chip_store import RandomOffChipStore as Operator
+
+ADDRESS, DATA = 0, 1
+WRITE, PENDING = 0, 1
+
+WRITE_DEPTH = 2
+
+
+@dataclass(frozen=True)
+class RandomWrite(Rule):
+    """One beat per firing, for which it reads all its words; address and tile leave with the last one.
+
+    What is to be acknowledged goes out with it. An address is below ``tiles``.
+    """
+
+    addresses: TokenFormat
+    data: TokenFormat
+    pending: TokenFormat
+    write: WriteFormat
+    tiles: int
+
+    @property
+    def initiation_interval(self) -> int:
+        return words_of_beat(self.data, self.write.bits)
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.initiation_interval
+
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        return {"base": In(32)}
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.addresses, self.data)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.write, self.pending)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        address = firing.head(ADDRESS).control
+        with m.If(firing.head(ADDRESS).value & (address >= self.tiles)):
+            firing.fault(Fault.OUT_OF_RANGE)
+        token = firing.need_aligned()
+        beats = beats_of_tile(self.data, self.write.bits)
+        beat = Signal(range(beats))
+        firing.late(WRITE, data=gather_beat(m, firing, DATA, self.data, beat, self.write.bits))
+        firing.occupy(when=token.value)
+        with m.If(token.value):
+            firing.put(WRITE, address=firing.unit.base + beat_of(address, self.tiles, beats) + beat)
+            firing.next(beat, Mux(beat == beats - 1, 0, beat + 1))
+        with m.If(~token.value | (beat == beats - 1)):
+            firing.put(PENDING, token)
+            firing.take(ADDRESS)
+            firing.take(DATA)
+        firing.finish(token.done)
+
+
+@dataclass(frozen=True)
+class Acknowledge(Rule):
+    """An acknowledgement leaves when its tile is visible."""
+
+    pending: TokenFormat
+    token: TokenFormat
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.pending, TileFormat(0, 0))
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        pending = firing.need(0)
+        with m.If(pending.value):
+            firing.wait(firing.visible(1))
+            firing.take(1)
+        firing.put(0, pending)
+        firing.take(0)
+        firing.finish(pending.done)
+        if self.token.word_bits:
+            firing.send(0, Const(1, 1))
+
+
+class RandomOffChipStore(Parametric):
+    """The two machines, the queues between them, and the channel in front of the memory.
+
+    ``written``: a beat is visible in memory; they become so in order.
+    """
+
+    def __init__(self, write: RandomWrite, acknowledge: Acknowledge, outstanding: int) -> None:
+        self.write, self.acknowledge, self.outstanding = write, acknowledge, outstanding
+        super().__init__(
+            {
+                "input0": In(ConsumerSignature(write.addresses)),
+                "input1": In(ConsumerSignature(write.data)),
+                "output0": Unit(acknowledge).signature.members["output0"],
+                "base": In(32),
+                "external": Out(stream.Signature(write.write.header)),
+                "written": In(1),
+                **STATUS,
+            }
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.write, self.acknowledge, self.outstanding
+
+    @property
+    def longest_pause(self) -> int:
+        """As `Unit.longest_pause`."""
+        return Unit(self.write).longest_pause
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        in_flight = Unit(self.write).in_flight
+        m.submodules.write = write = Shared(Unit(self.write))
+        m.submodules.acknowledge = acknowledge = Shared(Unit(self.acknowledge))
+        m.submodules.writes = writes = Shared(Channel(self.write.write, WRITE_DEPTH + in_flight))
+        pending = Channel(self.write.pending, self.outstanding + in_flight)
+        m.submodules.pending = pending = Shared(pending)
+        beats = beats_of_tile(self.write.data, self.write.write.bits)
+        queue = TileQueue(TileFormat(0, 0), 0, beats, self.outstanding + in_flight, deep=False)
+        m.submodules.visible = visible = Shared(queue)
+        join(m, self.input0, write.input0)
+        join(m, self.input1, write.input1)
+        join(m, write.output0, writes.i)
+        join(m, write.output1, pending.i)
+        offer(m, writes.o, self.external)
+        join(m, pending.o, acknowledge.input0)
+        join(m, visible.o, acknowledge.input1)
+        join(m, acknowledge.output0, self.output0)
+        m.d.comb += [write.base.eq(self.base), visible.valid.eq(self.written)]
+        pass_status(m, acknowledge, self)
+        m.d.comb += self.fault.eq(write.fault)
+        return m
+
+
+def unit(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``."""
+    operator, fabric = node.operator, netlist.fabric
+    assert isinstance(operator, Operator)
+    addresses, data = input_formats(node, netlist)
+    (token,) = output_formats(node, netlist)
+    pending = replace(token, items=(), control=False)
+    write = RandomWrite(addresses, data, pending, WriteFormat(8 * fabric.memory.beat_bytes), operator.tiling.count)
+    return RandomOffChipStore(write, Acknowledge(pending, token), fabric.outstanding)
+
+
+def constants(node: Node, memory: MemoryMap) -> dict[str, int]:
+    """Values of the unit's constant ports."""
+    return {"base": memory.stores[node.name].base}

@@ -1,0 +1,58 @@
+"""RandomOffChipLoad: a request for every address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sim_approx.machine import ENDS, Machine, fault, need, put, room, take
+from sim_approx.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
+from sim_approx.site import Site
+from step.language.faults import Fault
+from step.language.tokens import Token
+from step.ops.random_off_chip_load import RandomOffChipLoad as Operator
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class RandomIssue(Machine):
+    """``tiles`` (values) lie from beat ``base`` on, each has ``beats``."""
+
+    base: int
+    beats: int
+    tiles: Sequence[Any]
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        if not x.has_value:
+            room(self.outputs[PENDING])
+            take(self.inputs[0])
+            put(self.outputs[PENDING], x)
+            return ENDS if x.done else None
+        address = int(x.value[0, 0])
+        if address >= len(self.tiles):
+            fault(Fault.OUT_OF_RANGE)
+        room(self.outputs[REQUEST])
+        room(self.outputs[PENDING])
+        take(self.inputs[0])
+        put(self.outputs[REQUEST], Token(self.base + address * self.beats))
+        put(self.outputs[PENDING], Token(self.tiles[address], x.stop))
+        return None
+
+
+def build(site: Site) -> Machine:
+    assert isinstance(site.node.operator, Operator)
+    region = site.memory_map.loads[site.node.name]
+    request = site.channel(REQUEST_DEPTH)
+    pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
+    site.add(
+        RandomIssue(
+            inputs=site.inputs,
+            outputs=(request, pending),
+            base=region.base,
+            beats=region.beats_per_tile,
+            tiles=site.tiles(),
+        )
+    )
+    site.memory.read_port(request, arrived, region.beats_per_tile)
+    return deliver(site, pending, arrived)

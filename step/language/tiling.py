@@ -1,0 +1,60 @@
+"""Tensors in off-chip memory, cut into tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from step.language.graph import Graph, Node, Tensor
+from step.language.operator import Access, expect
+from step.language.types import Tile
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """``tensor`` cut into tiles (rows, cols) of its last two dimensions, which are counted row-major."""
+
+    tensor: Tensor
+    tile: tuple[int, int]
+
+    def check(self) -> None:
+        """Raise `TypeMismatch` where the tiles do not divide the tensor."""
+        rows, cols = self.tensor.shape[-2:]
+        expect(
+            all(each >= 1 for each in self.tile) and rows % self.tile[0] == 0 and cols % self.tile[1] == 0,
+            f"tiles of {list(self.tile)} do not divide tensor {self.tensor.name!r} of shape {list(self.tensor.shape)}",
+        )
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Extents of the tensor in tiles."""
+        *outer, rows, cols = self.tensor.shape
+        return (*outer, rows // self.tile[0], cols // self.tile[1])
+
+    @property
+    def count(self) -> int:
+        """Tiles of the tensor."""
+        return prod(self.extents)
+
+    @property
+    def element(self) -> Tile:
+        return Tile(self.tensor.dtype, *self.tile)
+
+    def __str__(self) -> str:
+        return f"tensor {self.tensor.name!r} has the tiles 0 to {self.count - 1}"
+
+
+def accessed(node: Node) -> Access | None:
+    """The declared tensor that ``node`` reads or writes, if it does."""
+    access = node.operator.reads(node) or node.operator.writes(node)
+    return access if access is not None and access.tensor is not None else None
+
+
+def stored(graph: Graph) -> dict[str, Tiling]:
+    """The declared tensors that ``graph`` stores, and how they are cut."""
+    found = {}
+    for node in graph:
+        access = node.operator.writes(node)
+        if access is not None and access.tensor is not None:
+            found[access.tensor] = Tiling(graph.tensors[access.tensor], access.tile.shape)
+    return found

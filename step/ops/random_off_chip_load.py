@@ -1,0 +1,87 @@
+"""RandomOffChipLoad: a tile of an off-chip tensor for every address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sympy
+
+from step.language.dtypes import UINT32
+from step.language.faults import Fault, Violation
+from step.language.graph import Tensor
+from step.language.operator import (
+    Access,
+    Accounting,
+    Kind,
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    expect,
+)
+from step.language.stream import Stream, stream_method
+from step.language.tiling import Tiling
+from step.language.types import Tile
+
+
+@dataclass(frozen=True)
+class RandomOffChipLoad(Operator):
+    """Reads the tile of ``tensor`` at every address: its index in the tiled tensor, row-major.
+
+    The output has the shape of the addresses. An address that the tensor does not have is a fault.
+    """
+
+    tensor: Tensor
+    tile: tuple[int, int]
+
+    kind = Kind.OFF_CHIP
+
+    @property
+    def tiling(self) -> Tiling:
+        return Tiling(self.tensor, self.tile)
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) == 1, f"a random load takes one stream of addresses, not {len(inputs)} streams")
+        self.tiling.check()
+        element = inputs[0].element
+        expect(element == Tile(UINT32), f"an address is a {Tile(UINT32)}, not {element}")
+        return (StreamType(self.tiling.element, inputs[0].shape),)
+
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        tiles = around.tiles()
+        while not (token := (yield 0)).done:
+            if token.has_value:
+                address = int(token.value[0, 0])
+                if address >= self.tiling.count:
+                    raise Violation(Fault.OUT_OF_RANGE)
+                token = token._replace(value=tiles[address])
+            around.emit(0, token)
+        around.emit(0, token)
+
+    def fault_text(self, fault: Fault) -> str:
+        return f"{super().fault_text(fault)}: {self.tiling}"
+
+    def decides_on(self, inputs: int) -> Sequence[int]:
+        return (0,)
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        return ()
+
+    def reads(self, node: Placed) -> Access:
+        return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name)
+
+    def off_chip_bytes(self, node: Placed) -> sympy.Expr:
+        return node.output_types[0].bytes
+
+    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
+        return (2 if accounting == "paper" else 1) * self.tiling.element.bytes
+
+
+@stream_method
+def load_random(addresses: Stream, tensor: Tensor, *, tile: Sequence[int], name: str | None = None) -> Stream:
+    """Read the tile of ``tensor`` at every address, in tiles of ``tile`` (rows, cols)."""
+    rows, cols = tile
+    return addresses.graph.add(RandomOffChipLoad(tensor, (rows, cols)), [addresses], name=name)[0]

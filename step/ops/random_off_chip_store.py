@@ -1,0 +1,109 @@
+"""RandomOffChipStore: a tile of an off-chip tensor is written at every address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+
+from step.language.dtypes import BOOL, UINT32
+from step.language.faults import Fault, Violation, aligned
+from step.language.graph import Tensor
+from step.language.operator import (
+    Access,
+    Accounting,
+    Kind,
+    Names,
+    Operator,
+    Placed,
+    Process,
+    StreamType,
+    Surroundings,
+    expect,
+    expect_same_shape,
+)
+from step.language.stream import Stream, stream_method
+from step.language.tiling import Tiling
+from step.language.types import Tile
+
+ADDRESS, DATA = 0, 1
+
+
+@dataclass(frozen=True)
+class RandomOffChipStore(Operator):
+    """Writes every tile of the data into ``tensor``, at its address: the index in the tiled tensor, row-major.
+
+    The output is an acknowledgement (true) of every write, in the shape of the addresses; it leaves once the write is
+    visible, so whatever reads the tensor behind it sees the tile. What the tensor holds at the end is an output of the
+    program, under the tensor's name. An address that the tensor does not have is a fault.
+    """
+
+    tensor: Tensor
+    tile: tuple[int, int]
+
+    kind = Kind.OFF_CHIP
+    ends_run = True
+
+    @property
+    def tiling(self) -> Tiling:
+        return Tiling(self.tensor, self.tile)
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) == 2, f"a random store takes addresses and data, not {len(inputs)} streams")
+        self.tiling.check()
+        address, data = (each.element for each in inputs)
+        expect(address == Tile(UINT32), f"an address is a {Tile(UINT32)}, not {address}")
+        expected = self.tiling.element
+        expect(data == expected, f"tensor {self.tensor.name!r} is stored in {expected}, not in {data}")
+        return (StreamType(Tile(BOOL), expect_same_shape(inputs)),)
+
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        tiles = around.tiles()
+        done = False
+        while not done:
+            tokens = [(yield ADDRESS), (yield DATA)]
+            token = aligned(*tokens)
+            if token.has_value:
+                address = int(token.value[0, 0])
+                if address >= self.tiling.count:
+                    raise Violation(Fault.OUT_OF_RANGE)
+                tiles[address] = tokens[DATA].value
+                token = token._replace(value=np.ones((1, 1), np.bool_))
+            around.emit(0, token)
+            done = token.done
+
+    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
+        return (ADDRESS,) if fault == Fault.OUT_OF_RANGE else super().fault_ports(fault, inputs)
+
+    def fault_text(self, fault: Fault) -> str:
+        if fault == Fault.OUT_OF_RANGE:
+            return f"{super().fault_text(fault)}: {self.tiling}"
+        return super().fault_text(fault)
+
+    def decides_on(self, inputs: int) -> Sequence[int]:
+        return (ADDRESS,)
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        return ()  # an acknowledgement only says when
+
+    def writes(self, node: Placed) -> Access:
+        return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name, port=DATA, acknowledged=True)
+
+    def off_chip_bytes(self, node: Placed) -> sympy.Expr:
+        return node.input_types[DATA].bytes
+
+    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
+        return (2 if accounting == "paper" else 1) * self.tiling.element.bytes
+
+
+@stream_method
+def store_random(data: Stream, tensor: Tensor, addresses: Stream, *, name: str | None = None) -> Stream:
+    """Write every tile of ``data`` into ``tensor`` at its address; returns the acknowledgements."""
+    match data.element:
+        case Tile() as element if element.is_static:
+            rows, cols = element.shape
+        case _:  # which is refused
+            rows, cols = tensor.shape[-2:]
+    return data.graph.add(RandomOffChipStore(tensor, (rows, cols)), [addresses, data], name=name)[0]

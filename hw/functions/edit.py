@@ -61,18 +61,21 @@ class EditDatapath(Datapath):
         which = self.operand1
         if self.kind == "append":
             which = which[: lines.bit_length() - 1]
-        replaced, padded = [which == line for line in range(lines)], [which <= line for line in range(lines)]
+        never = C(0, 1)  # behind the last scalar
+        replaced = [*(which == line for line in range(lines)), never]
+        padded = [*(which <= line for line in range(lines)), never]
         new = self._row(m, number)
         width = min(self.tile.dtype.bits, self.tile.word_bits)  # of a scalar, or of what a word has of one
         pieces, of_a_word = self.tile.dtype.bits // width, self.tile.word_bits // width
-        last = self.tile.rows * self.tile.cols - 1
+        count = self.tile.rows * self.tile.cols
         blank = [C(self.pad >> piece * width & (1 << width) - 1, width) for piece in range(pieces)]
 
         result: list[Value] = []
         for slot in range(of_a_word):
             scalars = [divmod(word * of_a_word + slot, pieces) for word in range(self.tile.beats)]
-            places = [(*divmod(min(scalar, last), self.tile.cols), piece) for scalar, piece in scalars]
+            places = [(*divmod(scalar, self.tile.cols), piece) for scalar, piece in scalars]
             line = [row if self.by_rows else col for row, col, _ in places]
+            line = [at if scalar < count else lines for at, (scalar, _) in zip(line, scalars, strict=True)]
             value: Value = self.operand0.word_select(slot, width)
             if self.kind != "set":
                 value = Mux(

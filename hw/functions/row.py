@@ -356,7 +356,7 @@ class RowDatapath(Datapath):
         bits, link = self.shape.word_bits, self.shape.link_bits
 
         def words(element: Value) -> list[Value]:
-            padded = Cat(element, C(0, self.shape.beats * link))
+            padded = Cat(element[: self.shape.bits], C(0, self.shape.beats * link))
             return [padded[at * link : at * link + bits] for at in range(self.shape.beats)]
 
         m.d.comb += self.result.eq(registers.read(out, words, word))

@@ -13,8 +13,10 @@ from cosim.backend import run_rtl
 from sim_approx import backend as approx
 from step.errors import InputError
 from step.host.progress import Progress, silent
+from step.language.tiling import stored
 from step.language.tokens import Token
 from step.programs.program import Program
+from step.programs.tensors import cut_tiles
 from step.running.interpreter import interpret
 from step.running.result import ChannelEvents, OperatorResult
 
@@ -162,7 +164,7 @@ def equal_values(left: Any, right: Any) -> bool:
 
 def _deviation(program: Program, outputs: Mapping[str, list[Token]]) -> float | None:
     """Largest relative deviation from the program's float64 expectations."""
-    found = []
+    found, tilings = [], stored(program.graph)
     for name, expected in program.expected.items():
         if name not in outputs:
             raise InputError(f"there is no output {name!r} to compare with the expected one")
@@ -170,6 +172,9 @@ def _deviation(program: Program, outputs: Mapping[str, list[Token]]) -> float | 
         got = np.concatenate([np.zeros(0), *values])
         if got.size != expected.size:
             raise InputError(f"output {name!r} has {got.size} scalars, but {expected.size} are expected")
+        if name in tilings:
+            tiling = tilings[name]
+            expected = cut_tiles(np.reshape(expected, tiling.tensor.shape), tiling.tile)
         difference = np.abs(got - expected.ravel()).max(initial=0.0)
         scale = np.abs(expected).max(initial=0.0)
         # NaN stays NaN, and where zeros are expected every difference counts.

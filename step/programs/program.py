@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sympy
 
 from step.errors import FormatError, InputError
 from step.host.files import write_atomically
 from step.language.graph import Graph
+from step.language.operator import StreamType
+from step.language.tiling import stored
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.programs.equality import same_arrays
@@ -32,8 +35,8 @@ class Program:
     """``inputs`` has data per tensor and source name (see `step.programs.inputs.bind_inputs`).
 
     ``expected`` may hold arrays in float64 that the outputs of those names should be close to: the largest difference
-    may be ``tolerance`` times the largest expected magnitude. Raises `InputError` for an output that there is not, or
-    that can not have as many scalars as are expected.
+    may be ``tolerance`` times the largest expected magnitude. A tensor that is stored is an output
+    too. Raises `InputError` for an output that there is not, or that can not have as many scalars as are expected.
     """
 
     graph: Graph
@@ -90,7 +93,8 @@ class Program:
         return {name: np.asarray(each, np.float64) for name, each in self.expected.items()}
 
     def _check_expected(self) -> None:
-        outputs = {node.name: node.inputs[0].type for node in self.graph if not node.output_types}
+        outputs = {node.name: _scalars(node.inputs[0].type) for node in self.graph if not node.output_types}
+        outputs |= {name: sympy.Integer(math.prod(each.tensor.shape)) for name, each in stored(self.graph).items()}
         for name, each in self.expected.items():
             if name not in outputs:
                 known = ", ".join(outputs) or "none"
@@ -98,12 +102,16 @@ class Program:
             array = np.asarray(each)
             if array.dtype.kind not in "biuf" and not np.can_cast(array.dtype, np.float64):
                 raise InputError(f"expected output {name!r} must be real numbers, not {array.dtype}")
-            element = outputs[name].element
-            scalars = outputs[name].count * (element.elements if isinstance(element, Tile) else 1)
+            scalars = outputs[name]
             if scalars.is_Integer and scalars != array.size:
                 raise InputError(f"output {name!r} has {scalars} scalars, but {array.size} are expected")
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise InputError(f"tolerance must be a number >= 0, not {self.tolerance}")
+
+
+def _scalars(stream: StreamType) -> sympy.Expr:
+    """How many scalars ``stream`` has."""
+    return stream.count * (stream.element.elements if isinstance(stream.element, Tile) else 1)
 
 
 def load_program(spec: str, inputs: Path | None = None) -> Program:

@@ -123,7 +123,7 @@ def memory_ports(directory: Path, sizes: list[int], writes: int, memory: dict[st
 
     Source r0, r1, ...: {gap 8, address 32} for a request of ``sizes[i]`` beats; w0, ...: {gap 8, data, address 32};
     the request is presented ``gap`` cycles after it could have been. Sink s0, ...: data, never done.
-    Channel i: enter = request i (beat, for a write) is taken, leave = a beat is on response i.
+    Channel i: enter = request i (beat, for a write) is taken, leave = a beat is on response i, or can be read.
     """
     beat = 8 * memory["beat_bytes"]
     reads = len(sizes)
@@ -137,6 +137,8 @@ def memory_ports(directory: Path, sizes: list[int], writes: int, memory: dict[st
             f"output {memory_port}__valid",
             f"input {memory_port}__ready",
         ]
+        if index >= reads:
+            ports += [f"input {memory_port}__written"]
         if index < reads:
             ports += [f"input [{beat - 1}:0] p{index}__response__payload", f"input p{index}__response__valid"]
             ports += [stream(f"s{index}", beat, 1, "output")]
@@ -144,7 +146,7 @@ def memory_ports(directory: Path, sizes: list[int], writes: int, memory: dict[st
             body += [f"assign s{index}_tvalid = p{index}__response__valid;"]
             body += [f"assign probe_leave[{index}] = p{index}__response__valid;"]
         else:
-            body += [f"assign probe_leave[{index}] = 1'b0;"]
+            body += [f"assign probe_leave[{index}] = {memory_port}__written;"]
         body += [
             f"reg [7:0] waited{index};",
             f"assign {memory_port}__payload = {source}_tdata[{width - 9}:0];",
@@ -174,7 +176,8 @@ endmodule
         + [port(f"w{i}", 40 + beat) for i in range(writes)],
         sinks=[port(f"s{i}", beat) for i in range(reads)],
         reads=[{"name": f"p{i}", "port": f"p{i}", "size_beats": size, **region} for i, size in enumerate(sizes)],
-        writes=[{"name": f"p{reads + i}", "port": f"p{reads + i}", "size_beats": 1, **region} for i in range(writes)],
+        writes=[{"name": f"p{reads + i}", "port": f"p{reads + i}", "size_beats": 1, "acknowledged": True, **region}
+                for i in range(writes)],
         channels=[{"name": f"c{i}", "capacity": 1} for i in range(count)],
         memory=memory,
     )  # fmt: skip

@@ -51,8 +51,11 @@ def compare(directory: Path, ports: list[Port], channels: int, interval: int, la
     assert result.status == "stalled"  # these fabrics never finish
     for number, port in enumerate(ports):
         assert result.enters["cycle"][result.enters["channel"] == number].tolist() == port.taken
+        answered = result.leaves["cycle"][result.leaves["channel"] == number].tolist()
+        if port.requests[0][2] is not None:  # what was written can be read
+            assert answered == [cycle + latency for cycle in port.taken]
         if port.responses:
-            assert result.leaves["cycle"][result.leaves["channel"] == number].tolist() == [c for c, _ in port.responses]
+            assert answered == [cycle for cycle, _ in port.responses]
             assert [each >> 2 for each in result.sinks[f"s{number}"]] == [data for _, data in port.responses]
     assert np.frombuffer(result.memory, np.uint64).tolist() == after
 

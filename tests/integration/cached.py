@@ -11,7 +11,7 @@ GOOD = {
     "places": [[3, 0], [1]],
     "rows": [[np.full((1, 4), value, np.int32) for value in row] for row in ([7, 8], [9])],
     "which": [2, 0, 1],
-    "cache": np.arange(16).reshape(4, 4),
+    "cache": np.arange(16).reshape(2, 8),
     "table": np.arange(24).reshape(6, 4),
 }
 BEYOND_THE_CACHE = {**GOOD, "places": [[3, 0], [4]]}
@@ -25,7 +25,7 @@ def program() -> Program:
     length = graph.symbol("length", ragged=True)
     places = graph.source("places", Tile(UINT32), [2, length])
     rows = graph.source("rows", Tile(INT32, 1, 4), [2, length])
-    cache = graph.tensor("cache", (4, 4), INT32)
+    cache = graph.tensor("cache", (2, 8), INT32)
     done = rows.store_random(cache, places, name="kept").reshape(1, name="done")[0]
     again = places.reshape(1, name="again")[0].expand(done, name="now").flatten(0, 1, name="ordered")
     again.load_random(cache, tile=(1, 4), name="read").sink("cached")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cosim import backend as rtl
+from cosim.compare import compare
 from sim_approx import backend as approx
 from step.errors import StreamFault
 from step.running.interpreter import interpret
@@ -29,9 +30,18 @@ def test_what_was_stored_is_read_and_left() -> None:
         assert found["cached"] == [[[each] * 4] for each in (7, 8, 9)]
         assert np.array_equal(found["entries"], np.arange(24).reshape(3, 2, 4)[[2, 0, 1]])
         assert found["cache"] == [[[8] * 4], [[9] * 4], [[8, 9, 10, 11]], [[7] * 4]]
-        # [4, 1] tiles: every row of the tiled tensor ends behind its only tile
-        assert stops == {"cached": [0, 1, 1], "entries": [0, 0, 0], "cache": [1, 1, 1, 1]}
+        assert stops == {"cached": [0, 1, 1], "entries": [0, 0, 0], "cache": [0, 1, 0, 1]}
     assert runs[1].cycles == runs[2].cycles
+
+
+def test_a_stored_tensor_is_compared_with_what_is_expected() -> None:
+    """The tensor as it is declared, however it is cut."""
+    program = cached.program()
+    expected = np.array([[8] * 4 + [9] * 4, [8, 9, 10, 11] + [7] * 4])
+    for wanted, passed in ((expected, True), (expected.T, False)):
+        program.expected = {"cache": wanted}
+        found = compare(program)
+        assert (found.deviation == 0, found.passed, found.mismatches) == (passed, passed, 0)
 
 
 FAULTS = {

@@ -8,11 +8,10 @@ from functools import partial
 
 import numpy as np
 from farm import farm
-from meaning.evaluate import evaluate
 from scenarios import FABRIC, Inputs, Scenario
 
 from cosim import backend as rtl
-from random_programs.check import Disagreement, again, check_outputs
+from random_programs.check import Disagreement, again, check_interpreter, check_outputs
 from random_programs.program import build
 from sim_approx import backend as approx
 from sim_approx.simulation import simulate
@@ -71,9 +70,9 @@ def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
         followed = {name: model.arrivals[name] for name in exact.arrivals}
         if exact.cycles != model.cycles or exact.arrivals != followed:
             raise Disagreement(f"{exact.cycles} cycles in RTL, {model.cycles} in the model, or another order")
-        check_outputs(
-            "RTL", program.graph, exact.outputs or {}, evaluate(program.graph, program.inputs, exact.arrivals)
-        )
+        inputs = bind_inputs(program.graph, program.inputs)
+        meant = check_interpreter(program.graph, inputs, exact.arrivals)
+        check_outputs("RTL", program.graph, exact.outputs or {}, meant)
     except (StepError, Disagreement) as error:
         raise Disagreement(f"seeds {kept}: {error}") from error
     return Together(

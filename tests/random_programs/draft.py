@@ -114,9 +114,8 @@ class Draft:
 
     def go_round(self) -> None:
         """Learn from a run what comes on the feedback edges, and in which order; the checks find out if it is right."""
-        own = replace(
-            self.graph, nodes={name: each for name, each in self.graph.nodes.items() if name not in self._others}
-        )
+        nodes = {name: each for name, each in self.graph.nodes.items() if name not in self._others}
+        own = replace(self.graph, nodes=nodes)
         played = {name: from_nested(each, nodes[name].output_types[0].rank) for name, each in self._played.items()}
         found = interpret(own, BoundInputs(self._tensors, played), record=True)
         for edge in self.graph.feedbacks.values():

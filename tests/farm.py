@@ -10,10 +10,11 @@ from scenarios import FABRIC, Scenario
 
 from step.language.dims import Dim
 from step.language.dtypes import DType
-from step.language.graph import Graph, Tensor
+from step.language.graph import Feedback, Graph, Tensor
 from step.language.location import Location
 from step.language.operator import Operator
 from step.language.stream import Stream
+from step.language.types import ElementType
 from step.programs.program import Program
 
 
@@ -37,6 +38,11 @@ class Farm(Graph):
 
     def tensor(self, name: str, dims: Iterable[int], dtype: DType) -> Tensor:
         return super().tensor(self.prefix + name, dims, dtype)
+
+    def feedback(
+        self, element: ElementType, dims: Iterable[Dim | int], *, name: str, location: Location | None = None
+    ) -> Feedback:
+        return super().feedback(element, dims, name=self.prefix + name, location=location)
 
     def symbol(self, name: str, *, ragged: bool = False) -> Dim:
         return super().symbol(self.prefix + name, ragged=ragged)

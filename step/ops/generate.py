@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from step.errors import TypeMismatch
 from step.language import numerics
 from step.language.dims import DimKind, derive, shape
 from step.language.dtypes import BF16, UINT32, DType
@@ -70,6 +71,9 @@ class Generate(Operator):
             )
             expect(whole, f"a range is integers, 1x1 tiles, not {self.element}")
             expect(not self.before and not self.behind, "a range has nothing before or behind it")
+            limits = np.iinfo(self.element.dtype.numpy)
+            for number in (self.values[0], self.values[-1]):
+                expect(limits.min <= number <= limits.max, f"{number} is no {self.element.dtype}")
             return
         for each in (*self.values, *self.before, *self.behind):
             fits = self.element.accepts(each if isinstance(self.element, Selector) else self._tile(each))
@@ -158,7 +162,7 @@ def constant(
 ) -> Stream:
     """A stream of the same tile everywhere: ``value`` is a number or a matrix, which ``dtype`` may round.
 
-    Raises `ValueError` for numbers that ``dtype`` does not have.
+    Raises `TypeMismatch` for numbers that ``dtype`` does not have.
     """
     rows = _rows(value, dtype)
     stream: Stream = generate(graph, Tile(dtype, len(rows), len(rows[0])), [rows], dims, reference=reference, name=name)
@@ -218,6 +222,6 @@ def _rows(value: Any, dtype: DType) -> tuple[tuple[float, ...], ...]:
         tile = given.astype(dtype.numpy)
     lost = np.isfinite(given.astype(np.float64)) & ~np.isfinite(tile.astype(np.float64))
     if given.ndim != 2 or lost.any() or not (dtype.is_float or (tile == given).all()):
-        raise ValueError(f"a constant of {dtype} can not be {value!r}")
+        raise TypeMismatch(f"a constant of {dtype} can not be {value!r}")
     plain = tile if dtype.is_float else tile.astype(int)
     return tuple(tuple(row) for row in plain.astype(np.float64 if dtype.is_float else int).tolist())

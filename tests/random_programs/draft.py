@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -15,8 +15,10 @@ from random_programs.values import random_element, random_nested, random_value, 
 from step.language.dims import Dim
 from step.language.graph import Graph, Tensor
 from step.language.stream import Stream
-from step.language.tokens import from_nested
+from step.language.tokens import from_nested, to_nested
 from step.language.types import ElementType, Selector, Tile
+from step.programs.inputs import BoundInputs
+from step.running.interpreter import interpret
 
 LARGEST = 60
 """Tokens of a stream that operators still multiply."""
@@ -71,6 +73,7 @@ class Draft:
         self._played: dict[str, Nested] = {}
         self._tensors: dict[str, np.ndarray] = {}
         self.evaluation = Evaluation(self._played, self._tensors)
+        self._others = frozenset(graph.nodes)
         self._evaluated = set(graph.nodes)
         self._counter = 0
 
@@ -108,6 +111,19 @@ class Draft:
         pieces = [Piece(each, self.evaluation.streams[str(each)], timed) for each in streams]
         self.pool += pieces
         return pieces
+
+    def go_round(self) -> None:
+        """Learn from a run what comes on the feedback edges, and in which order; the checks find out if it is right."""
+        nodes = {name: each for name, each in self.graph.nodes.items() if name not in self._others}
+        own = replace(self.graph, nodes=nodes)
+        played = {name: from_nested(each, nodes[name].output_types[0].rank) for name, each in self._played.items()}
+        found = interpret(own, BoundInputs(self._tensors, played), record=True)
+        for edge in self.graph.feedbacks.values():
+            origin = self.graph.resolve(edge.stream)
+            if origin.producer in nodes:
+                self.evaluation.streams[edge.name] = to_nested(found.streams[str(origin)], origin.rank)
+        new = set(found.arrivals) - self._evaluated
+        self.evaluation.arrivals = {**self.evaluation.arrivals, **{name: found.arrivals[name] for name in new}}
 
     # -- inputs -------------------------------------------------------------------------------------------------
 

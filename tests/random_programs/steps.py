@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from meaning.nested import entries, inside
 
-from random_programs.draft import HIGHEST_RANK, Draft, Piece
+from random_programs.draft import HIGHEST_RANK, ROOM, Draft, Piece
 from random_programs.values import alike, grouped, random_nested, random_tile, random_value, seen
 from step.functions.cast import Cast
 from step.functions.compare import RELATIONS, Compare, Where
@@ -23,11 +23,13 @@ from step.functions.rsqrt import Rsqrt
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu
 from step.language.dims import Dim, dim
-from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INTEGERS, UINT32, DType
+from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INT8, INT32, INTEGERS, UINT32, DType
 from step.language.function import MapFunction
 from step.language.graph import Tensor
 from step.language.stream import Stream
 from step.language.types import ElementType, Selector, Tile, Tuple
+from step.library import parallelize
+from step.ops.generate import Constant
 
 LARGEST_TILE = 16
 """Scalars of a token that the fabrics of these tests carry."""
@@ -90,6 +92,44 @@ def partner(draft: Draft, piece: Piece, element: ElementType | None = None) -> P
 @step(3)
 def source(draft: Draft) -> None:
     draft.pool.append(draft.source())
+
+
+def constants(draft: Draft, element: ElementType, count: int) -> list[Constant]:
+    """Values of ``element`` that stand in the program itself."""
+
+    def constant() -> Constant:
+        value = random_value(draft.random, element)
+        return value if isinstance(value, int) else tuple(map(tuple, (value * 1).tolist()))
+
+    return [constant() for _ in range(count)]
+
+
+@step(3)
+def generate(draft: Draft) -> None:
+    """A stream that is no input: integers or constants, for every element of a stream, or by themselves."""
+    reference = draft.pick(lambda each: each.rank < HIGHEST_RANK - 1, factor=3) if draft.chance(0.6) else None
+    extents = [draft.random.randint(1, 3) for _ in range(draft.random.randint(0 if reference else 1, 2))]
+    read = None if reference is None else draft.read(reference)
+    if draft.chance(0.3):
+        tile, start = Tile(draft.random.choice([INT8, INT32])), draft.random.randint(-9, 9)
+        integers = range(start, start + draft.random.choice([-3, 1, 4]) * draft.random.randint(1, 7), 1)
+        if not integers:
+            integers = range(start, start - 20, -7)
+        stream = draft.graph.generate(tile, integers, extents, reference=read)
+    else:
+        element = random_tile(draft.random) if draft.chance(0.6) else Selector(draft.random.randint(1, 3))
+        rank = len(extents) - 1 if reference is None else reference.rank + len(extents)
+        counts = [draft.random.randint(1, 4), *(draft.random.randint(0, 2) * (rank == 0) for _ in range(2))]
+        values, before, behind = (constants(draft, element, count) for count in counts)
+        stream = draft.graph.generate(element, values, extents, before=before, behind=behind, reference=read)
+    draft.keep(stream, timed=reference is not None and reference.timed)
+
+
+@step(6)
+def item_of(draft: Draft) -> None:
+    if piece := draft.pick(lambda each: isinstance(each.element, Tuple)):
+        assert isinstance(piece.element, Tuple)
+        draft.keep(draft.read(piece)[draft.random.randrange(len(piece.element.items))], timed=piece.timed)
 
 
 @step(3)
@@ -389,23 +429,24 @@ def gather(draft: Draft, streams: list[Stream], which: Piece, rank: int, *, time
     draft.keep(again, timed=timed or order == "arrival")
 
 
+def same_chunks(first: Piece, other: Piece) -> bool:
+    """Whether chunks of both can go into one stream."""
+    return (
+        other.element == first.element
+        and other.rank == first.rank
+        and all(
+            one == two or one.is_ragged or two.is_ragged
+            for one, two in zip(first.stream.shape[1:], other.stream.shape[1:], strict=True)
+        )
+    )
+
+
 @step(2)
 def reassemble(draft: Draft) -> None:
     """Chunks from anywhere, for selectors that take them all."""
 
-    def fits(first: Piece, other: Piece) -> bool:
-        return (
-            not other.timed
-            and other.element == first.element
-            and other.rank == first.rank
-            and all(
-                one == two or one.is_ragged or two.is_ragged
-                for one, two in zip(first.stream.shape[1:], other.stream.shape[1:], strict=True)
-            )
-        )
-
     if first := draft.pick(lambda each: not each.timed and each.rank < HIGHEST_RANK - 1):
-        others = [each for each in draft.pool if fits(first, each)]
+        others = [each for each in draft.pool if not each.timed and same_chunks(first, each)]
         pieces = [first, *draft.random.choices(others, k=draft.random.randint(0, 2))]
         left = [len(each.nested) for each in pieces]
         masks = []
@@ -469,6 +510,84 @@ def buffer(draft: Draft) -> None:
             nested = inside(len(outer), again, piece.nested)
             reference = draft.read(draft.play("again", wanted, nested, [*outer, *inner]))
         draft.keep(buffers.streamify(reference, count=count, out=out, stride=stride), timed=piece.timed)
+
+
+@step(2)
+def eager_merge(draft: Draft) -> None:
+    """Chunks from anywhere, as they come."""
+    if first := draft.pick(lambda each: each.rank < HIGHEST_RANK):
+        others = [each for each in draft.pool if same_chunks(first, each)]
+        pieces = [first, *draft.random.choices(others, k=draft.random.randint(0, 2))]
+        merged, which = draft.graph.eager_merge([draft.read(each) for each in pieces], rank=first.rank)
+        draft.keep(merged, *[which] * draft.chance(0.7), timed=True)
+
+
+# -- loops ----------------------------------------------------------------------------------------------------------
+
+
+def delaying(draft: Draft, piece: Piece, most: int) -> Callable[[Stream], Stream]:
+    """A function of the elements of ``piece`` to the same type, up to ``most`` units long, a new one in each use."""
+
+    def body(x: Stream) -> Stream:
+        for _ in range(draft.random.randint(0, most)):
+            assert isinstance(piece.element, Tile)
+            x = x.map(draft.random.choice([Cast(piece.element.dtype), Silu(piece.element.dtype)]))
+        return x
+
+    return body
+
+
+@step(2)
+def loop(draft: Draft) -> None:
+    """Every chunk goes round a few times, some of them together."""
+    count = draft.random.randint(1, 3)
+    if piece := draft.pick(lambda each: not each.timed and each.rank < HIGHEST_RANK, factor=count + 1):
+        graph, rank, name = draft.graph, piece.rank, draft.name("loop")
+        together, left = draft.random.randint(1, 3), len(piece.nested)
+        enters, leaves = list[int](), list[int]()
+        while left:
+            group = min(together, left)
+            left -= group
+            enters += [0] * group + [1] * group * (count - 1)
+            leaves += [0] * group * (count - 1) + [1] * group
+        inner = [
+            graph.symbol(draft.name("R"), ragged=True) if each.is_ragged else each for each in piece.stream.shape[1:]
+        ]
+        edge = graph.feedback(piece.element, [len(piece.nested) * (count - 1), *inner], name=name)
+        again = edge.stream.buffered(ROOM if draft.roomy else draft.random.randint(2, 8))
+        order = draft.random.choice(["index", "arrival"])
+        enter = graph.turns(2, enters or [0], [len(enters)])
+        gathered = graph.reassemble([draft.read(piece), again], enter, rank=rank, order=order).flatten(rank, rank + 1)
+        x = gathered.assume_shape([len(enters), *gathered.shape[1:]])
+        y = delaying(draft, piece, 2 * piece.is_float)(x)
+        leave = graph.turns(2, leaves or [0], [len(leaves)])
+        back, out = y.partition(leave, targets=2, rank=rank)
+        edge.close(back.assume_shape(edge.type.shape))
+        draft.go_round()
+        draft.keep(out)
+
+
+@step(2)
+def parallel(draft: Draft) -> None:
+    """Chunks for whoever is free."""
+    if piece := draft.pick(lambda each: not each.timed and each.rank < HIGHEST_RANK, factor=3):
+        chunks = None
+        if piece.rank and not piece.stream.shape[0].is_static:
+            one = Tile(BOOL)
+            ones = [random_value(draft.random, one) for _ in piece.nested]
+            chunks = draft.read(draft.play("each", one, ones, piece.stream.shape[:1]))
+        order = draft.random.choice(["arrival", "input"])
+        result = parallelize(
+            draft.read(piece),
+            delaying(draft, piece, 3 * piece.is_float),
+            regions=draft.random.randint(1, 3),
+            rank=piece.rank,
+            order=order,
+            chunks=chunks,
+            name=draft.name("work"),
+        )
+        draft.go_round()
+        draft.keep(result, timed=order == "arrival")
 
 
 # -- off-chip memory ------------------------------------------------------------------------------------------------

@@ -9,11 +9,10 @@ from functools import partial
 import numpy as np
 import scenarios
 from farm import farm
-from meaning.evaluate import evaluate
 from scenarios import Inputs, Scenario
 
 from cosim import backend as rtl
-from random_programs.check import Disagreement, again, check_outputs
+from random_programs.check import Disagreement, again, check_interpreter, check_outputs
 from random_programs.program import LARGEST_BUFFER, build
 from sim_approx import backend as approx
 from sim_approx.simulation import simulate
@@ -80,9 +79,9 @@ def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
             raise Disagreement(
                 f"{exact.cycles} cycles in RTL, {model.cycles} in the model, or another order, or peaks of buffers"
             )
-        check_outputs(
-            "RTL", program.graph, exact.outputs or {}, evaluate(program.graph, program.inputs, exact.arrivals)
-        )
+        inputs = bind_inputs(program.graph, program.inputs)
+        meant = check_interpreter(program.graph, inputs, exact.arrivals)
+        check_outputs("RTL", program.graph, exact.outputs or {}, meant)
     except (StepError, Disagreement) as error:
         raise Disagreement(f"seeds {kept}: {error}") from error
     return Together(

@@ -94,9 +94,7 @@ def test_unknown_operators_are_told_apart_from_known_ones() -> None:
     x = bench.source("x", "D", [1])
     with pytest.raises(AttributeError, match=r"^a stream has no operator 'flaten'; it has accum, expand, .*flatten"):
         x.flaten(0, 1)
-    with pytest.raises(
-        AttributeError, match=r"^a graph has no operator 'lod'; it has .*load, reassemble, selectors, source$"
-    ):
+    with pytest.raises(AttributeError, match=r"^a graph has no operator 'lod'; it has .*, load, .*, source, "):
         bench.graph.lod()
     assert {"accum", "flatten", "buffered"} <= set(dir(x))
 

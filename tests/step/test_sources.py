@@ -1,0 +1,187 @@
+"""Streams that programs make themselves, and items of tuples: types, meaning in texts, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from running import Bench, refusal
+
+from step.errors import TypeMismatch
+from step.language.dims import format_shape
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
+from step.language.graph import Graph
+from step.language.stream import Stream
+from step.language.types import Selector, Tile, Tuple
+
+# -- generate -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "dims", "element", "text"),
+    [
+        (lambda g: g.constant(3, [2]), "[2]", Tile(BF16), "3 3 D"),
+        (lambda g: g.constant([[1, 2]], [2, 1], dtype=FP32), "[2, 1]", Tile(FP32, 1, 2),
+         "[[1.0,2.0]] S1 [[1.0,2.0]] S1 D"),
+        (lambda g: g.constant(1, [0, 2]), "[0, 2]", Tile(BF16), "D"),
+        (lambda g: g.count([2, 3]), "[2, 3]", Tile(UINT32), "0 1 2 S1 3 4 5 S1 D"),
+        (lambda g: g.count([3], start=5, step=-2, dtype=INT32), "[3]", Tile(INT32), "5 3 1 D"),
+        (lambda g: g.turns(3), "[3]", Selector(3), "1 2 4 D"),
+        (lambda g: g.turns(2, dims=[2, 2]), "[2, 2]", Selector(2), "1 2 S1 1 2 S1 D"),
+        (lambda g: g.turns(3, [2, [0, 1], []]), "[3]", Selector(3), "4 3 0 D"),
+        (lambda g: g.generate(Selector(2), [1], [2], before=[3], behind=[0, 0]), "[5]", Selector(2), "3 1 1 0 0 D"),
+        (lambda g: g.generate(Selector(2), [1], [0], before=[3]), "[1]", Selector(2), "3 D"),
+        (lambda g: g.generate(Tile(INT8), range(126, 128), [4]), "[4]", Tile(INT8), "126 127 126 127 D"),
+    ],
+)  # fmt: skip
+def test_by_itself(make: Callable[[Graph], Stream], dims: str, element: Any, text: str) -> None:
+    bench = Bench()
+    stream = make(bench.graph)
+    assert (format_shape(stream.shape), stream.element, bench.text(stream)) == (dims, element, text)
+
+
+@pytest.mark.parametrize(
+    ("make", "dims", "text"),
+    [
+        (lambda x: x.graph.constant(7, reference=x), "[N, M]", "7 7 S1 E1 7 S1 D"),
+        (lambda x: x.graph.count(reference=x, start=4), "[N, M]", "4 5 S1 E1 6 S1 D"),
+        (lambda x: x.graph.count([2], reference=x), "[N, M, 2]", "0 1 S1 0 1 S2 E2 0 1 S2 D"),
+        (lambda x: x.graph.turns(2, reference=x), "[N, M]", "1 2 S1 E1 1 S1 D"),
+        (lambda x: x.graph.turns(2, dims=[3], reference=x), "[N, M, 3]", "1 2 1 S1 2 1 2 S2 E2 1 2 1 S2 D"),
+        (lambda x: x.graph.generate(Selector(1), [1], behind=[0], reference=x.flatten(0, 1, name="flat")),
+         "[each_count]", "1 1 1 0 D"),
+    ],
+)  # fmt: skip
+def test_for_every_element(make: Callable[[Stream], Stream], dims: str, text: str) -> None:
+    bench = Bench()
+    stream = make(bench.source("x", "1 2 S1 E1 3 S1 D", ["N", "M"]))
+    assert format_shape(stream.shape).replace("generate_0", "each") == dims
+    assert bench.text(stream) == text
+
+
+def test_the_sum_of_dimensions() -> None:
+    bench = Bench()
+    x = bench.source("x", "1 2 3 D", ["N"])
+    stream = bench.graph.generate(Selector(2), [1], before=[2], behind=[2, 2], reference=x)
+    assert format_shape(stream.shape) == "[N + 3]"
+    assert bench.text(stream) == "2 1 1 1 2 2 D"
+
+
+def test_numbers_begin_again_behind_the_last_one() -> None:
+    bench = Bench()
+    x = bench.source("x", "1 2 3 D", ["N"])
+    assert bench.text(bench.graph.count(reference=x, start=126, dtype=INT8)) == "126 127 126 D"
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda g: g.generate(Selector(2), [1]), "without a reference there must be at least one dimension"),
+        (lambda g: g.generate(Selector(2), [1], [2, 0]), "extents must be at least [0, 1], not [2, 0]"),
+        (lambda g: g.generate(Selector(2), [], [2]), "there must be at least one value"),
+        (lambda g: g.generate(Selector(2), [4], [2]), "4 is no Selector(2)"),
+        (lambda g: g.generate(Tile(BF16, 1, 2), [((1, 2, 3),)], [2]), "((1, 2, 3),) is no Tile(BF16, 1, 2)"),
+        (lambda g: g.generate(Tile(BF16), range(3), [2]), "a range is integers, 1x1 tiles, not Tile(BF16, 1, 1)"),
+        (lambda g: g.generate(Tile(INT32, 1, 2), range(3), [2]), "a range is integers, 1x1 tiles, not Tile(INT32, 1, 2)"),
+        (lambda g: g.generate(Tile(INT8), range(100, 200), [2]), "199 is no INT8"),
+        (lambda g: g.generate(Tile(INT8), range(3), [2], behind=[((1,),)]), "a range has nothing before or behind it"),
+        (lambda g: g.generate(Selector(2), [1], [2, 2], behind=[1]),
+         "only a stream of rank 0 can have more before or behind, not 1"),
+    ],
+)  # fmt: skip
+def test_generate_is_refused(build: Any, message: str) -> None:
+    assert refusal("generate", lambda bench: build(bench.graph)) == message
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "message"),
+    [
+        (300, INT8, "a constant of INT8 can not be 300"),
+        (0.5, INT32, "a constant of INT32 can not be 0.5"),
+        (2, BOOL, "a constant of BOOL can not be 2"),
+        (1e300, BF16, "a constant of BF16 can not be 1e+300"),
+        ([[[1]]], BF16, "a constant of BF16 can not be [[[1]]]"),
+    ],
+)
+def test_constants_that_there_are_not(value: Any, dtype: DType, message: str) -> None:
+    with pytest.raises(TypeMismatch) as error:
+        Graph("g").constant(value, [1], dtype=dtype)
+    assert str(error.value) == message
+
+
+def test_constants_are_rounded() -> None:
+    bench = Bench()
+    (token, _) = bench.tokens(bench.graph.constant([[0.1, np.inf, -0.0]], [1]))[0]
+    assert [hex(each) for each in token.value.view(np.uint16).ravel()] == ["0x3dcd", "0x7f80", "0x8000"]
+
+
+# -- items ----------------------------------------------------------------------------------------------------------
+
+
+def pairs(bench: Bench) -> Stream:
+    x = bench.source("x", "1 2 S1 E1 3 S1 D", ["N", "M"])
+    return x.zip(bench.choose("which", "1 0 S1 E1 2 S1 D", 2, x.shape), bench.graph.constant(1.0, reference=x))
+
+
+def test_items() -> None:
+    bench = Bench()
+    first, second, third = pairs(bench)
+    assert [each.element for each in (first, second, third)] == [Tile(INT32), Selector(2), Tile(BF16)]
+    assert {format_shape(each.shape) for each in (first, second, third)} == {"[N, M]"}
+    assert bench.texts(first, second, third) == ["1 2 S1 E1 3 S1 D", "1 0 S1 E1 2 S1 D", "1 1 S1 E1 1 S1 D"]
+
+
+@pytest.mark.parametrize("index", [-1, 3])
+def test_an_item_that_there_is_not(index: int) -> None:
+    assert refusal("item_of", lambda bench: pairs(bench)[index]) == f"a tuple of 3 has items 0 to 2, but no {index}"
+
+
+def test_what_has_no_items() -> None:
+    message = "only tuples have items, not Tile(INT32, 1, 1)"
+    assert refusal("item_of", lambda bench: bench.source("x", "D", [1])[0]) == message
+    bench = Bench()
+    with pytest.raises(TypeError, match=r"^<stream x: \[1\] of Tile\(INT32, 1, 1\)> can not be unpacked: only tuples"):
+        list(bench.source("x", "D", [1]))
+
+
+def test_the_items_of_a_tuple_of_tuples() -> None:
+    bench = Bench()
+    stream = pairs(bench)
+    both = stream.zip(stream[0])
+    assert both[0].element == stream.element and isinstance(both.element, Tuple)
+    assert bench.text(both[0][1]) == bench.text(stream[1])
+
+
+# -- eager merge ----------------------------------------------------------------------------------------------------
+
+
+def test_merged_streams() -> None:
+    bench = Bench()
+    x, y = bench.source("x", "1 2 S1 E1 D", ["N", "A"]), bench.source("y", "3 S1 E1 4 S1 D", [3, "B"])
+    merged, which = bench.graph.eager_merge([x, y], rank=1, name="merge")
+    assert [format_shape(each.shape) for each in (merged, which)] == ["[N + 3, merge_D0]", "[N + 3]"]
+    assert (merged.element, which.element) == (x.element, Selector(2))
+    assert [str(each) for each in (merged, which)] == ["merge", "merge.selector"]
+    # Without times one input comes after the other.
+    assert bench.texts(merged, which) == ["1 2 S1 E1 3 S1 E1 4 S1 D", "1 1 2 2 2 D"]
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda b: b.graph.eager_merge([]), "eager merge takes at least one stream"),
+        (lambda b: b.graph.eager_merge([b.source("x", "D", [4, 2])]), "data streams must have rank 0, but input 0 has 1"),
+        (lambda b: b.graph.eager_merge([b.source("x", "D", [4]), b.source("y", "D", [4, 2])]),
+         "data streams must have rank 0, but input 1 has 1"),
+        (lambda b: b.graph.eager_merge([b.source("x", "D", [4, 2]), b.source("y", "D", [4, 3])], rank=1),
+         "data streams must carry equal chunks, but input 0 is [4, 2] of Tile(INT32, 1, 1) "
+         "and input 1 is [4, 3] of Tile(INT32, 1, 1)"),
+        (lambda b: b.graph.eager_merge([b.source("x", "D", [4]), b.tile_source("y", "D", [4], BF16, 1, 1)]),
+         "data streams must carry equal chunks, but input 0 is [4] of Tile(INT32, 1, 1) "
+         "and input 1 is [4] of Tile(BF16, 1, 1)"),
+    ],
+)  # fmt: skip
+def test_eager_merge_is_refused(build: Any, message: str) -> None:
+    assert refusal("eager_merge", build) == message

@@ -58,6 +58,11 @@ class PlacedScratchpad:
     stem: str
     ports: Mapping[str, str]
 
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return f"scratchpad {self.scratchpad.index}"
+
 
 @dataclass(frozen=True)
 class Fabric:

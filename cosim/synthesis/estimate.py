@@ -128,6 +128,10 @@ def estimate(program: Netlist, device: Device) -> Report:
         Part(each.edge.name, "channel", each.component.module_name, area[each.component.module_name])
         for each in fabric.channels
     )
+    units += tuple(
+        Part(each.name, "scratchpad", each.component.module_name, area[each.component.module_name])
+        for each in fabric.scratchpads
+    )
     total = reduce(add, (area[each.component.module_name] for each in fabric.structure.instances), Area())
     return Report(program.graph.name, device, "", units, channels, total, None)
 

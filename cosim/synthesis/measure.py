@@ -63,6 +63,7 @@ def measure(
     fits = not device.lacks(area)
     labels = {each.instance: each.node.name for each in fabric.units}
     labels |= {each.stem: f"channel {each.edge.name}" for each in fabric.channels}
+    labels |= {each.stem: each.name for each in fabric.scratchpads}
     designs = [(fabric.structure, labels)] if place and fits else []
     designs += [(structure, _places(structure)) for structure in around.values()]
     clocks = dict(zip((structure.name for structure, _ in designs), work.clocks(designs), strict=True))
@@ -74,6 +75,10 @@ def measure(
         if clock is not None:
             clock = replace(clock, path=tuple(unit.node.name if each == "unit" else each for each in clock.path))
         parts.append(Part(unit.node.name, unit.node.operator.name, module, areas[module], clock))
+    parts += [
+        Part(each.name, "scratchpad", each.component.module_name, areas[each.component.module_name])
+        for each in fabric.scratchpads
+    ]
     channels = [
         Part(each.edge.name, "channel", each.component.module_name, areas[each.component.module_name])
         for each in fabric.channels

@@ -52,8 +52,8 @@ class Wait:
 
 
 def find_waits(netlist: Netlist, snapshot: Snapshot) -> list[Wait]:
-    """What every unit that is not finished waits for: a blocked one for all full outputs, or else for on-chip memory,
-    and a starved one for all empty inputs."""
+    """What every unit that is not finished waits for: a blocked one for all full outputs and for on-chip memory that is
+    full, a starved one for all empty inputs."""
     waits = []
     shares = {share.filler.name: (pad, share) for pad in scratchpads(netlist) for share in pad.shares}
     for node in netlist.units:
@@ -62,29 +62,32 @@ def find_waits(netlist: Netlist, snapshot: Snapshot) -> list[Wait]:
             behind = [each for each in netlist.outputs(node) if each is not None]
             full = [each for each in behind if snapshot.occupied[each.name] >= snapshot.capacities[each.name]]
             waits += [Wait(node, each, True) for each in full]
-            if not full and node.name in shares:
-                waits.append(_memory_wait(netlist, snapshot, *shares[node.name]))
+            if node.name in shares:
+                waits += _memory_waits(netlist, snapshot, *shares[node.name])
         elif activity == Activity.STARVED:
             empty = [each for each in netlist.inputs(node) if not snapshot.occupied[each.name]]
             waits += [Wait(node, each, False) for each in empty]
     return waits
 
 
-def _memory_wait(netlist: Netlist, snapshot: Snapshot, pad: Scratchpad, share: Share) -> Wait:
+def _memory_waits(netlist: Netlist, snapshot: Snapshot, pad: Scratchpad, share: Share) -> Iterator[Wait]:
     """What ``share`` waits for: that its own first buffer is read, or that a page of the ``pad`` becomes free."""
     node = share.filler
     (own,) = netlist.outputs(node)
     assert own is not None
     if snapshot.occupied[own.name] >= IN_FLIGHT:
-        return Wait(node, own, True, f"a buffer: {IN_FLIGHT} are filled, and {share.reader.name} has read neither")
+        yield Wait(node, own, True, f"a buffer: {IN_FLIGHT} are filled, and {share.reader.name} has read neither")
+        return
     held = {each.filler.name: snapshot.pages[each.filler.name] for each in pad.shares}
+    if sum(held.values()) < pad.pages:
+        return
     others = [each for each in pad.shares if each is not share and held[each.filler.name]] or [share]
     most = max(others, key=lambda each: held[each.filler.name])
     (channel,) = netlist.outputs(most.filler)
     assert channel is not None
     holders = ", ".join(f"{pages} by {name}" for name, pages in held.items() if pages)
     what = f"a page of scratchpad {pad.index}, whose {pad.pages} pages are taken: {holders}"
-    return Wait(node, channel, True, f"{what}; {most.reader.name} has to free some")
+    yield Wait(node, channel, True, f"{what}; {most.reader.name} has to free some")
 
 
 def find_cycle(waits: list[Wait]) -> list[Wait]:
@@ -128,7 +131,7 @@ def report(netlist: Netlist, snapshot: Snapshot, depths: Mapping[str, int] | Non
         lines.append("the smallest depths that clear it:")
         channels = {each.name: each for each in netlist.channels}
         lines += [f"  {_advice(netlist, channels[name], depth)}" for name, depth in depths.items()]
-    elif any(wait.memory for wait in waits) and depths is not None:
+    elif depths is not None and any(wait.memory and wait.channel.producer[0] != wait.unit.name for wait in waits):
         lines.append(
             "no depths clear it: on-chip memory is full of buffers that wait for each other; make them smaller, or "
             "choose a fabric with more scratchpad_bytes, or with fewer scratchpad_ports, so that fewer share one"

@@ -153,6 +153,7 @@ def one_of_each() -> Iterable[Any]:
             "flat_map-one-piece",
             "partition-unread",
             "expand-static-1",
+            "streamify-together-3",
         ):
             seen.add(scenario.operator)
             yield pytest.param(scenario, id=scenario.name)

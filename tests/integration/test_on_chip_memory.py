@@ -72,7 +72,8 @@ def test_a_buffer_that_grows_too_large() -> None:
 DEADLOCK = """\
 deadlock: from cycle {cycle} on nothing can move, and 8 of 8 operators are not finished
   source 'x' ({here}:{line}) waits for space in x -> x_broadcast (depth 2, full)
-  broadcast 'x_broadcast' ({here}:{line}) waits for space in 2 channels like x_broadcast.0 -> a (depth 2, full)
+  broadcast 'x_broadcast' ({here}:{line}) waits for space in x_broadcast.0 -> a (depth 2, full)
+  broadcast 'x_broadcast' ({here}:{line}) waits for space in x_broadcast.1 -> b (depth 2, full)
   bufferize 'a' ({here}:{first}) waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_b \
 has to free some
   bufferize 'b' ({here}:{second}) waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_a \

@@ -139,7 +139,9 @@ add("streamify", "together-3", together(3, NUMBER))
 add("streamify", "together-4", together(4, Tile(BF16, 2, 4)))
 add("streamify", "two-rates", two_rates)
 
-broken("streamify", "stop", Fault.STOPS_DISAGREE, streamify("1 S1 2 S2 D", ["N", "M", "R"], 1, "9 S1 9 S1 D", ["Q"]))
+broken(
+    "streamify", "stop", Fault.STOPS_DISAGREE, streamify("1 S1 2 S2 D", ["N", "M", "R"], 1, "9 S1 9 S1 9 S2 D", ["Q"])
+)
 broken("streamify", "done", Fault.STOPS_DISAGREE, streamify("1 S1 D", ["N", "R"], 1, "9 S1 9 S1 D", ["Q"]))
 broken("streamify", "empty", Fault.STOPS_DISAGREE, streamify("1 S2 D", ["N", "M", "R"], 1, "E2 D", ["Q"]))
 broken("streamify", "not-empty", Fault.STOPS_DISAGREE, streamify("E2 D", ["N", "M", "R"], 1, "9 S2 D", ["Q"]))

@@ -341,7 +341,7 @@ def test_buffers_can_not_be_saved_as_data(tmp_path: Path) -> None:
     graph = Graph("buffers")
     graph.source("x", Buffer(NUMBER, shape([2])), [1]).sink("y")
     with pytest.raises(StepError) as error:
-        Program(graph, {"x": [Token([]), DONE]}).save(tmp_path / "p.json")
+        Program(graph, {"x": [Token(()), DONE]}).save(tmp_path / "p.json")
     assert str(error.value) == "input 'x': a stream of Buffer(Tile(INT32, 1, 1), [2]) can not be saved"
     assert list(tmp_path.iterdir()) == []
 
@@ -492,7 +492,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
      "the shape of 'gone' is assumed, but nobody writes that stream"),
     (lambda d: d["fabric"].update(tiles=4), FabricError,
      "fabric has no parameter 'tiles'; it has arithmetic, block_ram_words, channel_depth, link_bytes, matmul_lanes, "
-     "memory, outstanding, stages, tile, vector_lanes"),
+     "memory, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, scratchpad_ports, stages, tile, "
+     "vector_lanes"),
     (lambda d: d["fabric"]["memory"].update(banks=4), FabricError,
      "fabric memory has no parameter 'banks'; it has beat_bytes, channels, interval, latency"),
     (lambda d: d["fabric"].update(memory=5), FabricError, "memory must be an object of parameters, not 5"),

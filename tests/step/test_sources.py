@@ -84,7 +84,10 @@ def test_numbers_begin_again_behind_the_last_one() -> None:
         (lambda g: g.generate(Selector(2), [4], [2]), "4 is no Selector(2)"),
         (lambda g: g.generate(Tile(BF16, 1, 2), [((1, 2, 3),)], [2]), "((1, 2, 3),) is no Tile(BF16, 1, 2)"),
         (lambda g: g.generate(Tile(BF16), range(3), [2]), "a range is integers, 1x1 tiles, not Tile(BF16, 1, 1)"),
-        (lambda g: g.generate(Tile(INT32, 1, 2), range(3), [2]), "a range is integers, 1x1 tiles, not Tile(INT32, 1, 2)"),
+        (
+            lambda g: g.generate(Tile(INT32, 1, 2), range(3), [2]),
+            "a range is integers, 1x1 tiles, not Tile(INT32, 1, 2)",
+        ),
         (lambda g: g.generate(Tile(INT8), range(100, 200), [2]), "199 is no INT8"),
         (lambda g: g.generate(Tile(INT8), range(3), [2], behind=[((1,),)]), "a range has nothing before or behind it"),
         (lambda g: g.generate(Selector(2), [1], [2, 2], behind=[1]),
@@ -172,7 +175,10 @@ def test_merged_streams() -> None:
     ("build", "message"),
     [
         (lambda b: b.graph.eager_merge([]), "eager merge takes at least one stream"),
-        (lambda b: b.graph.eager_merge([b.source("x", "D", [4, 2])]), "data streams must have rank 0, but input 0 has 1"),
+        (
+            lambda b: b.graph.eager_merge([b.source("x", "D", [4, 2])]),
+            "data streams must have rank 0, but input 0 has 1",
+        ),
         (lambda b: b.graph.eager_merge([b.source("x", "D", [4]), b.source("y", "D", [4, 2])]),
          "data streams must have rank 0, but input 1 has 1"),
         (lambda b: b.graph.eager_merge([b.source("x", "D", [4, 2]), b.source("y", "D", [4, 3])], rank=1),

@@ -63,7 +63,8 @@ class EditDatapath(Datapath):
             which = which[: lines.bit_length() - 1]
         never = C(0, 1)  # behind the last scalar
         replaced = [*(which == line for line in range(lines)), never]
-        padded = [*(which <= line for line in range(lines)), never]
+        most = (1 << len(which)) - 1
+        padded = [*(which <= line if line < most else C(1, 1) for line in range(lines)), never]
         new = self._row(m, number)
         width = min(self.tile.dtype.bits, self.tile.word_bits)  # of a scalar, or of what a word has of one
         pieces, of_a_word = self.tile.dtype.bits // width, self.tile.word_bits // width

@@ -117,7 +117,9 @@ class TopKDatapath(Datapath):
             others.append((score, number))
         for at, mine in enumerate(scores):
             beaten = Signal(range(self.count), name=f"beaten_{at}", reset_less=True)
-            by = sum((Mux(number < at, score >= mine, score > mine) for score, number in others), C(0, 1))
+            before = [number < at if at else C(0, 1) for _, number in others]
+            larger = [Mux(each, score >= mine, score > mine) for each, (score, _) in zip(before, others, strict=True)]
+            by = sum(larger, C(0, 1))
             with m.If(active):
                 m.d.sync += beaten.eq(Mux(step == 0, 0, beaten) + by)
             m.d.comb += self.result[at].eq(beaten < self.k)

@@ -14,12 +14,16 @@ from amaranth.sim import Simulator
 from verilated import HARMLESS, Verilated, kinds, lint
 
 from hw.functions.datapath import Datapath
+from step.functions.cache import CacheEnd
+from step.functions.edit import AppendRow, FilterLastTile
 from step.functions.elementwise import Add
+from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
+from step.functions.row import RowMax, RowSum
 from step.functions.select import TopK
 from step.functions.transpose import Transpose
 from step.language.dims import dim
-from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.function import Function
 from step.language.types import ElementType, Tile
 from step.lowering.application import Application
@@ -139,6 +143,14 @@ def test_verilog_of_datapaths_has_only_harmless_warnings(arithmetic: str, tmp_pa
     for case in (
         Case(Add(), (NARROW, WIDE), fabric, reduce=False),
         Case(RetileCol(), (NARROW,), fabric, reduce=True),
+        Case(RowSum(BF16), (WIDE,), fabric, reduce=False),
+        Case(RowMax(), (Tile(INT8, 3, 5),), fabric, reduce=False),
+        Case(Transpose(), (NARROW,), fabric, reduce=False),
+        Case(TopK(2), (Tile(BF16, 1, 3),), fabric, reduce=False),
+        Case(AppendRow(), (Tile(BF16, 4, 3), Tile(UINT32), Tile(BF16, 1, 3)), fabric, reduce=False),
+        Case(FilterLastTile(1.0, "col"), (Tile(BOOL, 4, 3), Tile(UINT32)), fabric, reduce=False),
+        Case(CacheEnd(5, 3, 4), (Tile(UINT32), Tile(UINT32)), fabric, reduce=False),
+        Case(Matmul(out=INT32), (Tile(INT8, 2, 3), Tile(INT8, 3, 2)), fabric, reduce=False),
     ):
         said = lint(case.path, tmp_path)
         assert kinds(said) <= HARMLESS, said

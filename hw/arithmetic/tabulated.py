@@ -43,16 +43,21 @@ class Tabulated(Staged):
         return self.behind(m, step + 3, factor=(x.base + x.more)[:value_bits], **x.only(*names))
 
 
+NEVER = C(0, 1)
+
+
 def _shape_of(numbers: list[int]) -> Shape:
     """The shape of a signal that holds all ``numbers``."""
     return Shape.cast(range(min(0, *numbers), max(0, *numbers) + 1))
 
 
-def rounded(m: Module, significand: Value, exponent: Value, places: int) -> Value:
+def rounded(
+    m: Module, significand: Value, exponent: Value, places: int, *, zero: Value = NEVER, infinite: Value = NEVER
+) -> Value:
     """The magnitude in FP32 of ``significand``, whose first one is among the upper ``places`` bits.
 
     ``exponent`` (signed) is the biased one of the result if it is the top bit. Rounded to nearest even; then what is
-    too large becomes an infinity, and what is too small a zero.
+    too large becomes an infinity, and what is too small a zero; so does what is ``infinite`` or ``zero`` anyway.
     """
     top = len(significand) - 1
 
@@ -70,6 +75,11 @@ def rounded(m: Module, significand: Value, exponent: Value, places: int) -> Valu
     result = Signal(23 + len(biased), name="rounded")
     m.d.comb += result.eq(Cat(fraction, biased) + (guard & (below.any() | fraction[0])))
     above = result[23:]  # looked at bit by bit, as comparisons would have one more carry
-    small = above[-1] | ~above.any()
-    large = ~above[-1] & (above[8:-1].any() | above[:8].all())
-    return Mux(small, C(0, 31), Mux(large, C(0xFF << 23, 31), result[:31]))
+    beyond = above[8:-1].any() | above[:8].all()
+    large = Signal(name="large")
+    keeps = Signal(name="keeps")
+    m.d.comb += [
+        large.eq(infinite | (~above[-1] & beyond & ~zero)),
+        keeps.eq(~(infinite | zero | above[-1] | ~above.any() | beyond)),
+    ]
+    return Cat(result[:23] & keeps.replicate(23), result[23:31] & keeps.replicate(8) | large.replicate(8))

@@ -11,7 +11,7 @@ from hw.arithmetic.halves import products_of_halves, whole_product
 from hw.arithmetic.tabulated import Tabulated, rounded
 from step.functions.reciprocal import reciprocals
 
-NAN, INFINITY = 0x7FC00000, 0xFF << 23
+NAN = 0x7FC00000
 
 
 class Reciprocal(Tabulated):
@@ -36,8 +36,8 @@ class Reciprocal(Tabulated):
             sign=sign,
             nan=(exponent == 255) & fraction.any(),
         )
-        number = rounded(m, x.factor, (254 - x.exponent).as_signed(), 2)
-        magnitude = Mux(x.exponent == 255, C(0, 31), Mux(x.exponent == 0, C(INFINITY, 31), number))
+        ends = {"zero": x.exponent.all(), "infinite": ~x.exponent.any()}
+        magnitude = rounded(m, x.factor, (254 - x.exponent).as_signed(), 2, **ends)
         m.d.comb += self.result.eq(Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign)))
         return m
 
@@ -75,7 +75,7 @@ class Divide(Tabulated):
         x = self.behind(m, 5, **products_of_halves(Cat(x.fraction, C(1, 1)), x.factor), **kept)
         kept = x.only(*kept)
         x = self.behind(m, 6, product=whole_product(x), **kept)
-        number = rounded(m, x.product, (x.exponent + 128).as_signed(), 3)
-        magnitude = Mux(x.infinite, C(INFINITY, 31), Mux(x.zero, C(0, 31), number))
+        exponent = (x.exponent + 128).as_signed()
+        magnitude = rounded(m, x.product, exponent, 3, zero=x.zero, infinite=x.infinite)
         m.d.comb += self.result.eq(Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign)))
         return m

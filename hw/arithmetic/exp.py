@@ -37,8 +37,9 @@ class Exp(Tabulated):
             huge=exponent > HUGE,
             nan=(exponent == 255) & fraction.any(),
         )
-        power = rounded(m, x.factor[: VALUE_BITS + 1], (x.row + 127)[: len(x.row) + 1].as_signed(), 1)
-        beyond = Mux(x.sign, C(0, 31), C(0xFF << 23, 31))
-        magnitude = Mux(x.nan, C(0x7FC00000, 31), Mux(x.huge, beyond, power))
+        exponent = (x.row + 127)[: len(x.row) + 1].as_signed()
+        ends = {"zero": x.huge & x.sign, "infinite": x.huge & ~x.sign}
+        power = rounded(m, x.factor[: VALUE_BITS + 1], exponent, 1, **ends)
+        magnitude = Mux(x.nan, C(0x7FC00000, 31), power)
         m.d.comb += self.result.eq(Cat(magnitude, C(0, 1)))
         return m

@@ -35,7 +35,7 @@ class Rsqrt(Tabulated):
             infinite=exponent == 255,
             nan=((exponent == 255) & fraction.any()) | (sign & exponent.any()),
         )
-        number = rounded(m, x.factor, (127 + 64 - x.half).as_signed(), 2)
-        magnitude = Mux(x.infinite, C(0, 31), Mux(x.zero, C(0xFF << 23, 31), number))
+        exponent = (127 + 64 - x.half).as_signed()
+        magnitude = rounded(m, x.factor, exponent, 2, zero=x.infinite, infinite=x.zero)
         m.d.comb += self.result.eq(Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, x.sign)))
         return m

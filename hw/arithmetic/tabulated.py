@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import C, Cat, Module, Mux, Shape, Signal, Value, signed
+from amaranth.hdl import C, Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib.memory import Memory
 
 from hw.arithmetic.halves import products_of_halves, whole_product
@@ -45,26 +43,43 @@ class Tabulated(Staged):
         return self.behind(m, step + 3, factor=(x.base + x.more)[:value_bits], **x.only(*names))
 
 
+NEVER = C(0, 1)
+
+
 def _shape_of(numbers: list[int]) -> Shape:
     """The shape of a signal that holds all ``numbers``."""
     return Shape.cast(range(min(0, *numbers), max(0, *numbers) + 1))
 
 
-def rounded(m: Module, significand: Value, exponent: Value, places: int) -> Value:
+def rounded(
+    m: Module, significand: Value, exponent: Value, places: int, *, zero: Value = NEVER, infinite: Value = NEVER
+) -> Value:
     """The magnitude in FP32 of ``significand``, whose first one is among the upper ``places`` bits.
 
     ``exponent`` (signed) is the biased one of the result if it is the top bit. Rounded to nearest even; then what is
-    too large becomes an infinity, and what is too small a zero.
+    too large becomes an infinity, and what is too small a zero; so does what is ``infinite`` or ``zero`` anyway.
     """
     top = len(significand) - 1
-    shift: Any = places - 1
-    for at in reversed(range(places - 1)):
-        shift = Mux(significand[top - at], at, shift)
+
+    def chosen(values: list[Value]) -> Value:
+        """The value for the place of the first one."""
+        *upper, value = values
+        for at in reversed(range(len(upper))):
+            value = Mux(significand[top - at], upper[at], value)
+        return value
+
     normal = Signal(top + 1, name="normal")
-    m.d.comb += normal.eq(significand << shift)
+    m.d.comb += normal.eq(chosen([significand << at for at in range(places)]))
     fraction, guard, below = normal[top - 23 : top], normal[top - 24], normal[: top - 24]
-    exponent = exponent - shift
-    result = Signal(signed(23 + len(exponent)), name="rounded")
-    m.d.comb += result.eq(Cat(fraction, exponent).as_signed() + (guard & (below.any() | fraction[0])))
-    above = result >> 23
-    return Mux(above <= 0, C(0, 31), Mux(above >= 255, C(0xFF << 23, 31), result[:31]))
+    biased = chosen([exponent - at for at in range(places)])
+    result = Signal(23 + len(biased), name="rounded")
+    m.d.comb += result.eq(Cat(fraction, biased) + (guard & (below.any() | fraction[0])))
+    above = result[23:]  # looked at bit by bit, as comparisons would have one more carry
+    beyond = above[8:-1].any() | above[:8].all()
+    large = Signal(name="large")
+    keeps = Signal(name="keeps")
+    m.d.comb += [
+        large.eq(infinite | (~above[-1] & beyond & ~zero)),
+        keeps.eq(~(infinite | zero | above[-1] | ~above.any() | beyond)),
+    ]
+    return Cat(result[:23] & keeps.replicate(23), result[23:31] & keeps.replicate(8) | large.replicate(8))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cosim.compare import compare
-from step.language.dtypes import BF16, BOOL, INT8, INT32, DType
+from step.language.dtypes import BF16, BOOL, INT8, INT32, UINT32, DType
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
@@ -37,3 +37,16 @@ def test_loads_and_stores_with_narrow_beats(beat_bytes: int) -> None:
     found = compare(program)
     assert found.first_difference is None
     assert found.passed
+
+
+def test_tiles_of_many_words_are_no_standstill() -> None:
+    """Nothing enters or leaves a channel for as long as a source, a store or a sink is busy with a tile."""
+    graph = Graph("many_words")
+    tile = Tile(BF16, 16, 16)
+    graph.source("x", tile, [2]).sink("y")
+    cache = graph.tensor("a", (32, 16), BF16)
+    graph.load(graph.tensor("b", (32, 16), BF16), tile=(16, 16)).store("c")
+    graph.source("w", tile, [2]).store_random(cache, graph.source("at", Tile(UINT32), [2])).sink("d")
+    ones = np.ones((2, 16, 16))
+    inputs = {"x": ones, "w": ones, "a": ones.reshape(32, 16), "b": ones.reshape(32, 16), "at": [1, 0]}
+    assert compare(Program(graph, inputs, FabricConfig(link_bytes=1))).passed

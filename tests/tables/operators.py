@@ -29,8 +29,8 @@ what they mean.
 
 Each stands on four floors: its meaning in `step/ops`, RTL in `hw/units`, timing in `sim_approx/units`, and its meaning
 on nested lists, with which all others are compared, in `tests/meaning`. Types and cycles are those of the example below
-on the default fabric: **II** is the distance of two firings in which a value passes, **latency** the time from a firing to
-its token entering the channel behind (of a load, from the tile being there).
+on the default fabric: **II** is the distance of two firings in which a value passes, **latency** the time from a firing
+to its token entering the channel behind (of a load, from the tile being there).
 
 | operator | what | example: in | out | II | latency | floors |
 |---|---|---|---|---|---|---|

@@ -1,4 +1,4 @@
-"""Reshape: chunks of the innermost dimension, the last one filled up."""
+"""Reshape: chunks of the innermost dimension, the last one filled up, or of another one."""
 
 from __future__ import annotations
 
@@ -69,9 +69,46 @@ class Reshape(Machine):
         return ENDS
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
+class Split(Machine):
+    """Chunks of tensors of ``rank``. Outputs as above. Word: ``count`` of tensors in the open chunk."""
+
+    chunk: int
+    rank: int
+    count: int = 0
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        for each in self.outputs:
+            room(each)
+        take(self.inputs[0])
+        if x.done:
+            for each in self.outputs:
+                put(each, x)
+            return ENDS
+        if x.rank > self.rank:
+            for each in self.outputs:
+                put(each, empty(x.rank + 1, x.stop + 1))
+            return None
+        last = self.count == self.chunk - 1
+        stop = x.stop
+        if x.stop >= self.rank:
+            stop += last
+            self.count = 0 if last else self.count + 1
+        if x.has_value:
+            put(self.outputs[0], Token(x.value, stop))
+            put(self.outputs[1], Token(REAL, stop))
+            return COMPUTES
+        for each in self.outputs:
+            put(each, empty(x.rank, stop))
+        return None
+
+
 def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
+    if operator.rank:
+        return site.add(Split(**site.ports(), interval=site.beats, chunk=operator.chunk, rank=operator.rank))
     filler = pad_element(site.node.inputs[0].element, operator.pad) if operator.chunk > 1 else None
     return site.add(
         Reshape(

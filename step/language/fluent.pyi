@@ -39,8 +39,8 @@ class StreamMethods(Fluent):
         """Wrap the whole stream into one more dimension of extent 1 (0 for an empty stream)."""
     def repeat(self, count: int, *, name: str | None = None) -> Stream:
         """``[.., D0]`` -> ``[.., D0, count]``: short for a Reshape into chunks of one and a static Expand."""
-    def reshape(self, chunk: int, *, pad: float = 0.0, name: str | None = None) -> tuple[Stream, Stream]:
-        """Chunks of ``chunk`` elements, and the stream that marks padding."""
+    def reshape(self, chunk: int, *, pad: float = 0.0, rank: int = 0, name: str | None = None) -> tuple[Stream, Stream]:
+        """Chunks of ``chunk`` elements, or tensors of ``rank``, and the stream that marks padding."""
     def scan(
         self, function: AccumFunction, *others: Stream, rank: int = 1, exclusive: bool = False, name: str | None = None
     ) -> Stream:

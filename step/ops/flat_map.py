@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.language.dims import DimKind, derive
+from step.language.dims import DimKind, derive, dim
 from step.language.faults import aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
 from step.language.operator import (
@@ -33,6 +33,10 @@ class FlatMap(Operator):
     Inputs have the same shape; their elements are the operands of the function. The stop k of an element raises the
     last token of its stream to level k + b. Where an element may become nothing, a row may end behind its last token,
     so that one is held back until the next is seen.
+
+    >>> graph = Graph("flat_map")
+    >>> first, count = (graph.source(name, Tile(UINT32), [3]) for name in ("first", "count"))
+    >>> first.flat_map(CountFrom(), count).sink("addresses")
     """
 
     function: FlatMapFunction
@@ -52,9 +56,11 @@ class FlatMap(Operator):
                 f"not {result} of {', '.join(map(str, elements))}",
             )
             inner = tuple(names.symbol("pieces", DimKind.RAGGED) if each == RUN_TIME else each for each in inner)
-        joined = derive(
-            [outer, inner[0]], outer.extent * inner[0].extent, lambda: names.symbol("joined", DimKind.RAGGED)
-        )
+        joined = outer  # as many tensors as elements, ragged or not
+        if inner[0] != dim(1):
+            joined = derive(
+                [outer, inner[0]], outer.extent * inner[0].extent, lambda: names.symbol("joined", DimKind.RAGGED)
+            )
         # An extent that contains a ragged symbol, such as the rows of joined tiles, is a new ragged symbol.
         rest = [
             names.symbol(f"D{len(inner) - 1 - position}", DimKind.RAGGED)

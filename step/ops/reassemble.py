@@ -35,6 +35,10 @@ class Reassemble(Operator):
     become available (ties: lowest index), ``"index"`` in the order of the inputs. The last chunk's stop is raised by 1
     plus the selector's own; a selector of no target gives an empty tensor. Without times, arrival order is index order,
     unless the run replays the order of a timed one, as far as that came.
+
+    >>> graph = Graph("reassemble")
+    >>> parts = [graph.source(name, Tile(FP32), [2]) for name in "ab"]
+    >>> graph.reassemble(parts, graph.selectors("which", 2, [4])).sink("y")
     """
 
     rank: int

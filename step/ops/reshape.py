@@ -1,4 +1,4 @@
-"""Reshape: splits the innermost dimension into chunks, and pads the last one."""
+"""Reshape: splits a dimension into chunks, and pads the last one if it is the innermost dimension."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sympy
 from step.errors import TypeMismatch
 from step.language.dims import DimKind, derive, dim
 from step.language.dtypes import BOOL
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import ElementType, Selector, Tile
@@ -32,11 +32,17 @@ def pad_element(element: ElementType, pad: float) -> object:
 class Reshape(Operator):
     """``[.., D0]`` -> ``[.., ceil(D0 / chunk), chunk]``, and a stream of the same shape that is true for padding.
 
-    A chunk left open by a stop or by Done is filled up with tiles of ``pad``.
+    A chunk left open by a stop or by Done is filled up with tiles of ``pad``. A dimension D``rank`` that is not the
+    innermost one becomes ``[.., Drank / chunk, chunk, ..]``: it must be static, and is never padded.
+
+    >>> graph = Graph("reshape")
+    >>> x = graph.source("x", Tile(FP32), [7])
+    >>> for name, stream in zip(("chunks", "padding"), x.reshape(4)): stream.sink(name)
     """
 
     chunk: int
     pad: float = 0.0
+    rank: int = 0
 
     output_names = ("", "padding")
     optional_outputs = ("padding",)
@@ -45,6 +51,9 @@ class Reshape(Operator):
         expect(len(inputs) == 1, f"reshape takes one stream, not {len(inputs)}")
         expect(isinstance(self.chunk, int) and self.chunk >= 1, f"chunk must be an integer >= 1, not {self.chunk!r}")
         (stream,) = inputs
+        expect_rank(self.rank, 0, stream.rank)
+        if self.rank:
+            return self._split_type(stream)
         if self.chunk > 1:  # chunks of one are never left open
             pad_element(stream.element, self.pad)
         inner = stream.shape[-1]
@@ -56,10 +65,41 @@ class Reshape(Operator):
         shape = (*stream.shape[:-1], chunks, dim(self.chunk))
         return StreamType(stream.element, shape), StreamType(Tile(BOOL), shape)
 
+    def _split_type(self, stream: StreamType) -> tuple[StreamType, StreamType]:
+        """Types of the outputs where nothing is padded."""
+        expect(self.pad == 0, f"only the innermost dimension is padded: pad must be 0 with rank {self.rank}")
+        at = stream.rank - self.rank
+        split = stream.shape[at]
+        expect(
+            split.is_static and int(split) % self.chunk == 0,
+            f"dimension {self.rank} must have a static extent that chunk {self.chunk} divides, not {split}",
+        )
+        shape = (*stream.shape[:at], dim(int(split) // self.chunk), dim(self.chunk), *stream.shape[at + 1 :])
+        return StreamType(stream.element, shape), StreamType(Tile(BOOL), shape)
+
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         return (0,) if output == 0 else ()  # the stops say what is padding
 
     def process(self, node: Placed, around: Surroundings) -> Process:
+        return self._split(around) if self.rank else self._fill(node, around)
+
+    def _split(self, around: Surroundings) -> Process:
+        """Every ``chunk``-th stop of level ``rank`` becomes one higher, as all above are."""
+        count = 0
+        while not (token := (yield 0)).done:
+            stop, rank = token.stop, token.rank
+            if rank > self.rank:
+                stop, rank = stop + 1, rank + 1
+            elif stop >= self.rank:
+                count = (count + 1) % self.chunk
+                stop += count == 0
+            around.emit(0, token._replace(stop=stop, rank=rank))
+            around.emit(1, Token(_REAL, stop) if token.has_value else empty(rank, stop))
+        for port in range(2):
+            around.emit(port, token)
+
+    def _fill(self, node: Placed, around: Surroundings) -> Process:
+        """Chunks of elements, the last of a row filled up."""
         filler = pad_element(node.input_types[0].element, self.pad) if self.chunk > 1 else None
         count = 0
 
@@ -88,7 +128,9 @@ class Reshape(Operator):
 
 
 @stream_method
-def reshape(stream: Stream, chunk: int, *, pad: float = 0.0, name: str | None = None) -> tuple[Stream, Stream]:
-    """Chunks of ``chunk`` elements, and the stream that marks padding."""
-    data, padding = stream.graph.add(Reshape(chunk, pad), [stream], name=name)
+def reshape(
+    stream: Stream, chunk: int, *, pad: float = 0.0, rank: int = 0, name: str | None = None
+) -> tuple[Stream, Stream]:
+    """Chunks of ``chunk`` elements, or tensors of ``rank``, and the stream that marks padding."""
+    data, padding = stream.graph.add(Reshape(chunk, pad, rank), [stream], name=name)
     return data, padding

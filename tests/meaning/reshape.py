@@ -16,6 +16,15 @@ def meaning(operator: Reshape, given: Given, stream: Nested) -> list[Nested]:
     (type_,) = given.input_types
     size = operator.chunk
 
+    if operator.rank:
+        outer = type_.rank - operator.rank
+
+        def split(row: Nested) -> list[Nested]:
+            return [row[start : start + size] for start in range(0, len(row), size)]
+
+        flags = inside(type_.rank + 1, lambda _: np.array([[False]]), stream)
+        return [inside(outer, split, stream), inside(outer, split, flags)]
+
     def cut(row: Nested, filler: Any) -> list[Nested]:
         pieces = [row[start : start + size] for start in range(0, len(row), size)]
         return [piece + [filler] * (size - len(piece)) for piece in pieces]

@@ -151,6 +151,19 @@ def accum(draft: Draft) -> None:
         draft.keep(total, timed=piece.timed)
 
 
+@step(3)
+def scan(draft: Draft) -> None:
+    if piece := draft.pick(lambda each: each.rank > 0 and each.is_float):
+        rank, exclusive = draft.random.randint(1, piece.rank), draft.chance(0.5)
+        if is_bf16(piece) and draft.chance(0.3):
+            other, transposed = matmul_partner(draft, piece)
+            states = draft.read(piece).scan(Matmul(transposed), draft.read(other), rank=rank, exclusive=exclusive)
+        else:
+            function = draft.random.choice([Add(), Mul(), Add(BF16), Mul(BF16)])
+            states = draft.read(piece).scan(function, rank=rank, exclusive=exclusive)
+        draft.keep(states, timed=piece.timed)
+
+
 @step(2)
 def accum_retile(draft: Draft) -> None:
     def tiles(piece: Piece, rank: int) -> int:
@@ -219,6 +232,22 @@ def reshape(draft: Draft) -> None:
         pad = draft.random.choice([0.0, 1.0]) if isinstance(piece.element, Tile) else 0.0
         data, padding = draft.read(piece).reshape(chunk, pad=pad)
         draft.keep(data, *[padding] * draft.chance(0.6), timed=piece.timed)
+
+
+@step(3)
+def split(draft: Draft) -> None:
+    """A dimension that is not the innermost one, in equal parts."""
+
+    def splits(piece: Piece) -> list[tuple[int, int]]:
+        """Ranks and chunks that fit."""
+        outer = [(rank, piece.stream.shape[-1 - rank]) for rank in range(1, piece.rank + 1)]
+        extents = [(rank, int(each)) for rank, each in outer if each.is_static]
+        return [(rank, chunk) for rank, extent in extents for chunk in range(1, extent + 2) if extent % chunk == 0]
+
+    if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK and bool(splits(each))):
+        rank, chunk = draft.random.choice(splits(piece))
+        data, padding = draft.read(piece).reshape(chunk, rank=rank)
+        draft.keep(data, *[padding] * draft.chance(0.3), timed=piece.timed)
 
 
 @step(2)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from scenarios.scenario import Bench, Inputs, add, single
+from scenarios.scenario import ADDRESS, Bench, Inputs, add, single
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll
 from step.language.dtypes import BF16, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile
 
-ADDRESS = Tile(UINT32)
 _TEXT = "1 2 S1 E1 3 4 5 S2 E1 6 S2 E2 D"
 
 for _operator, _apply in (

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from scenarios.scenario import STREAMS, Bench, Inputs, add, dims_of
+from scenarios.scenario import ADDRESS, STREAMS, Bench, Inputs, add, dims_of
 from step.functions.counting import CountFrom
 from step.functions.select import SelectAll
-from step.language.dtypes import UINT32
 from step.language.graph import Graph
 from step.language.tokens import Token, parse
-from step.language.types import Tile
-
-ADDRESS = Tile(UINT32)
 
 
 def _number(value: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from step.language.dims import Dim
-from step.language.dtypes import BOOL, INT8, INT32
+from step.language.dtypes import BOOL, INT8, INT32, UINT32
 from step.language.faults import Fault
 from step.language.graph import Graph
 from step.language.stream import Stream
@@ -61,6 +61,7 @@ def add(operator: str, what: str, build: Callable[[Graph], Inputs], *, ordered: 
 
 
 NUMBER = Tile(INT32)
+ADDRESS = Tile(UINT32)
 
 
 def element_value(number: int, element: ElementType) -> Any:

@@ -282,7 +282,7 @@ def test_flat_map_is_what_it_is_on_nested_lists(case: tuple[int, list[Any], int,
         ([3], (4, 2), RetileStreamify(2, "row", 1), "[3, 2] of Tile(INT32, 2, 2)"),
         (["N"], (4, 2), RetileStreamify(1, "row"), "[4*N] of Tile(INT32, 1, 2)"),
         (["N", "R"], (4, 2), RetileStreamify(1, "row"), "[N, flat_map_0_joined] of Tile(INT32, 1, 2)"),
-        (["N", "R"], (4, 2), RetileStreamify(1, "row", 1), "[N, flat_map_0_joined, 4] of Tile(INT32, 1, 2)"),
+        (["N", "R"], (4, 2), RetileStreamify(1, "row", 1), "[N, R, 4] of Tile(INT32, 1, 2)"),
     ],
 )
 def test_flat_map_shape(dims: list[Any], tile: tuple[int, int], function: Any, result: str) -> None:

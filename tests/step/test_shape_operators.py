@@ -86,6 +86,53 @@ def test_reshape_meaning(rank: int, chunk: int, text: str, data: str, flags: str
     assert bench.texts(*streams) == [data, flags]
 
 
+@pytest.mark.parametrize(
+    ("dims", "rank", "chunk", "shape"),
+    [
+        ([6, "M"], 1, 2, "[3, 2, M]"),
+        (["N", 4, "M"], 1, 4, "[N, 1, 4, M]"),
+        ([3, "N", "M"], 2, 1, "[3, 1, N, M]"),
+        (["N", 0, 2], 1, 5, "[N, 0, 5, 2]"),
+    ],
+)
+def test_reshape_of_outer_dimensions_shape(dims: list[Any], rank: int, chunk: int, shape: str) -> None:
+    data, padding = Bench().source("x", "D", dims).reshape(chunk, rank=rank)
+    assert format_shape(data.shape) == format_shape(padding.shape) == shape
+
+
+@pytest.mark.parametrize(
+    ("dims", "rank", "chunk", "pad", "message"),
+    [
+        ([4], 1, 2, 0, "rank must be 0 to 0 here, not 1"),
+        ([4, 4], -1, 2, 0, "rank must be 0 to 1 here, not -1"),
+        ([5, 4], 1, 2, 0, "dimension 1 must have a static extent that chunk 2 divides, not 5"),
+        (["N", 4], 1, 2, 0, "dimension 1 must have a static extent that chunk 2 divides, not N"),
+        ([4, 4], 1, 2, 7, "only the innermost dimension is padded: pad must be 0 with rank 1"),
+    ],
+)
+def test_reshape_of_outer_dimensions_is_refused(
+    dims: list[Any], rank: int, chunk: int, pad: float, message: str
+) -> None:
+    assert refusal("reshape", lambda b: b.source("x", "D", dims).reshape(chunk, pad=pad, rank=rank)) == message
+
+
+@pytest.mark.parametrize(
+    ("dims", "rank", "chunk", "text", "data", "flags"),
+    [
+        ([4, "M"], 1, 2, "1 S1 2 3 S1 E1 4 S1 D", "1 S1 2 3 S2 E1 4 S2 D", f"{F} S1 {F} {F} S2 E1 {F} S2 D"),
+        ([4, "M"], 1, 2, "1 S1 E1 E1 E1 D", "1 S1 E1 S2 E1 E1 S2 D", f"{F} S1 E1 S2 E1 E1 S2 D"),
+        (["N", 2, "M"], 1, 2, "1 S1 2 S2 E1 E1 S2 D", "1 S1 2 S3 E1 E1 S3 D", f"{F} S1 {F} S3 E1 E1 S3 D"),
+        (["N", 0, "M"], 1, 2, "E2 E2 D", "E3 E3 D", "E3 E3 D"),
+        ([2, "N", "M"], 2, 2, "E2 1 S2 D", "E2 1 S3 D", f"E2 {F} S3 D"),
+    ],
+)
+def test_reshape_of_outer_dimensions_meaning(
+    dims: list[Any], rank: int, chunk: int, text: str, data: str, flags: str
+) -> None:
+    bench = Bench()
+    assert bench.texts(*bench.source("x", text, dims).reshape(chunk, rank=rank)) == [data, flags]
+
+
 def test_selectors_are_padded_with_no_target() -> None:
     bench = Bench()
     assert bench.text(bench.choose("x", "3 1 2 D", 2, ["N"]).reshape(2)[0]) == "3 1 S1 2 0 S1 D"

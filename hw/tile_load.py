@@ -96,6 +96,11 @@ class TileLoad(Parametric):
         """As `Unit.in_flight`."""
         return Unit(self.deliver).in_flight
 
+    @property
+    def longest_pause(self) -> int:
+        """As `Unit.longest_pause`."""
+        return Unit(self.deliver).longest_pause
+
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))

@@ -136,8 +136,12 @@ class Unit(Parametric):
 
     @property
     def longest_pause(self) -> int:
-        """Cycles from a firing after which its tokens have entered their channels, and the next one may happen."""
-        return self.rule.latency + max(self.rule.initiation_interval, self.rule.burst)
+        """Cycles from a firing after which its tokens have entered their channels, and the next one may happen.
+
+        Also those in which a unit takes in or hands out the words of one token, a firing each.
+        """
+        words = (each.beats for each in (*self.rule.inputs, *self.rule.outputs))
+        return self.rule.latency + max(self.rule.initiation_interval, self.rule.burst, *words)
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -82,6 +82,11 @@ class LinearOffChipStore(Parametric):
     def parameters(self) -> tuple[Any, ...]:
         return (self.issue,)
 
+    @property
+    def longest_pause(self) -> int:
+        """As `Unit.longest_pause`."""
+        return Unit(self.issue).longest_pause
+
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))

@@ -17,6 +17,10 @@ class Accum(_Reduction):
     """Reduces the inner ``rank`` dimensions with ``function``; an empty reduction emits its initial state.
 
     An empty of a rank above ``rank`` holds no reduction at all: it stays an empty, of the dimensions that are left.
+
+    >>> graph = Graph("accum")
+    >>> x = graph.source("x", Tile(FP32), [2, 3])
+    >>> x.accum(Add()).sink("sums")
     """
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:

@@ -9,7 +9,12 @@ from step.language.operator import Names, Operator, Placed, Process, StreamType,
 
 @dataclass(frozen=True)
 class Broadcast(Operator):
-    """Copies every token to ``copies`` outputs, in the cycle in which all of them have space."""
+    """Copies every token to ``copies`` outputs, in the cycle in which all of them have space.
+
+    >>> graph = Graph("broadcast")
+    >>> x = graph.source("x", Tile(FP32), [4])
+    >>> x.map(Add(), x).sink("twice")  # read by two ports
+    """
 
     copies: int
 

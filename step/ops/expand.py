@@ -31,6 +31,10 @@ class Expand(Operator):
     The element held is repeated per element of the reference, whose empties pass. A reference stop >= ``rank`` moves on
     to the next element, and must be this one's stop; an empty of a rank above ``rank`` stands in both streams. Static
     (``count`` given, no reference): the innermost 1 becomes ``count``.
+
+    >>> graph = Graph("expand")
+    >>> x = graph.source("x", Tile(FP32), [2, 1])
+    >>> x.expand(graph.source("reference", Tile(FP32), [2, 3])).sink("repeated")
     """
 
     rank: int = 1

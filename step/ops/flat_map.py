@@ -33,6 +33,10 @@ class FlatMap(Operator):
     Inputs have the same shape; their elements are the operands of the function. The stop k of an element raises the
     last token of its stream to level k + b. Where an element may become nothing, a row may end behind its last token,
     so that one is held back until the next is seen.
+
+    >>> graph = Graph("flat_map")
+    >>> first, count = (graph.source(name, Tile(UINT32), [3]) for name in ("first", "count"))
+    >>> first.flat_map(CountFrom(), count).sink("addresses")
     """
 
     function: FlatMapFunction

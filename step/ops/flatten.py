@@ -19,6 +19,10 @@ class Flatten(Operator):
     between adds no entry and vanishes; where a merged row ends with it, the row's last token gets its stop, and a row
     with nothing in it is an empty of rank ``low`` + 1. So where that can be, a token that does not end its merged row
     is held back until the next one is seen.
+
+    >>> graph = Graph("flatten")
+    >>> x = graph.source("x", Tile(FP32), [2, 3, 4])
+    >>> x.flatten(0, 1).sink("rows")
     """
 
     low: int

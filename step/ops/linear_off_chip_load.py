@@ -34,6 +34,10 @@ class LinearOffChipLoad(Operator):
     Without a reference the read happens once and the output is ``[1, *out]``; with one it is repeated per element of
     the reference, ``[*ref, *out]``, whatever that element is. Strides and extents are in tiles, outermost first; stride
     0 repeats. The last tile of a read carries a stop of level len(out), raised by what follows the reference's element.
+
+    >>> graph = Graph("linear_off_chip_load")
+    >>> weight = graph.tensor("weight", (8, 8), BF16)
+    >>> graph.load(weight, tile=(4, 4)).sink("tiles")
     """
 
     tensor: Tensor

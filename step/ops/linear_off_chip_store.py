@@ -24,7 +24,12 @@ from step.language.types import Tile
 
 @dataclass(frozen=True)
 class LinearOffChipStore(Operator):
-    """Stores the tiles linearly; stops do not matter. The tiles are an output of the program, under the node's name."""
+    """Stores the tiles linearly; stops do not matter. The tiles are an output of the program, under the node's name.
+
+    >>> graph = Graph("linear_off_chip_store")
+    >>> x = graph.source("x", Tile(BF16, 4, 4), [2, 2])
+    >>> x.store("y")
+    """
 
     output_names = ()
     kind = Kind.OFF_CHIP

@@ -28,7 +28,12 @@ from step.language.tokens import Token
 
 @dataclass(frozen=True)
 class Map(Operator):
-    """Applies ``function`` to each element; stops pass."""
+    """Applies ``function`` to each element; stops pass.
+
+    >>> graph = Graph("map")
+    >>> x = graph.source("x", Tile(BF16, 4, 4), [3])
+    >>> x.map(Silu()).sink("y")
+    """
 
     function: MapFunction
 

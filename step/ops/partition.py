@@ -32,6 +32,10 @@ class Partition(Operator):
     chunk; an empty of the selectors stands for an empty of the data that has ``rank`` more dimensions.
 
     The same selector stream gives the same symbols to every Partition that it drives.
+
+    >>> graph = Graph("partition")
+    >>> x, which = graph.source("x", Tile(FP32), [4]), graph.selectors("which", 2, [4])
+    >>> for name, part in zip("ab", x.partition(which, targets=2)): part.sink(name)
     """
 
     rank: int

@@ -17,6 +17,10 @@ class Promote(Operator):
     """``[Da..]`` -> ``[1 if Da > 0 else 0, Da..]``: the last stop of the stream is raised by one.
 
     Which token is the last one shows only when Done is there, so every token waits for the next one.
+
+    >>> graph = Graph("promote")
+    >>> x = graph.source("x", Tile(FP32), [3])
+    >>> x.promote().sink("row")
     """
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:

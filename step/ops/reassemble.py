@@ -36,6 +36,10 @@ class Reassemble(Operator):
     plus the selector's own; a selector of no target gives an empty tensor. Without times, arrival order is index order,
     unless the run replays the order of a timed one, as far as that came. Done goes on as soon as the selectors are
     done, and that of the data is taken afterwards, so that a loop can end.
+
+    >>> graph = Graph("reassemble")
+    >>> parts = [graph.source(name, Tile(FP32), [2]) for name in "ab"]
+    >>> graph.reassemble(parts, graph.selectors("which", 2, [4])).sink("y")
     """
 
     rank: int

@@ -34,6 +34,10 @@ class Reshape(Operator):
 
     A chunk left open by a stop or by Done is filled up with tiles of ``pad``. A dimension D``rank`` that is not the
     innermost one becomes ``[.., Drank / chunk, chunk, ..]``: it must be static, and is never padded.
+
+    >>> graph = Graph("reshape")
+    >>> x = graph.source("x", Tile(FP32), [7])
+    >>> for name, stream in zip(("chunks", "padding"), x.reshape(4)): stream.sink(name)
     """
 
     chunk: int

@@ -17,6 +17,10 @@ class Scan(_Reduction):
     """The state of ``function`` after every element, or before it if ``exclusive``, in the shape of the inputs.
 
     It begins with its initial value again behind every stop of level ``rank`` or more. Empties stay what they are.
+
+    >>> graph = Graph("scan")
+    >>> x = graph.source("x", Tile(FP32), [2, 3])
+    >>> x.scan(Add()).sink("running_sums")
     """
 
     exclusive: bool = False

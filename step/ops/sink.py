@@ -10,7 +10,12 @@ from step.language.stream import Stream, stream_method
 
 @dataclass(frozen=True)
 class Sink(Operator):
-    """Takes one token a cycle; the stream is an output of the program, under the node's name."""
+    """Takes one token a cycle; the stream is an output of the program, under the node's name.
+
+    >>> graph = Graph("sink")
+    >>> x = graph.source("x", Tile(FP32), [3])
+    >>> x.sink("y")
+    """
 
     output_names = ()
     kind = Kind.BOUNDARY

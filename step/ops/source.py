@@ -14,7 +14,12 @@ from step.language.types import ElementType, Selector
 
 @dataclass(frozen=True)
 class Source(Operator):
-    """Plays the tokens bound to the node's name, one a cycle at most."""
+    """Plays the tokens bound to the node's name, one a cycle at most.
+
+    >>> graph = Graph("source")
+    >>> x = graph.source("x", Tile(FP32), [3])
+    >>> x.sink("y")
+    """
 
     element: ElementType
     shape: Shape

@@ -23,7 +23,12 @@ from step.language.types import Tuple
 
 @dataclass(frozen=True)
 class Zip(Operator):
-    """Makes tuples of the elements of its inputs, whose stops must agree."""
+    """Makes tuples of the elements of its inputs, whose stops must agree.
+
+    >>> graph = Graph("zip")
+    >>> x, y = (graph.source(name, Tile(BF16), [3]) for name in "xy")
+    >>> x.zip(y).sink("pairs")
+    """
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 2, f"zip needs at least two streams, not {len(inputs)}")

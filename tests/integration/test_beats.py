@@ -37,3 +37,15 @@ def test_loads_and_stores_with_narrow_beats(beat_bytes: int) -> None:
     found = compare(program)
     assert found.first_difference is None
     assert found.passed
+
+
+@pytest.mark.parametrize("off_chip", [False, True], ids=["streams", "memory"])
+def test_tiles_of_many_words_are_no_standstill(off_chip: bool) -> None:
+    """Nothing enters or leaves a channel for as long as a source, a store or a sink is busy with a tile."""
+    graph = Graph("many_words")
+    if off_chip:
+        graph.load(graph.tensor("x", (32, 16), BF16), tile=(16, 16)).store("y")
+    else:
+        graph.source("x", Tile(BF16, 16, 16), [2]).sink("y")
+    data = np.ones((32, 16) if off_chip else (2, 16, 16))
+    assert compare(Program(graph, {"x": data}, FabricConfig(link_bytes=1))).passed

@@ -1,0 +1,19 @@
+"""The tables of operators and functions in docs/, which ``PYTHONPATH=tests python -m tables`` writes from the code.
+
+Operators and functions are found by themselves. An operator has an example at the end of its class's docstring; a
+function is shown as the largest scenario applies it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tables.functions import functions_page
+from tables.operators import operators_page
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def pages() -> dict[Path, str]:
+    """The text of every page."""
+    return {DOCS / "operators.md": operators_page(), DOCS / "functions.md": functions_page()}

@@ -1,0 +1,89 @@
+"""Every operator keeps its contract, with any arguments and any streams: see `contract`.
+
+Interpreter and fast model are compared with the meaning on nested lists, symbolic numbers of elements and bytes with
+what moved, and RTL with the fast model, in the cycle of every token and in all counters. `tests/hw/test_units_with_anything.py`
+compares RTL with the interpreter, under idle sources and sinks that are not ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+from contract.programs import OPERATORS, built, drawn
+from farm import farm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meaning.evaluate import difference, evaluate
+from scenarios import FABRIC
+
+from cosim.compare import compare
+from sim_approx import backend as approx
+from step.language import symbols
+from step.language.graph import Graph
+from step.language.tokens import Token
+from step.lowering.passes.broadcast import insert_broadcasts
+from step.programs.inputs import bind_inputs
+from step.programs.metrics import metrics
+from step.running.binding import bind
+from step.running.interpreter import interpret
+from step.running.result import Status
+
+PER_BUILD = 3
+"""Programs of every operator in a build of the RTL."""
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_meaning_and_metrics(operator: str) -> None:
+    @settings(max_examples=40, deadline=None)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        graph = Graph("contract")
+        inputs = bind_inputs(graph, built(operator, lambda least, most: data.draw(st.integers(least, most)), graph))
+        run = approx.run(graph, inputs, FABRIC, values="all")
+        assert run.status == Status.FINISHED, run.error
+        meant = evaluate(graph, inputs, run.arrivals)
+        found = interpret(graph, inputs, record=True, arrivals=run.arrivals)
+        for stream in insert_broadcasts(graph).streams():
+            what = difference(found.streams[str(stream)], meant.streams[str(stream)], stream.rank)
+            assert what is None, f"interpreter, {stream}: {what}"
+        for name, nested in meant.outputs.items():
+            what = difference((run.outputs or {})[name], nested, graph.nodes[name].inputs[0].rank)
+            assert what is None, f"fast model, {name}: {what}"
+        check_metrics(graph, bind(graph, inputs), found.streams)
+
+    check()
+
+
+def check_metrics(graph: Graph, extents: Mapping[str, int], streams: Mapping[str, list[Token]]) -> None:
+    """Streams have as many elements as their shapes say, and memory ports move as many bytes as the metrics say."""
+    moved = 0
+    for node in graph:
+        for reads, stream in [(True, each) for each in node.inputs] + [
+            (False, each) for each in graph.streams() if each.producer == node.name
+        ]:
+            elements = sum(each.has_value for each in streams[str(stream)])
+            assert symbols.evaluate(stream.type.count, extents, graph) == elements, stream
+            if node.operator.writes(node) if reads else node.operator.reads(node):
+                moved += elements * int(stream.element.bytes)
+    assert metrics(graph).bind(extents, graph).off_chip_bytes == moved
+
+
+def check_rtl(seeds: Iterable[int]) -> None:
+    """All operators with every seed, in one build."""
+    programs = [drawn(operator, seed) for operator in OPERATORS for seed in seeds]
+    found = compare(farm("contract", programs))
+    assert found.mismatches == 0 and found.first_difference is None, (found.first_mismatch, found.first_difference)
+    assert found.exact_cycles == found.approximate_cycles
+    for each in found.operators:
+        assert each.exact == each.approximate, programs[int(each.name[1:].partition("_")[0])].name
+
+
+def test_every_token_comes_in_its_cycle() -> None:
+    check_rtl(range(PER_BUILD))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("build", range(1, 6))
+def test_every_token_comes_in_its_cycle_in_many_programs(build: int) -> None:
+    check_rtl(range(build * PER_BUILD, (build + 1) * PER_BUILD))

@@ -1,0 +1,40 @@
+"""The tables of operators and functions in docs/ are those that the code gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tables import pages
+from tables.operators import example
+
+from step.language.operator import Operator
+from step.ops import Map
+
+
+@pytest.mark.parametrize("path, text", pages().items(), ids=lambda each: each.name if isinstance(each, Path) else "")
+def test_pages_are_those_of_the_code(path: Path, text: str) -> None:
+    assert path.read_text() == text, "PYTHONPATH=tests python -m tables writes them"
+
+
+def test_an_operator_shows_itself() -> None:
+    class _Silent(Operator):
+        """Nothing to see."""
+
+    class _Other(Operator):
+        """Something else.
+
+        >>> graph = Graph("other")
+        >>> x = graph.source("x", Tile(FP32), [3])
+        >>> x.sink("y")
+        """
+
+        name = "other"
+
+    with pytest.raises(LookupError) as error:
+        example(_Silent)
+    assert str(error.value) == "the docstring of _Silent must end with an example of three lines, >>> each"
+    with pytest.raises(LookupError) as error:
+        example(_Other)
+    assert str(error.value) == "the example of _Other does not use it"
+    assert len(example(Map).lines) == 3

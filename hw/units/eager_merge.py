@@ -77,7 +77,7 @@ class EagerMerge(Rule):
         if count == 1:
             return Const(1), Const(1)
         m.submodules.order = order = Shared(ArrivalOrder(count))
-        m.d.comb += [order.waiting.eq(waiting), order.among.eq(going)]
+        m.d.comb += [order.waiting.eq(waiting), order.among.eq(waiting)]
         several = reduce(or_, (going[:each].any() & going[each] for each in range(1, count)))
         nobody = ~going.any()  # the first one's Done stands for all
         return Mux(several, order.first, going | nobody), ~several | waiting.any()

@@ -64,20 +64,23 @@ class Generate(Operator):
     def _check_values(self) -> None:
         expect(len(self.values) > 0, "there must be at least one value")
         if isinstance(self.values, range):
-            whole = (
-                isinstance(self.element, Tile)
-                and not self.element.dtype.is_float
-                and self.element == Tile(self.element.dtype)
-            )
-            expect(whole, f"a range is integers, 1x1 tiles, not {self.element}")
+            tile = self.element
+            whole = isinstance(tile, Tile) and tile == Tile(tile.dtype) and tile.dtype.numpy.kind in "iu"
+            expect(whole, f"a range is integers, 1x1 tiles, not {tile}")
             expect(not self.before and not self.behind, "a range has nothing before or behind it")
-            limits = np.iinfo(self.element.dtype.numpy)
             for number in (self.values[0], self.values[-1]):
-                expect(limits.min <= number <= limits.max, f"{number} is no {self.element.dtype}")
+                expect(_has(tile, number), f"{number} is no {tile}")
             return
         for each in (*self.values, *self.before, *self.behind):
-            fits = self.element.accepts(each if isinstance(self.element, Selector) else self._tile(each))
-            expect(fits, f"{each} is no {self.element}")
+            expect(self._accepts(each), f"{each} is no {self.element}")
+
+    def _accepts(self, constant: Constant) -> bool:
+        if isinstance(self.element, Selector):
+            return self.element.accepts(constant)
+        try:
+            return self.element.accepts(self._tile(constant))
+        except (OverflowError, ValueError):  # integers that the format does not have, rows of different lengths
+            return False
 
     def _tile(self, constant: Any) -> np.ndarray:
         assert isinstance(self.element, Tile)
@@ -214,6 +217,13 @@ def turns(
 def selector_mask(chosen: int | Sequence[int]) -> int:
     """The mask of a target, or of several."""
     return sum({1 << each for each in ([chosen] if isinstance(chosen, int) else chosen)})
+
+
+def _has(tile: Tile | Selector, number: int) -> bool:
+    """Whether integers of ``tile`` go as far as ``number``."""
+    assert isinstance(tile, Tile)
+    limits = np.iinfo(tile.dtype.numpy)
+    return bool(limits.min <= number <= limits.max)
 
 
 def _rows(value: Any, dtype: DType) -> tuple[tuple[float, ...], ...]:

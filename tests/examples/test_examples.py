@@ -9,6 +9,7 @@ import moe_mixtral
 import moe_simple
 import numpy as np
 import pytest
+import recirculate
 import swiglu
 
 from step.errors import FormatError, TypeMismatch
@@ -70,6 +71,17 @@ def test_simple_moe_when_one_expert_gets_all_rows(expert: int) -> None:
     assert_close(program)
     # ten rows are three tiles of four, each of which reads the weight of 16 * 64 * 2 bytes once
     assert numbers(program)["off_chip_bytes"] == 10 * 16 * 2 + 3 * 2048 + 10 * 64 * 2
+
+
+# -- a weight in a loop ---------------------------------------------------------------------------------------------
+
+
+def test_a_weight_is_read_once() -> None:
+    program = recirculate.program()
+    assert_clean(program)
+    assert_close(program)
+    x, weight, output = ((24, 64), 2), ((64, 16), 2), ((24, 16), 4)
+    assert numbers(program)["off_chip_bytes"] == sum(rows * cols * size for (rows, cols), size in (x, weight, output))
 
 
 # -- swiglu ---------------------------------------------------------------------------------------------------------

@@ -84,6 +84,10 @@ def test_the_mixtral_mixture_of_experts_is_exact() -> None:
     check(load_program(str(EXAMPLES / "moe_mixtral.py")))
 
 
+def test_a_weight_in_a_loop_is_exact() -> None:
+    check(load_program(str(EXAMPLES / "recirculate.py")))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("index", range(6))
 def test_the_swiglu_sweep_is_exact(index: int) -> None:

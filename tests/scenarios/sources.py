@@ -43,7 +43,7 @@ add(
 for _what, _rank, _text in STREAMS:
     _name = f"{_what}{_rank}"
     single("generate", f"each-{_name}", _rank, _text, lambda x: x.graph.turns(3, [0, [1, 2], 2], reference=x))
-    if _what in ("empties", "random"):
+    if _what == "empties":
         single("generate", f"several-{_name}", _rank, _text, lambda x: x.graph.count([2, 3], reference=x))
         single("generate", f"constants-{_name}", _rank, _text, lambda x: x.graph.constant(TALL, [2], reference=x))
     if _rank == 0 and _what != "one":

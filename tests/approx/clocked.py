@@ -62,7 +62,7 @@ class Wire:
         return sum(cycle <= now for cycle in self.enters) - len(self.leaves)
 
 
-def wire(channel: Channel) -> Wire:
+def at_rest(channel: Channel) -> Wire:
     """``channel`` before the first cycle, when there may be tokens already."""
     before = [-1 - channel.deep] * len(channel.tokens)
     return Wire(channel.capacity, int(channel.deep), list(channel.tokens), before, before.copy())
@@ -126,7 +126,7 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
     memory_config = netlist.fabric.memory
     longest = max(machine.latency + machine.interval for machine in fabric.machines)
     patience = longest + memory_config.latency + memory_config.interval + 8
-    wires = {channel: wire(channel) for channel in fabric.all_channels}
+    wires = {channel: at_rest(channel) for channel in fabric.all_channels}
     latency = {channel: machine.latency for machine in fabric.machines for channel in machine.outputs}
     run = Reference(fabric, wires, [])
     closed_until: dict[Channel, int] = {}

@@ -72,7 +72,7 @@ def build_fabric(
         return channel
 
     units: dict[str, Machine] = {}
-    regions, shares = memory_map(netlist), share_sites(netlist, internal)
+    regions, shares = memory_map(netlist), share_sites(netlist, internal, clock)
     for node in netlist.units:
         before, behind = netlist.inputs(node), netlist.outputs(node)
         site = Site(

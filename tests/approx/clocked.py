@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from sim_approx.build import Fabric, TimingOf, build_fabric
-from sim_approx.machine import COMPUTES, ENDS, Channel, Machine, Unread
+from sim_approx.machine import COMPUTES, ENDS, Banks, Channel, Machine, Unread
 from sim_approx.memory import Memory
 from step.language.faults import Fault
 from step.language.tokens import Token
@@ -162,6 +162,17 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
     def reserve(channel: Channel, cycles: int) -> None:
         closed_until[channel] = run.now + cycles
 
+    passing: dict[tuple[Banks, int], dict[int, int]] = {}
+    """By machine at some banks, in which one it is in a cycle."""
+
+    def enter(banks: Banks, who: int, place: int) -> None:
+        for (where, other), bank_in in passing.items():
+            if where is banks and other != who and bank_in.get(run.now) == place % banks.count:
+                raise Stop(BLOCKED)
+
+    def pass_through(banks: Banks, who: int, place: int, cycles: int) -> None:
+        passing[banks, who] = {run.now + each: (place + each) % banks.count for each in range(cycles)}
+
     def take(channel: Channel) -> None:
         wires[channel].leaves.append(run.now)
 
@@ -182,7 +193,7 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
 
     words: Mapping[str, Any] = {
         "need": need, "front": front, "oldest": oldest, "need_oldest": need_oldest, "room": room, "take": take,
-        "put": put, "reserve": reserve, "fault": fault,
+        "put": put, "reserve": reserve, "fault": fault, "enter": enter, "pass_through": pass_through,
         "need_all": lambda channels: [need(channel) for channel in channels], "aligned": aligned,
     }  # fmt: skip
     for machine in fabric.machines:

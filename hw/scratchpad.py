@@ -6,8 +6,9 @@ has the physical page of each. What is behind the oldest buffer that is still re
 table is their free list, too. A page is taken when its first slot is filled, and all pages of a buffer are free
 when its last read is over.
 
-A bank writes one word and reads one a cycle. A tile occupies the port of its bank for its words; of those that
-want a port, or the next page, in the same cycle, the first in the order of the program gets it.
+Consecutive words are in consecutive banks, of which each writes one word and reads one a cycle. So tiles that began in
+different banks go on side by side, and one that would begin where another one is has to wait. Of those that want
+a bank, or the next page, in the same cycle, the first in the order of the program gets it.
 """
 
 from __future__ import annotations
@@ -193,26 +194,31 @@ class _Ring:
 
 
 class _Burst:
-    """The words of a tile on their way to or from a bank: from ``start`` in bank and row, one a cycle."""
+    """The words of a tile on their way to or from the banks, one a cycle: the first one is at ``place``."""
 
-    def __init__(self, m: Module, name: str, beats: int, begins: Value, bank: Value, row: Value) -> None:
+    def __init__(self, m: Module, name: str, beats: int, banks: int, begins: Value, place: Value) -> None:
+        shift = banks.bit_length() - 1
         self.begins = begins
+        self.first_bank, self.first_row = place[:shift], place[shift:]
         self.left = Signal(range(beats + 1), name=f"{name}_left")
-        self.bank = Signal(len(bank), name=f"{name}_bank")
-        self.row = Signal(len(row), name=f"{name}_row")
+        self._at = Signal(len(place), name=f"{name}_place")
+        following = Signal(len(place), name=f"{name}_following")
+        m.d.comb += following.eq(self._at + 1)
+        self.bank, self.row = self._at[:shift], self._at[shift:]
+        self.next_bank, self.next_row = following[:shift], following[shift:]
         with m.If(begins):
-            m.d.sync += [self.left.eq(beats), self.bank.eq(bank), self.row.eq(row)]
+            m.d.sync += [self.left.eq(beats), self._at.eq(place)]
         with m.Elif(self.left != 0):
-            m.d.sync += [self.left.eq(self.left - 1), self.row.eq(self.row + 1)]
-        self.first_bank, self.first_row = bank, row
+            m.d.sync += [self.left.eq(self.left - 1), self._at.eq(following)]
 
-    def keeps(self, bank: Value) -> Value:
-        """Whether it still needs ``bank`` in the next cycle."""
-        return (self.left > 1) & (self.bank == bank)
+    @property
+    def goes_on(self) -> Value:
+        """Whether there is a word behind the present one."""
+        return self.left > 1
 
 
 class Scratchpad(Parametric):
-    """The memory of some ``shares``: ``banks`` of ``page_words`` words for each of their pages.
+    """The memory of some ``shares``, of ``page_words`` words for each of their pages, in ``banks``.
 
     Ports: ``filler0``, ``reader0``, ... for the shares, and what each has ``taken``: the pages that are its.
     """
@@ -232,6 +238,10 @@ class Scratchpad(Parametric):
     @property
     def parameters(self) -> tuple[Any, ...]:
         return self.shares, self.page_words, self.banks, self.block_ram_words
+
+    @property
+    def _words(self) -> int:
+        return self.shares[0].pages * self.page_words
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -288,25 +298,21 @@ class Scratchpad(Parametric):
             fills = what == "fill"
             page, slot = (ring.fill_page, ring.fill_slot) if fills else (ring.read_page, ring.read_slot)
             begins = ring.filler.store & ring.filler.value if fills else ring.reader.read
-            bank_bits = self.banks.bit_length() - 1
-            rows = (self.shares[0].pages // self.banks) * self.page_words
-            row = Signal(range(max(2, rows)), name=f"{what}{at}_first_row")
-            bank = Signal(max(1, bank_bits), name=f"{what}{at}_first_bank")
-            m.d.comb += row.eq((page >> bank_bits) * self.page_words + slot * ring.share.beats)
-            m.d.comb += bank.eq(page[:bank_bits])
-            bursts[at] = _Burst(m, f"{what}{at}", ring.share.beats, begins, bank, row)
+            place = Signal(range(max(2, self._words)), name=f"{what}{at}_first_place")
+            m.d.comb += place.eq(page * self.page_words + slot * ring.share.beats)
+            bursts[at] = _Burst(m, f"{what}{at}", ring.share.beats, self.banks, begins, place)
         return bursts
 
     def _granted(self, bursts: dict[int, _Burst], at: int, before: Sequence[int]) -> Value:
         """Whether nobody else needs the bank that share ``at`` wants."""
         bank = bursts[at].first_bank
         others = [each for number, each in bursts.items() if number != at]
-        clashes = [each.keeps(bank) for each in others]
+        clashes = [each.goes_on & (each.next_bank == bank) for each in others]
         clashes += [bursts[each].begins & (bursts[each].first_bank == bank) for each in before]
         return ~Cat(clashes).any() if clashes else Const(1)
 
     def _memory(self, m: Module, rings: Sequence[_Ring], fills: dict[int, _Burst], reads: dict[int, _Burst]) -> None:
-        depth = (self.shares[0].pages // self.banks) * self.page_words
+        depth = -(-self._words // self.banks)
         bits = max(share.word_bits for share in self.shares)
         words = []
         for bank in range(self.banks):
@@ -320,8 +326,8 @@ class Scratchpad(Parametric):
             for burst in reads.values():
                 with m.If(burst.begins & (burst.first_bank == bank)):
                     m.d.comb += read.addr.eq(burst.first_row)
-                with m.Elif((burst.left > 1) & (burst.bank == bank)):
-                    m.d.comb += read.addr.eq(burst.row + 1)
+                with m.Elif(burst.goes_on & (burst.next_bank == bank)):
+                    m.d.comb += read.addr.eq(burst.next_row)
             words.append(read.data)
         for at, burst in reads.items():
             chosen = Signal(bits, name=f"read{at}_word")

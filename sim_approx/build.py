@@ -78,7 +78,7 @@ def build_fabric(
 
     units: dict[str, Machine] = {}
     owners: dict[Machine, Node] = {}
-    regions, shares = memory_map(netlist), share_sites(netlist, internal)
+    regions, shares = memory_map(netlist), share_sites(netlist, internal, clock)
     for node in netlist.units:
         before, behind = netlist.inputs(node), netlist.outputs(node)
         site = Site(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeVar
 
-from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Machine, Starved, Unread
+from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Crowded, Machine, Starved, Unread
 from sim_approx.memory import Memory
 from step.language.faults import Violation
 from step.language.tokens import Token
@@ -193,6 +193,10 @@ class Engine:
                 machine.asleep = True
                 if machine.activity != STARVED:
                     machine.switch(STARVED, now)
+            except Crowded:
+                awake.append(machine)
+                if machine.activity != BLOCKED:
+                    machine.switch(BLOCKED, now)
             except Blocked:
                 machine.asleep = True
                 if machine.activity != BLOCKED:

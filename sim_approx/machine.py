@@ -9,7 +9,8 @@ takes and puts, and nothing of time:
 - ``room(channel)``: an output must have space; without it, the machine is blocked;
 - ``fault(code)``: the tokens in front break the operator's contract; the machine stops for good;
 - ``take(channel)`` and ``put(channel, token)``: what the firing does;
-- ``reserve(channel, cycles)``: the token that was put keeps the output busy for so long.
+- ``reserve(channel, cycles)``: the token that was put keeps the output busy for so long;
+- ``enter(banks, who, place)`` asks for a bank of a memory, ``pass_through(banks, who, place, cycles)`` takes it.
 
 All needs and faults come before all rooms, and those before the first take, put or change of a state word, so that
 a firing is all or nothing. A rule returns `COMPUTES` where a value passes, which occupies the unit for its initiation
@@ -38,6 +39,10 @@ class Starved(Exception):
 
 class Blocked(Exception):
     """There is no space for a token that the machine wants to put."""
+
+
+class Crowded(Blocked):
+    """Another machine is where this one wants to go, and may be gone in the next cycle."""
 
 
 class Clock:
@@ -222,6 +227,30 @@ def reserve(channel: Channel, cycles: int) -> None:
     """The next token goes into ``channel`` so many cycles after this one at the earliest, whoever sends it."""
     channel.closed = True
     channel.closing.append((channel, cycles))
+
+
+class Banks:
+    """Banks through which several machines pass, each in turn from one to the next, a cycle in each.
+
+    ``passing`` has by machine where and when it began last, and for how many cycles.
+    """
+
+    def __init__(self, count: int, clock: Clock) -> None:
+        self.count, self.clock = count, clock
+        self.passing: dict[int, tuple[int, int, int]] = {}
+
+
+def enter(banks: Banks, who: int, place: int) -> None:
+    """The bank of ``place`` must be free for machine ``who``, which then may `pass_through`."""
+    now = banks.clock.now
+    for other, (bank, since, cycles) in banks.passing.items():
+        if other != who and now < since + cycles and (bank + now - since - place) % banks.count == 0:
+            raise Crowded
+
+
+def pass_through(banks: Banks, who: int, place: int, cycles: int) -> None:
+    """Machine ``who`` is in the bank of ``place`` now, and in the next ones in the next cycles."""
+    banks.passing[who] = place, banks.clock.now, cycles
 
 
 def fault(code: Fault) -> NoReturn:

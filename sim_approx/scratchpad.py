@@ -1,8 +1,9 @@
-"""Scratchpads as the timing model sees them: pages and ports that several machines draw on.
+"""Scratchpads as the timing model sees them: pages and banks that several machines draw on.
 
-All of it is channels, so that what one cycle takes and gives back is seen in the next one. Of what several machines
-want each has a channel of its own, its *lane*: what one takes, it takes from the lanes of all. Machines that
-draw on the same thing are tried in the order of the program within a cycle, and `Machine.contends` says so.
+Pages are tokens of channels, so that what one cycle takes and gives back is seen in the next one. Of the free pages,
+which several machines want, each has a channel of its own, its *lane*: what one takes, it takes from the lanes of all.
+Machines that draw on the same thing are tried in the order of the program within a cycle, and `Machine.contends` says
+so.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sim_approx.machine import Channel
+from sim_approx.machine import Banks, Channel, Clock
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
 from step.lowering.scratchpads import IN_FLIGHT, Share, scratchpads
@@ -25,23 +26,13 @@ class Filled(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lanes:
-    """The ports of the banks for one machine: ``own[bank]`` must be open; ``others[bank]`` are closed by its use.
-
-    Nothing, where there are no words.
-    """
-
-    own: tuple[Channel, ...]
-    others: tuple[tuple[Channel, ...], ...]
-
-
-@dataclass(frozen=True)
 class ShareSite:
     """A share of a scratchpad.
 
     ``in_flight`` has a token per buffer, ``pages`` one per page that anybody took, in the lane of this share, and
     ``rivals`` in those of the others. ``held`` and ``all_pages`` are there to be counted: the pages of this share, and
     those of the program. ``supply`` are the free pages, the first ones last; ``returned`` come back from this share.
+    ``fills`` and ``reads`` are banks that others use too, if there are others; ``number`` is what this share is there.
     """
 
     share: Share
@@ -52,8 +43,10 @@ class ShareSite:
     all_pages: Channel
     supply: tuple[Channel, ...]
     returned: Channel
-    fills: Lanes
-    reads: Lanes
+    fills: Banks | None
+    reads: Banks | None
+    number: int
+    page_words: int
 
     @property
     def counted(self) -> tuple[Channel, ...]:
@@ -77,7 +70,7 @@ class ShareSites:
         return {name: each for name, each in self.by_unit.items() if each.share.filler.name == name}
 
 
-def share_sites(netlist: Netlist, channel: Callable[[int], Channel]) -> ShareSites:
+def share_sites(netlist: Netlist, channel: Callable[[int], Channel], clock: Clock) -> ShareSites:
     """Place what the scratchpads of ``netlist`` are made of; ``channel`` makes a channel of a depth."""
     found: dict[str, ShareSite] = {}
     pads = scratchpads(netlist)
@@ -88,9 +81,7 @@ def share_sites(netlist: Netlist, channel: Callable[[int], Channel]) -> ShareSit
         fresh.space = 0
         returned = [channel(pad.pages) for _ in pad.shares]
         pages = [channel(pad.pages) for _ in pad.shares]
-        fills, reads = (
-            _lanes([bool(share.beats) for share in pad.shares], pad.banks, channel) for _ in ("fill", "read")
-        )
+        fills, reads = Banks(pad.banks, clock), Banks(pad.banks, clock)
         for at, share in enumerate(pad.shares):
             assert everything is not None
             site = ShareSite(
@@ -102,20 +93,10 @@ def share_sites(netlist: Netlist, channel: Callable[[int], Channel]) -> ShareSit
                 everything,
                 (*reversed(returned), fresh),
                 returned[at],
-                fills[at],
-                reads[at],
+                fills if share.beats and len(pad.shares) > 1 else None,
+                reads if share.beats and len(pad.shares) > 1 else None,
+                at,
+                pad.page_words,
             )
             found[share.filler.name] = found[share.reader.name] = site
     return ShareSites(found, everything)
-
-
-def _lanes(wanting: Sequence[bool], banks: int, channel: Callable[[int], Channel]) -> list[Lanes]:
-    """For each machine, whether or not it is ``wanting`` banks, its lanes."""
-    own = [tuple(channel(1) for _ in range(banks)) if wants else () for wants in wanting]
-    return [
-        Lanes(
-            lanes,
-            tuple(tuple(each[bank] for each in own if each and each is not lanes) for bank in range(len(lanes))),
-        )
-        for lanes in own
-    ]

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.machine import COMPUTES, ENDS, Channel, Machine, fault, front, need, put, reserve, room, take
+from sim_approx.machine import (
+    COMPUTES,
+    ENDS,
+    Banks,
+    Channel,
+    Machine,
+    enter,
+    fault,
+    front,
+    need,
+    pass_through,
+    put,
+    reserve,
+    room,
+    take,
+)
 from sim_approx.scratchpad import Filled
 from sim_approx.site import Site
 from step.language.faults import Fault
@@ -29,8 +44,9 @@ class Bufferize(Machine):
     taken: tuple[Channel, ...]
     rivals: tuple[Channel, ...]
     supply: tuple[Channel, ...]
-    banks: tuple[Channel, ...]
-    other_banks: tuple[tuple[Channel, ...], ...]
+    banks: Banks | None
+    number: int
+    page_words: int
     slot: int = 0
     page: int = 0
     entries: list[Token] = field(default_factory=list)
@@ -55,8 +71,9 @@ class Bufferize(Machine):
             room(self.in_flight)
         if new:
             room(self.free_pages)
-        if inside and x.has_value and self.banks:
-            room(self.banks[page % len(self.banks)])
+        place = page * self.page_words + self.slot * self.beats
+        if inside and x.has_value and self.banks is not None:
+            enter(self.banks, self.number, place)
         if last or not inside:
             room(self.outputs[0])
         take(self.inputs[0])
@@ -73,9 +90,8 @@ class Bufferize(Machine):
                 reserve(each, 1)
             self.page = page
             self.pages.append(page)
-        if x.has_value and self.banks:
-            for each in self.other_banks[page % len(self.banks)]:
-                reserve(each, self.beats)
+        if x.has_value and self.banks is not None:
+            pass_through(self.banks, self.number, place, self.beats)
         self.entries.append(Token(x.value, min(x.stop, self.rank), x.rank))
         self.slot = 0 if last or self.slot == self.slots - 1 else self.slot + 1
         if last:
@@ -103,7 +119,7 @@ def build(site: Site) -> Machine:
     machine = site.add(
         Bufferize(
             inputs=site.inputs,
-            outputs=(*site.outputs, share.in_flight, share.pages, *share.counted, *share.fills.own),
+            outputs=(*site.outputs, share.in_flight, share.pages, *share.counted),
             interval=site.beats,
             rank=operator.rank,
             slots=share.share.slots,
@@ -114,8 +130,9 @@ def build(site: Site) -> Machine:
             taken=share.taken,
             rivals=share.rivals,
             supply=share.supply,
-            banks=share.fills.own,
-            other_banks=share.fills.others,
+            banks=share.fills,
+            number=share.number,
+            page_words=share.page_words,
         )
     )
     machine.contends = bool(share.rivals)

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim_approx.machine import COMPUTES, ENDS, Channel, Machine, fault, need, put, reserve, room, take
+from sim_approx.machine import (
+    COMPUTES,
+    ENDS,
+    Banks,
+    Channel,
+    Machine,
+    enter,
+    fault,
+    need,
+    pass_through,
+    put,
+    room,
+    take,
+)
 from sim_approx.site import Site
 from step.language.faults import Fault
 from step.language.tokens import Token, empty
@@ -30,8 +43,9 @@ class Streamify(Machine):
     in_flight: Channel
     taken: tuple[Channel, ...]
     returned: Channel
-    banks: tuple[Channel, ...]
-    other_banks: tuple[tuple[Channel, ...], ...]
+    banks: Banks | None
+    number: int
+    page_words: int
     step: int = 0
     index: int = 0
 
@@ -51,7 +65,7 @@ class Streamify(Machine):
         if x.done != data.done or outside != data.rank or wrong:
             fault(Fault.STOPS_DISAGREE)
         slot = self.walk[self.step] if self.walk else self.step
-        bank = 0
+        place = 0
         last = True
         token = x
         if x.done:
@@ -63,14 +77,14 @@ class Streamify(Machine):
             level = self.levels[self.step] if self.walk else token.stop
             last = level == self.depth
             token = Token(token.value, level + x.stop if last else level, token.rank)
-            bank = data.value.pages[min(slot // self.slots, len(data.value.pages) - 1)]
-        if token.has_value and self.banks:
-            room(self.banks[bank % len(self.banks)])
+            page = data.value.pages[min(slot // self.slots, len(data.value.pages) - 1)]
+            place = page * self.page_words + slot % self.slots * self.beats
+        if token.has_value and self.banks is not None:
+            enter(self.banks, self.number, place)
         room(self.outputs[0])
         put(self.outputs[0], token)
-        if token.has_value and self.banks:
-            for each in self.other_banks[bank % len(self.banks)]:
-                reserve(each, self.beats)
+        if token.has_value and self.banks is not None:
+            pass_through(self.banks, self.number, place, self.beats)
         self.step = 0 if last else self.step + 1
         if last and len(self.inputs) == 2:
             take(self.inputs[1])
@@ -96,7 +110,7 @@ def build(site: Site) -> Machine:
     machine = site.add(
         Streamify(
             inputs=site.inputs,
-            outputs=(*site.outputs, share.returned, *share.reads.own),
+            outputs=(*site.outputs, share.returned),
             interval=site.beats_out[0],
             count=operator.count or 1,
             extra=operator.extra(site.node),
@@ -108,8 +122,9 @@ def build(site: Site) -> Machine:
             in_flight=share.in_flight,
             taken=share.taken,
             returned=share.returned,
-            banks=share.reads.own,
-            other_banks=share.reads.others,
+            banks=share.reads,
+            number=share.number,
+            page_words=share.page_words,
         )
     )
     machine.contends = bool(share.rivals)

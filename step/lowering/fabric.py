@@ -55,7 +55,7 @@ class FabricConfig:
     cycle later. So have loads, at no cost.
     ``outstanding``: tiles that an off-chip load may have in flight.
     ``scratchpad_bytes``: capacity of an on-chip memory for buffers; its words are as wide as a link.
-    ``scratchpad_banks``: banks of it, each with a port to write and one to read; they share its pages evenly.
+    ``scratchpad_banks``: banks of it, each with a port to write and one to read, a power of two; words take turns.
     ``scratchpad_ports``: how many Bufferizes, each with its Streamify, share a scratchpad at most.
     ``page_bytes``: what a buffer grows by; a tile lies in one page. The default holds the largest tile of the default
     fabric, 16 x 16 FP32.
@@ -99,11 +99,9 @@ class FabricConfig:
             raise FabricError(f"link_bytes must be a power of two, not {self.link_bytes}")
         if self.scratchpad_banks & (self.scratchpad_banks - 1):
             raise FabricError(f"scratchpad_banks must be a power of two, not {self.scratchpad_banks}")
-        whole = self.scratchpad_banks * self.page_bytes
-        if self.scratchpad_bytes % whole:
+        if self.scratchpad_bytes % self.page_bytes:
             raise FabricError(
-                f"scratchpad_bytes must be a multiple of scratchpad_banks x page_bytes = {whole}, "
-                f"not {self.scratchpad_bytes}"
+                f"scratchpad_bytes must be a multiple of page_bytes = {self.page_bytes}, not {self.scratchpad_bytes}"
             )
         if self.stages > MOST_STAGES:
             raise FabricError(f"stages must be at most {MOST_STAGES}, not {self.stages}")

@@ -40,7 +40,7 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class Scratchpad:
-    """An on-chip memory of ``pages`` of ``page_words`` words each, spread evenly over its ``banks``."""
+    """An on-chip memory of ``pages`` of ``page_words`` words each; consecutive words are in consecutive ``banks``."""
 
     index: int
     shares: tuple[Share, ...]

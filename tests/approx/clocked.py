@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from sim_approx.build import Fabric, TimingOf, build_fabric
-from sim_approx.machine import COMPUTES, ENDS, Channel, Machine, Unread
+from sim_approx.machine import COMPUTES, ENDS, Banks, Channel, Machine, Unread
 from sim_approx.memory import Memory
 from step.language.faults import Fault
 from step.language.tokens import Token
@@ -62,7 +62,7 @@ class Wire:
         return sum(cycle <= now for cycle in self.enters) - len(self.leaves)
 
 
-def wire(channel: Channel) -> Wire:
+def at_rest(channel: Channel) -> Wire:
     """``channel`` before the first cycle, when there may be tokens already."""
     before = [-1 - channel.deep] * len(channel.tokens)
     return Wire(channel.capacity, int(channel.deep), list(channel.tokens), before, before.copy())
@@ -126,7 +126,7 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
     memory_config = netlist.fabric.memory
     longest = max(machine.latency + machine.interval for machine in fabric.machines)
     patience = longest + memory_config.latency + memory_config.interval + 8
-    wires = {channel: wire(channel) for channel in fabric.all_channels}
+    wires = {channel: at_rest(channel) for channel in fabric.all_channels}
     latency = {channel: machine.latency for machine in fabric.machines for channel in machine.outputs}
     run = Reference(fabric, wires, [])
     closed_until: dict[Channel, int] = {}
@@ -166,6 +166,17 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
     def reserve(channel: Channel, cycles: int) -> None:
         closed_until[channel] = run.now + cycles
 
+    passing: dict[tuple[Banks, int], dict[int, int]] = {}
+    """By machine at some banks, in which one it is in a cycle."""
+
+    def enter(banks: Banks, who: int, place: int) -> None:
+        for (where, other), bank_in in passing.items():
+            if where is banks and other != who and bank_in.get(run.now) == place % banks.count:
+                raise Stop(BLOCKED)
+
+    def pass_through(banks: Banks, who: int, place: int, cycles: int) -> None:
+        passing[banks, who] = {run.now + each: (place + each) % banks.count for each in range(cycles)}
+
     def take(channel: Channel) -> None:
         wires[channel].leaves.append(run.now)
 
@@ -186,7 +197,7 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
 
     words: Mapping[str, Any] = {
         "need": need, "front": front, "oldest": oldest, "need_oldest": need_oldest, "going": going, "room": room,
-        "take": take, "put": put, "reserve": reserve, "fault": fault,
+        "take": take, "put": put, "reserve": reserve, "fault": fault, "enter": enter, "pass_through": pass_through,
         "need_all": lambda channels: [need(channel) for channel in channels], "aligned": aligned,
     }  # fmt: skip
     for machine in fabric.machines:

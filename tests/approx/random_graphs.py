@@ -47,6 +47,10 @@ class Program:
             link_bytes=choose.choice([1, 2, 4, 64]),
             block_ram_words=choose.choice([1, 4, 32]),
             memory=memory,
+            page_bytes=8,
+            scratchpad_bytes=8 * choose.choice([16, 16, 64]),
+            scratchpad_banks=choose.choice([1, 2, 4]),
+            scratchpad_ports=choose.randint(1, 3),
         )
 
     def bound(self) -> BoundInputs:
@@ -125,6 +129,17 @@ class Program:
     def add_repeat(self) -> None:
         self.pool.append(self.pick().repeat(self.random.randint(1, 4)))
 
+    def add_buffer(self) -> None:
+        """Read so often, or once per element of a reduction that is repeated; there may be too little memory."""
+        stream = self.pick()
+        rank = self.random.randint(1, max(1, min(2, stream.rank)))
+        buffers = stream.bufferize(rank=rank)
+        if self.random.random() < 0.5:
+            self.pool.append(buffers.streamify(count=self.random.choice([None, 1, 2, 3])))
+        else:
+            total = stream.accum(Matmul(), stream, rank=rank).repeat(self.random.randint(1, 3))
+            self.pool.append(buffers.streamify(total))
+
     def add_row_sum(self) -> None:
         """What softmax does: a reduction joined with what it reduces; the direct path may be too short."""
         stream = self.pick()
@@ -179,6 +194,7 @@ class Program:
             self.add_source, self.add_twin, self.add_map, self.add_map, self.add_join, self.add_join, self.add_zip,
             self.add_accum, self.add_accum, self.add_reshape, self.add_flatten, self.add_promote, self.add_repeat,
             self.add_row_sum, self.add_row_sum, self.add_routing, self.add_routing, self.add_load, self.add_load,
+            self.add_buffer, self.add_buffer,
         ]  # fmt: skip
         for _ in range(steps):
             counter, known = self.counter, set(self.inputs)

@@ -42,6 +42,9 @@ def check(simulation: Simulation, reference: Reference) -> None:
             assert simulation.ending.activities[simulation.fabric.units[name]] == reference.counts(unit), name
     for each, channel in zip(simulation.fabric.channels, reference.fabric.channels, strict=True):
         assert simulation.ending.entered[each][1] == reference.peak(channel)
+    shares, others = simulation.fabric.shares.by_filler, reference.fabric.shares.by_filler
+    for name, share in shares.items():
+        assert simulation.ending.entered[share.held][1] == reference.peak(others[name].held), name
     expected = reference.stopped() if simulation.ending.status == Status.DEADLOCK else reference.cycles
     assert simulation.ending.cycles == expected
 

@@ -15,7 +15,7 @@ from sim_approx.machine import Machine
 from step.language.operator import OPERATORS
 
 NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned"}
-EFFECTS = {"take", "put", "reserve"}
+EFFECTS = {"take", "put", "reserve", "pass_through"}
 PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen", "Filled", "int"}
 """What a rule may call besides the words: pure functions of control."""
 
@@ -105,8 +105,8 @@ class Form(ast.NodeVisitor):
         match node.func:
             case ast.Name(id=name) if name in NEEDS:
                 self.reach(NEEDED, node, name)
-            case ast.Name(id="room"):
-                self.reach(ROOM, node, "room")
+            case ast.Name(id="room" | "enter" as name):
+                self.reach(ROOM, node, name)
             case ast.Name(id=name) if name in EFFECTS:
                 self.reach(DONE, node, name)
             case ast.Name(id=name) if name in PLAIN:

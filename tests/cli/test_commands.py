@@ -185,7 +185,7 @@ KNOWN = (
         ("page_bytes=0", "page_bytes must be an integer >= 1, not 0"),
         (
             "scratchpad_bytes=3000",
-            "scratchpad_bytes must be a multiple of scratchpad_banks x page_bytes = 2048, not 3000",
+            "scratchpad_bytes must be a multiple of page_bytes = 1024, not 3000",
         ),
         ("arithmetic=fast", 'arithmetic must be "rtl" or "model", not \'fast\''),
     ],

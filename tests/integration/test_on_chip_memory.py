@@ -76,11 +76,12 @@ deadlock: from cycle {cycle} on nothing can move, and 8 of 8 operators are not f
   broadcast 'x_broadcast' ({here}:{line}) waits for space in x_broadcast.1 -> b (depth 2, full)
   bufferize 'a' ({here}:{first}) waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_b \
 has to free some
+  streamify 'read_a' ({here}:{first}) waits for a token of a -> read_a (depth 2, empty)
   bufferize 'b' ({here}:{second}) waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_a \
 has to free some
-  streamify 'read_a' ({here}:{first}) waits for a token of a -> read_a (depth 2, empty)
   streamify 'read_b' ({here}:{second}) waits for a token of b -> read_b (depth 2, empty)
-  zip 'pairs' ({here}:{last}) waits for a token of 2 channels like read_a -> pairs (depth 2, empty)
+  zip 'pairs' ({here}:{last}) waits for a token of read_a -> pairs (depth 2, empty)
+  zip 'pairs' ({here}:{last}) waits for a token of read_b -> pairs (depth 2, empty)
   sink 'y' ({here}:{last}) waits for a token of pairs -> y (depth 2, empty)
 the cycle of waits:
   a waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_b has to free some

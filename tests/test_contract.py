@@ -2,7 +2,7 @@
 
 Interpreter and fast model are compared with the meaning on nested lists, symbolic numbers of elements and bytes with
 what moved, and RTL with the fast model, in the cycle of every token and in all counters.
-`tests/hw/test_units_with_anything.py` compares RTL with the interpreter, under idle sources and sinks that are not ready.
+`tests/hw/test_units_with_anything.py` compares RTL with the interpreter, with idle sources and slow sinks.
 """
 
 from __future__ import annotations

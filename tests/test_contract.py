@@ -48,7 +48,8 @@ def test_meaning_and_metrics(operator: str) -> None:
             what = difference(found.streams[str(stream)], meant.streams[str(stream)], stream.rank)
             assert what is None, f"interpreter, {stream}: {what}"
         for name, nested in meant.outputs.items():
-            what = difference((run.outputs or {})[name], nested, graph.nodes[name].inputs[0].rank)
+            rank = len(graph.tensors[name].shape) - 1 if name in graph.tensors else graph.nodes[name].inputs[0].rank
+            what = difference((run.outputs or {})[name], nested, rank)
             assert what is None, f"fast model, {name}: {what}"
         check_metrics(graph, bind(graph, inputs), found.streams)
 
@@ -59,12 +60,13 @@ def check_metrics(graph: Graph, extents: Mapping[str, int], streams: Mapping[str
     """Streams have as many elements as their shapes say, and memory ports move as many bytes as the metrics say."""
     moved = 0
     for node in graph:
-        for reads, stream in [(True, each) for each in node.inputs] + [
-            (False, each) for each in graph.streams() if each.producer == node.name
-        ]:
+        written, read = node.operator.writes(node), node.operator.reads(node)
+        inputs = [(written is not None and port == written.port, each) for port, each in enumerate(node.inputs)]
+        outputs = [(read is not None, each) for each in graph.streams() if each.producer == node.name]
+        for moves, stream in inputs + outputs:
             elements = sum(each.has_value for each in streams[str(stream)])
             assert symbols.evaluate(stream.type.count, extents, graph) == elements, stream
-            if node.operator.writes(node) if reads else node.operator.reads(node):
+            if moves:
                 moved += elements * int(stream.element.bytes)
     assert metrics(graph).bind(extents, graph).off_chip_bytes == moved
 

@@ -32,6 +32,10 @@ class RandomOffChipLoad(Operator):
     """Reads the tile of ``tensor`` at every address: its index in the tiled tensor, row-major.
 
     The output has the shape of the addresses. An address that the tensor does not have is a fault.
+
+    >>> graph = Graph("random_off_chip_load")
+    >>> experts = graph.source("experts", Tile(UINT32), [3])
+    >>> experts.load_random(graph.tensor("weights", (8, 4), BF16), tile=(4, 4)).sink("tiles")
     """
 
     tensor: Tensor

@@ -38,6 +38,10 @@ class RandomOffChipStore(Operator):
     The output is an acknowledgement (true) of every write, in the shape of the addresses; it leaves once the write is
     visible, so whatever reads the tensor behind it sees the tile. What the tensor holds at the end is an output of the
     program, under the tensor's name. An address that the tensor does not have is a fault.
+
+    >>> graph = Graph("random_off_chip_store")
+    >>> rows, at = graph.source("rows", Tile(BF16, 1, 4), [3]), graph.source("at", Tile(UINT32), [3])
+    >>> rows.store_random(graph.tensor("cache", (8, 4), BF16), at).sink("done")
     """
 
     tensor: Tensor

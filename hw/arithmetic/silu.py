@@ -69,9 +69,10 @@ class Silu(Tabulated):
         """Steps 8 and 9: the mantissa of x times that."""
         products = products_of_halves(Cat(x.number[:23], C(1, 1)), x.factor)
         x = self.behind(m, 8, **products, **x.only("number", "exponent", "exact"))
-        return self.behind(m, 9, product=whole_product(x), **x.only("number", "exponent", "exact"))
+        exponent = x.exponent + 1  # that of the product's top bit
+        return self.behind(m, 9, product=whole_product(x), exponent=exponent, **x.only("number", "exact"))
 
     def _finish(self, m: Module, x: Values) -> None:
         """Step 10: normalise, round and choose."""
-        magnitude = rounded(m, x.product, x.exponent + 1, 3)
+        magnitude = rounded(m, x.product, x.exponent, 3)
         m.d.comb += self.result.eq(Mux(x.exact, x.number, Cat(magnitude, x.number[31])))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contract.draft import FLOATS, Draft
-from step.functions.elementwise import Add, Cast, Mul
+from step.functions.cast import Cast
+from step.functions.elementwise import Add, Mul
 from step.functions.select import SelectAll
 from step.functions.silu import Silu
 from step.language.dtypes import BF16, FP32

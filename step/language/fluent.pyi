@@ -63,7 +63,7 @@ class GraphMethods(Fluent):
     ) -> Stream:
         """A stream of the same tile everywhere: ``value`` is a number or a matrix, which ``dtype`` may round.
 
-        Raises `ValueError` for numbers that ``dtype`` does not have.
+        Raises `TypeMismatch` for numbers that ``dtype`` does not have.
         """
     def count(
         self,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hw.layout import input_formats
-from hw.scratchpad import Scratchpad, ShareFormat
+from hw.scratchpad import Scratchpad
+from hw.share import ShareFormat
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.lowering.scratchpads import Scratchpad as Shares

@@ -10,8 +10,8 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import Out
 
 from hw.layout import Format, TokenFormat, input_formats, output_formats
-from hw.scratchpad import ReaderSignature, ShareFormat
 from hw.scratchpads import share_format
+from hw.share import ReaderSignature, ShareFormat
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
 from step.language.faults import Fault

@@ -96,6 +96,9 @@ def show_result(result: RunResult) -> None:
         for name, each in result.operators.items():
             table.add_row(name, str(each.busy), str(each.starved), str(each.blocked), str(each.finished))
         show_table(table)
+    if result.buffers:
+        most = ", ".join(f"{name} {size:,}" for name, size in result.buffers.items())
+        click.echo(f"on-chip memory: {result.buffer_bytes:,} bytes at most, {most}")
     for name, tokens in (result.outputs or {}).items():
         values = [token.value for token in tokens if token.has_value]
         first = (

@@ -387,3 +387,24 @@ def test_version_and_help() -> None:
     help_text = in_a_process("--help").stdout
     assert all(verb in help_text for verb in ("check", "metrics", "show", "schema"))
     assert "Exit codes: 0 ok, 1 user or program error" in help_text.replace("\n  ", " ")
+
+
+# -- on-chip memory -------------------------------------------------------------------------------------------------
+
+BUFFERED = """
+import numpy as np
+from step import BF16, Graph, Program, Tile
+
+def program():
+    graph = Graph("buffered")
+    x = graph.source("x", Tile(BF16, 16, 16), [3, 4])
+    x.bufferize(name="tiles").streamify(count=2).sink("y")
+    return Program(graph, {"x": np.zeros((3, 4, 16, 16))})
+"""
+
+
+def test_a_run_tells_how_much_memory_buffers_took(step: Any, tmp_path: Path) -> None:
+    """Two buffers of four tiles of 512 bytes; a page has two of them."""
+    (tmp_path / "buffered.py").write_text(BUFFERED)
+    result = step("run", tmp_path / "buffered.py", "--backend", "approx")
+    assert (result.code, result.out.splitlines()[-1]) == (0, "on-chip memory: 4,096 bytes at most, tiles 4,096")

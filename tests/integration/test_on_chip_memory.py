@@ -131,3 +131,21 @@ def test_a_third_buffer_waits_for_the_first() -> None:
     found = str(model).splitlines()
     assert f"  bufferize 'b' ({HERE}:{line}) waits for a buffer: 2 are filled, and read has read neither" in found
     assert found[-1].startswith("  x_broadcast.1: 4 instead of 2 (input 0 of bufferize 'b'")
+
+
+@pytest.mark.parametrize("tile", [Tile(INT32), Tile(INT32, 1, 4), Tile(FP32, 4, 4)], ids=str)
+def test_shares_pass_side_by_side(tile: Tile) -> None:
+    """A word a cycle each, as if every share had a scratchpad for itself, but for the cycle in which both begin."""
+
+    def cycles(shares: int) -> int:
+        graph = Graph("shares")
+        inputs = {}
+        for number in range(shares):
+            x = graph.source(f"x{number}", tile, [20, 4])
+            x.bufferize().streamify().sink(f"y{number}")
+            inputs[f"x{number}"] = np.ones((20, 4, *tile.shape), tile.dtype.numpy)
+        return approx.run(graph, inputs, SMALL).cycles
+
+    alone, words = cycles(1), 80 * -(-tile.bits // 128)
+    assert words < alone < words + 40
+    assert alone <= cycles(2) <= alone + 1

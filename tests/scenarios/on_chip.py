@@ -36,9 +36,11 @@ for _what, _dims, _text in _REGULAR:
 
 single("bufferize", "whole", 2, "1 2 S1 3 4 S2 E2 5 6 S2 D", lambda x: x.bufferize(rank=2).streamify(count=3),
        dims=["N", "R", 2])  # fmt: skip
-single("bufferize", "long", 1, " ".join(f"{each}" for each in range(20)) + " S1 1 S1 " + "2 " * 16 + "S1 D",
-       lambda x: x.bufferize().streamify(count=2), Tile(BF16, 1, 3))  # fmt: skip
-single("bufferize", "more-than-half", 1, "1 2 3 4 5 6 7 8 S1 1 2 3 4 5 6 7 S1 E1 1 2 3 4 5 6 7 8 S1 D",
+# No buffer of another scenario has more than seven tokens, so that none waits for each other in one scratchpad.
+_FIFTEEN = " ".join(map(str, range(15)))
+single("bufferize", "long", 1, "1 2 3 4 5 6 7 8 S1 1 S1 1 2 3 4 5 6 7 S1 D",
+       lambda x: x.bufferize().streamify(count=2), Tile(BF16, 1, 12))  # fmt: skip
+single("bufferize", "more-than-half", 1, f"{_FIFTEEN} S1 1 2 3 4 5 S1 E1 {_FIFTEEN} S1 {_FIFTEEN} S1 D",
        lambda x: x.bufferize().streamify(), SQUARE)  # fmt: skip
 single("bufferize", "single-tiles", 1, "1 S1 2 S1 3 S1 4 S1 5 S1 D", lambda x: x.bufferize().streamify(), SQUARE)
 single("bufferize", "bits", 1, "1 2 S1 3 S1 D", lambda x: x.bufferize().streamify(count=2), Tile(BOOL, 1, 3))

@@ -1,8 +1,8 @@
 """Every operator keeps its contract, with any arguments and any streams: see `contract`.
 
 Interpreter and fast model are compared with the meaning on nested lists, symbolic numbers of elements and bytes with
-what moved, and RTL with the fast model, in the cycle of every token and in all counters. `tests/hw/test_units_with_anything.py`
-compares RTL with the interpreter, under idle sources and sinks that are not ready.
+what moved, and RTL with the fast model, in the cycle of every token and in all counters. RTL under idle sources and
+sinks that are not ready is compared with the interpreter in `tests/hw/test_units_with_anything.py`.
 """
 
 from __future__ import annotations

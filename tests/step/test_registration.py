@@ -80,18 +80,18 @@ def test_what_a_floor_does_not_have_is_named_with_its_line(package: str, monkeyp
     graph = Graph("missing")
     graph.source("x", Tile(FP32), [2]).map(Add(), graph.source("w", Tile(FP32), [2]), name="y")
     node = graph.nodes["y"]
-    monkeypatch.setattr(type(node.operator), "name", "scan")
+    monkeypatch.setattr(type(node.operator), "name", "missing")
     with pytest.raises(FabricError) as caught:
         operator_module(f"{package}.units", node)
     assert str(caught.value) == (
-        f"scan 'y' ({node.location}): {package}.units has nothing for the operator 'scan'; "
-        f"it needs a file scan.py there, or an entry point 'scan' in the group '{package}.units'"
+        f"missing 'y' ({node.location}): {package}.units has nothing for the operator 'missing'; "
+        f"it needs a file missing.py there, or an entry point 'missing' in the group '{package}.units'"
     )
     monkeypatch.setattr(Add, "family", "sums")
     with pytest.raises(FabricError) as caught:
         family_module(f"{package}.functions", node, Add())
     assert str(caught.value) == (
-        f"scan 'y' ({node.location}): {package}.functions has nothing for the function 'add'; "
+        f"missing 'y' ({node.location}): {package}.functions has nothing for the function 'add'; "
         f"it needs a file sums.py there, or an entry point 'sums' in the group '{package}.functions'"
     )
 

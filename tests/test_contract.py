@@ -1,8 +1,8 @@
 """Every operator keeps its contract, with any arguments and any streams: see `contract`.
 
 Interpreter and fast model are compared with the meaning on nested lists, symbolic numbers of elements and bytes with
-what moved, and RTL with the fast model, in the cycle of every token and in all counters.
-`tests/hw/test_units_with_anything.py` compares RTL with the interpreter, with idle sources and slow sinks.
+what moved, and RTL with the fast model, in the cycle of every token and in all counters. RTL under idle sources and
+sinks that are not ready is compared with the interpreter in `tests/hw/test_units_with_anything.py`.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def check_rtl(seeds: Iterable[int]) -> None:
     assert found.mismatches == 0 and found.first_difference is None, (found.first_mismatch, found.first_difference)
     assert found.exact_cycles == found.approximate_cycles
     for each in found.operators:
-        counted = replace(each.approximate, firings=None)
-        assert each.exact == counted, programs[int(each.name[1:].partition("_")[0])].name
+        counters = replace(each.approximate, firings=each.exact.firings)  # RTL does not count these
+        assert each.exact == counters, programs[int(each.name[1:].partition("_")[0])].name
 
 
 def test_every_token_comes_in_its_cycle() -> None:

@@ -80,18 +80,18 @@ def test_what_a_floor_does_not_have_is_named_with_its_line(package: str, monkeyp
     graph = Graph("missing")
     graph.source("x", Tile(FP32), [2]).map(Add(), graph.source("w", Tile(FP32), [2]), name="y")
     node = graph.nodes["y"]
-    monkeypatch.setattr(type(node.operator), "name", "scan")
+    monkeypatch.setattr(type(node.operator), "name", "missing")
     with pytest.raises(FabricError) as caught:
         operator_module(f"{package}.units", node)
     assert str(caught.value) == (
-        f"scan 'y' ({node.location}): {package}.units has nothing for the operator 'scan'; "
-        f"it needs a file scan.py there, or an entry point 'scan' in the group '{package}.units'"
+        f"missing 'y' ({node.location}): {package}.units has nothing for the operator 'missing'; "
+        f"it needs a file missing.py there, or an entry point 'missing' in the group '{package}.units'"
     )
     monkeypatch.setattr(Add, "family", "sums")
     with pytest.raises(FabricError) as caught:
         family_module(f"{package}.functions", node, Add())
     assert str(caught.value) == (
-        f"scan 'y' ({node.location}): {package}.functions has nothing for the function 'add'; "
+        f"missing 'y' ({node.location}): {package}.functions has nothing for the function 'add'; "
         f"it needs a file sums.py there, or an entry point 'sums' in the group '{package}.functions'"
     )
 
@@ -242,25 +242,25 @@ def test_what_is_built_in_does_not_ask_for_entry_points(tmp_path: Path) -> None:
     assert last_line(tmp_path, FIND.replace("halve", "add")) == "<class 'step.functions.elementwise.Add'>"
 
 
-SCANNING = """
+SKIMMING = """
 from step import BF16, Graph, Tile
 
 def program():
     graph = Graph()
-    graph.source("x", Tile(BF16), [2]).scan()
+    graph.source("x", Tile(BF16), [2]).skim()
     return graph
 """
 
 
 def test_the_command_line_tells_of_a_broken_package(tmp_path: Path) -> None:
-    install(tmp_path, "scans", "step.ops", {"scan": "absent.scan"}, {})
+    install(tmp_path, "skims", "step.ops", {"skim": "absent.skim"}, {})
     program = tmp_path / "program.py"
-    program.write_text(SCANNING)
+    program.write_text(SKIMMING)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-m", "step", "check", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == (
-        "error: the entry point scan = absent.scan in the group step.ops of the package scans can not be loaded: "
+        "error: the entry point skim = absent.skim in the group step.ops of the package skims can not be loaded: "
         "ModuleNotFoundError: No module named 'absent'\n"
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Stream, Tensor, Tile
+from step import BF16, FP32, UINT32, FabricConfig, Graph, MemoryConfig, Program, Stream, Tensor, Tile
 from step.errors import FormatError
 from step.functions import (
     Add,
@@ -80,8 +80,10 @@ class Attention:
         stored: Stream = tile.store_random(cache, where.buffered(8), name=f"store_{name}")
         return stored
 
-    def attend(self, work: Stream) -> Stream:
-        """A region: for sequences and lengths [n] the results [n], tiles [group, size].
+    def attend(self, work: Stream) -> tuple[Stream, Stream]:
+        """A region: for sequences and lengths [n] these sequences with their results [n], tiles [group, size].
+
+        The second stream has the keys [n, tiles]. Behind the last ones of a sequence the next one can begin.
 
         The maximum of the scores is known at the end only. Until then weights are relative to the largest score so
         far, and where that grows, the sums that are there are scaled down.
@@ -109,8 +111,8 @@ class Attention:
         part = weight.map(Matmul(), value, name=f"{prefix}part")  # [group, size]
         total = shrink.buffered(8).accum(MulAdd(), part, name=f"{prefix}total")
         weights = shrink.accum(MulAdd(), weight.map(RowSum(), name=f"{prefix}sum"), name=f"{prefix}weights")
-        result: Stream = total.map(Div(), weights, name=f"{prefix}result")
-        return result
+        result = total.map(Div(), weights, name=f"{prefix}result")
+        return sequence.buffered(4).zip(result, name=f"{prefix}results"), key
 
     @property
     def _room(self) -> tuple[int, int]:
@@ -135,14 +137,12 @@ def build(
     length = graph.source("length", Tile(UINT32), [len(lengths)])
     work = attention.appended(length.repeat(heads, name="heads").flatten(0, 1, name="lengths"))
     if dynamic:
-        result = parallelize(work, attention.attend, regions=regions, order="input")
+        results = parallelize(work, attention.attend, regions=regions)
     else:
-        turn = graph.turns(regions, reference=work, name="turn")
-        parts = work.partition(turn, targets=regions, name="parts")
-        results = [attention.attend(each) for each in parts]
-        result = graph.reassemble(results, turn.buffered(8), order="index", name="gathered").flatten(0, 1)
-        result = result.assume_shape(work.shape)
-    result.store("output")
+        parts = work.partition(graph.turns(regions, reference=work, name="turn"), targets=regions, name="parts")
+        results, _ = graph.eager_merge([attention.attend(each)[0] for each in parts], name="merge")
+    output = graph.tensor("output", (sequences * group, size), FP32)
+    results.item_of(1, name="result").store_random(output, results.item_of(0, name="place"), name="store").sink("written")
     return _with_data(graph, attention, lengths, heads)
 
 
@@ -156,6 +156,7 @@ def _with_data(graph: Graph, attention: Attention, lengths: np.ndarray, heads: i
         return random.standard_normal(shape).astype(ml_dtypes.bfloat16)
 
     inputs = {"length": lengths, "query": normal(sequences * group, size)}
+    inputs["output"] = np.zeros((sequences * group, size))
     full = {}
     for name in ("keys", "values"):
         cache, new = normal(sequences, room, size), normal(sequences, size)

@@ -84,6 +84,11 @@ def test_the_mixtral_mixture_of_experts_is_exact() -> None:
     check(load_program(str(EXAMPLES / "moe_mixtral.py")))
 
 
+@pytest.mark.parametrize("arrangement", ["parallel", pytest.param("interleaved", marks=pytest.mark.slow)])
+def test_attention_is_exact(arrangement: str) -> None:
+    check(load_program(str(EXAMPLES / f"attention.py:{arrangement}")))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("index", range(6))
 def test_the_swiglu_sweep_is_exact(index: int) -> None:

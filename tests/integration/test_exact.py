@@ -15,7 +15,6 @@ from cosim import backend as rtl
 from cosim.compare import compare
 from sim_approx import backend as approx
 from step.programs.program import Program, load_program
-from step.running.stream_fault import StreamFault
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -83,36 +82,6 @@ def test_a_program_of_the_readme_runs() -> None:
 
 def test_the_mixtral_mixture_of_experts_is_exact() -> None:
     check(load_program(str(EXAMPLES / "moe_mixtral.py")))
-
-
-@pytest.mark.parametrize("arrangement", ["parallel", pytest.param("interleaved", marks=pytest.mark.slow)])
-def test_attention_is_exact(arrangement: str) -> None:
-    check(load_program(str(EXAMPLES / f"attention.py:{arrangement}")))
-
-
-def attention(lengths: list[int]) -> Program:
-    """The example with other lengths, on the same hardware."""
-    program = load_program(str(EXAMPLES / "attention.py:parallel"))
-    return replace(program, inputs={**program.inputs, "length": lengths}, expected={})
-
-
-@pytest.mark.parametrize(
-    "lengths", [[0] * 16, [35] + [0] * 15, [0] * 15 + [35], [3, 4, 5, 0] * 4], ids=["none", "first", "last", "short"]
-)
-def test_attention_is_exact_for_other_lengths(lengths: list[int]) -> None:
-    check(attention(lengths))
-
-
-def test_a_length_beyond_the_cache_is_a_fault() -> None:
-    program = attention([1, 2, 36] + [0] * 13)
-    with pytest.raises(StreamFault) as error:
-        rtl.run(program.graph, program.inputs, program.fabric)
-    assert str(error.value) == (
-        f"map 'end' ({program.graph.nodes['end'].location}): "
-        "a request has to be one of 0 to 31, and to have less than 36 rows of the cache\n"
-        "  token 4 of sequence is 4\n"
-        "  token 4 of lengths_broadcast.0 is 36"
-    )
 
 
 @pytest.mark.slow

@@ -30,15 +30,19 @@ def check_stored(graph: Graph) -> None:
 
 
 def unordered(graph: Graph) -> Iterator[str]:
-    """A warning for every store and load of one tensor of which none waits for the other."""
+    """A warning for every store and load of one tensor of which neither waits for the other.
+
+    A load waits for acknowledgements, and a store for what it is made of: a tile may be read, changed and stored.
+    """
     edges = [(graph.resolve(stream).producer, node.name) for node in graph for stream in node.inputs]
     behind = networkx.DiGraph(edges)
+    behind.add_nodes_from(node.name for node in graph)
     for tensor in stored(graph):
         places = _accessing(graph, tensor)
         for store in (node for node, _ in places if node.operator.writes(node) is not None):
-            reached = networkx.descendants(behind, store.name) if store.name in behind else set()
+            ordered = networkx.descendants(behind, store.name) | networkx.ancestors(behind, store.name)
             for load in (node for node, _ in places if node.operator.reads(node) is not None):
-                if load.name not in reached:
+                if load.name not in ordered:
                     yield (
                         f"{load.describe()} reads tensor {tensor!r}, which {store.describe()} writes, "
                         "and does not wait for its acknowledgements: what it reads depends on timing"
@@ -47,6 +51,5 @@ def unordered(graph: Graph) -> Iterator[str]:
 
 def _accessing(graph: Graph, tensor: str) -> list[tuple[Node, Access]]:
     """The operators that read or write ``tensor``, in order."""
-    found = ((node, accessed(node)) for node in graph)
     found = ((node, accessed(node)) for node in graph)
     return [(node, access) for node, access in found if access is not None and access.tensor == tensor]

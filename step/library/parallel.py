@@ -18,7 +18,7 @@ Order = Literal["arrival", "input"]
 
 def parallelize(
     data: Stream,
-    body: Callable[[Stream], Stream],
+    body: Callable[[Stream], Stream | tuple[Stream, Stream]],
     *,
     regions: int,
     rank: int = 0,
@@ -33,6 +33,9 @@ def parallelize(
     the region that has been free for the longest time: that began to give a result, for ``order="input"`` gave all of
     it. The results come in order of arrival, or for ``order="input"`` in that of the data; then a region can be ahead
     of a slower one by what the channels behind it hold.
+
+    A region that can begin a chunk before it gives the result of the last one says when: then ``body`` makes two
+    streams, the second one with a chunk, of any rank, for each as well, and is free at the end of that.
 
     There may be fewer chunks than regions, or none. If B is no number, ``chunks`` tells when there is one more: a
     stream ``[B]`` that has an element by the time a chunk begins. Chunks of rank 0 need none.
@@ -63,14 +66,23 @@ def parallelize(
     work = _Work(graph, regions, name)
     which = work.assigned(chunks, () if chunks is not None else (int(count),), data)
     parts = data.partition(which, targets=regions, rank=rank, name=f"{name}_parts")
-    results = [body(each) for each in parts]
-    for number, (part, result) in enumerate(zip(parts, results, strict=True)):
-        if result.shape[0] != part.shape[0]:
-            raise ProgramError(
-                f"{place}: the body must give one chunk for each that it gets, "
-                f"but in region {number} it makes {result.type} of {part.type}"
-            )
-    return work.merged(results, data) if order == "arrival" else work.restored(results, which, data)
+    made = [body(each) for each in parts]
+    streams = [each if isinstance(each, tuple) else (each,) for each in made]
+    for number, part in enumerate(parts):
+        for each in streams[number]:
+            if each.shape[0] != part.shape[0]:
+                raise ProgramError(
+                    f"{place}: the body must give one chunk for each that it gets, "
+                    f"but in region {number} it makes {each.type} of {part.type}"
+                )
+    results, ends = [each[0] for each in streams], [each[1] for each in streams if len(each) == 2]
+    if order == "arrival":
+        result, free = work.merged(results, data)
+        free = work.ended(ends) if ends else free
+    else:
+        result, free = work.restored(results, which, data), work.ended(ends or results)
+    work.close(free, data)
+    return result
 
 
 class _Work:
@@ -104,22 +116,28 @@ class _Work:
         (which,) = offers.partition(needed, targets=1, name=f"{name}_which")
         return which.assume_shape(data.shape[:1])
 
-    def merged(self, results: Sequence[Stream], data: Stream) -> Stream:
-        """The ``results`` as they come."""
-        merged, free = self.graph.eager_merge(results, rank=results[0].rank, name=f"{self.name}_merge")
-        self.free.close(free.assume_shape(data.shape[:1]))
-        return merged.assume_shape([data.shape[0], *merged.shape[1:]])
+    def merged(self, results: Sequence[Stream], data: Stream) -> tuple[Stream, Stream]:
+        """The ``results`` as they come, and for each of them its region."""
+        merged, region = self.graph.eager_merge(results, rank=results[0].rank, name=f"{self.name}_merge")
+        return merged.assume_shape([data.shape[0], *merged.shape[1:]]), region
 
     def restored(self, results: Sequence[Stream], which: Stream, data: Stream) -> Stream:
         """The ``results`` in the order of the ``data``."""
         rank = results[0].rank
-        _, free = self.graph.eager_merge([self._ends(each) for each in results], name=f"{self.name}_done")
-        self.free.close(free.assume_shape(data.shape[:1]))
         again = self.graph.reassemble(
             results, which.buffered(self.regions + 2), rank=rank, order="index", name=f"{self.name}_restored"
         )
         flat = again.flatten(rank, rank + 1, name=f"{self.name}_results")
         return flat.assume_shape([data.shape[0], *flat.shape[1:]])
+
+    def ended(self, streams: Sequence[Stream]) -> Stream:
+        """For each chunk of the ``streams`` its region, when it is over."""
+        _, region = self.graph.eager_merge([self._ends(each) for each in streams], name=f"{self.name}_done")
+        return region
+
+    def close(self, free: Stream, data: Stream) -> None:
+        """Hand out work to the regions ``free``."""
+        self.free.close(free.assume_shape(data.shape[:1]))
 
     def _ends(self, result: Stream) -> Stream:
         """An element for each chunk of ``result``, when it is over; nobody asks which."""

@@ -31,7 +31,7 @@ class EagerMerge(Operator):
 
     kind = Kind.ROUTING
     output_names = ("", "selector")
-    optional_outputs = ("selector",)
+    optional_outputs = ("", "selector")  # who comes first may be all that matters
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 1, "eager merge takes at least one stream")

@@ -94,9 +94,9 @@ add("eager_merge", "handed-out", handed_out, ordered=False)
 
 
 def parallel(
-    text: str, rank: int, regions: int, order: Literal["arrival", "input"], known: bool = False
+    text: str, rank: int, regions: int, order: Literal["arrival", "input"], known: bool = False, early: bool = False
 ) -> Callable[[Graph], Inputs]:
-    """Chunks for regions of different pace; ``known``: how many there are."""
+    """Chunks for regions of different pace; ``known``: how many there are, ``early``: free once a chunk has come."""
 
     def build(graph: Graph) -> Inputs:
         bench, tokens, numbers = Bench(graph), parse(text), count()
@@ -104,8 +104,9 @@ def parallel(
         x = bench.play("x", tokens, [chunks if known else "B", *["L"] * rank], TILE)
         each = None if known or not rank else bench.play("each", f"{'1 ' * chunks}D", x.shape[:1])
 
-        def body(part: Stream) -> Stream:
-            return part.map(Silu()).map(Cast(BF16)) if next(numbers) % 2 == 0 else part.map(Silu(BF16))
+        def body(part: Stream) -> Stream | tuple[Stream, Stream]:
+            result = part.map(Silu()).map(Cast(BF16)) if next(numbers) % 2 == 0 else part.map(Silu(BF16))
+            return (result, part) if early else result
 
         parallelize(x, body, regions=regions, rank=rank, order=order, chunks=each).sink("y")
         return bench.inputs
@@ -117,4 +118,6 @@ _ROWS = "1 2 S1 E1 3 S1 4 5 6 S1 7 S1 E1 8 S1 D"
 add("eager_merge", "parallel-rows", parallel(_ROWS, 1, 2, "arrival", known=True), ordered=False)
 add("eager_merge", "parallel-in-order", parallel(_ROWS, 1, 3, "input"))
 add("eager_merge", "parallel-few", parallel("1 2 D", 0, 3, "arrival"), ordered=False)
+add("eager_merge", "parallel-early", parallel(_ROWS, 1, 2, "arrival", early=True), ordered=False)
+add("eager_merge", "parallel-early-in-order", parallel(_ROWS, 1, 3, "input", early=True))
 add("eager_merge", "parallel-nothing", parallel("D", 0, 2, "input"))

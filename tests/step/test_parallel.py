@@ -19,6 +19,7 @@ from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token, parse, to_nested
 from step.language.types import Tile
+from step.language.validate import check
 from step.library import parallelize
 from step.running.interpreter import interpret
 
@@ -90,6 +91,48 @@ def test_every_chunk_is_done_once(rank: int, body: Callable[[], Body], known: st
         if order == "arrival":
             found, wanted = sorted(found), sorted(wanted)
         assert found == wanted
+
+
+@pytest.mark.parametrize("order", ["arrival", "input"])
+@pytest.mark.parametrize("text", TEXTS[1])
+def test_a_region_that_is_free_before_it_has_a_result(text: str, order: Any) -> None:
+    """Results wait for a chunk of their own; the next one comes when the numbers have been taken."""
+    graph, tokens = Graph("parallel"), parse(text)
+    bench = Bench(graph)
+    chunks = sum(each.stop >= 1 and not each.done for each in tokens)
+
+    def body(x: Stream) -> tuple[Stream, Stream]:
+        return doubled()(x).accum(Add()), x
+
+    x = bench.play("x", tokens, [graph.symbol("B"), graph.symbol("L", ragged=True)], TILE)
+    each = bench.play("each", f"{'1 ' * chunks}D", x.shape[:1])
+    body(x)[0].sink("wanted")
+    parallelize(x, body, regions=3, rank=1, order=order, chunks=each).sink("y")
+    assert check(graph) == []
+    result = approx.run(graph, bench.inputs, FABRIC, values="all")
+    assert result.outputs is not None
+    found, wanted = nested(result.outputs["y"], 0), nested(result.outputs["wanted"], 0)
+    assert found == wanted if order == "input" else sorted(found) == sorted(wanted)
+
+
+def test_a_region_that_is_free_earlier_gets_more() -> None:
+    """It works on several chunks at once, so there is less time between them."""
+
+    def cycles(early: bool) -> int:
+        graph = Graph("parallel")
+        bench = Bench(graph)
+
+        def body(x: Stream) -> Any:
+            y = x
+            for _ in range(12):
+                y = y.map(Cast(BF16))
+            return (y, x) if early else y
+
+        x = bench.play("x", f"{'1 ' * 20}D", [20], TILE)
+        parallelize(x, body, regions=2).sink("y")
+        return approx.run(graph, bench.inputs, FABRIC).cycles
+
+    assert 2 * cycles(early=True) < cycles(early=False)
 
 
 def test_a_slow_region_gets_less() -> None:

@@ -11,6 +11,7 @@ import pytest
 from running import Bench, here, refusal
 
 from step.errors import GraphError, StreamFault
+from step.functions.elementwise import Add
 from step.language.dims import format_shape
 from step.language.dtypes import BF16, BOOL, INT32, UINT32
 from step.language.graph import Graph, Tensor
@@ -209,6 +210,25 @@ def test_an_order_through_a_feedback_edge_counts() -> None:
     read = graph.load(kept, tile=(1, 2), out=(1,), reference=again.stream).flatten(0, 1)
     again.close(read.store_random(kept, graph.source("at", ADDRESS, [2]), name="write"))
     assert check(graph) == []
+
+
+def test_a_tile_that_is_changed_is_read_before_it_is_stored() -> None:
+    graph = Graph("changed")
+    kept = graph.tensor("cache", (2, 4), INT32)
+    where = graph.source("at", ADDRESS, [2])
+    tile = where.load_random(kept, tile=(1, 2), name="read")
+    tile.map(Add(), tile).store_random(kept, where, name="write").sink("done")
+    assert check(graph) == []
+
+
+def test_a_load_that_nobody_reads_has_no_order() -> None:
+    graph = Graph("race")
+    kept = graph.tensor("cache", (2, 4), INT32)
+    where = graph.source("at", ADDRESS, [2])
+    where.load_random(kept, tile=(1, 2), name="read")
+    graph.source("data", Tile(INT32, 1, 2), [2]).store_random(kept, where, name="write").sink("done")
+    unread, race = check(graph)
+    assert "nobody reads read" in unread and "which random_off_chip_store 'write'" in race
 
 
 def test_acknowledgements_that_nobody_reads_are_a_warning() -> None:

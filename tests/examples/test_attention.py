@@ -1,0 +1,172 @@
+"""Decode attention: all requests, on both arrangements, mean what float64 says; the caches have the new rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attention
+import numpy as np
+import pytest
+from test_examples import assert_clean, assert_close, numbers
+
+from sim_approx import backend as approx
+from step.errors import FormatError
+from step.programs.program import Program
+from step.running.interpreter import interpret
+from step.running.stream_fault import StreamFault
+
+OUTPUTS = ("output", "keys", "values")
+
+LENGTHS: dict[str, list[int]] = {
+    "nothing yet": [0],
+    "nothing yet for all": [0, 0, 0],
+    "some have nothing yet": [0, 5, 0, 9, 0],
+    "full tiles": [4, 8, 4],
+    "one row more, or less": [5, 3, 9, 7],
+    "one is long": [40, 1, 2, 0, 3, 1],
+    "fewer sequences than regions": [6],
+}
+
+
+def outputs(tokens: dict[str, Any]) -> dict[str, list[bytes]]:
+    return {name: [token.value.tobytes() for token in tokens[name] if token.has_value] for name in OUTPUTS}
+
+
+def assert_runs(program: Program) -> None:
+    """The fast model ends, with the interpreter's tensors; these are close to float64, and the caches equal."""
+    assert_close(program)
+    meaning = interpret(program.graph, program.inputs).outputs
+    result = approx.run(program.graph, program.inputs, program.fabric, values="all")
+    assert result.outputs is not None
+    assert outputs(result.outputs) == outputs(meaning)
+    for name in ("keys", "values"):
+        cache = np.concatenate([token.value for token in meaning[name] if token.has_value])
+        assert (cache.astype(np.float64) == program.expected[name]).all()
+
+
+@pytest.mark.parametrize("arrangement", [attention.interleaved, attention.parallel])
+def test_the_trace(arrangement: Any) -> None:
+    program = arrangement()
+    assert_clean(program)
+    assert_runs(program)
+
+
+def test_both_arrangements_give_the_same_bits() -> None:
+    one, other = (
+        outputs(interpret(each.graph, each.inputs).outputs) for each in (attention.interleaved(), attention.parallel())
+    )
+    assert one == other
+
+
+def test_whoever_is_free_is_done_earlier() -> None:
+    turns, free = (
+        approx.run(each.graph, each.inputs, each.fabric).cycles
+        for each in (attention.interleaved(), attention.parallel())
+    )
+    assert 1.15 * free < turns
+
+
+@pytest.mark.parametrize("name", ["output", "keys"])
+def test_a_wrong_result_is_found(name: str) -> None:
+    program = attention.build(np.array([5, 3]), dynamic=True)
+    program.expected[name] = program.expected[name] * 1.01
+    with pytest.raises(AssertionError):
+        assert_close(program)
+
+
+def test_the_new_row_counts() -> None:
+    """Without a cache the result is the new value."""
+    program = attention.build(np.array([0, 0]), dynamic=False, heads=1, group=2)
+    assert (program.expected["output"] == np.repeat(program.inputs["new_values"].astype(np.float64), 2, axis=0)).all()
+    assert_runs(program)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+def test_other_lengths(lengths: list[int], dynamic: bool) -> None:
+    assert_runs(attention.build(np.array(lengths), dynamic=dynamic))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("regions", [1, 2, 4])
+def test_other_numbers_of_regions(regions: int, dynamic: bool) -> None:
+    assert_runs(attention.build(np.array([9, 0, 17, 2, 5]), dynamic=dynamic, regions=regions))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    "sizes",
+    [{"heads": 1}, {"heads": 3, "group": 1}, {"size": 8, "rows": 8}, {"size": 16, "rows": 1}, {"group": 8, "rows": 2}],
+    ids=str,
+)
+def test_other_sizes(sizes: dict[str, int], dynamic: bool) -> None:
+    assert_runs(attention.build(np.array([3, 0, 7]), dynamic=dynamic, **sizes))
+
+
+def test_traffic() -> None:
+    lengths = np.array([0, 3, 4, 12])
+    found = numbers(attention.build(lengths, dynamic=True, heads=1))
+    tile, query, row = 4 * 16 * 2, 4 * 16 * 2, 16 * 2
+    tiles = 1 + 1 + 2 + 4
+    # keys and values: all tiles, and for the new row the last one in and out; results are FP32
+    assert found["off_chip_bytes"] == 2 * (tiles * tile + 4 * (row + 2 * tile)) + 4 * (query + 2 * query)
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "fast model"])
+def test_a_length_beyond_the_cache(backend: str) -> None:
+    program = attention.build(np.array([5, 7, 6]), dynamic=True)
+    program.inputs["length"] = np.array([5, 8, 6])
+    location = program.graph.nodes["end"].location
+    with pytest.raises(StreamFault) as error:
+        if backend == "interpreter":
+            interpret(program.graph, program.inputs)
+        else:
+            approx.run(program.graph, program.inputs, program.fabric)
+    assert str(error.value) == (
+        f"map 'end' ({location}): a request has to be one of 0 to 5, and to have less than 8 rows of the cache\n"
+        "  token 2 of sequence is 2\n"
+        "  token 2 of lengths_broadcast.0 is 8"
+    )
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((4, 2), int), "must have integers [requests] for at least one request, not int64 [4, 2]"),
+        (np.zeros(4), "must have integers [requests] for at least one request, not float64 [4]"),
+        (np.zeros(0, int), "must have integers [requests] for at least one request, not int64 [0]"),
+    ],
+)
+def test_lengths_of_another_form(array: np.ndarray, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "lengths.npy"
+    np.save(path, array)
+    with pytest.raises(FormatError) as error:
+        attention.read_lengths(path)
+    assert str(error.value) == f"{path} {message}"
+
+
+def test_lengths_below_zero(tmp_path: Path) -> None:
+    path = tmp_path / "lengths.npy"
+    np.save(path, np.array([3, -1]))
+    with pytest.raises(FormatError) as error:
+        attention.read_lengths(path)
+    assert str(error.value) == f"{path}: KV lengths must be at least 0, not -1"
+
+
+def test_lengths_in_an_archive(tmp_path: Path) -> None:
+    path = tmp_path / "lengths.npz"
+    np.savez(path, data=np.array([3]))
+    with pytest.raises(FormatError) as error:
+        attention.read_lengths(path)
+    assert str(error.value) == f"{path} must have integers [requests] for at least one request, not an archive"
+
+
+@pytest.mark.parametrize("content", [None, b"not an array"])
+def test_lengths_that_can_not_be_read(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "lengths.npy"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(FormatError) as error:
+        attention.read_lengths(path)
+    assert str(error.value).startswith(f"{path} is no .npy file with KV lengths: ")

@@ -46,8 +46,7 @@ def region(graph: Graph, tiles: Sequence[Stream], hidden: int, inner: int, step:
     )
     y = feed_forward(merged, gate, up, down, transposed=True, prefix=prefix)
 
-    # The turns that have begun wait for their results.
-    back = y.partition(which.buffered(len(tiles) + 1), targets=len(tiles), rank=1, name=f"{prefix}back")
+    back = y.partition(which, targets=len(tiles), rank=1, name=f"{prefix}back")
     return [
         each.flatten(0, 1, name=f"{prefix}back{number}").assume_shape(given.shape)
         for number, (each, given) in enumerate(zip(back, tiles, strict=True))

@@ -63,7 +63,7 @@ def build(
     """
     if regions < 1 or EXPERTS % regions:
         raise ProgramError(
-            f"{EXPERTS} experts can not be dealt evenly to {regions} regions; 1, 2, 4 and 8 are possible"
+            f"{EXPERTS} experts can not be dealt evenly to {regions} regions; 1, 2, 4 and 8 regions are possible"
         )
     graph = Graph(f"moe_multiplexed_regions{regions}")
     shared = EXPERTS // regions
@@ -104,11 +104,16 @@ def build(
     return with_data(graph, trace, hidden, inner, tensors)
 
 
-def program() -> Program:
-    """Four regions of two experts."""
+def regions4() -> Program:
+    """Two experts a region."""
     return build(read_trace(TRACE, EXPERTS), 4)
 
 
 def regions2() -> Program:
-    """Two regions of four experts."""
+    """Four experts a region."""
     return build(read_trace(TRACE, EXPERTS), 2)
+
+
+def program() -> Program:
+    """Four regions."""
+    return regions4()

@@ -83,7 +83,9 @@ def test_every_scenario_is_loaded_as_it_was_saved(scenario: Scenario, tmp_path: 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("spec", ["moe_simple.py", "swiglu.py", "moe_mixtral.py", "moe_mixtral.py:dynamic"])
+@pytest.mark.parametrize(
+    "spec", ["moe_simple.py", "swiglu.py", "moe_mixtral.py", "moe_mixtral.py:dynamic", "moe_multiplexed.py"]
+)
 def test_every_example_is_loaded_as_it_was_saved(spec: str, tmp_path: Path) -> None:
     program = load_program(str(EXAMPLES / spec))
     assert program.expected and program.tolerance > 0

@@ -67,6 +67,7 @@ def build(
         )
     graph = Graph(f"moe_multiplexed_regions{regions}")
     shared = EXPERTS // regions
+    dealt = [slice(first, first + shared) for first in range(0, EXPERTS, shared)]
     room = len(trace) + 1  # Done takes a slot, too
 
     def experts(routed: Sequence[Stream]) -> list[Stream]:
@@ -77,10 +78,8 @@ def build(
         tiles, flags = zip(*pairs, strict=True)
         results = [
             result
-            for number in range(regions)
-            for result in region(
-                graph, tiles[number * shared : (number + 1) * shared], hidden, inner, step, f"region{number}_"
-            )
+            for number, own in enumerate(dealt)
+            for result in region(graph, tiles[own], hidden, inner, step, f"region{number}_")
         ]
         # The flags of several tiles wait while these are in the region's pipeline.
         return [
@@ -91,12 +90,9 @@ def build(
     def tensors(weights: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
         return {
             f"region{number}_{name}": np.concatenate(
-                [
-                    each[name] if name == "down" else each[name].T
-                    for each in weights[number * shared : (number + 1) * shared]
-                ]
+                [each[name] if name == "down" else each[name].T for each in weights[own]]
             )
-            for number in range(regions)
+            for number, own in enumerate(dealt)
             for name in ("gate", "up", "down")
         }
 

@@ -6,6 +6,7 @@ once per tile, and returns rows, which are weighted, gathered in token order and
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import ml_dtypes
@@ -37,17 +38,27 @@ def read_trace(path: Path, experts: int) -> np.ndarray:
     return trace
 
 
-def padded_expert(graph: Graph, rows: Stream, weights: Weights, tile_rows: int, step: int, prefix: str) -> Stream:
-    """An expert on tiles of ``tile_rows`` rows, the last one padded; [n] rows -> [n] rows."""
+def packed(rows: Stream, tile_rows: int, prefix: str) -> tuple[Stream, Stream]:
+    """Rows [n] in tiles of ``tile_rows`` rows, the last one padded; and which of their rows are no padding."""
     chunks, padding = rows.reshape(tile_rows, name=f"{prefix}chunks")
     tiles = chunks.accum(RetileRow(), name=f"{prefix}tiles")
-    y = expert(graph, tiles, weights, depth=step, columns=step, prefix=prefix)
-    split = y.flat_map(RetileStreamify(1, "row"), name=f"{prefix}rows")
-    keep = padding.flatten(0, 1, name=f"{prefix}flags").map(SelectValid(), name=f"{prefix}keep")
-    # The flags of several tiles wait while these are in the expert's pipeline.
-    (kept,) = split.partition(keep.buffered(8 * tile_rows), targets=1, name=f"{prefix}kept")
+    return tiles, padding.flatten(0, 1, name=f"{prefix}flags").map(SelectValid(), name=f"{prefix}keep")
+
+
+def unpacked(tiles: Stream, keep: Stream, rows: Stream, prefix: str) -> Stream:
+    """The rows [n] of tiles, without those that are padding."""
+    split = tiles.flat_map(RetileStreamify(1, "row"), name=f"{prefix}rows")
+    (kept,) = split.partition(keep, targets=1, name=f"{prefix}kept")
     result: Stream = kept.assume_shape(rows.shape)
     return result
+
+
+def padded_expert(graph: Graph, rows: Stream, weights: Weights, tile_rows: int, step: int, prefix: str) -> Stream:
+    """An expert on tiles of ``tile_rows`` rows, the last one padded; [n] rows -> [n] rows."""
+    tiles, keep = packed(rows, tile_rows, prefix)
+    y = expert(graph, tiles, weights, depth=step, columns=step, prefix=prefix)
+    # The flags of several tiles wait while these are in the expert's pipeline.
+    return unpacked(y, keep.buffered(8 * tile_rows), rows, prefix)
 
 
 def dynamic_expert(graph: Graph, rows: Stream, weights: Weights, tile_rows: int, step: int, prefix: str) -> Stream:
@@ -58,15 +69,9 @@ def dynamic_expert(graph: Graph, rows: Stream, weights: Weights, tile_rows: int,
     return result
 
 
-def build(
-    trace: np.ndarray, *, hidden: int = 64, inner: int = 64, tile_rows: int = 4, step: int = 16, dynamic: bool = False
-) -> Program:
-    """The program for ``trace`` [tokens, k], with dimensions that are multiples of ``step``.
-
-    ``tile_rows * hidden`` may be at most the fabric's T x T.
-    """
+def mixture(graph: Graph, trace: np.ndarray, hidden: int, experts: Callable[[Sequence[Stream]], list[Stream]]) -> None:
+    """Route the rows of x as ``trace`` [tokens, k] says, and sum up what the ``experts`` make of their rows."""
     tokens, chosen = trace.shape
-    graph = Graph("moe_mixtral_dynamic" if dynamic else "moe_mixtral")
     routing = graph.selectors("routing", EXPERTS, [tokens])
     choice = graph.selectors("choice", EXPERTS, [tokens * chosen])
     x = graph.load(graph.tensor("x", (tokens, hidden), BF16), tile=(1, hidden), name="load_x").flatten(
@@ -79,37 +84,68 @@ def build(
     # An expert waits until it has a tile of rows, and tokens leave in order: meanwhile all others must find room.
     room = tokens + 1  # Done takes a slot, too
     weighted = []
-    for number, (rows, row_scores) in enumerate(zip(routed, scores, strict=True)):
-        prefix = f"expert{number}_"
-        weights = Weights.declare(graph, prefix, hidden, inner)
-        y = (dynamic_expert if dynamic else padded_expert)(graph, rows, weights, tile_rows, step, prefix)
-        matching = row_scores.assume_shape(rows.shape).buffered(room)
-        weighted.append(y.map(Mul(), matching, name=f"{prefix}weighted").buffered(room))
+    for number, (y, row_scores) in enumerate(zip(experts(routed), scores, strict=True)):
+        matching = row_scores.assume_shape(y.shape).buffered(room)
+        weighted.append(y.map(Mul(), matching, name=f"expert{number}_weighted").buffered(room))
     gathered = graph.reassemble(weighted, routing.buffered(room), name="gather")
     gathered.accum(Add(), name="sum").store("output")
-    return _with_data(graph, trace, hidden, inner)
 
 
-def _with_data(graph: Graph, trace: np.ndarray, hidden: int, inner: int) -> Program:
-    """Random weights and activations for the traced routing, and the float64 result."""
+def build(
+    trace: np.ndarray, *, hidden: int = 64, inner: int = 64, tile_rows: int = 4, step: int = 16, dynamic: bool = False
+) -> Program:
+    """The program for ``trace`` [tokens, k], with dimensions that are multiples of ``step``.
+
+    ``tile_rows * hidden`` may be at most the fabric's T x T.
+    """
+    graph = Graph("moe_mixtral_dynamic" if dynamic else "moe_mixtral")
+    prefixes = [f"expert{number}_" for number in range(EXPERTS)]
+
+    def experts(routed: Sequence[Stream]) -> list[Stream]:
+        make = dynamic_expert if dynamic else padded_expert
+        return [
+            make(graph, rows, Weights.declare(graph, prefix, hidden, inner), tile_rows, step, prefix)
+            for rows, prefix in zip(routed, prefixes, strict=True)
+        ]
+
+    def tensors(weights: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        return {
+            f"{prefix}{name}": each
+            for prefix, of_expert in zip(prefixes, weights, strict=True)
+            for name, each in of_expert.items()
+        }
+
+    mixture(graph, trace, hidden, experts)
+    return with_data(graph, trace, hidden, inner, tensors)
+
+
+def with_data(
+    graph: Graph,
+    trace: np.ndarray,
+    hidden: int,
+    inner: int,
+    tensors: Callable[[Sequence[dict[str, np.ndarray]]], dict[str, np.ndarray]],
+) -> Program:
+    """Random activations and weights for the traced routing, and the float64 result.
+
+    ``tensors`` makes the tensors that the graph declares of the weights of the experts.
+    """
     random = np.random.default_rng(0)
     tokens = len(trace)
     data = random.standard_normal((tokens, hidden)).astype(ml_dtypes.bfloat16)
     score = random.dirichlet(np.ones(trace.shape[1]), tokens).astype(ml_dtypes.bfloat16)
-    inputs = {"routing": trace, "choice": trace.reshape(-1), "x": data, "score": score}
+    weights = [random_weights(random, hidden, inner) for _ in range(EXPERTS)]
     expected = np.zeros((tokens, hidden))
     bound = np.zeros((tokens, hidden))
-    for number in range(EXPERTS):
-        weights = random_weights(random, hidden, inner)
-        inputs |= {f"expert{number}_{name}": each for name, each in weights.items()}
+    for number, of_expert in enumerate(weights):
         rows, slots = np.nonzero(trace == number)
-        result, error = reference(data[rows], weights)
+        result, error = reference(data[rows], of_expert)
         factor = score[rows, slots].astype(np.float64)[:, None]
         expected[rows] += factor * result
         bound[rows] += factor * error
     return Program(
         graph,
-        inputs,
+        {"routing": trace, "choice": trace.reshape(-1), "x": data, "score": score, **tensors(weights)},
         FabricConfig(),
         expected={"output": expected},
         tolerance=float(bound.max() / np.abs(expected).max()),

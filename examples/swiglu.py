@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from step import BF16, FabricConfig, Graph, Program, Stream, Tensor
+from step import BF16, FabricConfig, Graph, Program, Stream, Tensor, Tile
 from step.functions import Add, Matmul, Mul, RetileCol, RetileStreamify, Silu
 
 
@@ -41,30 +41,41 @@ def expert(graph: Graph, x: Stream, weights: Weights, *, depth: int, columns: in
     hidden, inner = weights.gate.shape
     steps, blocks = hidden // depth, inner // columns
 
-    # For every block of columns of F, go over the blocks of D: [tiles, blocks, steps] of [rows, depth].
+    def load(name: str, tensor: Tensor, tile: tuple[int, int], stride: tuple[int, int]) -> Stream:
+        loaded: Stream = graph.load(
+            tensor, tile=tile, out=(blocks, steps), stride=stride, reference=x, name=f"{prefix}load_{name}"
+        )
+        return loaded
+
+    gate = load("gate", weights.gate, (depth, columns), (1, blocks))
+    up = load("up", weights.up, (depth, columns), (1, blocks))
+    down = load("down", weights.down, (columns, depth), (steps, 1))
+    return feed_forward(x, gate, up, down, prefix=prefix)
+
+
+def feed_forward(
+    x: Stream, gate: Stream, up: Stream, down: Stream, *, transposed: bool = False, prefix: str = ""
+) -> Stream:
+    """The expert on tiles ``[rows, D]`` of ``x``, with weights that come in tiles: [..] -> [..] of FP32 tiles.
+
+    For every tile of ``x`` they are [blocks of F, blocks of D] tiles; those of gate and up may be ``transposed``.
+    """
+    blocks, steps = (int(each) for each in down.shape[-2:])
+    assert isinstance(down.element, Tile)
+    depth = int(down.element.cols)
+
+    # For every block of columns of F, go over the blocks of D: [.., blocks, steps] of [rows, depth].
     pieces = x.repeat(blocks, name=f"{prefix}x_repeated").flat_map(
         RetileStreamify(depth, "col", rank=1), name=f"{prefix}x_pieces"
     )
+    project = Matmul(transposed=transposed)
+    gates = pieces.accum(project, gate, name=f"{prefix}gate_projection")
+    ups = pieces.accum(project, up, name=f"{prefix}up_projection")
+    hidden_state = gates.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), ups, name=f"{prefix}gated")
 
-    def project(tensor: Tensor, name: str) -> Stream:
-        tiles = graph.load(
-            tensor,
-            tile=(depth, columns),
-            out=(blocks, steps),
-            stride=(1, blocks),
-            reference=x,
-            name=f"{prefix}load_{name}",
-        )
-        projected: Stream = pieces.accum(Matmul(), tiles, name=f"{prefix}{name}_projection")
-        return projected
-
-    gate, up = project(weights.gate, "gate"), project(weights.up, "up")
-    hidden_state = gate.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), up, name=f"{prefix}gated")
-
-    # Each block of F adds its part to all of D: [tiles, blocks, steps] of [rows, depth], packed to [rows, D], summed.
-    tiles = graph.load(weights.down, tile=(columns, depth), out=(blocks, steps), reference=x, name=f"{prefix}load_down")
+    # Each block of F adds its part to all of D: [.., blocks, steps] of [rows, depth], packed to [rows, D], summed.
     partial = hidden_state.repeat(steps, name=f"{prefix}h_repeated").map(
-        Matmul(), tiles, name=f"{prefix}down_projection"
+        Matmul(), down, name=f"{prefix}down_projection"
     )
     summed: Stream = partial.accum(RetileCol(), name=f"{prefix}down_row").accum(Add(), name=f"{prefix}y")
     return summed

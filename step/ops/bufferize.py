@@ -31,6 +31,10 @@ class Bufferize(Operator):
     What comes up to a stop of b or more is a buffer; a reference to it leaves when it is complete, with what is left
     of the stop. The value of a reference is the tuple of the buffer's tokens, each with its stop inside of it. An
     empty of a rank above b holds no buffer: it stays an empty, of the dimensions that are left.
+
+    >>> graph = Graph("bufferize")
+    >>> rows = graph.source("x", Tile(BF16, 4, 4), [3, 2]).bufferize()
+    >>> rows.streamify().sink("again")
     """
 
     rank: int

@@ -25,6 +25,10 @@ class EagerMerge(Operator):
     The second output tells where each chunk is from, by a selector of one target that leaves with its first token. Both
     end when all inputs have. Without times all of the first input comes first, unless it has to wait for another one,
     or the run replays the order of a timed one, as far as that came.
+
+    >>> graph = Graph("eager_merge")
+    >>> data, which = graph.eager_merge([graph.source(name, Tile(FP32), [2]) for name in "ab"])
+    >>> data.sink("y")
     """
 
     rank: int

@@ -33,6 +33,10 @@ class Generate(Operator):
     The output is ``[*extents]``, or with a reference ``[*ref, *extents]``: as many per element of the reference, whose
     values do not matter. A range is integers of a 1x1 tile. Where the output has rank 0, the values ``before`` come
     first, and those ``behind`` when the reference is done.
+
+    >>> graph = Graph("generate")
+    >>> rows = graph.source("x", Tile(FP32), [3])
+    >>> graph.count([2], reference=rows).sink("numbers")
     """
 
     element: Tile | Selector

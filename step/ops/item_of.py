@@ -12,7 +12,12 @@ from step.language.types import Tuple
 
 @dataclass(frozen=True)
 class ItemOf(Operator):
-    """Item ``index`` of every tuple; the opposite of Zip."""
+    """Item ``index`` of every tuple; the opposite of Zip.
+
+    >>> graph = Graph("item_of")
+    >>> pairs = graph.source("x", Tile(FP32), [3]).zip(graph.source("y", Tile(BOOL), [3]))
+    >>> pairs.item_of(1).sink("flags")
+    """
 
     index: int
 

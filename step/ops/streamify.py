@@ -38,6 +38,10 @@ class Streamify(Operator):
     and without either once (c = 0). A read is linear, and out is the shape of the buffer; or, of buffers of static
     shape, affine: tile index = sum(i_d * ``stride``_d) for the indices i_d below ``out``, row-major over the buffer.
     The last token of a read has a stop of level len(out), raised by what follows the reference's element.
+
+    >>> graph = Graph("streamify")
+    >>> rows = graph.source("x", Tile(BF16, 4, 4), [3, 2]).bufferize()
+    >>> rows.streamify(count=2).sink("twice")
     """
 
     count: int | None = None

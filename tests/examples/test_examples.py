@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import moe_mixtral
+import moe_multiplexed
 import moe_simple
 import numpy as np
 import pytest
 import recirculate
 import swiglu
 
-from step.errors import FormatError, TypeMismatch
+from step.errors import FormatError, InputError, ProgramError, TypeMismatch
 from step.language.validate import check
 from step.programs.metrics import metrics
 from step.programs.program import Program
@@ -218,3 +219,75 @@ def test_a_trace_that_can_not_be_read(content: bytes | None, tmp_path: Path) -> 
     with pytest.raises(FormatError) as error:
         moe_mixtral.read_trace(path, EXPERTS)
     assert str(error.value).startswith(f"{path} is no .npz file with a trace: ")
+
+
+# -- experts by turns -----------------------------------------------------------------------------------------------
+
+SHARED = [1, 2, 4, 8]
+"""Numbers of regions; the last one has a region for each expert."""
+
+
+def rows_of(program: Program) -> list[bytes]:
+    """The rows of the output, bit for bit."""
+    outputs = interpret(program.graph, program.inputs).outputs
+    return [token.value.tobytes() for token in outputs["output"] if token.has_value]
+
+
+@pytest.mark.parametrize("regions", SHARED)
+def test_experts_by_turns_on_the_trace(regions: int) -> None:
+    program = moe_multiplexed.build(moe_mixtral.read_trace(moe_mixtral.TRACE, EXPERTS), regions)
+    alone = moe_mixtral.program()
+    assert_clean(program)
+    assert_close(program)
+    assert rows_of(program) == rows_of(alone)
+    found, wanted = numbers(program), numbers(alone)
+    # no more traffic and operations than where every expert has a region, and memory for each region
+    assert found["off_chip_bytes"] == wanted["off_chip_bytes"]
+    assert found["flops"] == wanted["flops"]
+    assert found["on_chip_bytes"] == 5124 + regions * 9345
+
+
+def test_programs_of_experts_by_turns() -> None:
+    names = [each().name for each in (moe_multiplexed.program, moe_multiplexed.regions4, moe_multiplexed.regions2)]
+    assert names == ["moe_multiplexed_regions4", "moe_multiplexed_regions4", "moe_multiplexed_regions2"]
+
+
+@pytest.mark.parametrize("regions", SHARED)
+@pytest.mark.parametrize("trace", TRACES.values(), ids=TRACES)
+def test_experts_by_turns_on_other_traces(trace: Any, regions: int) -> None:
+    program = moe_multiplexed.build(np.array(trace), regions, hidden=16, inner=16)
+    assert_close(program)
+    assert rows_of(program) == rows_of(moe_mixtral.build(np.array(trace), hidden=16, inner=16))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [{"hidden": 32, "inner": 16}, {"hidden": 16, "inner": 64, "step": 8}, {"hidden": 32, "inner": 48, "tile_rows": 2}],
+)
+def test_experts_by_turns_in_other_sizes(sizes: dict[str, int]) -> None:
+    """The weights of an expert lie where its addresses say, also where D and F differ."""
+    trace = np.random.default_rng(1).integers(0, EXPERTS, (12, 1))
+    assert_close(moe_multiplexed.build(trace, 2, **sizes))
+
+
+def test_a_turn_without_rows_reads_no_weights() -> None:
+    program = moe_multiplexed.build(np.array([[3, 4]] * 4), 2, hidden=16, inner=16)
+    assert numbers(program)["off_chip_bytes"] == 2 * 3 * 16 * 16 * 2 + 4 * 16 * 2 + 4 * 2 * 2 + 4 * 16 * 4
+
+
+@pytest.mark.parametrize("regions", [3, 16, 0, -2])
+def test_regions_that_can_not_have_equally_many_experts(regions: int) -> None:
+    with pytest.raises(ProgramError) as error:
+        moe_multiplexed.build(np.array([[0, 1]]), regions)
+    assert str(error.value) == (
+        f"8 experts can not be dealt evenly to {regions} regions; 1, 2, 4 and 8 regions are possible"
+    )
+
+
+@pytest.mark.parametrize("expert", [-1, 8])
+def test_an_expert_that_is_not_there(expert: int) -> None:
+    program = moe_multiplexed.build(np.array([[0, 1], [2, 3]]), 2, hidden=16, inner=16)
+    program.inputs["routing"] = np.array([[0, 1], [2, expert]])
+    with pytest.raises(InputError) as error:
+        interpret(program.graph, program.inputs)
+    assert str(error.value) == f"input 'routing' at [1] selects target {expert}, but its targets are 0 to 7"

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from farm import farm
 from scenarios import SCENARIOS
@@ -15,6 +16,10 @@ from cosim import backend as rtl
 from cosim.compare import compare
 from sim_approx import backend as approx
 from step.programs.program import Program, load_program
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+
+import moe_multiplexed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -86,6 +91,23 @@ def test_the_mixtral_mixture_of_experts_is_exact() -> None:
 
 def test_a_weight_in_a_loop_is_exact() -> None:
     check(load_program(str(EXAMPLES / "recirculate.py")))
+
+
+def test_experts_by_turns_are_exact() -> None:
+    """Chunks of several lengths, in every order, and experts and regions without rows; one build for all of them."""
+    for trace in (
+        [[0, 1]] * 6,
+        [[3, 2], [1, 0], [2, 1], [7, 0], [2, 5], [0, 6]],
+        [[7, 4], [7, 6], [4, 7], [4, 7], [5, 4], [7, 5]],
+    ):
+        program = moe_multiplexed.build(np.array(trace), 2, hidden=16, inner=8, tile_rows=2, step=8)
+        check(replace(program, fabric=replace(program.fabric, tile=8, link_bytes=8, matmul_lanes=4)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("regions", ["regions4", "regions2"])
+def test_the_mixtral_experts_by_turns_are_exact(regions: str) -> None:
+    check(load_program(str(EXAMPLES / f"moe_multiplexed.py:{regions}")))
 
 
 @pytest.mark.slow

@@ -86,7 +86,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 @pytest.mark.parametrize(
     "spec",
     [
-        "moe_simple.py", "swiglu.py", "moe_mixtral.py", "moe_mixtral.py:dynamic",
+        "moe_simple.py", "swiglu.py", "moe_mixtral.py", "moe_mixtral.py:dynamic", "moe_multiplexed.py",
         "attention.py:interleaved", "attention.py:parallel",
     ],
 )  # fmt: skip

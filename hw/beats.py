@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
+from hw.firing import Firing
 from hw.layout import TokenFormat
-from hw.unit import Firing
 
 
 def words_of_beat(token: TokenFormat, beat_bits: int) -> int:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Module, Signal, Value
 
+from hw.firing import Firing
 from hw.functions.datapath import Datapath
 from hw.functions.words import in_words, whole
 from hw.layout import Format, TokenFormat
+from hw.rule import Rule
 from hw.shared import Shared
-from hw.unit import Firing, Rule
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.channel import Channel, ConsumerSignature
+from hw.firing import Firing
 from hw.functions.words import whole
 from hw.layout import AddressFormat, Format, TileFormat, TokenFormat
+from hw.rule import Rule
 from hw.shared import Parametric, Shared
 from hw.tile_queue import TileQueue
-from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
+from hw.unit import STATUS, Unit, join, offer, pass_status
 
 REQUEST, PENDING = 0, 1
 """Outputs of the machine that issues requests: addresses, and what is to come of them."""

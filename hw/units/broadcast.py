@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Module
 
+from hw.firing import Firing
 from hw.layout import Format, TokenFormat, input_formats, output_formats
+from hw.rule import Rule
 from hw.shared import Parametric
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Unit
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 

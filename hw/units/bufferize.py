@@ -9,11 +9,13 @@ from typing import Any
 from amaranth.hdl import Module, Mux
 from amaranth.lib.wiring import Out
 
+from hw.firing import Firing
 from hw.layout import Format, TokenFormat, input_formats, output_formats
+from hw.rule import Rule
 from hw.scratchpads import share_format
 from hw.share import FillerSignature, ShareFormat
 from hw.shared import Parametric
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Unit
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.netlist import Netlist

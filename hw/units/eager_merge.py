@@ -9,9 +9,11 @@ from operator import or_
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.arrival_order import ArrivalOrder
+from hw.firing import Firing
 from hw.layout import Format, TokenFormat, input_formats, output_formats
+from hw.rule import Rule
 from hw.shared import Parametric, Shared
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Unit
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.eager_merge import DATA, SELECTOR

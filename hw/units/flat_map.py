@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
+from hw.firing import Firing
 from hw.functions import datapath_of
 from hw.functions.generator import INDEX_BITS, Generator
 from hw.functions.retile import RetileSlicer
@@ -13,8 +14,9 @@ from hw.functions.sequence import counter
 from hw.functions.store import Parts, Store
 from hw.functions.words import in_words
 from hw.layout import Format, TokenFormat, input_formats, output_formats
+from hw.rule import Rule
 from hw.shared import Parametric, Shared
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Unit
 from step.language.dims import Shape
 from step.language.faults import Fault
 from step.language.function import CountedFunction

@@ -7,9 +7,11 @@ from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
+from hw.firing import Firing
 from hw.layout import Format, TokenFormat, control_bits, input_formats, output_formats, pack_words
+from hw.rule import Rule
 from hw.shared import Parametric
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Unit
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.generate import Generate as Operator

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 from amaranth.hdl import Module
 
+from hw.firing import Firing
 from hw.functions.words import whole
 from hw.layout import Format, TokenFormat, input_formats, output_formats
+from hw.rule import Rule
 from hw.shared import Parametric
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Unit
 from step.language.graph import Node
 from step.language.types import Tuple
 from step.lowering.links import tuple_words

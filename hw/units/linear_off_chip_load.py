@@ -9,10 +9,11 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 
+from hw.firing import Firing
 from hw.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
+from hw.rule import Rule
 from hw.shared import Parametric
 from hw.tile_load import PENDING, REQUEST, LoadDeliver, TileLoad
-from hw.unit import Firing, Rule
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist

@@ -12,9 +12,11 @@ from amaranth.lib.wiring import In, Out
 
 from hw.beats import beats_of_tile, gather_beat, words_of_beat
 from hw.channel import Channel, ConsumerSignature
+from hw.firing import Firing
 from hw.layout import Format, TokenFormat, WriteFormat, input_formats
+from hw.rule import Rule
 from hw.shared import Parametric, Shared
-from hw.unit import STATUS, Firing, Rule, Unit, join, offer, pass_status
+from hw.unit import STATUS, Unit, join, offer, pass_status
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Module
 
+from hw.firing import Firing
 from hw.function_rule import FunctionRule
 from hw.functions import datapath_of
 from hw.layout import input_formats, output_formats
 from hw.shared import Parametric
-from hw.unit import Firing, Unit
+from hw.unit import Unit
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.netlist import Netlist

@@ -10,9 +10,11 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.arrival_order import ArrivalOrder
+from hw.firing import Firing
 from hw.layout import Format, TokenFormat, input_formats
+from hw.rule import Rule
 from hw.shared import Parametric, Shared
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Unit
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.netlist import Netlist

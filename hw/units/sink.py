@@ -10,9 +10,11 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import Out
 
 from hw.edge import AxiStreamSignature
+from hw.firing import Firing
 from hw.layout import Format, TokenFormat, input_formats
+from hw.rule import Rule
 from hw.shared import Parametric
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Unit
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 

@@ -11,9 +11,11 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
 from hw.edge import AxiStreamSignature
+from hw.firing import Firing
 from hw.layout import Format, TokenFormat, output_formats
+from hw.rule import Rule
 from hw.shared import Parametric
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Unit
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 

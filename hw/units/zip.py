@@ -7,9 +7,11 @@ from itertools import accumulate
 
 from amaranth.hdl import Module, Signal
 
+from hw.firing import Firing
 from hw.layout import Format, TokenFormat, input_formats, output_formats
+from hw.rule import Rule
 from hw.shared import Parametric
-from hw.unit import Firing, Rule, Unit
+from hw.unit import Unit
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 

@@ -11,8 +11,10 @@ from amaranth.back import rtlil
 from amaranth.hdl import Const, Module, Mux, Signal
 from formats import one_word
 
+from hw.firing import Firing
 from hw.layout import Format, TokenFormat
-from hw.unit import Firing, Rule, RuleError, Unit
+from hw.rule import Rule, RuleError
+from hw.unit import Unit
 
 Fire = Callable[[Module, Firing], None]
 TOKEN = one_word(3, 8)

@@ -11,7 +11,7 @@ from amaranth.hdl import Array, Assert, Cat, Module, Mux, Signal, Value
 from refuting import check
 from unit_bench import UnitBench, words
 
-from hw import unit as skeleton
+from hw import firing as skeleton
 from hw.functions.datapath import Datapath
 from hw.layout import TokenFormat
 from hw.unit import Unit

@@ -10,7 +10,7 @@ from amaranth.hdl import Assert, Module
 from refuting import check
 from unit_bench import UnitBench, bare, control, equal, words
 
-from hw import unit as skeleton
+from hw import firing as skeleton
 from hw.layout import TokenFormat
 from hw.unit import Unit
 from hw.units import broadcast

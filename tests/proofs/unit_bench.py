@@ -9,9 +9,10 @@ from typing import Any
 
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
 
-from hw import unit as skeleton
+from hw import firing as skeleton
 from hw.layout import TokenFormat
-from hw.unit import Rule, Unit
+from hw.rule import Rule
+from hw.unit import Unit
 
 
 def words(rank: int, beats: int) -> TokenFormat:
@@ -40,7 +41,7 @@ class UnitBench(Elaboratable):
     many of them are to come.
     ``patience``: cycles in which the unit may do nothing although all inputs have a token, all outputs space, and no
     words are on their way out.
-    ``skeleton`` is the module that makes a unit of the rule.
+    ``skeleton`` is the module that makes a firing of the rule.
     """
 
     def __init__(self, rule: Rule, skeleton: Any = skeleton) -> None:
@@ -73,7 +74,7 @@ class UnitBench(Elaboratable):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.domains.sync = self.clock
-        m.submodules.unit = unit = self.skeleton.Unit(self.rule)
+        m.submodules.unit = unit = type("Skeleton", (Unit,), {"firing": self.skeleton.Firing})(self.rule)
         for port, (front, visible, take) in enumerate(zip(self.fronts, self.visible, self.takes, strict=True)):
             channel = getattr(unit, f"input{port}")
             m.d.comb += [channel.header.eq(front), channel.valid.eq(visible), take.eq(visible & channel.ready)]

@@ -17,9 +17,10 @@ from hw.shared import Parametric
 class TileQueue(Parametric):
     """Up to ``depth`` tiles; each comes as ``beats`` beats of ``beat_bits`` bits, and leaves in the words of ``tile``.
 
-    There is room for every beat: whoever asks for tiles sees to that. A tile is seen in the cycle after its last beat,
-    and read in the one after that: so words may be in block RAM (``deep``) without a cycle more. Where it has no words,
-    its beats are only counted.
+    There is room for every beat: whoever asks for tiles sees to that. And for a tile more, as a slot is free when its
+    tile is taken, although the words of that are still being read: memory may be faster than the link. A tile is seen
+    in the cycle after its last beat, and read in the one after that: so words may be in block RAM (``deep``) without a
+    cycle more. Where it has no words, its beats are only counted.
     """
 
     def __init__(self, tile: TileFormat, beat_bits: int, beats: int, depth: int, *, deep: bool) -> None:
@@ -51,19 +52,21 @@ class TileQueue(Parametric):
         words = min(-(-self._beat_bits // tile.word_bits), tile.beats)  # words of a beat
         rows = -(-tile.beats // words)
         shape, attrs = parts * self._beat_bits, BLOCK_RAM if self._deep else {}
-        m.submodules.rows = memory = Memory(shape=shape, depth=self._depth * rows, init=[], attrs=attrs)
+        # The second word is read before the first beat of a request for the slot can be there.
+        room = (self._depth + (tile.beats > 2)) * rows
+        m.submodules.rows = memory = Memory(shape=shape, depth=room, init=[], attrs=attrs)
         write = memory.write_port(granularity=self._beat_bits)
         read = memory.read_port() if self._deep else memory.read_port(domain="comb")
         part, row_ends = counter(m, parts, "part", self.valid)
         with m.If(enters):
             m.d.sync += part.eq(0) if parts > 1 else []
-        row, _ = counter(m, self._depth * rows, "write_row", self.valid & (row_ends | enters))
+        row, _ = counter(m, room, "write_row", self.valid & (row_ends | enters))
         m.d.comb += [write.addr.eq(row), write.en.eq(self.valid << part)]
         m.d.comb += [write.data.word_select(at, self._beat_bits).eq(self.beat) for at in range(parts)]
 
-        oldest = place(m, "oldest", self._depth * rows, self.o.drop, rows)
-        at = Signal(range(self._depth * rows))
-        following = Signal(range(self._depth * rows))
+        oldest = place(m, "oldest", room, self.o.drop, rows)
+        at = Signal(range(room))
+        following = Signal(range(room))
         word: Value = Const(0, 1)
         m.d.sync += at.eq(following)
         if tile.beats == 1:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from zlib import crc32
 
+import numpy as np
 import pytest
 from fabric_bench import Run, packed, simulate
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 from hw.layout import pack_element
+from step.language.dtypes import FP32
 from step.language.graph import Graph
 from step.language.tokens import Token
+from step.lowering.fabric import MemoryConfig
 from step.running.interpreter import interpret
 
 PRESSURE = {"free": (0.0, 0.0), "idle": (0.5, 0.0), "pressed": (0.0, 0.6), "both": (0.3, 0.4)}
@@ -74,3 +78,17 @@ def test_means_what_its_operator_means(scenario: Scenario) -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_means_so_under_every_pressure(scenario: Scenario, how: str) -> None:
     check(scenario, how)
+
+
+def test_memory_may_be_faster_than_the_link() -> None:
+    """While the words of a tile leave, the beats of that which gets its slot come in."""
+    graph = Graph("fast_memory")
+    loaded = graph.load(graph.tensor("a", (48, 4), FP32), tile=(4, 4), name="load")
+    loaded.sink("y")
+    fabric = replace(FABRIC, link_bytes=1, memory=MemoryConfig(beat_bytes=16, channels=1, interval=1, latency=1))
+    inputs = {"a": np.arange(192, dtype=np.float32).reshape(48, 4)}
+    run = simulate(graph, inputs, fabric)
+    assert run.finished and not run.faults
+    (channel,) = run.fabric.channels
+    wanted = [packed(token, channel) for token in interpret(graph, inputs, record=True).streams["load"]]
+    assert [(header, words) for _, header, words in run.entered["load"]] == wanted

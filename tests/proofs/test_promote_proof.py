@@ -8,6 +8,7 @@ from refuting import check
 from unit_bench import UnitBench, bare, control, equal, words
 
 from hw import firing as skeleton
+from hw import unit
 from hw.layout import TokenFormat
 from hw.unit import Unit
 from hw.units import promote
@@ -23,7 +24,6 @@ MUTANTS = [
 ]
 SKELETON = [
     ("drops = self._drops[port] if port in self._drops else", "drops ="),
-    ("int(port in self.rule.held or", "int("),
     ("claim.eq(self.fires & self._puts[port])", "claim.eq(self.fires)"),
 ]
 
@@ -60,3 +60,8 @@ def test_the_last_token_is_raised_and_none_is_lost(token: TokenFormat, mutants: 
 
 def test_the_skeleton_keeps_the_words_of_what_is_held() -> None:
     check(skeleton, lambda module: LastOneRaised(promote.Promote(words(1, 2)), module), SKELETON)
+
+
+def test_the_skeleton_knows_what_is_spare() -> None:
+    mutants = [("int(port in self.rule.held or", "int(")]
+    check(unit, lambda module: LastOneRaised(promote.Promote(words(1, 2)), module), mutants)

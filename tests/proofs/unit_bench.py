@@ -41,7 +41,7 @@ class UnitBench(Elaboratable):
     many of them are to come.
     ``patience``: cycles in which the unit may do nothing although all inputs have a token, all outputs space, and no
     words are on their way out.
-    ``skeleton`` is the module that makes a firing of the rule.
+    ``skeleton`` is the module that makes a firing of the rule, or a unit.
     """
 
     def __init__(self, rule: Rule, skeleton: Any = skeleton) -> None:
@@ -71,10 +71,15 @@ class UnitBench(Elaboratable):
         """Assert what the unit may do."""
         raise NotImplementedError
 
+    def _unit(self) -> Unit:
+        if hasattr(self.skeleton, "Unit"):
+            return self.skeleton.Unit(self.rule)
+        return type("Skeleton", (Unit,), {"firing": self.skeleton.Firing})(self.rule)
+
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.domains.sync = self.clock
-        m.submodules.unit = unit = type("Skeleton", (Unit,), {"firing": self.skeleton.Firing})(self.rule)
+        m.submodules.unit = unit = self._unit()
         for port, (front, visible, take) in enumerate(zip(self.fronts, self.visible, self.takes, strict=True)):
             channel = getattr(unit, f"input{port}")
             m.d.comb += [channel.header.eq(front), channel.valid.eq(visible), take.eq(visible & channel.ready)]

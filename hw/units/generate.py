@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
-from hw.layout import Format, TokenFormat, input_formats, output_formats, pack_words
+from hw.layout import Format, TokenFormat, control_bits, input_formats, output_formats, pack_words
 from hw.shared import Parametric
 from hw.unit import Firing, Rule, Unit
 from step.language.graph import Node
@@ -56,7 +56,10 @@ class Generate(Rule):
             firing.next(left, left - 1)
 
         number = Mux(ending, self.before + self.period + self.behind - left, place)
-        control = {"control": self._listed(m, number)} if self.token.control else {}
+        integer = self._integer(m, firing, between) if self.integers else None
+        control = {}
+        if self.token.control:
+            control = {"control": self._listed(m, number) if integer is None else integer}
         empty = ~begins & (reference.rank != 0)
         firing.put(
             0,
@@ -72,7 +75,7 @@ class Generate(Rule):
             with m.If(~begins & ~ending & (~between | ends)):
                 firing.take(0)
         if self.token.word_bits:
-            firing.send(0, self._count(m, firing, between) if self.integers else self._word(m, firing, number))
+            firing.send(0, self._word(m, firing, number) if integer is None else self._counted(firing, integer))
 
     def _reference(self, m: Module, firing: Firing, begins: Signal, ends: Value) -> Any:
         """The header that says what comes behind those before; without a reference that of one element, which
@@ -119,13 +122,17 @@ class Generate(Rule):
         last = firing.latched(number)
         return self._listed(m, last * self.token.beats + firing.phase() if self.token.beats > 1 else last)
 
-    def _count(self, m: Module, firing: Firing, steps: Signal) -> Value:
-        """The words of the integer that was sent last."""
+    def _integer(self, m: Module, firing: Firing, steps: Signal) -> Signal:
+        """The integer that is next."""
         assert self.integers is not None
         first, last, step = (each & ((1 << self.token.bits) - 1) for each in self.integers)
         integer = Signal(self.token.bits, init=first)
         with m.If(steps):
             firing.next(integer, Mux(integer == last, first, integer + step))
+        return integer
+
+    def _counted(self, firing: Firing, integer: Signal) -> Value:
+        """The words of the integer that was sent last."""
         word: Value = firing.latched(integer).word_select(firing.phase(), self.token.word_bits)
         return word
 
@@ -142,7 +149,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     elif token.items:
         period = len(operator.values)
         for each in operator.constants:
-            words += [each] if token.control else pack_words(each, operator.element, token)
+            words += [control_bits(each)] if token.control else pack_words(each, operator.element, token)
     before, behind = len(operator.before), len(operator.behind)
     reference = references[0] if references else None
     return Unit(Generate(reference, token, operator.extents, before, period, behind, tuple(words), integers))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from scenarios.scenario import STREAMS, Bench, Inputs, add, dims_of, single
 from step.functions.elementwise import Add
-from step.language.dtypes import BF16, FP32, INT8, INT32
+from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Selector, Tile
@@ -24,6 +24,7 @@ def alone(make: Callable[[Graph], Stream]) -> Callable[[Graph], Inputs]:
 
 add("generate", "constant", alone(lambda graph: graph.constant(TALL, [3])))
 add("generate", "constant-nested", alone(lambda graph: graph.constant([[1.5, 2]], [2, 1, 3], dtype=FP32)))
+add("generate", "control", alone(lambda graph: graph.constant(4294967295, [3], dtype=UINT32)))
 add("generate", "nothing", alone(lambda graph: graph.constant(1, [0, 2])))
 add("generate", "count", alone(lambda graph: graph.count([7])))
 add("generate", "count-nested", alone(lambda graph: graph.count([2, 3], start=-5, step=-3, dtype=INT32)))

@@ -47,8 +47,8 @@ def project(graph: Graph, x: Stream, weight: Tensor, *, depth: int, columns: int
 def reference(x: np.ndarray, weights: dict[str, np.ndarray]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """q, k and v in float64 with bounds on the error of the BF16 program.
 
-    Two roundings to BF16, of the normed rows and of the result, are at most 2^-9 of each value; the rest (FP32 sums, the
-    table of the root) is well below a tenth of that.
+    Two roundings to BF16, of the normed rows and of the result, are at most 2^-9 of each value; the rest (FP32 sums,
+    the table of the root) is well below a tenth of that.
     """
     exact = {name: value.astype(np.float64) for name, value in weights.items()}
     rows = x.astype(np.float64)

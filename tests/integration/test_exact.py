@@ -16,6 +16,10 @@ from cosim.compare import compare
 from sim_approx import backend as approx
 from step.programs.program import Program, load_program
 
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+
+import softmax
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -86,6 +90,17 @@ def test_the_mixtral_mixture_of_experts_is_exact() -> None:
 
 def test_a_weight_in_a_loop_is_exact() -> None:
     check(load_program(str(EXAMPLES / "recirculate.py")))
+
+
+@pytest.mark.parametrize("running", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_softmax_is_exact(running: bool) -> None:
+    """One build for rows of all lengths."""
+    for lengths in (softmax.LENGTHS, [0] * 8, [64] * 8, [0, 0, 15, 17, 31, 48, 2, 0]):
+        check(softmax.build(lengths, running))
+
+
+def test_norm_and_projections_are_exact() -> None:
+    check(load_program(str(EXAMPLES / "norm_qkv.py")))
 
 
 @pytest.mark.slow

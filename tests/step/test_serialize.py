@@ -83,7 +83,13 @@ def test_every_scenario_is_loaded_as_it_was_saved(scenario: Scenario, tmp_path: 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("spec", ["moe_simple.py", "swiglu.py", "moe_mixtral.py", "moe_mixtral.py:dynamic"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "moe_simple.py", "swiglu.py", "moe_mixtral.py", "moe_mixtral.py:dynamic",
+        "softmax.py", "softmax.py:online", "norm_qkv.py",
+    ],
+)  # fmt: skip
 def test_every_example_is_loaded_as_it_was_saved(spec: str, tmp_path: Path) -> None:
     program = load_program(str(EXAMPLES / spec))
     assert program.expected and program.tolerance > 0

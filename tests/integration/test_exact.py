@@ -11,6 +11,7 @@ import pytest
 from farm import farm
 from scenarios import SCENARIOS
 
+from benchmarks import unit_rates
 from cosim import backend as rtl
 from cosim.compare import compare
 from sim_approx import backend as approx
@@ -101,6 +102,12 @@ def test_softmax_is_exact(running: bool) -> None:
 
 def test_norm_and_projections_are_exact() -> None:
     check(load_program(str(EXAMPLES / "norm_qkv.py")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [1, 4])
+def test_the_rates_of_all_units_are_exact(rows: int) -> None:
+    check(unit_rates.build(rows).program)
 
 
 @pytest.mark.slow

@@ -4,8 +4,8 @@
 
 For every operator and every function a unit, between sources that never pause and sinks that always take. Tiles are
 [rows, 8] of BF16, a row being a word of the links, which carry one a cycle. All units of a size are one program,
-which runs in RTL and in the fast model; these must agree in every token's cycle. Prints a table: the words of a value
-at the port with most of them, the cycles by the formula, and those measured in RTL.
+which runs in RTL and in the fast model; these must agree in every token's cycle. Prints a table, with units that are
+alike in a row: the words of a value at the port with most of them, the cycles per value by the formula, and as measured.
 """
 
 from __future__ import annotations
@@ -268,10 +268,14 @@ def main() -> None:
             raise SystemExit(f"{rates.program.name}: RTL and fast model differ")
         for rate in modelled(rates):
             found.setdefault(rate.unit, []).append(rate)
-    columns = "".join(f" words | formula, {rows} rows | measured |" for rows in arguments.rows)
-    print(f"| unit |{columns}\n|---|{'---|---|---|' * len(arguments.rows)}")
+    columns = "".join(f" [{rows}, {COLUMNS}]: words | formula | measured |" for rows in arguments.rows)
+    print(f"| units |{columns}\n|---|{'---|---|---|' * len(arguments.rows)}")
+    alike: dict[str, list[str]] = {}
     for unit, each in found.items():
-        print(f"| `{unit}` |" + "".join(f" {rate.words} | {rate.formula} | {rate.measured:.2f} |" for rate in each))
+        cells = "".join(f" {rate.words} | {rate.formula} | {rate.measured:.2f} |" for rate in each)
+        alike.setdefault(cells, []).append(f"`{unit}`")
+    for cells, names in alike.items():
+        print(f"| {' '.join(names)} |{cells}")
 
 
 if __name__ == "__main__":

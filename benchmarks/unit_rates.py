@@ -5,7 +5,7 @@
 For every operator and every function a unit, between sources that never pause and sinks that always take. Tiles are
 [rows, 8] of BF16, a row being a word of the links, which carry one a cycle. All units of a size are one program,
 which runs in RTL and in the fast model; these must agree in every token's cycle. Prints a table, with units that are
-alike in a row: the words of a value at the port with most of them, the cycles per value by the formula, and as measured.
+alike in a row: the words of a value at the port with most of them, and cycles per value, by the formula and measured.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import pytest
 from farm import farm
 from scenarios import SCENARIOS
 
+from benchmarks import unit_rates
 from cosim import backend as rtl
 from cosim.compare import compare
 from sim_approx import backend as approx
@@ -20,6 +21,7 @@ from step.programs.program import Program, load_program
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 
 import moe_multiplexed
+import softmax
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -108,6 +110,23 @@ def test_experts_by_turns_are_exact() -> None:
 @pytest.mark.parametrize("regions", ["regions4", "regions2"])
 def test_the_mixtral_experts_by_turns_are_exact(regions: str) -> None:
     check(load_program(str(EXAMPLES / f"moe_multiplexed.py:{regions}")))
+
+
+@pytest.mark.parametrize("running", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_softmax_is_exact(running: bool) -> None:
+    """One build for rows of all lengths."""
+    for lengths in (softmax.LENGTHS, [0] * 8, [64] * 8, [0, 0, 15, 17, 31, 48, 2, 0]):
+        check(softmax.build(lengths, running))
+
+
+def test_norm_and_projections_are_exact() -> None:
+    check(load_program(str(EXAMPLES / "norm_qkv.py")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [1, 4])
+def test_the_rates_of_all_units_are_exact(rows: int) -> None:
+    check(unit_rates.build(rows).program)
 
 
 @pytest.mark.slow

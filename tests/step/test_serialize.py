@@ -88,6 +88,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     [
         "moe_simple.py", "swiglu.py", "moe_mixtral.py", "moe_mixtral.py:dynamic", "moe_multiplexed.py",
         "attention.py:interleaved", "attention.py:parallel",
+        "softmax.py", "softmax.py:online", "norm_qkv.py",
     ],
 )  # fmt: skip
 def test_every_example_is_loaded_as_it_was_saved(spec: str, tmp_path: Path) -> None:

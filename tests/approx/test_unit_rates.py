@@ -1,0 +1,46 @@
+"""Units take a word of their links a cycle, but for those whose function needs longer; RTL has the same cycles."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.unit_rates import EACH, Rate, build, modelled
+from step.language.function import FUNCTIONS
+from step.language.operator import OPERATORS
+
+LONGER = ("map_matmul", "map_top_k", "accum_", "scan_")
+"""Products, a scalar after the other, and states that are wanted back; the formulas say how long."""
+
+AS_FAST_AS_LINKS = ("accum_add_fp32", "scan_add_fp32", "accum_retile_row", "accum_retile_col")
+"""Of these, with values of four words."""
+
+
+@pytest.fixture(scope="module", params=[1, 4], ids=lambda rows: f"{rows} rows")
+def rates(request: pytest.FixtureRequest) -> list[Rate]:
+    return modelled(build(request.param, 120))
+
+
+def test_every_unit_has_its_rate(rates: list[Rate]) -> None:
+    for each in rates:
+        if each.unit in ("bufferize", "streamify"):  # between two buffers there may be a cycle
+            assert each.formula <= each.measured <= each.formula + 1 / EACH, each
+        else:
+            assert each.measured == each.formula, each
+
+
+def test_nothing_else_takes_longer_than_its_words(rates: list[Rate]) -> None:
+    for each in rates:
+        free = not each.unit.startswith(LONGER) or (each.unit in AS_FAST_AS_LINKS and each.words >= 4)
+        assert not free or each.formula == each.words, each
+
+
+def test_every_operator_and_every_function_is_measured() -> None:
+    rates = build(1, 20)
+    nodes = rates.program.graph.nodes
+    # The one unit without a node of its own is Broadcast, which the compiler inserts.
+    labels = {label for label in rates.labels if label != "broadcast"}
+    assert labels <= set(nodes) and "broadcast" in rates.labels
+    operators = [nodes[label].operator for label in labels]
+    assert {each.name for each in operators} | {"broadcast"} == set(OPERATORS)
+    functions = {each.function.name for each in operators if hasattr(each, "function")}
+    assert functions == {name for name, each in FUNCTIONS.items() if each.__module__.startswith("step.functions.")}

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from meaning.nested import Nested
 
+from step.fuzz.nested import Nested
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
 from step.language.types import ElementType, Selector, Tile, Tuple
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from meaning.nested import inside
 
-from random_programs.draft import HIGHEST_RANK, Draft, Piece
-from random_programs.steps import LARGEST_TILE, partner, step
-from random_programs.values import random_value
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.functions.edit import AppendRow, FilterLastTile, SetRow
 from step.functions.matmul import Matmul
 from step.functions.row import RowMax, RowSum
 from step.functions.select import TopK
 from step.functions.transpose import Transpose
+from step.fuzz.draft import HIGHEST_RANK, Draft, Piece
+from step.fuzz.nested import inside
+from step.fuzz.steps import LARGEST_TILE, partner, step
+from step.fuzz.values import random_value
 from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32
 from step.language.function import MapFunction
 from step.language.types import ElementType, Tile

@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 import numpy as np
-from meaning.nested import entries, inside
 
-from random_programs.draft import HIGHEST_RANK, ROOM, Draft, Piece
-from random_programs.values import alike, grouped, random_nested, random_tile, random_value, seen
 from step.functions.cast import Cast
 from step.functions.compare import RELATIONS, Compare, Where
 from step.functions.counting import CountFrom
@@ -22,6 +19,9 @@ from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.rsqrt import Rsqrt
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu
+from step.fuzz.draft import HIGHEST_RANK, ROOM, Draft, Piece
+from step.fuzz.nested import entries, inside
+from step.fuzz.values import alike, grouped, random_nested, random_tile, random_value, seen
 from step.language.dims import Dim, dim
 from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INT8, INT32, INTEGERS, UINT32, DType
 from step.language.function import MapFunction

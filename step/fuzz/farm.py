@@ -41,8 +41,8 @@ class Farm(Graph):
     ) -> Feedback:
         return super().feedback(element, dims, name=self.prefix + name, location=location)
 
-    def symbol(self, name: str, *, ragged: bool = False) -> Dim:
-        return super().symbol(self.prefix + name, ragged=ragged)
+    def symbol(self, name: str, *, ragged: bool = False, location: Location | None = None) -> Dim:
+        return super().symbol(self.prefix + name, ragged=ragged, location=location)
 
 
 def side_by_side(name: str, builders: Iterable[Callable[[Graph], Mapping[str, Any]]]) -> tuple[Graph, dict[str, Any]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from step.fuzz import structured  # noqa: F401  (more steps)
+from step.fuzz import steps  # noqa: F401  (they register themselves)
 from step.fuzz.draft import Draft
-from step.fuzz.steps import STEPS
+from step.fuzz.step import STEPS
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig

@@ -22,7 +22,8 @@ def random_element(random: Random) -> ElementType:
     if kind < 0.06:
         return Selector(random.randint(1, 4))
     if kind < 0.12:
-        return Tuple((random_tile(random), random.choice([random_tile(random), Selector(2)])))
+        first, others = random_tile(random), list[ElementType]([random_tile(random), Selector(2)])
+        return Tuple((first, random.choice(others)))
     return random_tile(random)
 
 

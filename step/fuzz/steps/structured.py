@@ -12,7 +12,7 @@ from step.functions.select import TopK
 from step.functions.transpose import Transpose
 from step.fuzz.draft import HIGHEST_RANK, Draft, Piece
 from step.fuzz.nested import inside
-from step.fuzz.steps import LARGEST_TILE, partner, step
+from step.fuzz.step import LARGEST_TILE, partner, step
 from step.fuzz.values import random_value
 from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32
 from step.language.function import MapFunction

@@ -8,6 +8,7 @@ what moved, and RTL with the fast model, in the cycle of every token and in all 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import pytest
 from contract.programs import OPERATORS, built, drawn
@@ -78,7 +79,8 @@ def check_rtl(seeds: Iterable[int]) -> None:
     assert found.mismatches == 0 and found.first_difference is None, (found.first_mismatch, found.first_difference)
     assert found.exact_cycles == found.approximate_cycles
     for each in found.operators:
-        assert each.exact == each.approximate, programs[int(each.name[1:].partition("_")[0])].name
+        counted = replace(each.approximate, firings=None)
+        assert each.exact == counted, programs[int(each.name[1:].partition("_")[0])].name
 
 
 def test_every_token_comes_in_its_cycle() -> None:

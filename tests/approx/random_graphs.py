@@ -164,6 +164,20 @@ class Program:
         again = selector.buffered(self.random.randint(2, 6))
         self.pool.append(self.graph.reassemble(outputs, again, rank=rank, order=order))
 
+    def add_merge(self) -> None:
+        stream = self.pick()
+        streams = [stream, *(self.alike(stream) for _ in range(self.random.randint(0, 2)))]
+        merged, which = self.graph.eager_merge(
+            [each.buffered(self.random.randint(2, 4)) for each in streams], rank=stream.rank
+        )
+        self.pool += [merged, which][: self.random.randint(1, 2)]
+
+    def add_ones(self) -> None:
+        """Generated for a stream, or by themselves."""
+        dims = [self.random.randint(1, 3) for _ in range(self.random.randint(0, 1))]
+        reference = self.pick() if not dims or self.random.random() < 0.5 else None
+        self.pool.append(self.graph.constant(1.0, dims, reference=reference))
+
     def add_load(self) -> None:
         name, tiles = self.name("t"), self.random.randint(1, 3)
         cols = self.random.choice([1, 1, 3])
@@ -195,6 +209,7 @@ class Program:
             self.add_accum, self.add_accum, self.add_reshape, self.add_flatten, self.add_promote, self.add_repeat,
             self.add_row_sum, self.add_row_sum, self.add_routing, self.add_routing, self.add_load, self.add_load,
             self.add_buffer, self.add_buffer,
+            self.add_merge, self.add_ones,
         ]  # fmt: skip
         for _ in range(steps):
             counter, known = self.counter, set(self.inputs)

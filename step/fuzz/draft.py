@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from step.errors import SimulationError
 from step.fuzz.growth import Growth
 from step.fuzz.nested import Nested
 from step.fuzz.values import random_element, random_nested, random_value, size
@@ -18,7 +19,7 @@ from step.language.stream import Stream
 from step.language.tokens import from_nested, to_nested
 from step.language.types import ElementType, Selector, Tile
 from step.programs.inputs import BoundInputs
-from step.running.interpreter import interpret
+from step.running.interpreter import Interpretation, interpret
 
 LARGEST = 60
 """Tokens of a stream that operators still multiply."""
@@ -111,10 +112,16 @@ class Draft:
         return pieces
 
     def go_round(self) -> None:
-        """Learn from a run what comes on the feedback edges, and in which order; the checks find out if it is right."""
+        """Learn from a run what comes on the feedback edges, and in which order; the checks find out if it is right.
+
+        Nothing comes where the run fails, which they find out too.
+        """
         nodes = {name: each for name, each in self.graph.nodes.items() if name not in self._others}
         own = replace(self.graph, nodes=nodes)
-        found = interpret(own, BoundInputs(self.growth.tensors, self.growth.played), record=True)
+        try:
+            found = interpret(own, BoundInputs(self.growth.tensors, self.growth.played), record=True)
+        except SimulationError:
+            found = Interpretation({}, {}, {str(each): from_nested([], each.rank) for each in own.streams()})
         for edge in self.graph.feedbacks.values():
             origin = self.graph.resolve(edge.stream)
             if origin.producer in nodes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from step.errors import Deadlock
+from step.language.faults import Violation
 from step.language.graph import Graph, Node
 from step.language.tiling import accessed
 from step.language.tokens import Token
@@ -34,7 +34,7 @@ class Growth:
     def add(self, graph: Graph, node: Node) -> None:
         """Run ``node`` of ``graph`` on what its inputs carry.
 
-        Raises `Deadlock` where they end too early, and what the operator finds wrong with them.
+        Where they end too early, or break the operator's contract, so ends what it sends: a check of the program tells.
         """
         self._node, self._port = node, -1
         self._outputs = [self.streams.setdefault(graph.stream_name(node.name, port), []) for port in _ports(node)]
@@ -46,10 +46,10 @@ class Growth:
                 ports = (wanted,) if isinstance(wanted, int) else wanted
                 ready = [port for port in ports if queues[port]]
                 if not ready:
-                    raise Deadlock(f"{node.describe()} waits for a token that never comes")
+                    return
                 self._port = ready[0]
                 wanted = process.send(queues[ready[0]].popleft())
-        except StopIteration:
+        except (StopIteration, Violation):
             pass
 
     # -- what operators see -------------------------------------------------------------------------------------

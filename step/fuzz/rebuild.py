@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from step.language.dims import Dim, Shape
@@ -12,7 +12,6 @@ from step.language.location import UNKNOWN_LOCATION, Location
 from step.language.stream import Stream
 from step.language.tiling import accessed
 from step.language.tokens import Token
-from step.ops.source import Source
 from step.programs.program import Program
 
 Key = tuple[str, int]
@@ -24,7 +23,7 @@ class Changes:
 
     ``without``: nodes that are left out. ``instead``: streams that are read in the place of others. ``played``: streams
     that a source plays now, under their own names where these can be names. ``shapes`` and ``data``: those of sources.
-    ``sink``: a stream that leaves the program too.
+    ``sinks``: streams that leave the program too.
     """
 
     without: frozenset[str] = frozenset()
@@ -32,7 +31,7 @@ class Changes:
     played: Mapping[Key, list[Token]] = field(default_factory=dict)
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     data: Mapping[str, list[Token]] = field(default_factory=dict)
-    sink: Key | None = None
+    sinks: tuple[Key, ...] = ()
 
 
 def rebuilt(program: Program, changes: Changes) -> Program:
@@ -63,20 +62,20 @@ class _Rebuilding:
         for node in old:
             if (node.name, -1) not in self.needed:
                 continue
-            operator = node.operator
-            if isinstance(operator, Source):
-                shape = self.changes.shapes.get(node.name, operator.shape)
-                operator = replace(operator, shape=shape)
-                self._declare(shape, node.location)
-                self.inputs[node.name] = self.changes.data.get(node.name, self.old.inputs[node.name])
             access = accessed(node)
             if access is not None and access.tensor is not None and access.tensor not in graph.tensors:
                 tensor = old.tensors[access.tensor]
                 graph.tensor(tensor.name, tensor.shape, tensor.dtype)
                 self.inputs[tensor.name] = self.old.inputs[tensor.name]
-            made = graph.add(
-                operator, [self._read(each) for each in node.inputs], name=node.name, location=node.location
-            )
+            given = node.operator.given()
+            if given is not None:
+                shape = self.changes.shapes.get(node.name, given.shape)
+                self._declare(shape, node.location)
+                self.inputs[node.name] = self.changes.data.get(node.name, self.old.inputs[node.name])
+                made = [graph.source(node.name, given.element, shape)]
+            else:
+                read = [self._read(each) for each in node.inputs]
+                made = [*graph.add(node.operator, read, name=node.name, location=node.location)]
             for port, stream in enumerate(made):
                 dims = old.refinements.get(old.stream_name(node.name, port))
                 if dims is not None:
@@ -87,8 +86,10 @@ class _Rebuilding:
             if edge.name in graph.feedbacks:
                 assert edge.source is not None
                 graph.feedbacks[edge.name].close(self._read(edge.source))
-        if self.changes.sink is not None:
-            self.streams[self.changes.sink].sink("last")
+        for key in self.changes.sinks:
+            name = f"{old.stream_name(*key)}_end".replace(".", "_")
+            if name not in graph.nodes:
+                self.streams[key].sink(name)
         return Program(graph, self.inputs, self.old.fabric)
 
     def _read(self, stream: Stream) -> Stream:
@@ -116,7 +117,7 @@ def needed(graph: Graph, changes: Changes) -> set[Key]:
     """The streams that are read, and, with port -1, the nodes that are left when only what outputs need is kept."""
     found: set[Key] = set()
     left = [(node.name, -1) for node in graph if node.operator.ends_run and node.name not in changes.without]
-    left += [] if changes.sink is None else [changes.sink]
+    left += changes.sinks
     while left:
         key = left.pop()
         if key in found:

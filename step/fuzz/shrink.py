@@ -9,10 +9,9 @@ from step.errors import StepError
 from step.fuzz.growth import Growth
 from step.fuzz.rebuild import Changes, Key, rebuilt
 from step.language.dims import Dim, dim
-from step.language.faults import Violation
 from step.language.graph import Graph, Node
 from step.language.tokens import Token, from_nested, to_nested
-from step.ops.source import Source
+from step.language.types import Buffer
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.programs.program import Program
 from step.running.interpreter import interpret
@@ -28,7 +27,7 @@ def shrink(program: Program, fails: Callable[[Program], bool], *, tries: int = 1
     smaller = True
     while smaller:
         smaller = False
-        for edits in (prefixes, outputs, cuts, bypasses, entries):
+        for edits in (prefixes, outputs, heads, cuts, splits, bypasses, entries):
             for edit in list(edits(program)):
                 try:
                     candidate = edit(program)
@@ -45,9 +44,9 @@ def shrink(program: Program, fails: Callable[[Program], bool], *, tries: int = 1
 
 
 def size(program: Program) -> tuple[int, int, int]:
-    """Operators that are no sources, all operators, and tokens of sources."""
+    """Operators that are neither sources nor sinks, all operators, and tokens of sources."""
     nodes = list(program.graph)
-    work = sum(not isinstance(each.operator, Source) for each in nodes)
+    work = sum(_works(each) and not each.operator.hands_out for each in nodes)
     return work, len(nodes), sum(len(tokens) for tokens in _bound(program).streams.values())
 
 
@@ -55,7 +54,7 @@ def prefixes(program: Program) -> Iterator[Edit]:
     """One stream is the only output; those that come first in front."""
 
     def prefix(key: Key) -> Edit:
-        return lambda now: rebuilt(now, Changes(without=_ends(now.graph), sink=key))
+        return lambda now: rebuilt(now, Changes(without=_ends(now.graph), sinks=(key,)))
 
     return (prefix(stream.key) for stream in program.graph.streams())
 
@@ -67,6 +66,19 @@ def outputs(program: Program) -> Iterator[Edit]:
         return lambda now: rebuilt(now, Changes(without=frozenset([name])))
 
     return (drop(name) for name in _ends(program.graph))
+
+
+def heads(program: Program) -> Iterator[Edit]:
+    """What the last operator in front of an output reads is output instead."""
+
+    def head(node: Node, ends: frozenset[str]) -> Edit:
+        return lambda now: rebuilt(now, Changes(without=ends, sinks=_read(now.graph, node)))
+
+    ends, readers = _ends(program.graph), program.graph.readers()
+    for node in program.graph:
+        behind = {each.name for port in range(len(node.output_types)) for each, _ in readers[node.name, port]}
+        if behind <= ends:
+            yield head(node, frozenset([*behind, node.name]))
 
 
 def cuts(program: Program) -> Iterator[Edit]:
@@ -81,6 +93,21 @@ def cuts(program: Program) -> Iterator[Edit]:
 
     made = [[(node.name, port) for port in range(len(node.output_types))] for node in program.graph if _works(node)]
     return (cut(keys) for keys in [*reversed(made), *([(name, 0)] for name in program.graph.feedbacks)] if keys)
+
+
+def splits(program: Program) -> Iterator[Edit]:
+    """What an operator reads is output, and a source plays what it sends."""
+
+    def split(node: Node) -> Edit:
+        def edit(now: Program) -> Program:
+            keys = [(node.name, port) for port in range(len(node.output_types))]
+            carried = _carried(now)
+            played = {key: carried[_name(now.graph, key)] for key in keys}
+            return rebuilt(now, Changes(played=played, sinks=_read(now.graph, node)))
+
+        return edit
+
+    return (split(node) for node in program.graph if node.output_types and node.inputs)
 
 
 def bypasses(program: Program) -> Iterator[Edit]:
@@ -98,10 +125,10 @@ def entries(program: Program) -> Iterator[Edit]:
     """Entries of a dimension less, in all sources that have it, or in one."""
     bound = _bound(program)
     longest: dict[tuple[str, Dim], int] = {}
-    for node in program.graph:
-        if isinstance(node.operator, Source):
-            nested = to_nested(bound.streams[node.name], node.operator.given().rank)
-            for level, each in enumerate(node.operator.shape):
+    for node in program.graph.sources():
+        if given := node.operator.given():
+            nested = to_nested(bound.streams[node.name], given.rank)
+            for level, each in enumerate(given.shape):
                 extent = max(map(len, _lists(nested, level)), default=0)
                 for name in (node.name, ""):
                     longest[name, each] = max(extent, longest.get((name, each), 0))
@@ -117,9 +144,10 @@ def _less(name: str, dimension: Dim, start: int, count: int) -> Edit:
 
     def edit(now: Program) -> Program:
         shapes, data, bound = {}, {}, _bound(now)
-        for node in now.graph:
-            if isinstance(node.operator, Source) and dimension in node.operator.shape and name in ("", node.name):
-                shape = list(node.operator.shape)
+        for node in now.graph.sources():
+            given = node.operator.given()
+            if given is not None and dimension in given.shape and name in ("", node.name):
+                shape = list(given.shape)
                 nested = to_nested(bound.streams[node.name], len(shape) - 1)
                 for level, each in enumerate(shape):
                     if each == dimension:
@@ -137,8 +165,17 @@ def _lists(nested: list[Any], level: int) -> Iterable[list[Any]]:
     return [nested] if level == 0 else [inner for each in nested for inner in _lists(each, level - 1)]
 
 
+def _read(graph: Graph, node: Node) -> tuple[Key, ...]:
+    """The streams that ``node`` reads; what fills them in the place of references to buffers."""
+    found: list[Key] = []
+    for each in node.inputs:
+        buffers = isinstance(each.element, Buffer)
+        found += _read(graph, graph.nodes[each.producer]) if buffers else [each.key]
+    return tuple(found)
+
+
 def _works(node: Node) -> bool:
-    return not isinstance(node.operator, Source)
+    return node.operator.given() is None
 
 
 def _ends(graph: Graph) -> frozenset[str]:
@@ -166,8 +203,5 @@ def _carried(program: Program) -> dict[str, list[Token]]:
     except StepError:
         growth = Growth(dict(bound.streams), dict(bound.tensors))
         for node in program.graph:
-            try:
-                growth.add(program.graph, node)
-            except (StepError, Violation):
-                break
+            growth.add(program.graph, node)
         return growth.streams

@@ -33,15 +33,18 @@ def step(weight: int) -> Callable[[Callable[[Draft], None]], Callable[[Draft], N
 
 
 def scalars(tile: ElementType) -> int:
+    """Scalars of a tile of static size."""
     assert isinstance(tile, Tile)
     return int(tile.elements)
 
 
 def is_bf16(piece: Piece) -> bool:
+    """Whether it carries tiles of BF16."""
     return isinstance(piece.element, Tile) and piece.element.dtype is BF16
 
 
 def is_integer(piece: Piece) -> bool:
+    """Whether it carries tiles of integers."""
     return isinstance(piece.element, Tile) and piece.element.dtype in INTEGERS
 
 

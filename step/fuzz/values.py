@@ -28,6 +28,7 @@ def random_element(random: Random) -> ElementType:
 
 
 def random_tile(random: Random, dtypes: Sequence[DType] = DTYPES) -> Tile:
+    """A small tile of one of ``dtypes``."""
     return Tile(random.choice(dtypes), random.choice([1, 1, 2, 3, 4]), random.choice([1, 2, 3, 4]))
 
 

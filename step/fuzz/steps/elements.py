@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -27,18 +28,18 @@ from step.language.dims import dim
 from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INT8, INT32, INTEGERS, UINT32, DType
 from step.language.function import MapFunction
 from step.language.types import ElementType, Selector, Tile, Tuple
-from step.ops.generate import Constant
 
 
 @step(3)
 def source(draft: Draft) -> None:
+    """One more input."""
     draft.pool.append(draft.source())
 
 
-def constants(draft: Draft, element: ElementType, count: int) -> list[Constant]:
+def constants(draft: Draft, element: ElementType, count: int) -> list[Any]:
     """Values of ``element`` that stand in the program itself."""
 
-    def constant() -> Constant:
+    def constant() -> Any:
         value = random_value(draft.random, element)
         return value if isinstance(value, int) else tuple(map(tuple, (value * 1).tolist()))
 
@@ -68,6 +69,7 @@ def generate(draft: Draft) -> None:
 
 @step(6)
 def item_of(draft: Draft) -> None:
+    """One item of a tuple."""
     if piece := draft.pick(lambda each: isinstance(each.element, Tuple)):
         assert isinstance(piece.element, Tuple)
         draft.keep(draft.read(piece)[draft.random.randrange(len(piece.element.items))], timed=piece.timed)
@@ -75,6 +77,7 @@ def item_of(draft: Draft) -> None:
 
 @step(3)
 def map_one(draft: Draft) -> None:
+    """A function of one operand."""
     if piece := draft.pick():
         functions: list[MapFunction] = [SelectAll(draft.random.randint(1, 3))]
         if piece.is_float:
@@ -116,6 +119,7 @@ def operand(draft: Draft, piece: Piece, dtypes: Sequence[DType]) -> Piece:
 
 @step(5)
 def map_two(draft: Draft) -> None:
+    """A function of two operands of scalars, one of them perhaps repeated."""
     if piece := draft.pick(lambda each: each.is_float or is_integer(each)):
         assert isinstance(piece.element, Tile)
         formats = FLOATS if piece.is_float else [piece.element.dtype]
@@ -127,6 +131,7 @@ def map_two(draft: Draft) -> None:
 
 
 def relation(draft: Draft) -> Compare:
+    """Any comparison."""
     return Compare(draft.random.choice([*RELATIONS]))
 
 
@@ -158,6 +163,7 @@ def matmul_partner(draft: Draft, piece: Piece) -> tuple[Piece, bool]:
 
 @step(2)
 def map_matmul(draft: Draft) -> None:
+    """A product of matrices for every element."""
     if piece := draft.pick(is_bf16):
         other, transposed = matmul_partner(draft, piece)
         function = Matmul(transposed, draft.random.choice([BF16, FP32]))
@@ -166,6 +172,7 @@ def map_matmul(draft: Draft) -> None:
 
 @step(2)
 def zip_some(draft: Draft) -> None:
+    """Streams side by side."""
     if piece := draft.pick():
         others = [partner(draft, piece) for _ in range(draft.random.randint(1, 2))]
         if sum(each.element.bits for each in [piece, *others]) <= WIDEST:
@@ -174,6 +181,7 @@ def zip_some(draft: Draft) -> None:
 
 @step(6)
 def accum(draft: Draft) -> None:
+    """A reduction of the innermost dimensions."""
     if piece := draft.pick(lambda each: each.rank > 0 and (each.is_float or is_integer(each))):
         rank = draft.random.randint(1, piece.rank)
         formats: Sequence[DType] = FLOATS if piece.is_float else INTEGERS
@@ -192,6 +200,7 @@ def accum(draft: Draft) -> None:
 
 @step(3)
 def scan(draft: Draft) -> None:
+    """All states of a reduction."""
     if piece := draft.pick(lambda each: each.rank > 0 and each.is_float):
         rank, exclusive = draft.random.randint(1, piece.rank), draft.chance(0.5)
         if is_bf16(piece) and draft.chance(0.3):
@@ -205,6 +214,8 @@ def scan(draft: Draft) -> None:
 
 @step(2)
 def accum_retile(draft: Draft) -> None:
+    """Tiles joined to a larger one."""
+
     def tiles(piece: Piece, rank: int) -> int:
         """How many tiles a reduction joins; 0 where nobody knows, or where there are none."""
         dims = piece.stream.shape[-rank:]
@@ -223,6 +234,7 @@ def accum_retile(draft: Draft) -> None:
 
 @step(4)
 def flat_map(draft: Draft) -> None:
+    """A tile cut into several."""
     rank, axis = draft.random.choice([0, 1]), draft.random.choice(["row", "col"])
     if piece := draft.pick(lambda each: isinstance(each.element, Tile) and each.rank + rank <= HIGHEST_RANK, factor=4):
         assert isinstance(piece.element, Tile)

@@ -44,6 +44,7 @@ def route(draft: Draft, piece: Piece) -> tuple[list[Piece], Piece, int]:
 
 @step(3)
 def partition(draft: Draft) -> None:
+    """Chunks to targets, which go their own ways."""
     if piece := draft.pick():
         route(draft, piece)
 
@@ -62,6 +63,7 @@ def route_and_gather(draft: Draft) -> None:
 
 
 def gather(draft: Draft, streams: list[Stream], which: Piece, rank: int, *, timed: bool) -> None:
+    """Chunks of ``streams`` together again, in the order of the ports or of arrival."""
     order: Literal["index", "arrival"] = draft.random.choice(["index", "arrival"])
     again = draft.graph.reassemble(streams, draft.read(which), rank=rank, order=order)
     draft.keep(again, timed=timed or order == "arrival")

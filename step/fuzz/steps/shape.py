@@ -13,6 +13,7 @@ from step.language.types import Tile, Tuple
 
 @step(7)
 def flatten(draft: Draft) -> None:
+    """Some adjacent dimensions as one."""
     if piece := draft.pick(lambda each: each.rank > 0):
         low = draft.random.randrange(piece.rank)
         draft.keep(draft.read(piece).flatten(low, draft.random.randint(low + 1, piece.rank)), timed=piece.timed)
@@ -20,6 +21,7 @@ def flatten(draft: Draft) -> None:
 
 @step(3)
 def reshape(draft: Draft) -> None:
+    """The innermost dimension in chunks, the last one padded."""
     if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK, factor=3):
         chunk = 1 if isinstance(piece.element, Tuple) else draft.random.randint(1, 3)
         pad = draft.random.choice([0.0, 1.0]) if isinstance(piece.element, Tile) else 0.0
@@ -45,18 +47,21 @@ def split(draft: Draft) -> None:
 
 @step(2)
 def promote(draft: Draft) -> None:
+    """One more dimension around all."""
     if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK):
         draft.keep(draft.read(piece).promote(), timed=piece.timed)
 
 
 @step(2)
 def repeat(draft: Draft) -> None:
+    """Every element a few times."""
     if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK, factor=3):
         draft.keep(draft.read(piece).repeat(draft.random.randint(1, 3)), timed=piece.timed)
 
 
 @step(2)
 def expand_static(draft: Draft) -> None:
+    """An innermost dimension of one, several times."""
     if piece := draft.pick(lambda each: each.rank > 0 and each.stream.shape[-1] == dim(1), factor=4):
         draft.keep(draft.read(piece).expand_static(draft.random.randint(1, 4)), timed=piece.timed)
 

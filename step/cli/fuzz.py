@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -117,16 +118,21 @@ def _show(campaign: Campaign) -> None:
         f"{campaign.agreed:,} programs agree, {campaign.agreed_rtl:,} of them in RTL too: "
         f"{campaign.kinds.total():,} operators of {len(campaign.kinds)} kinds, {campaign.tokens:,} tokens"
     )
+    if campaign.crowded:
+        click.echo(f"left out of RTL, because their channels have too little space: seeds {_seeds(campaign.crowded)}")
     for each in campaign.findings:
         click.echo(_line(each, campaign.save))
     if campaign.findings and campaign.save is None:
         talk("[cyan]hint:[/] with --save DIR they are kept, and made small")
 
 
+def _seeds(seeds: Iterable[int]) -> str:
+    return ", ".join(map(str, seeds))
+
+
 def _line(finding: Finding, save: Path | None) -> str:
-    seeds = ", ".join(map(str, finding.seeds))
     kept = ""
     if save is not None:
         size = "" if finding.program is None else f" ({len(finding.program.graph.nodes)} operators)"
         kept = f"\n  {save / finding.name}.report.json{size}"
-    return f"seed {seeds}: {finding.kind}: {finding.text}{kept}"
+    return f"seed {_seeds(finding.seeds)}: {finding.kind}: {finding.text}{kept}"

@@ -2,57 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
 
 from scenarios import FABRIC, Scenario
 
-from step.language.dims import Dim
-from step.language.dtypes import DType
-from step.language.graph import Feedback, Graph, Tensor
-from step.language.location import Location
-from step.language.operator import Operator
-from step.language.stream import Stream
-from step.language.types import ElementType
+from step.fuzz.farm import side_by_side
 from step.programs.program import Program
-
-
-@dataclass(eq=False)
-class Farm(Graph):
-    """A graph that puts ``prefix`` before every name it is given, or makes up."""
-
-    prefix: str = ""
-
-    def add(
-        self,
-        operator: Operator,
-        inputs: Sequence[Stream] = (),
-        *,
-        name: str | None = None,
-        location: Location | None = None,
-    ) -> tuple[Stream, ...]:
-        return super().add(
-            operator, inputs, name=self.prefix + (name or self._next_name(operator.name)), location=location
-        )
-
-    def tensor(self, name: str, dims: Iterable[int], dtype: DType) -> Tensor:
-        return super().tensor(self.prefix + name, dims, dtype)
-
-    def feedback(
-        self, element: ElementType, dims: Iterable[Dim | int], *, name: str, location: Location | None = None
-    ) -> Feedback:
-        return super().feedback(element, dims, name=self.prefix + name, location=location)
-
-    def symbol(self, name: str, *, ragged: bool = False) -> Dim:
-        return super().symbol(self.prefix + name, ragged=ragged)
 
 
 def farm(name: str, scenarios: Iterable[Scenario]) -> Program:
     """One program that holds the programs of all ``scenarios``; their names get the prefix ``sN_``."""
-    graph = Farm(name)
-    inputs: dict[str, Any] = {}
-    for number, scenario in enumerate(scenarios):
-        graph.prefix = f"s{number}_"
-        inputs |= {graph.prefix + key: value for key, value in scenario.build(graph).items()}
-    return Program(graph, inputs, FABRIC)
+    return Program(*side_by_side(name, [each.build for each in scenarios]), FABRIC)

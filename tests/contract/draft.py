@@ -7,8 +7,8 @@ from random import Random
 from typing import Any, TypeVar
 
 from meaning.nested import Nested, inside
-from random_programs.values import random_value
 
+from step.fuzz.values import random_value
 from step.language.dims import Dim
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
 from step.language.graph import Graph

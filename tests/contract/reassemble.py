@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from random_programs.values import grouped
-
 from contract.draft import Draft
+from step.fuzz.values import grouped
 from step.language.types import Selector
 
 LONGEST = 12

@@ -1,6 +1,14 @@
-"""Random programs with empties everywhere, and what they must do in every back end.
+"""Random programs (`step.fuzz`) against a meaning of their own.
 
-A program is made from a seed: some operators over nested lists, with whatever types, shapes and depths of channels fit.
-The oracle (`meaning`) says what every stream carries while the program grows, so that selectors, references and
-promised shapes are always right. ``PYTHONPATH=tests python -m random_programs SEED`` runs one again and shows it.
+The oracle (`meaning`) says what every stream carries, independently of the operators that the generator and all back
+ends share. ``PYTHONPATH=tests python -m random_programs SEED`` runs one again and shows it.
 """
+
+from functools import partial
+
+from step.fuzz import program
+
+OPERATORS = (3, 25)
+"""Operators of the programs of these tests."""
+
+build = partial(program.build, operators=OPERATORS)

@@ -7,8 +7,8 @@ import sys
 
 from meaning.evaluate import evaluate
 
+from random_programs import build
 from random_programs.check import Disagreement, check, check_meaning
-from random_programs.program import build
 from random_programs.together import check_rtl
 from step.language.graph import Graph
 from step.language.tokens import from_nested, show

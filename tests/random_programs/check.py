@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from meaning.evaluate import Evaluation, difference, evaluate
 
-from random_programs.program import build, fabric
+from random_programs import build
 from sim_approx.simulation import Values, simulate
 from step.errors import StepError
+from step.fuzz.program import fabric
 from step.language.graph import Graph
 from step.language.tokens import Token, from_nested
 from step.lowering.fabric import FabricConfig

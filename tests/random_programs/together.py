@@ -12,11 +12,12 @@ from farm import farm
 from scenarios import Inputs, Scenario
 
 from cosim import backend as rtl
+from random_programs import build
 from random_programs.check import Disagreement, again, check_interpreter, check_outputs
-from random_programs.program import LARGEST_BUFFER, build
 from sim_approx import backend as approx
 from sim_approx.simulation import simulate
 from step.errors import StepError
+from step.fuzz.program import LARGEST_BUFFER
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 from random import Random
 
-from random_programs import structured  # noqa: F401  (more steps)
-from random_programs.draft import Draft
-from random_programs.steps import STEPS
+from step.fuzz import steps  # noqa: F401  (they register themselves)
+from step.fuzz.draft import Draft
+from step.fuzz.step import STEPS
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.programs.program import Program
 
 LARGEST_BUFFER = 64
 """More tokens than any stream has that fills buffers."""
 
-LEAST, MOST = 3, 25
-"""Operators of a program, sinks and stores not counted."""
+OPERATORS = (5, 60)
+"""Operators of a program, at least and at most, sinks and stores not counted; the last step may add a few more."""
 
 
-def build(seed: int, graph: Graph, *, roomy: bool = False, dynamic: bool = False) -> Draft:
+def build(
+    seed: int, graph: Graph, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False, dynamic: bool = False
+) -> Draft:
     """The program of ``seed``, in ``graph``; see `Draft` for ``roomy`` and ``dynamic``."""
     draft = Draft(Random(seed), graph, roomy=roomy, dynamic=dynamic)
-    wanted = draft.random.randint(LEAST, MOST) + len(graph.nodes)
+    wanted = draft.random.randint(*operators) + len(graph.nodes)
     draft.pool.append(draft.source())
     while len(graph.nodes) < wanted:
         draft.random.choice(STEPS)(draft)
     _end(draft)
     return draft
+
+
+def program(seed: int, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False) -> Program:
+    """The program of ``seed`` with its `fabric`."""
+    graph = Graph("random")
+    return Program(graph, build(seed, graph, operators=operators, roomy=roomy).inputs, fabric(seed, roomy=roomy))
 
 
 def _end(draft: Draft) -> None:

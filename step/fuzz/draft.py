@@ -8,17 +8,18 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from meaning.evaluate import Evaluation
-from meaning.nested import Nested
 
-from random_programs.values import random_element, random_nested, random_value, size
+from step.errors import SimulationError
+from step.fuzz.growth import Growth
+from step.fuzz.nested import Nested
+from step.fuzz.values import random_element, random_nested, random_value, size
 from step.language.dims import Dim
 from step.language.graph import Graph, Tensor
 from step.language.stream import Stream
 from step.language.tokens import from_nested, to_nested
 from step.language.types import ElementType, Selector, Tile
 from step.programs.inputs import BoundInputs
-from step.running.interpreter import interpret
+from step.running.interpreter import Interpretation, interpret
 
 LARGEST = 60
 """Tokens of a stream that operators still multiply."""
@@ -70,11 +71,9 @@ class Draft:
         self.pool: list[Piece] = []
         self.read_keys: set[tuple[str, int]] = set()
         self.regular: list[tuple[Dim, int]] = []
-        self._played: dict[str, Nested] = {}
-        self._tensors: dict[str, np.ndarray] = {}
-        self.evaluation = Evaluation(self._played, self._tensors)
+        self.growth = Growth()
         self._others = frozenset(graph.nodes)
-        self._evaluated = set(graph.nodes)
+        self._grown = set(graph.nodes)
         self._counter = 0
 
     def name(self, stem: str) -> str:
@@ -103,27 +102,32 @@ class Draft:
         return piece.stream if depth is None else piece.stream.buffered(depth)
 
     def keep(self, *streams: Stream, timed: bool = False) -> list[Piece]:
-        """Evaluate what is new in the graph, and put ``streams`` into the pool."""
+        """Run what is new in the graph, and put ``streams`` into the pool."""
         for name, node in self.graph.nodes.items():
-            if name not in self._evaluated:
-                self.evaluation.add(self.graph, node)
-                self._evaluated.add(name)
-        pieces = [Piece(each, self.evaluation.streams[str(each)], timed) for each in streams]
+            if name not in self._grown:
+                self.growth.add(self.graph, node)
+                self._grown.add(name)
+        pieces = [Piece(each, to_nested(self.growth.streams[str(each)], each.rank), timed) for each in streams]
         self.pool += pieces
         return pieces
 
     def go_round(self) -> None:
-        """Learn from a run what comes on the feedback edges, and in which order; the checks find out if it is right."""
+        """Learn from a run what comes on the feedback edges, and in which order; the checks find out if it is right.
+
+        Nothing comes where the run fails, which they find out too.
+        """
         nodes = {name: each for name, each in self.graph.nodes.items() if name not in self._others}
         own = replace(self.graph, nodes=nodes)
-        played = {name: from_nested(each, nodes[name].output_types[0].rank) for name, each in self._played.items()}
-        found = interpret(own, BoundInputs(self._tensors, played), record=True)
+        try:
+            found = interpret(own, BoundInputs(self.growth.tensors, self.growth.played), record=True)
+        except SimulationError:
+            found = Interpretation({}, {}, {str(each): from_nested([], each.rank) for each in own.streams()})
         for edge in self.graph.feedbacks.values():
             origin = self.graph.resolve(edge.stream)
             if origin.producer in nodes:
-                self.evaluation.streams[edge.name] = to_nested(found.streams[str(origin)], origin.rank)
-        new = set(found.arrivals) - self._evaluated
-        self.evaluation.arrivals = {**self.evaluation.arrivals, **{name: found.arrivals[name] for name in new}}
+                self.growth.streams[edge.name] = found.streams[str(origin)]
+        new = set(found.arrivals) - self._grown
+        self.growth.orders = {**self.growth.orders, **{name: found.arrivals[name] for name in new}}
 
     # -- inputs -------------------------------------------------------------------------------------------------
 
@@ -131,8 +135,7 @@ class Draft:
         """A source of ``nested``; it is not in the pool."""
         name, dims = self.name(stem), list(dims)
         stream = self.graph.source(name, element, dims)
-        self.inputs[name] = from_nested(nested, len(dims) - 1)
-        self._played[stream.producer] = nested
+        self.inputs[name] = self.growth.played[stream.producer] = from_nested(nested, len(dims) - 1)
         (piece,) = self.keep(stream)
         self.pool.pop()
         return piece
@@ -170,9 +173,9 @@ class Draft:
         return self.play("which", Selector(targets), nested, dims)
 
     def tensor(self, dims: Sequence[int], tile: Tile) -> Tensor:
-        """A tensor of the scalars of ``tile``; what is stored in it stays out of the input data."""
+        """A tensor of the scalars of ``tile``."""
         name = self.name("t")
         tensor = self.graph.tensor(name, dims, tile.dtype)
         content = random_value(self.random, Tile(tile.dtype, 1, int(np.prod(dims)))).reshape(dims)
-        self.inputs[name], self._tensors[tensor.name] = content, content.copy()
+        self.inputs[name] = self.growth.tensors[tensor.name] = content
         return tensor

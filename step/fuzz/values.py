@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from meaning.nested import Nested
 
+from step.fuzz.nested import Nested
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
 from step.language.types import ElementType, Selector, Tile, Tuple
 
@@ -22,11 +22,13 @@ def random_element(random: Random) -> ElementType:
     if kind < 0.06:
         return Selector(random.randint(1, 4))
     if kind < 0.12:
-        return Tuple((random_tile(random), random.choice([random_tile(random), Selector(2)])))
+        first, others = random_tile(random), list[ElementType]([random_tile(random), Selector(2)])
+        return Tuple((first, random.choice(others)))
     return random_tile(random)
 
 
 def random_tile(random: Random, dtypes: Sequence[DType] = DTYPES) -> Tile:
+    """A small tile of one of ``dtypes``."""
     return Tile(random.choice(dtypes), random.choice([1, 1, 2, 3, 4]), random.choice([1, 2, 3, 4]))
 
 

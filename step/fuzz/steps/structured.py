@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from meaning.nested import inside
 
-from random_programs.draft import HIGHEST_RANK, Draft, Piece
-from random_programs.steps import LARGEST_TILE, partner, step
-from random_programs.values import random_value
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.functions.edit import AppendRow, FilterLastTile, SetRow
 from step.functions.matmul import Matmul
 from step.functions.row import RowMax, RowSum
 from step.functions.select import TopK
 from step.functions.transpose import Transpose
+from step.fuzz.draft import HIGHEST_RANK, Draft, Piece
+from step.fuzz.nested import inside
+from step.fuzz.step import LARGEST_TILE, partner, step
+from step.fuzz.values import random_value
 from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32
 from step.language.function import MapFunction
 from step.language.types import ElementType, Tile
@@ -22,6 +22,7 @@ ADDRESS = Tile(UINT32)
 
 
 def is_number(piece: Piece) -> bool:
+    """Whether it carries tiles that rows can be summed of."""
     return isinstance(piece.element, Tile) and piece.element.dtype in (BF16, FP32, INT8, INT32)
 
 
@@ -36,6 +37,7 @@ def numbers(draft: Draft, piece: Piece, most: int) -> Piece:
 
 @step(3)
 def map_tile(draft: Draft) -> None:
+    """A function of a whole tile."""
     if piece := draft.pick(lambda each: isinstance(each.element, Tile)):
         functions: list[MapFunction] = [Transpose()]
         if is_number(piece):
@@ -56,7 +58,7 @@ def edit(draft: Draft) -> None:
         function = draft.random.choice(
             [SetRow(), AppendRow(), FilterLastTile(1.0, draft.random.choice(["row", "col"]))]
         )
-        if isinstance(function, AppendRow) and rows == 3:
+        if isinstance(function, AppendRow) and rows & (rows - 1):
             return
         most = rows - 1 if isinstance(function, SetRow) else 5
         others = [draft.read(numbers(draft, piece, most))]
@@ -69,6 +71,8 @@ def edit(draft: Draft) -> None:
 
 @step(2)
 def matmul_of_integers(draft: Draft) -> None:
+    """Products of INT8 in INT32."""
+
     def fits(piece: Piece) -> bool:
         return isinstance(piece.element, Tile) and piece.element.dtype is INT8 and not piece.timed
 

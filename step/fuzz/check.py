@@ -1,0 +1,151 @@
+"""What must be so for a program: interpreter, fast model and RTL agree on it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from step.errors import EnvironmentProblem, StepError
+from step.host.progress import Progress, silent
+from step.language.graph import Graph
+from step.language.tokens import Token
+from step.programs.equality import same_tokens
+from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.program import Program
+from step.running.backend import backend
+from step.running.interpreter import interpret
+from step.running.result import RunResult
+
+DEADLOCK = "fast model: Deadlock"
+
+
+class Disagreement(Exception):
+    """Back ends that do not agree, or one that fails.
+
+    ``kind`` says what differs, and is the same for programs that fail in the same way; ``where`` is the operator or
+    channel, if one is known.
+    """
+
+    def __init__(self, kind: str, text: str, where: str | None = None) -> None:
+        super().__init__(text)
+        self.kind, self.where = kind, where
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What was compared: how often each operator occurs, the tokens in all channels, and the cycles."""
+
+    operators: Counter[str]
+    tokens: int
+    cycles: int
+
+
+def check(program: Program) -> Agreement:
+    """Interpreter against fast model: values, and times that do not depend on whether values are computed.
+
+    Raises `Disagreement`; its kind is `DEADLOCK` where the channels have too little space, which the interpreter's
+    have not.
+    """
+    graph = program.graph
+    with failing("interpreter"):
+        inputs = bind_inputs(graph, program.inputs)
+        interpret(graph, inputs)
+    result = _run("fast model", "approx", program, inputs, values="all")
+    _compare_outputs("fast model", graph, inputs, result)
+    timed = _run("fast model", "approx", program, inputs, values="control")
+    for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes"):
+        _compare(f"fast model, without values: {what}", getattr(result, what), getattr(timed, what))
+    return _agreement(graph, result)
+
+
+def check_rtl(program: Program, progress: Progress = silent) -> Agreement:
+    """RTL against fast model and interpreter: values, the cycle of every token, and all counters.
+
+    Raises `Disagreement`, and `EnvironmentProblem` where a tool is missing.
+    """
+    graph = program.graph
+    with failing("interpreter"):
+        inputs = bind_inputs(graph, program.inputs)
+    exact = _run("RTL", "rtl", program, inputs, events=True, progress=progress)
+    model = _run("fast model", "approx", program, inputs, events=True)
+    assert exact.events is not None and model.events is not None
+    _compare("RTL: times", _plain_events(exact), _plain_events(model))
+    _compare("RTL: cycles", exact.cycles, model.cycles)
+    _compare("RTL: operators", _activities(exact), _activities(model))
+    for what in ("channels", "arrivals", "buffers", "buffer_bytes"):
+        found, wanted = getattr(exact, what), getattr(model, what)
+        if what == "arrivals":  # those of which nothing depends on the order are not recorded in RTL
+            wanted = {name: wanted[name] for name in found}
+        _compare(f"RTL: {what}", found, wanted)
+    _compare_outputs("RTL", graph, inputs, exact)
+    return _agreement(graph, exact)
+
+
+@contextmanager
+def failing(stage: str) -> Iterator[None]:
+    """What fails in the body, in whatever way, is a `Disagreement` of ``stage``: programs are right when they are made.
+
+    What is wrong with the installation is no disagreement.
+    """
+    try:
+        yield
+    except (Disagreement, EnvironmentProblem):
+        raise
+    except Exception as error:
+        text = str(error) if isinstance(error, StepError) else f"{type(error).__name__}: {error}"
+        raise Disagreement(f"{stage}: {type(error).__name__}", text) from error
+
+
+def _run(stage: str, name: str, program: Program, inputs: BoundInputs, **options: Any) -> RunResult:
+    run: Callable[..., RunResult] = backend(name)
+    with failing(stage):
+        return run(program.graph, inputs, program.fabric, **options)
+
+
+def _agreement(graph: Graph, result: RunResult) -> Agreement:
+    return Agreement(Counter(node.operator.name for node in graph), result.tokens, result.cycles)
+
+
+def _compare_outputs(stage: str, graph: Graph, inputs: BoundInputs, result: RunResult) -> None:
+    """Outputs equal those of the interpreter, which follows the order in which the timed run took its data."""
+    with failing("interpreter, in the order of the timed run"):
+        meant = interpret(graph, inputs, arrivals=result.arrivals)
+    for name, tokens in meant.outputs.items():
+        found = (result.outputs or {})[name]
+        if not same_tokens(found, tokens):
+            raise Disagreement(f"{stage}: outputs", f"{name}: {_difference(found, tokens)}", name)
+
+
+def _difference(found: Sequence[Token], meant: Sequence[Token]) -> str:
+    for position, (one, other) in enumerate(zip(found, meant, strict=False)):
+        if not same_tokens([one], [other]):
+            return f"token {position} is {one}, and {other} in the interpreter"
+    return f"{len(found)} tokens, and {len(meant)} in the interpreter"
+
+
+def _compare(kind: str, found: Any, wanted: Any) -> None:
+    """Equal, or else the first entry of theirs that is not."""
+    if found == wanted:
+        return
+    if not isinstance(found, Mapping):
+        raise Disagreement(kind, f"{found}, and {wanted} in the fast model")
+    name = next(each for each in {**found, **wanted} if found.get(each) != wanted.get(each))
+    raise Disagreement(kind, f"{name}: {found.get(name)}, and {wanted.get(name)} in the fast model", name)
+
+
+def _plain_events(result: RunResult) -> dict[str, list[list[int]]]:
+    """The cycle and the control of every token, by channel; those that begin to differ first stand in front."""
+    return {
+        name: np.stack([each.cycles, each.control]).T.tolist()
+        for name, each in sorted((result.events or {}).items(), key=lambda pair: min(pair[1].cycles, default=0))
+    }
+
+
+def _activities(result: RunResult) -> dict[str, tuple[int, ...]]:
+    """Cycles of each activity, by operator; firings are not counted in RTL."""
+    return {name: (each.busy, each.starved, each.blocked, each.finished) for name, each in result.operators.items()}

@@ -1,0 +1,138 @@
+"""A program placed anew with changes: less of it, or other data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from step.language.dims import Dim, Shape
+from step.language.graph import Graph
+from step.language.location import UNKNOWN_LOCATION, Location
+from step.language.stream import Stream
+from step.language.tiling import accessed
+from step.language.tokens import Token
+from step.programs.program import Program
+
+Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What becomes of a program.
+
+    ``without``: nodes that are left out. ``instead``: streams that are read in the place of others. ``played``: streams
+    that a source plays now, under their own names where these can be names. ``shapes`` and ``data``: those of sources.
+    ``sinks``: streams that leave the program too.
+    """
+
+    without: frozenset[str] = frozenset()
+    instead: Mapping[Key, Key] = field(default_factory=dict)
+    played: Mapping[Key, list[Token]] = field(default_factory=dict)
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    data: Mapping[str, list[Token]] = field(default_factory=dict)
+    sinks: tuple[Key, ...] = ()
+
+
+def rebuilt(program: Program, changes: Changes) -> Program:
+    """``program`` with ``changes``, and without what nobody needs then.
+
+    Raises the errors of the language where that is no program.
+    """
+    return _Rebuilding(program, changes).program()
+
+
+class _Rebuilding:
+    def __init__(self, program: Program, changes: Changes) -> None:
+        self.old, self.changes, self.inputs = program, changes, dict[str, Any]()
+        self.graph = Graph(program.graph.name)
+        self.streams: dict[Key, Stream] = {}
+        self.needed = needed(program.graph, changes)
+
+    def program(self) -> Program:
+        old, graph = self.old.graph, self.graph
+        for key, tokens in self.changes.played.items():
+            if key in self.needed:
+                self._play(key, tokens)
+        edges = [each for name, each in old.feedbacks.items() if (name, 0) in self.needed]
+        for edge in [each for each in edges if (each.name, 0) not in self.streams]:
+            self._declare(edge.type.shape, edge.location)
+            feedback = graph.feedback(edge.type.element, edge.type.shape, name=edge.name, location=edge.location)
+            self.streams[edge.name, 0] = feedback.stream
+        for node in old:
+            if (node.name, -1) not in self.needed:
+                continue
+            access = accessed(node)
+            if access is not None and access.tensor is not None and access.tensor not in graph.tensors:
+                tensor = old.tensors[access.tensor]
+                graph.tensor(tensor.name, tensor.shape, tensor.dtype)
+                self.inputs[tensor.name] = self.old.inputs[tensor.name]
+            given = node.operator.given()
+            if given is not None:
+                shape = self.changes.shapes.get(node.name, given.shape)
+                self._declare(shape, node.location)
+                self.inputs[node.name] = self.changes.data.get(node.name, self.old.inputs[node.name])
+                made = [graph.source(node.name, given.element, shape)]
+            else:
+                read = [self._read(each) for each in node.inputs]
+                made = [*graph.add(node.operator, read, name=node.name, location=node.location)]
+            for port, stream in enumerate(made):
+                dims = old.refinements.get(old.stream_name(node.name, port))
+                if dims is not None:
+                    self._declare(dims, node.location)
+                    stream = graph.refine(stream, dims)
+                self.streams.setdefault((node.name, port), stream)
+        for edge in edges:
+            if edge.name in graph.feedbacks:
+                assert edge.source is not None
+                graph.feedbacks[edge.name].close(self._read(edge.source))
+        for key in self.changes.sinks:
+            name = f"{old.stream_name(*key)}_end".replace(".", "_")
+            if name not in graph.nodes:
+                self.streams[key].sink(name)
+        return Program(graph, self.inputs, self.old.fabric)
+
+    def _read(self, stream: Stream) -> Stream:
+        found = self.streams[self.changes.instead.get(stream.key, stream.key)]
+        return found if stream.depth is None else found.buffered(stream.depth)
+
+    def _play(self, key: Key, tokens: list[Token]) -> None:
+        producer, port = key
+        old = self.old.graph
+        kind = old.feedbacks[producer].type if producer in old.feedbacks else old.nodes[producer].output_types[port]
+        name = old.stream_name(producer, port).replace(".", "_")
+        self._declare(kind.shape, UNKNOWN_LOCATION)
+        self.streams[key] = self.graph.source(name, kind.element, kind.shape)
+        self.inputs[name] = tokens
+
+    def _declare(self, shape: Sequence[Dim], location: Location) -> None:
+        """Declare the symbols of ``shape``: nobody else may make them then."""
+        for each in shape:
+            for symbol in sorted(each.extent.free_symbols, key=str):
+                if str(symbol) not in self.graph.symbols:
+                    self.graph.symbol(str(symbol), ragged=each.is_ragged, location=location)
+
+
+def needed(graph: Graph, changes: Changes) -> set[Key]:
+    """The streams that are read, and, with port -1, the nodes that are left when only what outputs need is kept."""
+    found: set[Key] = set()
+    left = [(node.name, -1) for node in graph if node.operator.ends_run and node.name not in changes.without]
+    left += changes.sinks
+    while left:
+        key = left.pop()
+        if key in found:
+            continue
+        found.add(key)
+        if key in changes.played:
+            continue
+        producer, port = key
+        read: list[Stream] = []
+        if producer in graph.feedbacks:
+            edge = graph.feedbacks[producer].source
+            read = [] if edge is None else [edge]
+        elif port < 0:
+            read = list(graph.nodes[producer].inputs)
+        else:
+            left.append((producer, -1))
+        left += [changes.instead.get(each.key, each.key) for each in read]
+    return found

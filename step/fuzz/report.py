@@ -1,0 +1,88 @@
+"""What is kept of a program that fails: the program, and a report beside it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any
+
+from step.errors import FormatError
+from step.host.files import write_atomically
+from step.programs.program import Program
+from step.programs.schema import validate
+
+FORMAT = "step-fuzz-1"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A disagreement of ``kind`` and its ``text``, and the ``program`` that has it, as small as it could be made.
+
+    ``seeds`` are those of the programs that stand side by side in it, for RTL, or the one of it; ``fabric`` that of the
+    fabric.
+    """
+
+    seeds: tuple[int, ...]
+    fabric: int
+    operators: tuple[int, int]
+    rtl: bool
+    kind: str
+    text: str
+    program: Program | None
+
+    @property
+    def name(self) -> str:
+        return ("rtl-" if self.rtl else "") + f"seed-{self.seeds[0]}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as the schema ``fuzz`` describes it."""
+        return {
+            "format": FORMAT,
+            "version": version(),
+            "seeds": list(self.seeds),
+            "fabric": self.fabric,
+            "operators": list(self.operators),
+            "rtl": self.rtl,
+            "kind": self.kind,
+            "text": self.text,
+            "program": None if self.program is None else f"{self.name}.json",
+        }
+
+    def save(self, directory: Path) -> Path:
+        """Write the report, and the program beside it, to ``directory``; returns the path of the report."""
+        if self.program is not None:
+            self.program.save(directory / f"{self.name}.json")
+        path = directory / f"{self.name}.report.json"
+        write_atomically(path, (json.dumps(self.to_json(), indent=1) + "\n").encode())
+        return path
+
+
+def load_report(path: Path) -> dict[str, Any]:
+    """The report in ``path`` as plain data; raises `FormatError` for other files, and for those of other versions."""
+    try:
+        data: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path} can not be read: {error}") from None
+    validate(data, "fuzz", str(path))
+    if data["version"] != version():
+        hint = (
+            f"; the program itself can be run: step compare {path.parent / data['program']}" if data["program"] else ""
+        )
+        raise FormatError(
+            f"{path} was written by version {data['version']} of the generator, and this is {version()}, "
+            f"whose seeds give other programs{hint}"
+        )
+    return data
+
+
+@cache
+def version() -> str:
+    """That of the package, and a digest of the generator: with another one a seed gives another program."""
+    digest = sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return f"{version_of('step-fabric')}+{digest.hexdigest()[:8]}"

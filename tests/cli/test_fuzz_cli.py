@@ -1,0 +1,289 @@
+"""``step fuzz``: programs by their seeds, planted defects that are found and made small, and what is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commanding import Step, commanding
+
+from sim_approx.machine import Machine
+from sim_approx.site import Site
+from sim_approx.units import promote as timed_promote
+from step.fuzz import campaign as campaigning
+from step.fuzz.campaign import Campaign
+from step.fuzz.check import Agreement, Disagreement, check
+from step.fuzz.program import program
+from step.fuzz.report import version
+from step.fuzz.shrink import shrink, size
+from step.language.operator import Placed, Process, Surroundings
+from step.language.tokens import Token
+from step.ops.promote import Promote
+from step.programs.program import Program, load_program
+from step.programs.schema import validate
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
+
+
+@pytest.fixture
+def low_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fast model's Promote ends the whole stream with a stop that is too low."""
+
+    def build(site: Site) -> Machine:
+        top = site.node.inputs[0].rank
+        return site.add(timed_promote.Promote(**site.ports(), interval=site.beats, top=top))
+
+    monkeypatch.setattr(timed_promote, "build", build)
+
+
+@pytest.fixture
+def lost_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The meaning of Promote lowers stops of 3, so that the stream breaks its shape."""
+    process = Promote.process
+
+    def wrong(self: Promote, node: Placed, around: Surroundings) -> Process:
+        class Around:
+            def __getattr__(self, name: str) -> Any:
+                return getattr(around, name)
+
+            def emit(self, port: int, token: Token) -> None:
+                around.emit(port, token._replace(stop=2) if token.stop == 3 else token)
+
+        return process(self, node, Around())
+
+    monkeypatch.setattr(Promote, "process", wrong)
+
+
+def kinds(made: Program) -> list[str]:
+    return [node.operator.name for node in made.graph]
+
+
+class TestPrograms:
+    def test_a_seed_gives_the_same_program(self) -> None:
+        assert program(7) == program(7)
+        assert program(7) != program(8)
+
+    def test_one_that_is_roomy_differs_in_space_alone(self) -> None:
+        assert kinds(program(7, roomy=True)) == kinds(program(7))
+
+    def test_large_ones_have_everything_together(self) -> None:
+        """Loops, buffers, nested routing, several memory ports, and tensors that are stored and read again."""
+        found = 0
+        for seed in range(40):
+            made = program(seed, operators=(50, 60))
+            names = kinds(made)
+            assert len(names) >= 50
+            ports = sum("off_chip" in each for each in names)
+            again = {"random_off_chip_load", "random_off_chip_store"} <= set(names)
+            found += bool(
+                made.graph.feedbacks and "bufferize" in names and names.count("partition") > 1 and ports > 2 and again
+            )
+        assert found >= 5
+
+
+class TestAgreement:
+    def test_counts(self, step: Step) -> None:
+        result = step("fuzz", "--count", 3, "--seed", 1, "--operators", "3..6")
+        expected = [check(program(seed, operators=(3, 6))) for seed in (1, 2, 3)]
+        operators = sum(each.operators.total() for each in expected)
+        names = len(set().union(*(each.operators for each in expected)))
+        assert result == (
+            0,
+            f"3 programs agree, 0 of them in RTL too: {operators} operators of {names} kinds, "
+            f"{sum(each.tokens for each in expected)} tokens\n",
+            "",
+        )
+
+    def test_json(self, step: Step) -> None:
+        result = step("fuzz", "--count", 2, "--operators", "3..6", "--json")
+        found = json.loads(result.out)
+        assert (result.code, result.err) == (0, "")
+        assert (found["version"], found["agreed"], found["agreed_rtl"]) == (version(), 2, 0)
+        assert (found["left_out_of_rtl"], found["interrupted"], found["findings"]) == ([], False, [])
+        assert sum(found["operators"].values()) > 6 and found["tokens"] > 0
+
+    @pytest.mark.slow
+    def test_rtl(self, step: Step) -> None:
+        result = step("fuzz", "--count", 6, "--seed", 3, "--operators", "3..8", "--rtl", 3)
+        assert result.code == 0, result.err
+        assert result.out.startswith("6 programs agree, 3 of them in RTL too: ")
+
+
+class TestFindings:
+    def test_a_defect_of_the_fast_model_is_made_small(self, step: Step, low_stop: None, tmp_path: Path) -> None:
+        seed = next(seed for seed in range(100) if "promote" in kinds(program(seed)))
+        result = step("fuzz", "--count", 1, "--seed", seed, "--save", tmp_path)
+        report = tmp_path / f"seed-{seed}.report.json"
+        assert result.code == 4
+        assert result.err == "error: the back ends disagree on 1 of the programs\n"
+        assert result.out.splitlines()[0] == "0 programs agree, 0 of them in RTL too: 0 operators of 0 kinds, 0 tokens"
+        data = json.loads(report.read_text())
+        validate(data, "fuzz", str(report))
+        assert result.out.splitlines()[1:] == [
+            f"seed {seed}: {data['kind']}: {data['text']}",
+            f"  {report} (3 operators)",
+        ]
+        small = load_program(str(tmp_path / data["program"]))
+        assert sorted(kinds(small)) == ["promote", "sink", "source"]
+        assert sum(map(len, small.inputs.values())) <= 2
+        with pytest.raises(Disagreement) as found:
+            check(small)
+        assert (found.value.kind, str(found.value)) == (data["kind"], data["text"])
+
+    def test_a_defect_of_a_meaning_is_made_small(self, step: Step, lost_stop: None, tmp_path: Path) -> None:
+        result = step("fuzz", "--count", 60, "--operators", "3..12", "--save", tmp_path, "--json")
+        assert result.code == 4
+        findings = json.loads(result.out)["findings"]
+        assert findings
+        for each in findings:
+            assert each["kind"] == "interpreter: StreamFault"
+            assert sorted(kinds(load_program(str(tmp_path / each["program"])))) == ["promote", "sink", "source"]
+
+    def test_a_report_runs_again(self, step: Step, low_stop: None, tmp_path: Path) -> None:
+        seed = next(seed for seed in range(100) if "promote" in kinds(program(seed)))
+        step("fuzz", "--count", 1, "--seed", seed, "--save", tmp_path)
+        result = step("fuzz", "--again", tmp_path / f"seed-{seed}.report.json")
+        assert result.code == 4
+        assert result.out.splitlines()[1].startswith(f"seed {seed}: fast model")
+        assert result.err == (
+            "hint: with --save DIR they are kept, and made small\nerror: the back ends disagree on 1 of the programs\n"
+        )
+
+    def test_what_was_found_before_an_interrupt_is_kept(
+        self, step: Step, low_stop: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        checking = Campaign.check
+
+        def interrupted(self: Campaign, seed: int) -> bool:
+            if self.findings:
+                raise KeyboardInterrupt
+            return checking(self, seed)
+
+        monkeypatch.setattr(Campaign, "check", interrupted)
+        result = step("fuzz", "--save", tmp_path)
+        assert (result.code, result.err) == (130, "\ninterrupted\n")
+        assert len(result.out.splitlines()) == 3
+        assert len(list(tmp_path.glob("*.report.json"))) == 1
+
+    def test_a_program_of_many_in_one_build_is_found(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """RTL that is wrong about every Promote, played by the fast model: no simulator is needed to look for it."""
+        built = []
+
+        def wrong(made: Program, progress: object = None) -> Agreement:
+            built.append(len(made.graph.nodes))
+            for node in made.graph:
+                if node.operator.name == "promote":
+                    raise Disagreement("RTL: cycles", "2, and 1 in the fast model")
+            return check(made)
+
+        monkeypatch.setattr(campaigning, "check_rtl", wrong)
+        seeds = [seed for seed in range(40) if "promote" not in kinds(program(seed, operators=(5, 9)))][:7]
+        odd = next(seed for seed in range(40, 90) if "promote" in kinds(program(seed, operators=(5, 9))))
+        campaign = Campaign((5, 9), tmp_path)
+        assert not campaign.check_rtl([*seeds, odd], seeds[0])
+        (finding,) = campaign.findings
+        assert (finding.seeds, finding.fabric, finding.rtl) == ((odd,), seeds[0], True)
+        assert finding.program is not None
+        assert sorted(kinds(finding.program)) == ["promote", "sink", "source"]
+        assert (tmp_path / f"rtl-seed-{odd}.json").is_file()
+        assert len(built) <= 4 + campaigning.RTL_TRIES
+
+
+class TestShrinking:
+    def test_to_the_two_operators_that_it_takes(self) -> None:
+        """All that is tried is a program that runs, in the end with nothing but the two."""
+
+        def runs(made: Program) -> bool:
+            try:
+                check(made)
+            except Disagreement:
+                return False
+            return {"accum", "flatten"} <= set(kinds(made))
+
+        def smallest(made: Program) -> Program:
+            for smaller in shrink(made, runs):
+                assert size(smaller) < size(made)
+                made = smaller
+            return made
+
+        seeds = (seed for seed in range(100) if {"accum", "flatten"} <= set(kinds(program(seed))))
+        for _ in range(3):
+            made = smallest(program(next(seeds)))
+            assert [each for each in sorted(kinds(made)) if each not in ("source", "sink")] == ["accum", "flatten"]
+
+    def test_a_loop(self) -> None:
+        seed = next(seed for seed in range(100) if program(seed, operators=(5, 20)).graph.feedbacks)
+        made = program(seed, operators=(5, 20), roomy=True)
+
+        def loops(made: Program) -> bool:
+            try:
+                check(made)
+            except Disagreement:
+                return False
+            return bool(made.graph.feedbacks)
+
+        before = len(made.graph.nodes)
+        for smaller in shrink(made, loops):
+            made = smaller
+        assert made.graph.feedbacks and len(made.graph.nodes) < before
+
+    def test_no_more_tries_than_allowed(self) -> None:
+        tried = []
+
+        def fails(made: Program) -> bool:
+            tried.append(made)
+            return False
+
+        assert list(shrink(program(3), fails, tries=5)) == []
+        assert len(tried) == 5
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("text", ["7", "0..3", "9..3", "a..b"])
+    def test_operators(self, step: Step, text: str) -> None:
+        result = step("fuzz", "--operators", text)
+        assert result == (1, "", f"error: --operators must be LOW..HIGH with 1 <= LOW <= HIGH, not {text!r}\n")
+
+    def test_more_rtl_than_programs(self, step: Step) -> None:
+        result = step("fuzz", "--count", 3, "--rtl", 4)
+        assert result == (1, "", "error: --rtl 4 is more than the 3 programs of --count\n")
+
+    def test_a_report_of_another_version(self, step: Step, low_stop: None, tmp_path: Path) -> None:
+        seed = next(seed for seed in range(100) if "promote" in kinds(program(seed)))
+        step("fuzz", "--count", 1, "--seed", seed, "--save", tmp_path)
+        report = tmp_path / f"seed-{seed}.report.json"
+        report.write_text(json.dumps(json.loads(report.read_text()) | {"version": "0.0.9+12345678"}))
+        result = step("fuzz", "--again", report)
+        assert (result.code, result.err) == (
+            1,
+            f"error: {report} was written by version 0.0.9+12345678 of the generator, and this is {version()}, whose "
+            f"seeds give other programs; the program itself can be run: step compare {tmp_path}/seed-{seed}.json\n",
+        )
+
+    def test_a_program_of_another_version(self, step: Step, tmp_path: Path) -> None:
+        path = tmp_path / "seed-1.json"
+        path.write_text(json.dumps({"format": "step-program-1"}))
+        assert step("run", path) == (
+            1,
+            "",
+            f"error: {path} has the format step-program-1 of an earlier release; save the program again\n",
+        )
+
+    def test_no_report(self, step: Step, tmp_path: Path) -> None:
+        path = tmp_path / "x.json"
+        assert step("fuzz", "--again", path).err == (
+            f"error: {path} can not be read: [Errno 2] No such file or directory: '{path}'\n"
+        )
+        path.write_text("{}")
+        assert step("fuzz", "--again", path).err == f"error: {path}: $: 'format' is a required property\n"
+
+    def test_a_directory_that_can_not_be_written(self, step: Step, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        result = step("fuzz", "--count", 1, "--save", tmp_path / "file" / "dir")
+        assert result == (1, "", f"error: {tmp_path}/file/dir/report can not be written: Not a directory\n")

@@ -38,7 +38,8 @@ def write_design(directory: Path, verilog: str, **fields: Any) -> Path:
     (directory / "fabric.v").write_text(verilog)
     sidecar = {
         "module": "fabric", "sources": [], "sinks": [], "reads": [], "writes": [], "channels": [], "units": [],
-        "buffers": [], "memory": MEMORY, "settling_cycles": 20, "files": ["fabric.v"], "cpp": [], "hierarchical": [], "hash": "",
+        "buffers": [], "memory": MEMORY, "settling_cycles": 20, "files": ["fabric.v"], "cpp": [],
+        "hierarchical": [], "hash": "",
         **fields,
     }  # fmt: skip
     (directory / "fabric.json").write_text(json.dumps(sidecar))

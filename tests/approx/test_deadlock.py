@@ -42,11 +42,11 @@ def fork_join(depth: int | None = None) -> Graph:
 
 TEXT = """\
 deadlock: from cycle 4 on nothing can move, and 7 of 7 operators are not finished
-  source 'x' ({here}:35) waits for space in x -> x_broadcast (depth 2, full)
-  broadcast 'x_broadcast' ({here}:35) waits for space in x_broadcast.1 -> spread (depth 2, full)
-  accum 'total' ({here}:36) waits for a token of x_broadcast.0 -> total (depth 2, empty)
-  reshape 'one_chunks' ({here}:36) waits for a token of total -> one_chunks (depth 2, empty)
-  expand 'one' ({here}:36) waits for a token of one_chunks -> one (depth 2, empty)
+  source 'x' ({here}:36) waits for space in x -> x_broadcast (depth 2, full)
+  broadcast 'x_broadcast' ({here}:36) waits for space in x_broadcast.1 -> spread (depth 2, full)
+  accum 'total' ({here}:37) waits for a token of x_broadcast.0 -> total (depth 2, empty)
+  reshape 'one_chunks' ({here}:37) waits for a token of total -> one_chunks (depth 2, empty)
+  expand 'one' ({here}:37) waits for a token of one_chunks -> one (depth 2, empty)
   expand 'spread' ({here}:38) waits for a token of one -> spread (depth 2, empty)
   sink 'y' ({here}:38) waits for a token of spread -> y (depth 2, empty)
 the cycle of waits:

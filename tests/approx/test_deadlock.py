@@ -47,8 +47,8 @@ deadlock: from cycle 4 on nothing can move, and 7 of 7 operators are not finishe
   accum 'total' ({here}:37) waits for a token of x_broadcast.0 -> total (depth 2, empty)
   reshape 'one_chunks' ({here}:37) waits for a token of total -> one_chunks (depth 2, empty)
   expand 'one' ({here}:37) waits for a token of one_chunks -> one (depth 2, empty)
-  expand 'spread' ({here}:38) waits for a token of one -> spread (depth 2, empty)
-  sink 'y' ({here}:38) waits for a token of spread -> y (depth 2, empty)
+  expand 'spread' ({here}:39) waits for a token of one -> spread (depth 2, empty)
+  sink 'y' ({here}:39) waits for a token of spread -> y (depth 2, empty)
 the cycle of waits:
   x_broadcast waits for space in x_broadcast.1 -> spread (depth 2, full)
   spread waits for a token of one -> spread (depth 2, empty)
@@ -56,7 +56,7 @@ the cycle of waits:
   one_chunks waits for a token of total -> one_chunks (depth 2, empty)
   total waits for a token of x_broadcast.0 -> total (depth 2, empty)
 the smallest depths that clear it:
-  x_broadcast.1: 5 instead of 2 (input 1 of expand 'spread' ({here}:38): x.buffered(5))"""
+  x_broadcast.1: 5 instead of 2 (input 1 of expand 'spread' ({here}:39): x.buffered(5))"""
 
 
 def test_text() -> None:

@@ -17,26 +17,26 @@ away for so long.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.hdl._ast import Slice
 from amaranth.lib import data
 
 from hw.delay import DelayLine
-from hw.rule import RuleError
 from hw.shared import Shared
 from step.language.faults import Fault
 from step.running.result import Activity
 
-if TYPE_CHECKING:
-    from hw.unit import Unit
+
+class RuleError(Exception):
+    """A rule of which no hardware can be made: a mistake in its own code, found when it is elaborated."""
 
 
 class Firing:
-    """One firing of a unit under description: what a rule may ask and do."""
+    """One firing of a `hw.unit.Unit` under description: what a rule may ask and do."""
 
-    def __init__(self, m: Module, unit: Unit) -> None:
+    def __init__(self, m: Module, unit: Any) -> None:
         self.unit = unit
         self.ready = Signal()
         """The unit may fire as far as its own state is concerned."""

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from amaranth.hdl import Module
 
+from hw.firing import Firing
 from hw.layout import Format
-
-if TYPE_CHECKING:
-    from hw.firing import Firing
-
-
-class RuleError(Exception):
-    """A rule of which no hardware can be made: a mistake in its own code, found when it is elaborated."""
 
 
 class Rule(abc.ABC):

@@ -11,9 +11,9 @@ from amaranth.back import rtlil
 from amaranth.hdl import Const, Module, Mux, Signal
 from formats import one_word
 
-from hw.firing import Firing
+from hw.firing import Firing, RuleError
 from hw.layout import Format, TokenFormat
-from hw.rule import Rule, RuleError
+from hw.rule import Rule
 from hw.unit import Unit
 
 Fire = Callable[[Module, Firing], None]

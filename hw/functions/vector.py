@@ -271,11 +271,8 @@ class VectorDatapath(Datapath):
         with m.If(emits.o[0]):
             m.d.sync += leaving.eq(emits.o[1:])
         shape, bits = self.shape, self.shape.dtype.bits
-        scalars = range(-(-shape.beats * shape.link_bits // bits))
-        nothing = sum(self.identity << at * bits for at in scalars)
-        words = [
-            C(nothing >> at * shape.link_bits & (1 << shape.word_bits) - 1, shape.word_bits)
-            for at in range(shape.beats)
-        ]
-        identity = words[0] if shape.link_bits >= bits else Array(words)[word]
+        nothing = sum(self.identity << at * bits for at in range(shape.bits // bits))
+        words = [nothing >> at * shape.link_bits & (1 << shape.word_bits) - 1 for at in range(shape.beats)]
+        parts = [C(each, shape.word_bits) for each in words]
+        identity = parts[0] if len({*words}) == 1 else Array(parts)[word]
         m.d.comb += self.result.eq(Mux(leaving[0], identity, store.read(word, leaving[1:])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from farm import farm
-from scenarios import SCENARIOS
+from scenarios import SCENARIOS, Scenario
 
 from cosim.compare import equal_values
 from cosim.edges import drive_edges
@@ -12,6 +12,7 @@ from cosim.program_data import source_transfers
 from hw.edge import unpack_transfers
 from hw.emit import emit
 from hw.layout import input_formats
+from step.language.graph import Graph
 from step.language.tokens import Token
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
@@ -22,7 +23,13 @@ from step.running.interpreter import interpret
 @pytest.fixture(scope="module")
 def program() -> Program:
     """All scenarios that need no memory behind the fabric."""
-    return farm("edges", [each for each in SCENARIOS if "off_chip" not in each.operator])
+    return farm("edges", [each for each in SCENARIOS if not needs_memory(each)])
+
+
+def needs_memory(scenario: Scenario) -> bool:
+    graph = Graph("alone")
+    scenario.build(graph)
+    return any(node.operator.reads(node) or node.operator.writes(node) for node in graph)
 
 
 @pytest.mark.parametrize(

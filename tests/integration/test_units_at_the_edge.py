@@ -19,11 +19,20 @@ from step.programs.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.interpreter import interpret
 
+SHARES = [pytest.param(4, id="a-quarter"), pytest.param(1, id="all", marks=pytest.mark.slow)]
+"""Of how many scenarios one is played: Amaranth's simulator plays all of them in tests/hw, so some are enough here."""
+
+
+@pytest.fixture(scope="module", params=SHARES)
+def played(request: pytest.FixtureRequest) -> list[Scenario]:
+    """The scenarios that need no memory behind the fabric."""
+    suited = [each for each in SCENARIOS if not (needs_memory(each) or chosen_by_time(each))]
+    return suited[:: request.param]
+
 
 @pytest.fixture(scope="module")
-def program() -> Program:
-    """All scenarios that need no memory behind the fabric."""
-    return farm("edges", _played())
+def program(played: list[Scenario]) -> Program:
+    return farm("edges", played)
 
 
 def needs_memory(scenario: Scenario) -> bool:
@@ -44,7 +53,7 @@ def chosen_by_time(scenario: Scenario) -> bool:
     [("none", "random", 1), ("random", "none", 2), ("random", "random", 3), ("bursty", "bursty", 4)],
 )
 def test_tokens_do_not_depend_on_when_ports_are_willing(
-    program: Program, tmp_path, idle: str, backpressure: str, seed: int
+    played: list[Scenario], program: Program, tmp_path, idle: str, backpressure: str, seed: int
 ) -> None:
     netlist = lower(program.graph, program.fabric)
     emit(netlist, tmp_path / "design", probes=True)
@@ -52,7 +61,7 @@ def test_tokens_do_not_depend_on_when_ports_are_willing(
     run = drive_edges(tmp_path / "design", sources=transfers, idle=idle, backpressure=backpressure, seed=seed)
     assert run.violations == []
     meaning = interpret(program.graph, program.inputs)
-    unordered = {f"s{number}_" for number, each in enumerate(_played()) if not each.ordered}
+    unordered = {f"s{number}_" for number, each in enumerate(played) if not each.ordered}
     for name, taken in run.sinks.items():
         node = netlist.graph.nodes[name]
         tokens = unpack_transfers(taken, node.inputs[0].element, *input_formats(node, netlist))
@@ -66,10 +75,6 @@ def test_tokens_do_not_depend_on_when_ports_are_willing(
                 left.stop == right.stop and left.has_value == right.has_value and equal_values(left.value, right.value)
                 for left, right in zip(got, wanted, strict=True)
             ), name
-
-
-def _played() -> list:
-    return [each for each in SCENARIOS if not (needs_memory(each) or chosen_by_time(each))]
 
 
 def _key(token: Token) -> str:

@@ -10,10 +10,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.layout import Format
+from hw.memory import BLOCK_RAM, shallow_memory
 from hw.shared import Parametric
-
-BLOCK_RAM = {"ram_style": "block", "no_rw_check": 1}
-"""Attributes of a memory for block RAM; no word is read in the cycle in which it is written, so none has to bypass."""
 
 
 class ProducerSignature(wiring.Signature):
@@ -143,7 +141,7 @@ class Channel(Parametric):
 def _ring(
     m: Module, name: str, room: int, given: Value, front: Value, enable: Value, write_place: Value, read_place: Value
 ) -> None:
-    m.submodules[name] = ring = Memory(shape=len(given), depth=room, init=[])
+    m.submodules[name] = ring = shallow_memory(len(given), room)
     write, read = ring.write_port(), ring.read_port(domain="comb")
     m.d.comb += [write.addr.eq(write_place), write.data.eq(given), write.en.eq(enable)]
     m.d.comb += [read.addr.eq(read_place), front.eq(read.data)]

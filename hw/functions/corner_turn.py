@@ -7,9 +7,9 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.memory import shallow_memory
 from hw.shared import Parametric
 
 
@@ -76,8 +76,8 @@ class CornerTurn(Parametric):
         data: dict[tuple[int, int], Value] = {}
         steps = range(max(move.write_step for move in self.moves) + 1)
         for number, ((writes, reads), members) in enumerate(memories.items()):
-            m.submodules[f"memory_{number}"] = memory = Memory(
-                shape=self.width * len(members), depth=self.parts << place_bits, init=[]
+            m.submodules[f"memory_{number}"] = memory = shallow_memory(
+                self.width * len(members), self.parts << place_bits
             )
             write, read = memory.write_port(), memory.read_port(domain="comb")
             there = {step: int(step in dict(writes)) for step in steps}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
-from amaranth.lib.memory import Memory
+
+from hw.memory import shallow_memory
 
 
 def counter(m: Module, extent: int, name: str, advance: Value) -> tuple[Value, Value]:
@@ -44,7 +45,7 @@ def loop_store(m: Module, depth: int, read_place: Value, write: Value, result: V
             m.d.sync += register.eq(result)
         return register
     place, _ = counter(m, depth, "state_place", write)
-    m.submodules.states = states = Memory(shape=len(result), depth=depth, init=[])
+    m.submodules.states = states = shallow_memory(len(result), depth)
     reads, writes = states.read_port(domain="comb"), states.write_port()
     m.d.comb += [reads.addr.eq(read_place), writes.addr.eq(place), writes.en.eq(write), writes.data.eq(result)]
     state: Value = reads.data

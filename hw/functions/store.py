@@ -9,6 +9,7 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
 from hw.functions.sequence import counter
+from hw.memory import shallow_memory
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Store:
     def _bank(self, name: str, bits: int) -> Signal | Memory:
         if self._places == 1:
             return Signal(bits, name=name, reset_less=True)
-        bank = Memory(shape=bits, depth=self._places, init=[])
+        bank = shallow_memory(bits, self._places)
         self._m.submodules[name] = bank
         return bank
 

@@ -2,10 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In
 
 from hw.firing import Firing
-from hw.layout import TokenFormat
+from hw.layout import TokenFormat, WriteFormat
+from hw.rule import Rule
+
+WRITE_DEPTH = 2
+"""Of the channel in front of the memory, besides what is in flight."""
+
+
+@dataclass(frozen=True)
+class BeatRule(Rule):
+    """One beat of ``data`` per firing, for which it reads all its words; a token leaves with its last beat.
+
+    Addresses count from ``base`` on. They wait for the data, and go beside it.
+    """
+
+    data: TokenFormat
+    write: WriteFormat
+
+    @property
+    def initiation_interval(self) -> int:
+        return words_of_beat(self.data, self.write.bits)
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.initiation_interval
+
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        return {"base": In(32)}
+
+    @property
+    def beats(self) -> int:
+        """Of a tile."""
+        return beats_of_tile(self.data, self.write.bits)
 
 
 def words_of_beat(token: TokenFormat, beat_bits: int) -> int:

@@ -10,10 +10,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.layout import Format
+from hw.memory import BLOCK_RAM, Shallow
 from hw.shared import Parametric
-
-BLOCK_RAM = {"ram_style": "block", "no_rw_check": 1}
-"""Attributes of a memory for block RAM; no word is read in the cycle in which it is written, so none has to bypass."""
 
 
 class ProducerSignature(wiring.Signature):
@@ -97,8 +95,9 @@ class Channel(Parametric):
         if self._format.header.size:
             write_place = place(m, "write_place", self._depth, self.i.valid)
             read_place = place(m, "read_place", self._depth, leaves)
-            header = Value.cast(self.o.header)
-            _ring(m, "headers", self._depth, Value.cast(self.i.header), header, self.i.valid, write_place, read_place)
+            headers = Shallow(m, "headers", self._format.header.size, self._depth)
+            headers.write(self.i.valid, write_place, Value.cast(self.i.header))
+            m.d.comb += Value.cast(self.o.header).eq(headers.read(read_place))
         if self._format.word_bits:
             self._words(m)
         return m
@@ -129,7 +128,9 @@ class Channel(Parametric):
             m.d.comb += [write.addr.eq(write_place), write.data.eq(self.i.word), write.en.eq(arrives)]
             m.d.comb += [read.addr.eq(following), read.en.eq(1), self.o.word.eq(read.data)]
         else:
-            _ring(m, "words", room, self.i.word, self.o.word, arrives, write_place, address)
+            words = Shallow(m, "words", self._format.word_bits, room)
+            words.write(arrives, write_place, self.i.word)
+            m.d.comb += self.o.word.eq(words.read(address))
 
     def _count(self, m: Module, name: str, *, up: Signal, down: Signal) -> Signal:
         count = Signal(range(self._depth + 1), name=name)
@@ -138,15 +139,6 @@ class Channel(Parametric):
         with m.Elif(~up & down):
             m.d.sync += count.eq(count - 1)
         return count
-
-
-def _ring(
-    m: Module, name: str, room: int, given: Value, front: Value, enable: Value, write_place: Value, read_place: Value
-) -> None:
-    m.submodules[name] = ring = Memory(shape=len(given), depth=room, init=[])
-    write, read = ring.write_port(), ring.read_port(domain="comb")
-    m.d.comb += [write.addr.eq(write_place), write.data.eq(given), write.en.eq(enable)]
-    m.d.comb += [read.addr.eq(read_place), front.eq(read.data)]
 
 
 def place(m: Module, name: str, room: int, moves: Value, step: int = 1) -> Signal:

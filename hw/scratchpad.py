@@ -14,7 +14,7 @@ from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.channel import BLOCK_RAM
+from hw.memory import BLOCK_RAM
 from hw.share import FillerSignature, ReaderSignature, Ring, ShareFormat
 from hw.shared import Parametric
 

@@ -17,7 +17,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out
 
-from hw.channel import BLOCK_RAM
+from hw.memory import BLOCK_RAM
 from step.lowering.scratchpads import IN_FLIGHT
 
 

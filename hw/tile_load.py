@@ -25,25 +25,25 @@ REQUEST_DEPTH = 2
 
 
 @dataclass(frozen=True)
-class LoadDeliver(Rule):
+class Deliver(Rule):
     """Joins what a token will be with its tile; a header that carries its tile waits for all the words."""
 
     pending: TokenFormat
     token: TokenFormat
 
     @property
-    def data(self) -> TokenFormat:
+    def _data(self) -> TokenFormat:
         """What comes from memory, which is always words."""
         return replace(self.token, control=False)
 
     @property
     def tile(self) -> TileFormat:
-        """These words, without header."""
-        return TileFormat(self.data.word_bits, self.data.beats)
+        """What must have come."""
+        return TileFormat(self._data.word_bits, self._data.beats)
 
     @property
     def latency(self) -> int:  # type: ignore[override]
-        return self.data.beats if self.token.control else 0
+        return self.tile.beats if self.token.control else 0
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -59,19 +59,24 @@ class LoadDeliver(Rule):
             firing.wait(firing.visible(1))
             firing.take(1)
         firing.put(0, pending)
-        firing.pass_data(1, 0)
-        if self.token.control:
-            firing.late(0, control=whole(m, "tile", firing.word(1), firing.phase(), self.data, self.data.beats - 1))
+        self.give(m, firing)
         firing.occupy(when=pending.value)
         firing.take(0)
         firing.finish(pending.done)
+
+    def give(self, m: Module, firing: Firing) -> None:
+        """What leaves with the header."""
+        firing.pass_data(1, 0)
+        if self.token.control:
+            tile = whole(m, "tile", firing.word(1), firing.phase(), self._data, self.tile.beats - 1)
+            firing.late(0, control=tile)
 
 
 class TileLoad(Parametric):
     """The two machines, the queues between them, and the assembly of tiles from beats."""
 
     def __init__(
-        self, issue: Rule, deliver: LoadDeliver, beat_bits: int, beats: int, outstanding: int, *, deep: bool
+        self, issue: Rule, deliver: Deliver, beat_bits: int, beats: int, outstanding: int, *, deep: bool
     ) -> None:
         self.deep = deep
         self.issue, self.deliver = issue, deliver

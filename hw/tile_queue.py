@@ -8,9 +8,10 @@ from amaranth.hdl import Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.channel import BLOCK_RAM, ConsumerSignature, place
+from hw.channel import ConsumerSignature, place
 from hw.functions.sequence import counter
 from hw.layout import TileFormat
+from hw.memory import BLOCK_RAM
 from hw.shared import Parametric
 
 

@@ -10,7 +10,7 @@ from sim_approx.site import Site
 REQUEST, PENDING = 0, 1
 """Outputs of the machine that asks: beat addresses to the memory, and what is to come to the one that delivers."""
 
-REQUEST_DEPTH = 2
+REQUEST_DEPTH = WRITE_DEPTH = 2
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

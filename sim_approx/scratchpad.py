@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, TypeVar
 
-from sim_approx.machine import Banks, Channel, Clock
+from sim_approx.machine import Banks, Channel, Clock, Machine
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
 from step.lowering.scratchpads import IN_FLIGHT, Share, scratchpads
+
+Placed = TypeVar("Placed", bound=Machine)
 
 
 class Filled(NamedTuple):
@@ -23,6 +25,16 @@ class Filled(NamedTuple):
 
     entries: Sequence[Token]
     pages: Sequence[int]
+
+
+class SharePorts(TypedDict):
+    """What a machine that fills or reads a share knows of it."""
+
+    slots: int
+    in_flight: Channel
+    taken: tuple[Channel, ...]
+    number: int
+    page_words: int
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,21 @@ class ShareSite:
     def taken(self) -> tuple[Channel, ...]:
         """Channels that get a token with every page that this share takes."""
         return self.pages, *self.rivals, *self.counted
+
+    def ports(self) -> SharePorts:
+        """Keyword arguments of a machine that fills or reads the share."""
+        return {
+            "slots": self.share.slots,
+            "in_flight": self.in_flight,
+            "taken": self.taken,
+            "number": self.number,
+            "page_words": self.page_words,
+        }
+
+    def used_by(self, machine: Placed) -> Placed:
+        """``machine``, which fills or reads the share, as those of the rivals do in the same cycle."""
+        machine.contends = bool(self.rivals)
+        return machine
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ SMALL_TABLE = 8 * 1024
 _DECLARED = re.compile(
     r"^ *(?:(?:input|output) )?(?:wire|reg) (?:\[(\d+):0\] )?(\w+)(?: = [^;,]*)?[;,]?$", re.MULTILINE
 )
-_MEMORY = re.compile(r'^(  \(\* ram_style = "block" \*\)\n)?  reg (?:\[(\d+):0\] )?(\w+) \[(\d+):0\];$', re.MULTILINE)
+_MEMORY = re.compile(r'^(?:  \(\* ram_style = "(\w+)" \*\)\n)?  reg (?:\[(\d+):0\] )?(\w+) \[(\d+):0\];$', re.MULTILINE)
 _ASSIGNED = re.compile(r"^( *(?:\S+:\n *)?)(assign )?(\w+)(?:\[(\d+)(?::(\d+))?\])? (<?=) (.*);$", re.MULTILINE)
 _SHIFT = re.compile(r" \* \d+'h[1248]0*$")
 _NAMES = re.compile(r"\b[a-z_]\w*\b(?:\[(\d+)(?::(\d+))?\])?")
@@ -48,15 +48,21 @@ _NAMES = re.compile(r"\b[a-z_]\w*\b(?:\[(\d+)(?::(\d+))?\])?")
 class Counts:
     """What a module's text has of everything: ``bits`` by kind of operator, memories as (width, depth).
 
-    ``blocks`` are memories for block RAM.
+    ``blocks`` are memories for block RAM, ``registers`` those that are to be registers.
     """
 
     bits: Counter[str] = field(default_factory=Counter)
     memories: tuple[tuple[int, int], ...] = ()
     blocks: tuple[tuple[int, int], ...] = ()
+    registers: tuple[tuple[int, int], ...] = ()
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(self.bits + other.bits, self.memories + other.memories, self.blocks + other.blocks)
+        return Counts(
+            self.bits + other.bits,
+            self.memories + other.memories,
+            self.blocks + other.blocks,
+            self.registers + other.registers,
+        )
 
     @classmethod
     def of(cls, text: str) -> Counts:
@@ -73,22 +79,33 @@ class Counts:
                 bits["row" if ":" in indent else "branch"] += width
         memories: list[tuple[int, int]] = []
         blocks: list[tuple[int, int]] = []
-        for block, high, _, last in _MEMORY.findall(text):
+        registers: list[tuple[int, int]] = []
+        for style, high, _, last in _MEMORY.findall(text):
             width, depth = int(high or 0) + 1, int(last) + 1
             table = width * depth > SMALL_TABLE and depth > LUT_RAM_WORDS * 4
-            (blocks if block or table else memories).append((width, depth))
-            if not (block or table):
+            if style == "registers":
+                registers.append((width, depth))
+            elif style == "block" or table:
+                blocks.append((width, depth))
+            else:
+                memories.append((width, depth))
                 bits["bank"] += width * (-(-depth // LUT_RAM_WORDS) - 1)
-        return cls(bits, tuple(memories), tuple(blocks))
+        return cls(bits, tuple(memories), tuple(blocks), tuple(registers))
+
+    @property
+    def all_memories(self) -> tuple[tuple[int, int], ...]:
+        """Whatever they are made of."""
+        return self.memories + self.blocks + self.registers
 
     @property
     def area(self) -> Area:
         """The estimate."""
+        chosen = sum(width * (depth - 1) for width, depth in self.registers)
         return Area(
-            lut4=round(sum(weight * self.bits[kind] for kind, weight in LUT_WEIGHTS.items())),
+            lut4=round(sum(weight * self.bits[kind] for kind, weight in LUT_WEIGHTS.items())) + chosen,
             dpr16x4=sum(-(-width // 4) * -(-depth // LUT_RAM_WORDS) for width, depth in self.memories),
             ccu2c=round(CARRY_WEIGHT * self.bits["carry"]),
-            ff=self.bits["register"],
+            ff=self.bits["register"] + sum(width * depth for width, depth in self.registers),
             dsp=self.bits["product"],
             block_ram=sum(-(-width // BLOCK_RAM_WIDTH) * -(-depth // BLOCK_RAM_WORDS) for width, depth in self.blocks),
         )
@@ -144,7 +161,7 @@ def fabric_metrics(program: Netlist) -> dict[str, int]:
     fabric, counts = _counted(program)
     used = [counts[each.component.module_name] for each in fabric.structure.instances]
     area = reduce(add, (each.area for each in used), Area())
-    bits = sum(width * depth for each in used for width, depth in (*each.memories, *each.blocks))
+    bits = sum(width * depth for each in used for width, depth in each.all_memories)
     return {"multipliers": area.dsp, "memory_bits": bits, "lut_sites": area.comb_sites}
 
 

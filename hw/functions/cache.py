@@ -47,6 +47,16 @@ def _below(value: Value, bound: int) -> Value:
     return value[: (bound - 1).bit_length()] if bound > 1 else C(0, 1)
 
 
+class _Of(Parametric):
+    """What is made of a ``function``, and differs by nothing else."""
+
+    function: Function
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.function,)
+
+
 class ExpertTilesGenerator(Generator):
     """The tiles of expert ``operand0``: a number, or ``one_hot``."""
 
@@ -76,16 +86,12 @@ class ExpertTilesGenerator(Generator):
         return m
 
 
-class CacheTilesGenerator(Generator):
+class CacheTilesGenerator(_Of, Generator):
     """The tiles of request ``operand0``, which has ``operand1`` rows."""
 
     def __init__(self, function: CacheTiles) -> None:
-        self.function = function
+        self.function: CacheTiles = function
         super().__init__([32, 32], 32, fault=True)
-
-    @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.function,)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -100,16 +106,12 @@ class CacheTilesGenerator(Generator):
         return m
 
 
-class CacheRowsGenerator(Generator):
+class CacheRowsGenerator(_Of, Generator):
     """Of ``operand0`` rows in all, those in tile ``index``."""
 
     def __init__(self, function: CacheRows) -> None:
-        self.function = function
+        self.function: CacheRows = function
         super().__init__([32], 32)
-
-    @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.function,)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -124,7 +126,7 @@ class CacheRowsGenerator(Generator):
         return m
 
 
-class CacheEndDatapath(Datapath):
+class CacheEndDatapath(_Of, Datapath):
     """The tile of request ``operand0`` in which row ``operand1`` is."""
 
     clocked = False
@@ -133,12 +135,8 @@ class CacheEndDatapath(Datapath):
     streams = True
 
     def __init__(self, function: CacheEnd) -> None:
-        self.function = function
+        self.function: CacheEnd = function
         super().__init__([32, 32], 32, reduce=False)
-
-    @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.function,)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -7,9 +7,9 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hw.memory import Shallow
 from hw.shared import Parametric
 
 
@@ -27,7 +27,7 @@ class Move(NamedTuple):
 
 
 class CornerTurn(Parametric):
-    """Holds ``parts`` times the items of ``moves``, of ``width`` bits each.
+    """Holds ``parts`` times the items of ``moves``, of ``width`` bits each. A single part has no number.
 
     With ``write`` the items of ``write_step`` are on ``values``, port 0 lowest, and go into ``write_part``; ``result``
     has those of ``read_step`` of ``read_part`` at once. In no step have two items the same port.
@@ -42,11 +42,10 @@ class CornerTurn(Parametric):
         writes, write_ports, reads, read_ports = (range(max(each) + 1) for each in zip(*moves, strict=True))
         super().__init__(
             {
+                **({"write_part": In(range(parts)), "read_part": In(range(parts))} if parts > 1 else {}),
                 "write": In(1),
-                "write_part": In(range(parts)),
                 "write_step": In(max(1, len(writes) - 1).bit_length()),
                 "values": In(width * len(write_ports)),
-                "read_part": In(range(parts)),
                 "read_step": In(max(1, len(reads) - 1).bit_length()),
                 "result": Out(width * len(read_ports)),
             }
@@ -74,20 +73,18 @@ class CornerTurn(Parametric):
             key = tuple(write_place.items()), tuple(sorted(read_place[ports[1]].items()))
             memories.setdefault(key, []).append(ports)
         data: dict[tuple[int, int], Value] = {}
+        write_part, read_part = (self.write_part, self.read_part) if self.parts > 1 else (Cat(), Cat())
         steps = range(max(move.write_step for move in self.moves) + 1)
         for number, ((writes, reads), members) in enumerate(memories.items()):
-            m.submodules[f"memory_{number}"] = memory = Memory(
-                shape=self.width * len(members), depth=self.parts << place_bits, init=[]
-            )
-            write, read = memory.write_port(), memory.read_port(domain="comb")
+            memory = Shallow(m, f"memory_{number}", self.width * len(members), self.parts << place_bits)
             there = {step: int(step in dict(writes)) for step in steps}
-            m.d.comb += [
-                write.en.eq(self.write & _lookup(m, self.write_step, there, 1)),
-                write.addr.eq(Cat(_lookup(m, self.write_step, dict(writes), place_bits), self.write_part)),
-                write.data.eq(Cat(self.values.word_select(port, self.width) for port, _ in members)),
-                read.addr.eq(Cat(_lookup(m, self.read_step, dict(reads), place_bits), self.read_part)),
-            ]
-            data |= {ports: read.data.word_select(at, self.width) for at, ports in enumerate(members)}
+            memory.write(
+                self.write & _lookup(m, self.write_step, there, 1),
+                Cat(_lookup(m, self.write_step, dict(writes), place_bits), write_part),
+                Cat(self.values.word_select(port, self.width) for port, _ in members),
+            )
+            found = memory.read(Cat(_lookup(m, self.read_step, dict(reads), place_bits), read_part))
+            data |= {ports: found.word_select(at, self.width) for at, ports in enumerate(members)}
 
         for port in sorted(read_place):
             sources = sorted(source for source, to in banks if to == port)

@@ -14,6 +14,7 @@ from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, Multipl
 from hw.delay import DelayLine
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.double_buffer import DoubleBuffer
 from hw.functions.sequence import counter, data_later, later, loop_store
 from hw.layout import TokenFormat
 from hw.shared import Shared
@@ -88,7 +89,7 @@ def arrange(rows: int, inner: int, cols: int, lanes: int, stages: int) -> Arrang
 class MatmulDatapath(Datapath):
     """``result`` = ``operand0`` x ``operand1``, plus the state in a reduction.
 
-    The words of an operand go into one half of a store, while the last product is computed from the other half. The
+    The words of an operand go into one half of a buffer, while the last product is computed from the other half. The
     sums go round through the lanes, and behind the last k into a store from which they leave in words.
     """
 
@@ -129,7 +130,6 @@ class MatmulDatapath(Datapath):
         m = Module()
         shape = self.arrangement
         word, loads, loaded = self._load(m)
-        half = Signal()
         busy = Signal()
         active = Signal()
         slot, turn_ends = counter(m, shape.turn, "slot", busy)
@@ -138,7 +138,7 @@ class MatmulDatapath(Datapath):
         down, _ = counter(m, shape.row_blocks, "down", active & row_ends)
         m.d.comb += active.eq(busy & (slot < shape.blocks))
         with m.If(loaded):
-            m.d.sync += [busy.eq(1), half.eq(~half)]
+            m.d.sync += busy.eq(1)
         with m.Elif(turn_ends & last_k):
             m.d.sync += busy.eq(0)
         first: Value = C(1, 1)
@@ -157,11 +157,12 @@ class MatmulDatapath(Datapath):
         scalars: list[Value] = []
         for port, (outer, moves) in enumerate(((down, self._left_moves()), (across, self._right_moves()))):
             format = self.operands[port]
-            m.submodules[f"store_{port}"] = store = Shared(CornerTurn(moves, min(self.dtype.bits, format.word_bits), 2))
+            last = format.beats == max(each.beats for each in self.operands)
+            buffer = DoubleBuffer(moves, min(self.dtype.bits, format.word_bits), last=last)
+            m.submodules[f"store_{port}"] = store = Shared(buffer)
             m.d.comb += [
-                *(store.write.eq(loads & (word < format.beats)), store.write_part.eq(half), store.write_step.eq(word)),
-                *(store.values.eq(getattr(self, f"operand{port}")), store.read_part.eq(~half)),
-                store.read_step.eq(Cat(outer, k)),
+                *(store.write.eq(loads & (word < format.beats)), store.write_step.eq(word), store.swap.eq(loaded)),
+                *(store.values.eq(getattr(self, f"operand{port}")), store.read_step.eq(Cat(outer, k))),
             ]
             scalars.append(data_later(m, store.result, f"scalars_{port}"))
         sums = self._accumulate(m, scalars, (k == 0) & first, active)
@@ -253,20 +254,14 @@ class MatmulDatapath(Datapath):
     def _leave(self, m: Module, sums: Value, complete: Value, apart: Value) -> None:
         """Keep the ``complete`` sums, and send them word by word: of a reduction only where it is to ``emit``.
 
-        An element ``apart`` from a state that leaves begins another part of the store. Two are enough where a part has
-        left before the second product behind it ends. A state may leave later than its last element came; for that
-        there is a third one.
+        An element ``apart`` from a state that leaves begins another part of the store. Two are enough, as a part has
+        left before the second product behind it ends, and one where it has left before any sum of the first one is
+        complete. A state may leave later than its last element came; for that there is a third one.
         """
-        shape, parts = self.arrangement, 3 if self.reduce else 2
+        shape = self.arrangement
+        parts = 3 if self.reduce else 1 + (self.words.beats > self.initiation_interval - shape.blocks + 1)
         block, last = counter(m, shape.blocks, "complete_block", complete)
         whole, begins = complete & last, Signal()
-        part, written, leaving = (Signal(range(parts), name=name) for name in ("part", "written", "leaving"))
-        m.d.comb += written.eq(Mux(part == parts - 1, 0, part + 1))
-        if self.reduce:
-            with m.If(~later(m, apart, self.compute_depth, "apart")):
-                m.d.comb += written.eq(part)
-        with m.If(whole):
-            m.d.sync += part.eq(written)
         if self.reduce:
             m.submodules.emissions = emissions = Shared(DelayLine(2, self.latency - 1))
             nothing = Signal()
@@ -275,15 +270,25 @@ class MatmulDatapath(Datapath):
             m.d.comb += begins.eq(whole)
         word = Signal(range(max(2, self.words.beats)), name="result_word")
         with m.If(begins):
-            m.d.sync += [leaving.eq(Mux(whole, written, part)), word.eq(0)]
+            m.d.sync += word.eq(0)
         with m.Elif(word != self.words.beats - 1):
             m.d.sync += word.eq(word + 1)
         moves = self._result_moves()
         m.submodules.results = results = Shared(CornerTurn(moves, min(self.out.bits, self.words.word_bits), parts))
         m.d.comb += [
-            *(results.write.eq(complete), results.write_part.eq(written), results.write_step.eq(block)),
-            *(results.values.eq(sums), results.read_part.eq(leaving), results.read_step.eq(word)),
+            *(results.write.eq(complete), results.write_step.eq(block), results.values.eq(sums)),
+            results.read_step.eq(word),
         ]
+        if parts > 1:
+            part, written, leaving = (Signal(range(parts), name=name) for name in ("part", "written", "leaving"))
+            following = Mux(part == parts - 1, 0, part + 1)
+            stays = ~later(m, apart, self.compute_depth, "apart") if self.reduce else C(0, 1)
+            m.d.comb += [written.eq(Mux(stays, part, following)), results.write_part.eq(written)]
+            with m.If(whole):
+                m.d.sync += part.eq(written)
+            with m.If(begins):
+                m.d.sync += leaving.eq(Mux(whole, written, part))
+            m.d.comb += results.read_part.eq(leaving)
         result: Value = results.result
         if self.reduce:
             empty = Signal(reset_less=True)

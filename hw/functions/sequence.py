@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
-from amaranth.lib.memory import Memory
+
+from hw.memory import Shallow
 
 
 def counter(m: Module, extent: int, name: str, advance: Value) -> tuple[Value, Value]:
@@ -38,14 +39,7 @@ def loop_store(m: Module, depth: int, read_place: Value, write: Value, result: V
 
     ``result`` becomes the next one's, from part 0 on, where ``write`` is set; it can be read in the next cycle.
     """
-    if depth == 1:
-        register = Signal(len(result), name="state", reset_less=True)
-        with m.If(write):
-            m.d.sync += register.eq(result)
-        return register
     place, _ = counter(m, depth, "state_place", write)
-    m.submodules.states = states = Memory(shape=len(result), depth=depth, init=[])
-    reads, writes = states.read_port(domain="comb"), states.write_port()
-    m.d.comb += [reads.addr.eq(read_place), writes.addr.eq(place), writes.en.eq(write), writes.data.eq(result)]
-    state: Value = reads.data
-    return state
+    states = Shallow(m, "states", len(result), depth)
+    states.write(write, place, result)
+    return states.read(read_place)

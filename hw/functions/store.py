@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
-from amaranth.lib.memory import Memory
 
 from hw.functions.sequence import counter
+from hw.memory import Shallow
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,15 @@ class Store:
     """``copies`` elements that are written and read in parts; so many of the narrower ones as fit make a wider one."""
 
     def __init__(self, m: Module, name: str, written: Parts, read: Parts, copies: int) -> None:
-        self._m, self._written, self._read = m, written, read
+        self._written, self._read = written, read
         self._narrow, self._wide = sorted((written, read), key=lambda each: each.bits)
         self._rows = self._wide.count
         self._ratio = self._narrow.count if self._rows == 1 else self._wide.bits // self._narrow.bits
         self._places = copies * self._rows
         banks = self._ratio if written is self._narrow else 1
-        self._banks = [self._bank(f"{name}_{at}" if banks > 1 else name, written.bits) for at in range(banks)]
-
-    def _bank(self, name: str, bits: int) -> Signal | Memory:
-        if self._places == 1:
-            return Signal(bits, name=name, reset_less=True)
-        bank = Memory(shape=bits, depth=self._places, init=[])
-        self._m.submodules[name] = bank
-        return bank
+        self._banks = [
+            Shallow(m, f"{name}_{at}" if banks > 1 else name, written.bits, self._places) for at in range(banks)
+        ]
 
     def _row(self, number: Value, parts: Parts) -> Value:
         """The row of the element in which part ``number`` is."""
@@ -80,25 +75,12 @@ class Store:
         address = self._address(self._row(number, self._written), copy)
         for at, bank in enumerate(self._banks):
             chosen = enable if len(self._banks) == 1 else enable & (self._place(number, self._written) == at)
-            if isinstance(bank, Signal):
-                with self._m.If(chosen):
-                    self._m.d.sync += bank.eq(part)
-            else:
-                port = bank.write_port()
-                self._m.d.comb += [port.addr.eq(address), port.en.eq(chosen), port.data.eq(part)]
+            bank.write(chosen, address, part)
 
     def read(self, number: Value, copy: Value) -> Value:
         """The part ``number``, in the same cycle."""
         address = self._address(self._row(number, self._read), copy)
-        found: list[Value] = []
-        for bank in self._banks:
-            if isinstance(bank, Signal):
-                found.append(bank)
-            else:
-                port = bank.read_port(domain="comb")
-                self._m.d.comb += port.addr.eq(address)
-                found.append(port.data)
-        row = Cat(found)
+        row = Cat(bank.read(address) for bank in self._banks)
         if self._read is self._wide or self._ratio == 1:
             return row[: self._read.bits]
         padded = Cat(row, C(0, max(0, self._ratio * self._read.bits - len(row))))

@@ -13,7 +13,7 @@ from hw.firing import Firing
 from hw.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
 from hw.rule import Rule
 from hw.shared import Parametric
-from hw.tile_load import PENDING, REQUEST, LoadDeliver, TileLoad
+from hw.tile_load import PENDING, REQUEST, Deliver, TileLoad
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist
@@ -106,7 +106,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     pending = replace(token, items=(), control=False)
     reference = references[0] if references else None
     issue = LoadIssue(reference, pending, operator.out, tuple(each * beats for each in operator.stride))
-    deliver = LoadDeliver(pending, token)
+    deliver = Deliver(pending, token)
     deep = fabric.outstanding * deliver.tile.beats > fabric.block_ram_words
     return LinearOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, deep=deep)
 

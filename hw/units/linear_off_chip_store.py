@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,45 +9,24 @@ from amaranth.hdl import Elaboratable, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.beats import beats_of_tile, gather_beat, words_of_beat
+from hw.beats import WRITE_DEPTH, BeatRule, gather_beat
 from hw.channel import Channel, ConsumerSignature
 from hw.firing import Firing
-from hw.layout import Format, TokenFormat, WriteFormat, input_formats
-from hw.rule import Rule
+from hw.layout import Format, WriteFormat, input_formats
 from hw.shared import Parametric, Shared
 from hw.unit import STATUS, Unit, join, offer, pass_status
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist
 
-WRITE_DEPTH = 2
-
 
 @dataclass(frozen=True)
-class StoreIssue(Rule):
-    """One beat per firing, for which it reads all its words; a token leaves with its last beat.
-
-    Addresses wait for the data, and go beside it.
-    """
-
-    token: TokenFormat
-    write: WriteFormat
-
-    @property
-    def initiation_interval(self) -> int:
-        return words_of_beat(self.token, self.write.bits)
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.initiation_interval
-
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"base": In(32)}
+class StoreIssue(BeatRule):
+    """Tiles follow each other in memory."""
 
     @property
     def inputs(self) -> tuple[Format, ...]:
-        return (self.token,)
+        return (self.data,)
 
     @property
     def outputs(self) -> tuple[Format, ...]:
@@ -56,16 +34,16 @@ class StoreIssue(Rule):
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
-        beats = beats_of_tile(self.token, self.write.bits)
-        beat = Signal(range(beats))
+        beat = Signal(range(self.beats))
+        last = beat == self.beats - 1
         written = Signal(32)
-        firing.late(0, data=gather_beat(m, firing, 0, self.token, beat, self.write.bits))
+        firing.late(0, data=gather_beat(m, firing, 0, self.data, beat, self.write.bits))
         firing.occupy(when=token.value)
         with m.If(token.value):
             firing.put(0, address=firing.unit.base + written)
             firing.next(written, written + 1)
-            firing.next(beat, Mux(beat == beats - 1, 0, beat + 1))
-            with m.If(beat == beats - 1):
+            firing.next(beat, Mux(last, 0, beat + 1))
+            with m.If(last):
                 firing.take(0)
         with m.Else():
             firing.take(0)
@@ -78,7 +56,7 @@ class LinearOffChipStore(Parametric):
     def __init__(self, issue: StoreIssue) -> None:
         self.issue = issue
         external = Out(stream.Signature(issue.write.header))
-        super().__init__({"input0": In(ConsumerSignature(issue.token)), "base": In(32), "external": external, **STATUS})
+        super().__init__({"input0": In(ConsumerSignature(issue.data)), "base": In(32), "external": external, **STATUS})
 
     @property
     def parameters(self) -> tuple[Any, ...]:

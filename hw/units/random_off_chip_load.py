@@ -13,7 +13,7 @@ from hw.firing import Firing
 from hw.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
 from hw.rule import Rule
 from hw.shared import Parametric
-from hw.tile_load import PENDING, REQUEST, LoadDeliver, TileLoad, beat_of
+from hw.tile_load import PENDING, REQUEST, Deliver, TileLoad, beat_of
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
@@ -65,7 +65,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     (token,), (addresses,) = output_formats(node, netlist), input_formats(node, netlist)
     pending = replace(token, items=(), control=False)
     issue = RandomIssue(addresses, pending, operator.tiling.count, beats)
-    deliver = LoadDeliver(pending, token)
+    deliver = Deliver(pending, token)
     deep = fabric.outstanding * deliver.tile.beats > fabric.block_ram_words
     return RandomOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, deep=deep)
 

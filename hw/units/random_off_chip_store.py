@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,13 +9,12 @@ from amaranth.hdl import Const, Elaboratable, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.beats import beats_of_tile, gather_beat, words_of_beat
+from hw.beats import WRITE_DEPTH, BeatRule, gather_beat
 from hw.channel import Channel, ConsumerSignature
 from hw.firing import Firing
 from hw.layout import Format, TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
-from hw.rule import Rule
 from hw.shared import Parametric, Shared
-from hw.tile_load import beat_of
+from hw.tile_load import Deliver, beat_of
 from hw.tile_queue import TileQueue
 from hw.unit import STATUS, Unit, join, offer, pass_status
 from step.language.faults import Fault
@@ -28,33 +26,14 @@ from step.ops.random_off_chip_store import RandomOffChipStore as Operator
 ADDRESS, DATA = 0, 1
 WRITE, PENDING = 0, 1
 
-WRITE_DEPTH = 2
-
 
 @dataclass(frozen=True)
-class RandomWrite(Rule):
-    """One beat per firing, for which it reads all its words; address and tile leave with the last one.
-
-    What is to be acknowledged goes out with it. An address is below ``tiles``.
-    """
+class RandomWrite(BeatRule):
+    """Tiles have addresses, below ``tiles``; what is to be acknowledged goes out with the last beat."""
 
     addresses: TokenFormat
-    data: TokenFormat
     pending: TokenFormat
-    write: WriteFormat
     tiles: int
-
-    @property
-    def initiation_interval(self) -> int:
-        return words_of_beat(self.data, self.write.bits)
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.initiation_interval
-
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"base": In(32)}
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -69,14 +48,14 @@ class RandomWrite(Rule):
         with m.If(firing.head(ADDRESS).value & (address >= self.tiles)):
             firing.fault(Fault.OUT_OF_RANGE)
         token = firing.need_aligned()
-        beats = beats_of_tile(self.data, self.write.bits)
-        beat = Signal(range(beats))
+        beat = Signal(range(self.beats))
+        last = beat == self.beats - 1
         firing.late(WRITE, data=gather_beat(m, firing, DATA, self.data, beat, self.write.bits))
         firing.occupy(when=token.value)
         with m.If(token.value):
-            firing.put(WRITE, address=firing.unit.base + beat_of(address, self.tiles, beats) + beat)
-            firing.next(beat, Mux(beat == beats - 1, 0, beat + 1))
-        with m.If(~token.value | (beat == beats - 1)):
+            firing.put(WRITE, address=firing.unit.base + beat_of(address, self.tiles, self.beats) + beat)
+            firing.next(beat, Mux(last, 0, beat + 1))
+        with m.If(~token.value | last):
             firing.put(PENDING, token)
             firing.take(ADDRESS)
             firing.take(DATA)
@@ -84,28 +63,14 @@ class RandomWrite(Rule):
 
 
 @dataclass(frozen=True)
-class Acknowledge(Rule):
+class Acknowledge(Deliver):
     """An acknowledgement leaves when its tile is visible."""
 
-    pending: TokenFormat
-    token: TokenFormat
-
     @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.pending, TileFormat(0, 0))
+    def tile(self) -> TileFormat:
+        return TileFormat(0, 0)
 
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.token,)
-
-    def fire(self, m: Module, firing: Firing) -> None:
-        pending = firing.need(0)
-        with m.If(pending.value):
-            firing.wait(firing.visible(1))
-            firing.take(1)
-        firing.put(0, pending)
-        firing.take(0)
-        firing.finish(pending.done)
+    def give(self, m: Module, firing: Firing) -> None:
         if self.token.word_bits:
             firing.send(0, Const(1, 1))
 
@@ -147,8 +112,7 @@ class RandomOffChipStore(Parametric):
         m.submodules.writes = writes = Shared(Channel(self.write.write, WRITE_DEPTH + in_flight))
         pending = Channel(self.write.pending, self.outstanding + in_flight)
         m.submodules.pending = pending = Shared(pending)
-        beats = beats_of_tile(self.write.data, self.write.write.bits)
-        queue = TileQueue(TileFormat(0, 0), 0, beats, self.outstanding + in_flight, deep=False)
+        queue = TileQueue(self.acknowledge.tile, 0, self.write.beats, self.outstanding + in_flight, deep=False)
         m.submodules.visible = visible = Shared(queue)
         join(m, self.input0, write.input0)
         join(m, self.input1, write.input1)
@@ -171,7 +135,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     addresses, data = input_formats(node, netlist)
     (token,) = output_formats(node, netlist)
     pending = replace(token, items=(), control=False)
-    write = RandomWrite(addresses, data, pending, WriteFormat(8 * fabric.memory.beat_bytes), operator.tiling.count)
+    write = RandomWrite(data, WriteFormat(8 * fabric.memory.beat_bytes), addresses, pending, operator.tiling.count)
     return RandomOffChipStore(write, Acknowledge(pending, token), fabric.outstanding)
 
 

@@ -116,24 +116,17 @@ def build(site: Site) -> Machine:
     assert isinstance(operator, Operator)
     if share is None:
         return site.add(Drop(**site.ports(), interval=site.beats))
-    machine = site.add(
-        Bufferize(
-            inputs=site.inputs,
-            outputs=(*site.outputs, share.in_flight, share.pages, *share.counted),
-            interval=site.beats,
-            rank=operator.rank,
-            slots=share.share.slots,
-            most=share.share.pages,
-            beats=site.beats,
-            in_flight=share.in_flight,
-            free_pages=share.pages,
-            taken=share.taken,
-            rivals=share.rivals,
-            supply=share.supply,
-            banks=share.fills,
-            number=share.number,
-            page_words=share.page_words,
-        )
+    machine = Bufferize(
+        **share.ports(),
+        inputs=site.inputs,
+        outputs=(*site.outputs, share.in_flight, share.pages, *share.counted),
+        interval=site.beats,
+        rank=operator.rank,
+        most=share.share.pages,
+        beats=site.beats,
+        free_pages=share.pages,
+        rivals=share.rivals,
+        supply=share.supply,
+        banks=share.fills,
     )
-    machine.contends = bool(share.rivals)
-    return machine
+    return site.add(share.used_by(machine))

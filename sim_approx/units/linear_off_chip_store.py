@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
+from sim_approx.off_chip import WRITE_DEPTH
 from sim_approx.site import Site
 from step.language.tokens import Token
-
-WRITE_DEPTH = 2
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, room, take
-from sim_approx.off_chip import deliver
+from sim_approx.off_chip import WRITE_DEPTH, deliver
 from sim_approx.site import Site
 from step.language.faults import Fault, aligned
 from step.language.tokens import UNKNOWN, Token
@@ -17,8 +17,6 @@ from step.ops.random_off_chip_store import RandomOffChipStore as Operator
 
 ADDRESS, DATA = 0, 1
 WRITE, PENDING = 0, 1
-
-WRITE_DEPTH = 2
 
 ACKNOWLEDGED = np.ones((1, 1), np.bool_)
 

@@ -107,25 +107,18 @@ def build(site: Site) -> Machine:
     operator, share = site.node.operator, site.share
     assert isinstance(operator, Operator) and share is not None
     walk = [] if operator.out is None else operator.walk()
-    machine = site.add(
-        Streamify(
-            inputs=site.inputs,
-            outputs=(*site.outputs, share.returned),
-            interval=site.beats_out[0],
-            count=operator.count or 1,
-            extra=operator.extra(site.node),
-            depth=len(operator.out or share.share.buffer.shape),
-            walk=[slot for slot, _ in walk],
-            levels=[level for _, level in walk],
-            slots=share.share.slots,
-            beats=site.beats_out[0],
-            in_flight=share.in_flight,
-            taken=share.taken,
-            returned=share.returned,
-            banks=share.reads,
-            number=share.number,
-            page_words=share.page_words,
-        )
+    machine = Streamify(
+        **share.ports(),
+        inputs=site.inputs,
+        outputs=(*site.outputs, share.returned),
+        interval=site.beats_out[0],
+        count=operator.count or 1,
+        extra=operator.extra(site.node),
+        depth=len(operator.out or share.share.buffer.shape),
+        walk=[slot for slot, _ in walk],
+        levels=[level for _, level in walk],
+        beats=site.beats_out[0],
+        returned=share.returned,
+        banks=share.reads,
     )
-    machine.contends = bool(share.rivals)
-    return machine
+    return site.add(share.used_by(machine))

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 from permit.ops.permitted_store import DATA
 from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take
+from sim_approx.off_chip import WRITE_DEPTH
 from sim_approx.site import Site
 from step.language.faults import aligned
 from step.language.tokens import Token
-
-DEPTH = 2
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -43,7 +42,7 @@ class PermittedStore(Machine):
 
 def build(site: Site) -> Machine:
     region = site.memory_map.stores[site.node.name]
-    writes = site.channel(DEPTH)
+    writes = site.channel(WRITE_DEPTH)
     site.memory.write_port(writes)
     words = site.words_of_beat(DATA)
     return site.add(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +9,10 @@ from amaranth.hdl import Elaboratable, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.beats import beats_of_tile, gather_beat, words_of_beat
+from hw.beats import WRITE_DEPTH, BeatRule, gather_beat
 from hw.channel import Channel, ConsumerSignature
 from hw.firing import Firing
 from hw.layout import Format, TokenFormat, WriteFormat, input_formats
-from hw.rule import Rule
 from hw.shared import Parametric, Shared
 from hw.unit import STATUS, Unit, join, offer, pass_status
 from permit.ops.permitted_store import DATA
@@ -22,28 +20,12 @@ from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist
 
-DEPTH = 2
-
 
 @dataclass(frozen=True)
-class Issue(Rule):
-    """The tokens leave with the last beat of their tile. Addresses wait for the data, and go beside it."""
+class Issue(BeatRule):
+    """Both tokens leave with the last beat of the tile."""
 
     permit: TokenFormat
-    data: TokenFormat
-    write: WriteFormat
-
-    @property
-    def initiation_interval(self) -> int:
-        return words_of_beat(self.data, self.write.bits)
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.initiation_interval
-
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"base": In(32)}
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -55,9 +37,8 @@ class Issue(Rule):
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()
-        beats = beats_of_tile(self.data, self.write.bits)
-        beat, written = Signal(range(beats)), Signal(32)
-        last = ~token.value | (beat == beats - 1)
+        beat, written = Signal(range(self.beats)), Signal(32)
+        last = ~token.value | (beat == self.beats - 1)
         firing.late(0, data=gather_beat(m, firing, DATA, self.data, beat, self.write.bits))
         firing.occupy(when=token.value)
         with m.If(token.value):
@@ -86,7 +67,7 @@ class PermittedStore(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.writes = writes = Shared(Channel(self.issue.write, DEPTH + Unit(self.issue).in_flight))
+        m.submodules.writes = writes = Shared(Channel(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
         m.d.comb += issue.base.eq(self.base)
         for port in range(2):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
@@ -99,7 +80,7 @@ class PermittedStore(Parametric):
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     permit, data = input_formats(node, netlist)
-    return PermittedStore(Issue(permit, data, WriteFormat(8 * netlist.fabric.memory.beat_bytes)))
+    return PermittedStore(Issue(data, WriteFormat(8 * netlist.fabric.memory.beat_bytes), permit))
 
 
 def constants(node: Node, memory: MemoryMap) -> dict[str, int]:

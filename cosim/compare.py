@@ -88,13 +88,15 @@ class Comparison:
         return {**plain, "error": self.error, "speedup": self.speedup, "passed": self.passed}
 
 
-def compare(program: Program, progress: Progress = silent) -> Comparison:
+def compare(program: Program, progress: Progress = silent, *, optimize: bool = True) -> Comparison:
     """Interpret ``program``, simulate its RTL, run the fast model, and compare.
+
+    Without ``optimize`` the simulator is built faster and runs slower: for short runs.
 
     Raises the errors of the back ends.
     """
     progress(f"{program.name}: building and simulating the RTL")
-    exact = run_rtl(program.graph, program.inputs, program.fabric, progress=progress)
+    exact = run_rtl(program.graph, program.inputs, program.fabric, optimize=optimize, progress=progress)
     progress(f"{program.name}: running the fast model")
     approximate = approx.run(program.graph, program.inputs, program.fabric, events=True)
     progress(f"{program.name}: interpreting")

@@ -57,6 +57,7 @@ def run(
     events: bool = False,
     max_cycles: int | None = None,
     waves: Path | None = None,
+    optimize: bool = True,
     progress: Progress = silent,
 ) -> RunResult:
     """Simulate the RTL of ``graph``; ``waves`` is a .vcd file to write.
@@ -64,7 +65,9 @@ def run(
     Raises `Deadlock`, `Runaway` (more than ``max_cycles`` cycles) and `StreamFault`, each with the result up to there
     as its ``result``; `InputError`, `FabricError`, `BuildError` and `EnvironmentProblem`.
     """
-    found = run_rtl(graph, inputs, fabric, max_cycles=max_cycles, waves=waves, progress=progress).result
+    found = run_rtl(
+        graph, inputs, fabric, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress
+    ).result
     return found if events else replace(found, events=None)
 
 
@@ -75,6 +78,7 @@ def run_rtl(
     *,
     max_cycles: int | None = None,
     waves: Path | None = None,
+    optimize: bool = True,
     progress: Progress = silent,
 ) -> RtlRun:
     """Like `run`, with all that `cosim.compare` wants to know besides."""
@@ -91,6 +95,7 @@ def run_rtl(
             memory=memory,
             max_cycles=max_cycles or NO_LIMIT,
             waves=waves,
+            optimize=optimize,
             building=progress,
             progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
         )

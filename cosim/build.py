@@ -22,9 +22,9 @@ from step.errors import BuildError, EnvironmentProblem
 
 Progress = Callable[[str], None]
 
-OPTIMIZATION = "-O1 -march=native"
-"""Of the design's code. Measured on 256 multiply-accumulates: -O2 runs 3 % faster but builds longer; -Os half as fast,
--O0 a sixth."""
+OPTIMIZATION = {True: "-O1 -march=native", False: "-O0"}
+"""Of the design's code, for long runs and for short ones. Measured on 256 multiply-accumulates: -O2 runs 3 % faster but
+builds longer; -Os half as fast, -O0 a sixth (`benchmarks/build_speed.py` has random programs)."""
 
 RUNTIME_OPTIMIZATION = "-O2 -march=native"
 RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
@@ -46,12 +46,14 @@ def build(
     *,
     waves: str | None = None,
     edges: bool = False,
+    optimize: bool = True,
     progress: Progress | None = None,
 ) -> Build:
     """Build the simulator of a design, or take it from the cache.
 
     ``waves`` is ``"vcd"`` or ``"fst"`` to be able to record waves. With ``edges`` there is no simulation hardware:
-    the fabric's own ports are the bench's. ``progress`` is told what is being done.
+    the fabric's own ports are the bench's. Without ``optimize`` the build is faster, and the run slower.
+    ``progress`` is told what is being done.
 
     Raises `EnvironmentProblem` for a missing tool, and `BuildError` with the first errors of a failed build.
     """
@@ -59,7 +61,7 @@ def build(
     toolchain = find_toolchain()
     if waves == "fst" and not has_lz4():
         raise EnvironmentProblem(f"lz4.h is missing: {HINTS['lz4']}")
-    recipe = _Recipe(design, toolchain, waves, edges, progress or (lambda text: None))
+    recipe = _Recipe(design, toolchain, waves, edges, OPTIMIZATION[optimize], progress or (lambda text: None))
     started = time.monotonic()
     entry = cached(recipe.name, recipe.make)
     seconds = time.monotonic() - started if recipe.made else 0.0
@@ -70,9 +72,16 @@ class _Recipe:
     """How one cache entry is made."""
 
     def __init__(
-        self, design: Design, toolchain: Toolchain, waves: str | None, edges: bool, progress: Progress
+        self,
+        design: Design,
+        toolchain: Toolchain,
+        waves: str | None,
+        edges: bool,
+        optimization: str,
+        progress: Progress,
     ) -> None:
         self.toolchain = toolchain
+        self.optimization = optimization
         self.waves = waves
         self.progress = progress
         self.made = False
@@ -92,7 +101,7 @@ class _Recipe:
         # Comments name lines of the user's program, which may move.
         parts = [re.sub(rb"//[^\n]*", b"", path.read_bytes()) for path in self.sources]
         self.key = content_key(
-            [toolchain.identity, repr(self.flags), OPTIMIZATION, repr(sorted(self.written.items())), *parts]
+            [toolchain.identity, repr(self.flags), optimization, repr(sorted(self.written.items())), *parts]
         )
         self.name = f"simulator-{self.key}"
 
@@ -113,7 +122,7 @@ class _Recipe:
                 *(self.toolchain.make, "-C", "objects", "-f", "Vtop_hier.mk" if self.hierarchical else "Vtop.mk"),
                 *("-j", str(len(os.sched_getaffinity(0)))),
                 *self.toolchain.make_variables,
-                *(f"OPT_FAST={OPTIMIZATION}", "OPT_SLOW=-O0", "VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW="),
+                *(f"OPT_FAST={self.optimization}", "OPT_SLOW=-O0", "VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW="),
                 f"USER_LDLIBS={' '.join(str(path) for path in sorted(runtime.glob('*.o')))}",
             ],
         )

@@ -51,7 +51,7 @@ def compare(programs: tuple[str, ...], settings: tuple[str, ...], operators: boo
                 show_table(_operators(each))
         show_table(_summary(found))
         for each in found:
-            for line in (each.first_mismatch, each.first_difference):
+            for line in (each.first_mismatch, each.first_difference, each.first_peak):
                 if line:
                     talk(f"[yellow]{escape(each.program)}:[/] {escape(line)}")
     if failure is not None:

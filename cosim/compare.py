@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from cosim.backend import run_rtl
+from cosim.buffers import BufferComparison, compare_buffers
 from sim_approx import backend as approx
 from step.errors import InputError
 from step.host.progress import Progress, silent
+from step.language.symbols import measure
 from step.language.tiling import stored
 from step.language.tokens import Token
+from step.lowering.netlist import lower
 from step.programs.program import Program
 from step.programs.tensors import cut_tiles
 from step.running.interpreter import interpret
@@ -36,7 +39,8 @@ class Comparison:
 
     ``mismatches`` counts the tokens whose cycle or control differs between RTL and fast model, of ``tokens`` in all
     channels; ``first_mismatch`` names the earliest one. ``outputs_equal``: the RTL's outputs equal the interpreter's
-    bit for bit (which replays the RTL's order of arrival where an operator depends on it). ``deviation`` is the
+    bit for bit (which replays the RTL's order of arrival where an operator depends on it). ``buffers`` are peaks of
+    on-chip memory, of which ``first_peak`` names the first that is wrong. ``deviation`` is the
     largest difference to the program's float64 expectation, relative to its largest magnitude; None where it has none.
     """
 
@@ -48,6 +52,8 @@ class Comparison:
     first_mismatch: str | None
     outputs_equal: bool
     first_difference: str | None
+    buffers: tuple[BufferComparison, ...]
+    first_peak: str | None
     deviation: float | None
     tolerance: float | None
     build_seconds: float
@@ -69,9 +75,10 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Outputs equal, every token on time, and the float64 expectation within its tolerance."""
+        """Outputs equal, every token on time, peaks as they must be, and the expectation within its tolerance."""
         close = self.deviation is None or self.tolerance is None or self.deviation <= self.tolerance
-        return self.outputs_equal and self.mismatches == 0 and self.exact_cycles == self.approximate_cycles and close
+        on_time = self.mismatches == 0 and self.exact_cycles == self.approximate_cycles
+        return self.outputs_equal and on_time and self.first_peak is None and close
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -81,19 +88,23 @@ class Comparison:
         return {**plain, "error": self.error, "speedup": self.speedup, "passed": self.passed}
 
 
-def compare(program: Program, progress: Progress = silent) -> Comparison:
+def compare(program: Program, progress: Progress = silent, *, optimize: bool = True) -> Comparison:
     """Interpret ``program``, simulate its RTL, run the fast model, and compare.
+
+    Without ``optimize`` the simulator is built faster and runs slower: for short runs.
 
     Raises the errors of the back ends.
     """
     progress(f"{program.name}: building and simulating the RTL")
-    exact = run_rtl(program.graph, program.inputs, program.fabric, progress=progress)
+    exact = run_rtl(program.graph, program.inputs, program.fabric, optimize=optimize, progress=progress)
     progress(f"{program.name}: running the fast model")
     approximate = approx.run(program.graph, program.inputs, program.fabric, events=True)
     progress(f"{program.name}: interpreting")
     meaning = interpret(program.graph, program.inputs, arrivals=exact.result.arrivals)
     mismatches, first_mismatch = _compare_events(exact.result.events or {}, approximate.events or {})
     difference = _compare_outputs(exact.result.outputs or {}, meaning.outputs)
+    symbols = measure(program.graph, meaning.checkers)
+    buffers = compare_buffers(lower(program.graph, program.fabric), exact.result, approximate, symbols)
     deviation = _deviation(program, meaning.outputs)
     return Comparison(
         program=program.name,
@@ -104,6 +115,8 @@ def compare(program: Program, progress: Progress = silent) -> Comparison:
         first_mismatch=first_mismatch,
         outputs_equal=difference is None,
         first_difference=difference,
+        buffers=buffers,
+        first_peak=next((each.difference for each in buffers if each.difference), None),
         deviation=deviation,
         tolerance=program.tolerance if program.expected else None,
         build_seconds=exact.build_seconds,

@@ -32,6 +32,7 @@ def simulate(
     watchdog: int | None = None,
     log: bool = True,
     waves: Path | None = None,
+    optimize: bool = True,
     progress: Callable[[int], None] | None = None,
     building: Callable[[str], None] | None = None,
 ) -> RawRun:
@@ -49,7 +50,7 @@ def simulate(
     kind = _wave_kind(waves)
     with run_directory() as directory:
         write_inputs(design, directory, sources or {}, memory)
-        built = build(design, waves=kind, progress=building)
+        built = build(design, waves=kind, optimize=optimize, progress=building)
         arguments = [f"+max_cycles={max_cycles}", *(["+log"] if log else [])]
         if watchdog is not None:
             arguments.append(f"+watchdog={watchdog}")

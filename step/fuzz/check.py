@@ -71,7 +71,7 @@ def check_rtl(program: Program, progress: Progress = silent) -> Agreement:
     graph = program.graph
     with failing("interpreter"):
         inputs = bind_inputs(graph, program.inputs)
-    exact = _run("RTL", "rtl", program, inputs, events=True, progress=progress)
+    exact = _run("RTL", "rtl", program, inputs, events=True, optimize=False, progress=progress)
     model = _run("fast model", "approx", program, inputs, events=True)
     assert exact.events is not None and model.events is not None
     _compare("RTL: times", _plain_events(exact), _plain_events(model))

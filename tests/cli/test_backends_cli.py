@@ -17,6 +17,7 @@ import pytest
 from commanding import ROOT, Result, Step, commanding
 
 from cosim import compare as comparing
+from cosim.buffers import BufferComparison
 from cosim.toolchain import HINTS, find_toolchain
 from sim_approx import backend as approx
 from step.errors import InputError
@@ -287,8 +288,8 @@ def test_waves_show_the_units_at_work(step: Step, fragile: str, tmp_path: Path) 
 
 COMPARED = {
     "program", "exact_cycles", "approximate_cycles", "tokens", "mismatches", "first_mismatch", "outputs_equal",
-    "first_difference", "deviation", "tolerance", "build_seconds", "rtl_seconds", "rtl_cycles_per_second",
-    "approx_seconds", "approx_tokens_per_second", "operators", "error", "speedup", "passed",
+    "first_difference", "buffers", "first_peak", "deviation", "tolerance", "build_seconds", "rtl_seconds",
+    "rtl_cycles_per_second", "approx_seconds", "approx_tokens_per_second", "operators", "error", "speedup", "passed",
 }  # fmt: skip
 
 
@@ -302,6 +303,7 @@ def test_compare_as_json(step: Step, fragile: str) -> None:
         assert set(each) == COMPARED
         assert each["passed"] is True and each["outputs_equal"] is True
         assert (each["mismatches"], each["first_mismatch"], each["first_difference"]) == (0, None, None)
+        assert (each["buffers"], each["first_peak"]) == ([], None)
         assert each["error"] == 0.0 and each["exact_cycles"] == each["approximate_cycles"]
     simple = found[2]
     assert (simple["exact_cycles"], simple["tolerance"]) == (cycles_of_simple(), 2**-8)
@@ -360,6 +362,18 @@ def test_compare_tells_of_a_difference(step: Step, fragile: str, monkeypatch: py
     lines = result.err.splitlines()
     assert re.fullmatch(r"fragile: scaled: token 1 at \d+ in the RTL, \d+ in the model", lines[0])
     assert lines[1:] == ["error: the back ends disagree on fragile"]
+
+
+def test_compare_tells_of_a_peak(step: Step, fragile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def peaks(*_: Any) -> tuple[BufferComparison, ...]:
+        return BufferComparison("fine", 64, 64, 64), BufferComparison("b", 64, 128, None)
+
+    monkeypatch.setattr(comparing, "compare_buffers", peaks)
+    result = step("compare", f"{fragile}:good", "--no-operators")
+    assert (result.code, result.err.splitlines()) == (
+        4,
+        ["fragile: b: 64 bytes at most in the RTL, 128 in the model", "error: the back ends disagree on fragile"],
+    )
 
 
 def deviation(fragile: str, **expected: Any) -> float | None:

@@ -19,7 +19,9 @@ from step.programs.metrics import metrics
 from step.programs.program import Program, load_program
 from step.programs.spellings import bits, masks
 from step.running.binding import bind
+from step.running.comparing import compare
 from step.running.interpreter import interpret
+from step.running.run import Run, run
 
 __all__ = [
     "BF16",
@@ -36,6 +38,7 @@ __all__ = [
     "Graph",
     "MemoryConfig",
     "Program",
+    "Run",
     "Selector",
     "StepError",
     "Stream",
@@ -44,6 +47,7 @@ __all__ = [
     "Tuple",
     "bind",
     "bits",
+    "compare",
     "functions",
     "interpret",
     "load_program",
@@ -51,4 +55,5 @@ __all__ = [
     "masks",
     "metrics",
     "ops",
+    "run",
 ]

@@ -46,7 +46,7 @@ def measure(program: Program, regions: int) -> str:
     products = [each for each in graph if isinstance(getattr(each.operator, "function", None), Matmul)]
     made = sum(lanes(each, fabric) for each in products)
     work = sum(int(evaluate(each.operator.flops(each), values, graph)) // 2 for each in products)
-    found = metrics(graph, fabric).bind(values, graph)
+    found = metrics(graph, fabric).bind(values)
     row = [str(regions), f"{made:,}", f"{int(found.on_chip_bytes):,}"]
     row.append(f"{fabric_metrics(lower(graph, fabric))['lut_sites']:,}")
     for channels in (fabric.memory.channels, 1):

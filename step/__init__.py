@@ -6,49 +6,7 @@ A program is a `Graph` of operators joined by streams of tiles with stop tokens.
 
 from __future__ import annotations
 
-from step import functions, ops
-from step.errors import StepError
-from step.language.dims import Dim, DimKind
-from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
-from step.language.graph import Graph, Tensor
-from step.language.stream import Stream
-from step.language.types import Buffer, Selector, Tile, Tuple
-from step.lowering.fabric import FabricConfig, MemoryConfig
-from step.lowering.netlist import lower
-from step.programs.metrics import metrics
-from step.programs.program import Program, load_program
-from step.programs.spellings import bits, masks
-from step.running.binding import bind
-from step.running.interpreter import interpret
+import lazy_loader
 
-__all__ = [
-    "BF16",
-    "BOOL",
-    "FP32",
-    "INT8",
-    "INT32",
-    "UINT32",
-    "Buffer",
-    "DType",
-    "Dim",
-    "DimKind",
-    "FabricConfig",
-    "Graph",
-    "MemoryConfig",
-    "Program",
-    "Selector",
-    "StepError",
-    "Stream",
-    "Tensor",
-    "Tile",
-    "Tuple",
-    "bind",
-    "bits",
-    "functions",
-    "interpret",
-    "load_program",
-    "lower",
-    "masks",
-    "metrics",
-    "ops",
-]
+# What is exported stands in the stub, and is imported when it is first used: a command needs little of it.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

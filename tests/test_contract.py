@@ -69,7 +69,7 @@ def check_metrics(graph: Graph, extents: Mapping[str, int], streams: Mapping[str
             assert symbols.evaluate(stream.type.count, extents, graph) == elements, stream
             if moves:
                 moved += elements * int(stream.element.bytes)
-    assert metrics(graph).bind(extents, graph).off_chip_bytes == moved
+    assert metrics(graph).bind(extents).off_chip_bytes == moved
 
 
 def check_rtl(seeds: Iterable[int]) -> None:

@@ -9,6 +9,7 @@ import click
 from rich.markup import escape
 
 from step.cli.console import talk
+from step.cli.summary import summary
 from step.errors import EnvironmentProblem, StepError
 
 INTERRUPTED = 130
@@ -28,6 +29,12 @@ class Verbs(click.Group):
                 return _unavailable(name, f"the module {error.name}; install it with: pip install 'step-fabric[sim]'")
             return command
         return None
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the verbs, of which none is loaded for that."""
+        verbs = {each.name: each for each in entry_points(group="step.commands")}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary(verbs[name])) for name in self.list_commands(context)])
 
 
 def _unavailable(name: str, needed: str) -> click.Command:

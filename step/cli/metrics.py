@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import click
@@ -12,7 +11,8 @@ from rich.table import Table
 
 from step.cli.console import show_json, show_table, talk
 from step.cli.options import json_option, open_program, parse_bindings, program_options
-from step.errors import EnvironmentProblem, InputError
+from step.errors import InputError
+from step.host.floors import from_floor
 from step.lowering.netlist import Netlist, lower
 from step.programs.metrics import metrics
 from step.running.binding import bind
@@ -41,12 +41,12 @@ def command(
     if data:
         if not opened.inputs:
             raise InputError("--data needs input data, but the program has none; give --inputs FILE.npz")
-        values = {**bind(opened.graph, opened.inputs), **values}
-    found = metrics(opened.graph, opened.fabric, "artifact" if accounting == "artifact" else "paper")
+        values = {**bind(opened), **values}
+    found = metrics(opened, accounting="artifact" if accounting == "artifact" else "paper")
     used = {str(each) for value in found.items().values() for each in value.free_symbols}
     symbols = [name for name in opened.graph.symbols if name in used]
     if values:
-        found = found.bind(values, opened.graph)
+        found = found.bind(values)
     rows = {**found.items(), "intensity": found.intensity}
     if fabric:
         rows |= {
@@ -78,13 +78,7 @@ def command(
 
 def _fabric_metrics(netlist: Netlist) -> dict[str, int]:
     """Those of the floor that has the hardware, which is looked up because this one does not import it."""
-    (entry,) = entry_points(group="step.estimates", name="fabric")
-    try:
-        estimate: Callable[[Netlist], dict[str, int]] = entry.load()
-    except ModuleNotFoundError as error:
-        raise EnvironmentProblem(
-            f"--fabric needs the module {error.name}; install it with: pip install 'step-fabric[rtl]'"
-        ) from None
+    estimate: Callable[[Netlist], dict[str, int]] = from_floor("step.estimates", "fabric", "--fabric", "rtl")
     return estimate(netlist)
 
 

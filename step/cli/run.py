@@ -13,8 +13,8 @@ from step.cli.console import show_json, show_table, warn, working
 from step.cli.options import json_option, open_program, program_options, writing
 from step.errors import InputError, SimulationError
 from step.language.validate import check
-from step.running.backend import backend
 from step.running.result import RunResult
+from step.running.run import run
 
 TIMED = ("approx", "rtl")
 
@@ -61,10 +61,8 @@ def command(
             pass  # told before the run, not after it
     failure: SimulationError | None = None
     with working() as progress:
-        if name == "rtl":
-            options["progress"] = progress
         try:
-            result = backend(name)(opened.graph, opened.inputs, opened.fabric, **options)
+            result = run(opened, name, progress=progress, **options).result
         except SimulationError as error:
             if error.result is None:
                 raise

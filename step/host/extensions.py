@@ -6,6 +6,7 @@ it stands for one more file there, its name is the file's name, and its value is
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -56,6 +57,20 @@ def load_all(package: str) -> None:
     """Import all that is installed for ``package``, so that it registers itself; raises like `find_module`."""
     for each in entry_points(group=package):
         find_module(package, each.name)
+
+
+def load_package(package: str) -> None:
+    """Import the files of ``package``, and all that is installed for it; raises like `find_module`."""
+    import_module(package)
+    load_all(package)
+
+
+def load_until(known: Container[str], name: str, package: str) -> None:
+    """Like `load_package`, as far as it takes to make ``name`` a ``known`` one."""
+    if name not in known:
+        import_module(package)
+    if name not in known:
+        load_all(package)
 
 
 @cache

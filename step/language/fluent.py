@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from step.host.extensions import load_all, register
+from step.host.extensions import load_package, load_until, register
 
 
 class Fluent:
@@ -23,8 +23,8 @@ class Fluent:
         register(cls.methods, function.__name__, function, f"the method of a {cls.noun}")
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name not in self.methods and not name.startswith("_"):
-            load_all("step.ops")
+        if not name.startswith("_"):
+            load_until(self.methods, name, "step.ops")
         try:
             method = self.methods[name]
         except KeyError:
@@ -33,6 +33,7 @@ class Fluent:
         return method.__get__(self)
 
     def __dir__(self) -> list[str]:
+        load_package("step.ops")
         return sorted({*super().__dir__(), *self.methods})
 
 

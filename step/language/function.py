@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import sympy
 
 from step.errors import FormatError, TypeMismatch
-from step.host.extensions import load_all, register
+from step.host.extensions import load_until, register
 from step.language.dims import DimKind, Shape, dim, symbol
 from step.language.faults import Fault
 from step.language.tokens import Token, empty
@@ -153,8 +153,7 @@ class CountedFunction(FlatMapFunction):
 
 def function_named(name: str) -> type[Function]:
     """The function class called ``name``; raises `FormatError` for any other text."""
-    if name not in FUNCTIONS:
-        load_all("step.functions")
+    load_until(FUNCTIONS, name, "step.functions")
     try:
         return FUNCTIONS[name]
     except KeyError:

@@ -17,7 +17,7 @@ import numpy as np
 import sympy
 
 from step.errors import FormatError, TypeMismatch
-from step.host.extensions import load_all, register
+from step.host.extensions import load_until, register
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
 from step.language.faults import MEANING, Fault
 from step.language.tokens import Token
@@ -250,8 +250,7 @@ def each_input(node: Placed) -> Generator[int, Token, list[Token]]:
 
 def operator_named(name: str) -> type[Operator]:
     """The operator class called ``name``; raises `FormatError` for any other text."""
-    if name not in OPERATORS:
-        load_all("step.ops")
+    load_until(OPERATORS, name, "step.ops")
     try:
         return OPERATORS[name]
     except KeyError:

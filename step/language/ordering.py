@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import networkx
-
 from step.errors import GraphError
 from step.language.graph import Graph, Node
 from step.language.operator import Access
@@ -34,6 +32,10 @@ def unordered(graph: Graph) -> Iterator[str]:
 
     A load waits for acknowledgements, and a store for what it is made of: a tile may be read, changed and stored.
     """
+    if not stored(graph):
+        return
+    import networkx  # which takes a while
+
     edges = [(graph.resolve(stream).producer, node.name) for node in graph for stream in node.inputs]
     behind = networkx.DiGraph(edges)
     behind.add_nodes_from(node.name for node in graph)

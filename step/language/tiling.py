@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from step.language.dims import shape
 from step.language.graph import Graph, Node, Tensor
-from step.language.operator import Access, expect
+from step.language.operator import Access, StreamType, expect
 from step.language.types import Tile
 
 
@@ -39,6 +40,11 @@ class Tiling:
     @property
     def element(self) -> Tile:
         return Tile(self.tensor.dtype, *self.tile)
+
+    @property
+    def type(self) -> StreamType:
+        """The tensor as a stream of its tiles."""
+        return StreamType(self.element, shape(self.extents))
 
     def __str__(self) -> str:
         return f"tensor {self.tensor.name!r} has the tiles 0 to {self.count - 1}"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import networkx
+from graphlib import CycleError, TopologicalSorter
 
 from step.errors import GraphError
 from step.language.graph import Graph
@@ -32,17 +31,18 @@ def _check_writers(graph: Graph) -> None:
 
 
 def _check_cycles(graph: Graph) -> None:
-    edges = [
-        (stream.producer, node.name)
+    behind = {
+        node.name: [stream.producer for stream in node.inputs if stream.producer not in graph.feedbacks]
         for node in graph
-        for stream in node.inputs
-        if stream.producer not in graph.feedbacks
-    ]
+    }
     try:
-        cycle = networkx.find_cycle(networkx.DiGraph(edges))
-    except networkx.NetworkXNoCycle:
+        TopologicalSorter(behind).prepare()
+    except CycleError as error:
+        names = error.args[1][1:]
+    else:
         return
-    path = "\n".join(f"  {graph.nodes[name].describe()}" for name, _ in cycle)
+    first = names.index(min(names, key=list(graph.nodes).index))
+    path = "\n".join(f"  {graph.nodes[name].describe()}" for name in [*names[first:], *names[:first]])
     raise GraphError(f"these operators form a cycle without a declared feedback edge:\n{path}")
 
 

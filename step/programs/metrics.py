@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import sympy
 
@@ -12,15 +12,17 @@ from step.language.operator import Accounting
 from step.language.symbols import check_names, evaluate
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.programs.opening import Openable, open_program
 
 
 @dataclass(frozen=True)
 class Metrics:
     """Bytes and operations, as expressions in the program's symbols.
 
-    ``channel_bytes`` (what the FIFOs hold) is reported apart from ``on_chip_bytes``.
+    ``channel_bytes`` (what the FIFOs hold) is reported apart from ``on_chip_bytes``. ``graph`` is what was measured.
     """
 
+    graph: Graph = field(repr=False, compare=False)
     off_chip_bytes: sympy.Expr
     on_chip_bytes: sympy.Expr
     flops: sympy.Expr
@@ -31,10 +33,13 @@ class Metrics:
         """Floating-point operations per off-chip byte; 0 where there is no traffic."""
         return self.flops / self.off_chip_bytes if self.off_chip_bytes != 0 else sympy.Integer(0)
 
-    def bind(self, values: Mapping[str, int], graph: Graph) -> Metrics:
-        """The same with numbers for symbols; raises `UnboundSymbol` for names that are wrong or missing."""
-        check_names(values, graph)
-        return Metrics(*(evaluate(each, values, graph) for each in self.items().values()))
+    def bind(self, values: Mapping[str, int]) -> Metrics:
+        """The same with numbers for symbols (`step.bind` gives those of a program's data).
+
+        Raises `UnboundSymbol` for names that are wrong or missing.
+        """
+        check_names(values, self.graph)
+        return Metrics(self.graph, *(evaluate(each, values, self.graph) for each in self.items().values()))
 
     def items(self) -> dict[str, sympy.Expr]:
         """The four base metrics by name."""
@@ -46,15 +51,17 @@ class Metrics:
         }
 
 
-def metrics(graph: Graph, fabric: FabricConfig | None = None, accounting: Accounting = "paper") -> Metrics:
-    """Sum the metrics of all operators.
+def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: Accounting = "paper") -> Metrics:
+    """Sum the metrics of all operators of ``program``, a `Program`, a `Graph` or the name of a file.
 
-    ``accounting`` "paper" follows the paper's equations; "artifact" that of the published figures: single-buffered
-    off-chip operators and nothing for matmul operands.
+    ``fabric`` takes the place of the program's own. ``accounting`` "paper" follows the paper's equations; "artifact"
+    that of the published figures: single-buffered off-chip operators and nothing for matmul operands.
     """
     zero = sympy.Integer(0)
-    netlist = lower(graph, fabric or FabricConfig())
+    opened = open_program(program, fabric=fabric)
+    graph, netlist = opened.graph, lower(opened.graph, opened.fabric)
     return Metrics(
+        graph,
         sum((node.operator.off_chip_bytes(node) for node in graph), zero),
         sum((node.operator.on_chip_bytes(node, accounting) for node in graph), zero),
         sum((node.operator.flops(node) for node in graph), zero),

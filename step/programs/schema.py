@@ -7,8 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import jsonschema
-
 from step.errors import FormatError
 
 
@@ -32,6 +30,8 @@ def validate(data: Any, name: str, where: str) -> None:
 
     ``where`` is the file that the data is from.
     """
+    import jsonschema  # which takes a while, and few commands need
+
     problem = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema(name)).iter_errors(data))
     if problem is not None:
         raise FormatError(f"{where}: {problem.json_path}: {problem.message}")

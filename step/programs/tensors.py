@@ -26,3 +26,9 @@ def cut_tiles(array: np.ndarray, tile: tuple[int, int]) -> np.ndarray:
     count = int(np.prod(outer, dtype=int))
     split = array.reshape(count, height // rows, rows, width // cols, cols)
     return split.transpose(0, 1, 3, 2, 4).reshape(-1, rows, cols)
+
+
+def join_tiles(tiles: np.ndarray) -> np.ndarray:
+    """The array ``[.., height, width]`` that was cut into ``tiles`` ``[.., down, across, rows, cols]``."""
+    *outer, down, across, rows, cols = tiles.shape
+    return tiles.swapaxes(-3, -2).reshape(*outer, down * rows, across * cols)

@@ -9,28 +9,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from typing import Any
 
-from step.errors import EnvironmentProblem
+from step.errors import InputError
+from step.host.floors import floor_names, from_floor
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status
 
+GROUP = "step.backends"
 Backend = Callable[..., RunResult]
 
 
 def backend(name: str) -> Backend:
-    """The back end called ``name``; raises `EnvironmentProblem` where what it needs is not installed."""
-    (entry,) = entry_points(group="step.backends", name=name)
-    try:
-        loaded: Backend = entry.load()
-    except ModuleNotFoundError as error:
-        raise EnvironmentProblem(
-            f"the back end {name} needs the module {error.name}; install it with: pip install 'step-fabric[sim]'"
-        ) from None
-    return loaded
+    """The back end called ``name``; raises `InputError` for other names, and `EnvironmentProblem` where what it needs
+    is not installed."""
+    known = floor_names(GROUP)
+    if name not in known:
+        raise InputError(f"there is no back end {name!r}; there are {', '.join(known)}")
+    return from_floor(GROUP, name, f"the back end {name}")
 
 
 def run(graph: Graph, inputs: Mapping[str, Any], fabric: FabricConfig) -> RunResult:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from step.language.graph import Graph
 from step.language.symbols import measure
+from step.programs.opening import Inputs, Openable, open_program
 from step.running.interpreter import interpret
 
 
-def bind(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """Value of every symbol of ``graph`` on ``inputs``: name -> extent (ragged: total extent)."""
-    return measure(graph, interpret(graph, inputs).checkers)
+def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
+    """Value of every symbol of ``program`` on its own data, or on ``inputs``: name -> extent (ragged: total extent)."""
+    opened = open_program(program, inputs=inputs)
+    return measure(opened.graph, interpret(opened.graph, opened.inputs).checkers)

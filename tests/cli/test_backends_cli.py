@@ -567,7 +567,7 @@ def test_modules_that_are_not_installed(without: Any, fragile: str, hidden: str,
 def test_verbs_that_are_not_installed_are_listed(without: Any, fragile: str) -> None:
     done = without("amaranth", "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r"^  verilog +Needs the module amaranth", done.stdout, re.MULTILINE)
+    assert re.search(r"^  verilog +Write a program's RTL", done.stdout, re.MULTILINE)
     hint = "step verilog needs the module amaranth; install it with: pip install 'step-fabric[sim]'"
     done = without("amaranth", "verilog", f"{fragile}:good", "-o", "there", "--bench")
     assert (done.returncode, done.stdout, done.stderr) == (3, "", f"error: {hint}\n")

@@ -38,7 +38,7 @@ def assert_close(program: Program) -> None:
 
 def numbers(program: Program, accounting: Any = "paper") -> dict[str, int]:
     found = metrics(program.graph, program.fabric, accounting)
-    bound = found.bind(bind(program.graph, program.inputs), program.graph)
+    bound = found.bind(bind(program))
     return {name: int(value) for name, value in bound.items().items()}
 
 

@@ -174,7 +174,7 @@ def test_traffic_with_values() -> None:
     bench = routed()
     found = metrics(bench.graph)
     values = bind(bench.graph, bench.inputs)
-    assert found.bind(values, bench.graph).off_chip_bytes == 4 * (5 + 4)
+    assert found.bind(values).off_chip_bytes == 4 * (5 + 4)
 
 
 def test_symbols_of_an_empty_stream_are_zero() -> None:
@@ -204,7 +204,7 @@ def test_unbound_symbols_are_told_with_their_birthplace() -> None:
     found = metrics(bench.graph)
     born = bench.graph.symbols["route_R_1"].born
     with pytest.raises(UnboundSymbol) as error:
-        found.bind({"N": 4, "route_R_0": 5}, bench.graph)
+        found.bind({"N": 4, "route_R_0": 5})
     assert str(error.value) == (
         "these symbols have no value; bind them with NAME=VALUE or give input data:\n"
         f"  route_R_1: from 'route' ({born})"
@@ -215,10 +215,10 @@ def test_unbound_symbols_are_told_with_their_birthplace() -> None:
 def test_wrong_names() -> None:
     bench = routed()
     with pytest.raises(UnboundSymbol) as error:
-        metrics(bench.graph).bind({"D7": 4}, bench.graph)
+        metrics(bench.graph).bind({"D7": 4})
     assert str(error.value) == "the program has no symbol 'D7'; it has N, R, route_D0, route_D1, route_R_0, route_R_1"
     with pytest.raises(UnboundSymbol, match=r"^the program has no symbol 'N'; it has none$"):
-        metrics(copied()).bind({"N": 1}, copied())
+        metrics(copied()).bind({"N": 1})
 
 
 def test_evaluate() -> None:
@@ -232,4 +232,4 @@ def test_metrics_of_data_given_as_arrays() -> None:
     graph = Graph("arrays")
     graph.source("x", Tile(FP32), [graph.symbol("N"), 2]).store("y")
     values = bind(graph, {"x": np.zeros((7, 2), np.float32)})
-    assert values == {"N": 7} and metrics(graph).bind(values, graph).off_chip_bytes == 56
+    assert values == {"N": 7} and metrics(graph).bind(values).off_chip_bytes == 56

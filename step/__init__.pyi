@@ -1,0 +1,34 @@
+"""What `step` exports, and where it is; `step/__init__.py` reads it, and so do editors and type checkers."""
+
+from . import functions as functions
+from . import ops as ops
+from .errors import StepError as StepError
+from .language.dims import Dim as Dim
+from .language.dims import DimKind as DimKind
+from .language.dtypes import BF16 as BF16
+from .language.dtypes import BOOL as BOOL
+from .language.dtypes import FP32 as FP32
+from .language.dtypes import INT8 as INT8
+from .language.dtypes import INT32 as INT32
+from .language.dtypes import UINT32 as UINT32
+from .language.dtypes import DType as DType
+from .language.graph import Graph as Graph
+from .language.graph import Tensor as Tensor
+from .language.stream import Stream as Stream
+from .language.types import Buffer as Buffer
+from .language.types import Selector as Selector
+from .language.types import Tile as Tile
+from .language.types import Tuple as Tuple
+from .lowering.fabric import FabricConfig as FabricConfig
+from .lowering.fabric import MemoryConfig as MemoryConfig
+from .lowering.netlist import lower as lower
+from .programs.metrics import metrics as metrics
+from .programs.program import Program as Program
+from .programs.program import load_program as load_program
+from .programs.spellings import bits as bits
+from .programs.spellings import masks as masks
+from .running.binding import bind as bind
+from .running.comparing import compare as compare
+from .running.interpreter import interpret as interpret
+from .running.run import Run as Run
+from .running.run import run as run

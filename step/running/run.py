@@ -1,0 +1,123 @@
+"""A program is run: the one way, for Python and for the command line."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from step.errors import InputError, SimulationError
+from step.host.progress import Progress, silent
+from step.lowering.fabric import FabricConfig
+from step.programs.opening import Inputs, Openable, open_program
+from step.programs.program import Program
+from step.running.backend import backend as backend_named
+from step.running.columns import Columns
+from step.running.expectation import Deviation, deviation
+from step.running.output import Output, outputs_of
+from step.running.result import RunResult
+
+ACTIVITIES = ("busy", "starved", "blocked", "finished")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Run:
+    """A run of ``program`` to its end; ``result`` is the record of it, which files hold."""
+
+    program: Program
+    result: RunResult
+
+    @property
+    def backend(self) -> str:
+        """Who ran it."""
+        return self.result.backend
+
+    @property
+    def cycles(self) -> int:
+        """Length of the run in cycles; raises `InputError` for one without time."""
+        if not self.result.operators:
+            raise InputError(f"a run on the back end {self.backend} has no cycles; rtl and approx have")
+        return self.result.cycles
+
+    @cached_property
+    def outputs(self) -> dict[str, Output]:
+        """What left through sinks and stores, and the tensors that were stored, by name.
+
+        Raises `InputError` where values were not computed.
+        """
+        if self.result.outputs is None:
+            raise InputError(
+                f"this run on the back end {self.backend} computed only the values that decide cycles, so it has no "
+                'outputs; values="all" computes all of them'
+            )
+        return outputs_of(self.program, self.result.outputs)
+
+    @cached_property
+    def operators(self) -> Columns:
+        """Cycles that each operator was ``busy``, ``starved``, ``blocked`` and ``finished``."""
+        return Columns.of("operator", self.result.operators, ACTIVITIES)
+
+    @cached_property
+    def channels(self) -> Columns:
+        """``tokens`` that entered each channel, its ``peak`` occupancy and its ``capacity`` in slots."""
+        return Columns.of("channel", self.result.channels, ("tokens", "peak", "capacity"))
+
+    def check(self) -> Deviation:
+        """How far the outputs are from those that the program expects.
+
+        Raises `SimulationError`, with the first scalar that is too far away, unless all are within the tolerance, and
+        `InputError` where nothing is expected.
+        """
+        outputs = {name: list(each.tokens) for name, each in self.outputs.items()}
+        found = deviation(self.program, outputs)
+        if found is None:
+            raise InputError(f"nothing is expected of {self.program.name}; give Program(..., expected={{name: array}})")
+        if not found.close:
+            raise SimulationError(f"{self.program.name} on {self.backend}: {found.first}")
+        return found
+
+    def save(self, path: Path | str) -> None:
+        """Write the record of the run to ``path`` as JSON (see `RunResult.save`)."""
+        self.result.save(path)
+
+    def __repr__(self) -> str:
+        length = f": {self.cycles:,} cycles" if self.result.operators else ""
+        return f"<run of {self.program.name} on {self.backend}{length}>"
+
+
+def run(
+    program: Openable,
+    backend: str = "rtl",
+    *,
+    inputs: Inputs | None = None,
+    fabric: FabricConfig | None = None,
+    max_cycles: int | None = None,
+    events: bool = False,
+    waves: Path | str | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Run:
+    """Run ``program``, a `Program`, a `Graph` or the name of a file.
+
+    ``backend``: ``"rtl"`` simulates the hardware, ``"approx"`` is the fast model, ``"interpret"`` has outputs and no
+    time. ``inputs`` (data by name, or an .npz file) and ``fabric`` replace the program's own. Timed runs end in
+    failure after ``max_cycles``, and record the cycle of every token where ``events`` are asked for; ``waves`` is a
+    .vcd or .fst file for those of the RTL. ``progress`` is told what is going on. What else a back end takes goes
+    through ``options``: ``values="all"`` lets the fast model compute outputs.
+
+    Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
+    fit and for options that the back end does not have, and the other errors of `step.errors`.
+    """
+    opened = open_program(program, inputs=inputs, fabric=fabric)
+    runner = backend_named(backend)
+    known = inspect.signature(runner).parameters
+    wanted = {"max_cycles": max_cycles, "events": events or None, "waves": None if waves is None else Path(waves)}
+    given = {name: value for name, value in (wanted | options).items() if value is not None}
+    for name in given:
+        if name not in known:
+            raise InputError(f"{name} has no effect on the back end {backend}")
+    if "progress" in known:
+        given["progress"] = progress
+    return Run(opened, runner(opened.graph, opened.inputs, opened.fabric, **given))

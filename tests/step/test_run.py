@@ -1,0 +1,120 @@
+"""`step.run`, `step.metrics` and `step.bind`: what they take, and what they say where that is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import step
+from step import FP32, FabricConfig, Graph, Program, Tile
+from step.errors import FormatError, InputError, Runaway, SimulationError
+from step.functions import Scale
+from step.programs.npz import write_arrays
+from step.running.result import RunResult
+
+DATA = {"x": [1, 2, 3]}
+
+
+def negated() -> Graph:
+    graph = Graph("negated")
+    graph.source("x", Tile(FP32), [graph.symbol("N")]).map(Scale(-1)).sink("y")
+    return graph
+
+
+def program(**changes: Any) -> Program:
+    return Program(negated(), **{"inputs": DATA, "expected": {"y": np.array([-1.0, -2, -3])}} | changes)
+
+
+def text_of(error: type[Exception], call: Any) -> str:
+    with pytest.raises(error) as raised:
+        call()
+    return str(raised.value)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """The program as a file."""
+    program().save(tmp_path / "p.json")
+    return tmp_path / "p.json"
+
+
+def test_programs_graphs_and_files_run_alike(saved: Path, tmp_path: Path) -> None:
+    write_arrays(tmp_path / "data.npz", {"x": np.array([1, 2, 3])})
+    runs = [
+        step.run(program(), "interpret"),
+        step.run(negated(), "interpret", inputs=DATA),
+        step.run(negated(), "interpret", inputs=tmp_path / "data.npz"),
+        step.run(saved, "interpret"),
+        step.run(str(saved), "interpret", inputs=str(tmp_path / "data.npz")),
+    ]
+    assert [each.outputs["y"].numpy().ravel().tolist() for each in runs] == [[-1, -2, -3]] * 5
+    assert [repr(each) for each in runs] == ["<run of negated on interpret>"] * 5
+    assert step.bind(saved) == step.bind(negated(), DATA) == {"N": 3}
+    assert step.metrics(saved).bind(step.bind(saved)).channel_bytes == step.metrics(negated()).channel_bytes
+
+
+def test_a_run_has_tables() -> None:
+    run = step.run(program(), "approx", events=True)
+    assert repr(run) == f"<run of negated on approx: {run.cycles} cycles>" and run.result.events is not None
+    assert list(run.operators) == ["operator", "busy", "starved", "blocked", "finished"]
+    assert list(run.channels) == ["channel", "tokens", "peak", "capacity"]
+    assert run.operators["operator"].tolist() == ["x", "map_0", "y"]
+    spent = sum(run.operators[name] for name in ("busy", "starved", "blocked", "finished"))
+    assert spent.tolist() == [run.cycles] * 3
+    assert run.channels["tokens"].tolist() == [4, 4]
+
+
+def test_a_run_is_saved(tmp_path: Path) -> None:
+    run = step.run(program(), "interpret")
+    run.save(tmp_path / "result.json")
+    assert RunResult.load(tmp_path / "result.json").to_json() == run.result.to_json()
+
+
+def test_another_fabric_and_other_inputs() -> None:
+    deep = step.run(program(), "approx", fabric=FabricConfig(channel_depth=9))
+    assert set(deep.channels["capacity"]) != set(step.run(program(), "approx").channels["capacity"])
+    other = step.run(program(), "interpret", inputs={"x": [5]})
+    assert other.outputs["y"].numpy().tolist() == [[[-5]]]
+    message = "nothing is expected of negated; give Program(..., expected={name: array})"
+    assert text_of(InputError, other.check) == message
+
+
+def test_check_tells_the_first_scalar_that_is_too_far_away() -> None:
+    assert step.run(program(), "interpret").check().relative == 0
+    wrong = step.run(program(expected={"y": np.array([-1.0, -2, -2])}), "approx", values="all")
+    message = "negated on approx: output 'y' is -3 at [2], but -2 is expected"
+    assert text_of(SimulationError, wrong.check) == message
+
+
+def test_what_a_run_does_not_have() -> None:
+    assert text_of(InputError, lambda: step.run(program(), "approx").outputs) == (
+        "this run on the back end approx computed only the values that decide cycles, so it has no outputs; "
+        'values="all" computes all of them'
+    )
+    assert text_of(InputError, lambda: step.run(program(), "interpret").cycles) == (
+        "a run on the back end interpret has no cycles; rtl and approx have"
+    )
+
+
+def test_what_can_not_be_run() -> None:
+    message = "there is no back end 'fast'; there are approx, interpret, rtl"
+    assert text_of(InputError, lambda: step.run(program(), "fast")) == message
+    message = "max_cycles has no effect on the back end interpret"
+    assert text_of(InputError, lambda: step.run(program(), "interpret", max_cycles=5)) == message
+    message = "waves has no effect on the back end approx"
+    assert text_of(InputError, lambda: step.run(program(), "approx", waves="x.vcd")) == message
+    message = "deepth has no effect on the back end approx"
+    assert text_of(InputError, lambda: step.run(program(), "approx", deepth=3)) == message
+    message = "a program must be a Program, a Graph or the name of a file, not 7"
+    assert text_of(FormatError, lambda: step.run(7, "approx")) == message  # type: ignore[arg-type]
+    message = "there is no input 'x'; the program needs x"
+    assert text_of(InputError, lambda: step.run(negated(), "interpret")) == message
+
+
+def test_a_run_that_fails_says_how_far_it_came() -> None:
+    with pytest.raises(Runaway) as raised:
+        step.run(program(), "approx", max_cycles=2)
+    assert raised.value.result.cycles == 2

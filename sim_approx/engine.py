@@ -176,8 +176,8 @@ class Engine:
             return ending
         if last is not None and last < limit:
             return self._ending(Status.FINISHED, last + 1)
-        if last is None and now is None:
-            return self._ending(Status.DEADLOCK, self._stopped())
+        if last is None and now is None and (stopped := self._stopped()) <= limit:
+            return self._ending(Status.DEADLOCK, stopped)
         return self._ending(Status.RUNAWAY, limit)
 
     def _fire(self, current: list[Machine], now: int) -> list[Machine]:

@@ -144,6 +144,20 @@ def test_runaway() -> None:
     assert (result.status, result.cycles) == (Status.RUNAWAY, 101)
 
 
+def test_runaway_while_a_write_becomes_visible() -> None:
+    """All units stand still, one way or the other, long before memory shows the last tile."""
+    stands, ends = fork_join(), Graph("ends")
+    for graph in (stands, ends):
+        graph.source("t", Tile(BF16), [graph.symbol("T")]).store("s")
+    with pytest.raises(Deadlock, match="from cycle 29 on"):
+        run(stands, {"x": STREAM, "t": [1, 2]}, FABRIC, max_cycles=29, timing_of=timing_of)
+    assert run(ends, {"t": [1, 2]}, FABRIC, max_cycles=29).cycles == 29
+    for graph, data in ((stands, {"x": STREAM, "t": [1, 2]}), (ends, {"t": [1, 2]})):
+        with pytest.raises(Runaway, match="did not end within 28 cycles") as caught:
+            run(graph, data, FABRIC, max_cycles=28, timing_of=timing_of)
+        assert caught.value.result is not None and caught.value.result.cycles == 28
+
+
 def test_fault_has_the_interpreter_s_text() -> None:
     graph = Graph("fault")
     dims = [graph.symbol("N"), graph.symbol("M", ragged=True)]

@@ -38,10 +38,10 @@ class DoubleBuffer(Parametric):
         """Whether that is smaller.
 
         A bit of LUT RAM takes one and a half LUTs, and every input of a multiplexer about one: of those there are as
-        many as items in registers, or as banks.
+        many as items in registers, or as banks. Two registers are counted as a LUT, as there are as many of both.
         """
         banks = {(move.write_port, move.read_port) for move in self.moves}
-        return len(self.moves) < 2.5 * len(banks)
+        return 2 * len(self.moves) < 2.5 * len(banks)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -91,17 +91,18 @@ class CacheTilesGenerator(_Of, Generator):
 
     def __init__(self, function: CacheTiles) -> None:
         self.function: CacheTiles = function
-        super().__init__([32, 32], 32, fault=True)
+        super().__init__([32, 32], 32, fault=True, step=function.rows)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         shape = self.function
         request, index = _below(self.operand0, shape.requests), _below(self.index, shape.tiles)
+        length, reached = (_below(each, shape.tiles * shape.rows + 1) for each in (self.operand1, self.reached))
         m.d.comb += [
             self.invalid.eq((self.operand0 >= shape.requests) | (self.operand1 > shape.tiles * shape.rows)),
             self.none.eq(self.operand1 == 0),
-            self.last.eq(self.operand1 <= index * shape.rows + shape.rows),
-            self.result.eq(shape.base + request * shape.tiles + index),
+            self.last.eq(length <= reached),
+            self.result.eq(request * shape.tiles + (shape.base + index)),
         ]
         return m
 
@@ -111,17 +112,17 @@ class CacheRowsGenerator(_Of, Generator):
 
     def __init__(self, function: CacheRows) -> None:
         self.function: CacheRows = function
-        super().__init__([32], 32)
+        super().__init__([32], 32, step=function.rows)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        rows = self.function.rows
-        left = Signal(32)
+        rows = self.step
+        beyond = Signal(rows.bit_length())  # what is not there of the last tile
         m.d.comb += [
-            left.eq(self.operand0 - (self.index * rows)[:32]),
+            beyond.eq(self.reached - self.operand0),
             self.none.eq(self.operand0 == 0),
-            self.last.eq(left <= rows),
-            self.result.eq(Mux(self.last, left, rows)),
+            self.last.eq(self.operand0 <= self.reached),
+            self.result.eq(Mux(self.last, rows - beyond, rows)),
         ]
         return m
 

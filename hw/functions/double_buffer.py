@@ -37,11 +37,11 @@ class DoubleBuffer(Parametric):
     def in_registers(self) -> bool:
         """Whether that is smaller.
 
-        A bit of LUT RAM takes one and a half LUTs, and a bit that is chosen among n about n/2: for both, an item in
-        registers n/2 for n items of a port, a bank 3/2 and n/2 for n banks of a port.
+        A bit of LUT RAM takes one and a half LUTs, and every input of a multiplexer about one: of those there are as
+        many as items in registers, or as banks. Two registers are counted as a LUT, as there are as many of both.
         """
         banks = {(move.write_port, move.read_port) for move in self.moves}
-        return len(self.moves) < 4 * len(banks)
+        return 2 * len(self.moves) < 2.5 * len(banks)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

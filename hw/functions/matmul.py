@@ -16,6 +16,7 @@ from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.double_buffer import DoubleBuffer
 from hw.functions.sequence import counter, data_later, later, loop_store
+from hw.functions.shift_out import ShiftOut, leaves_in_order
 from hw.layout import TokenFormat
 from hw.shared import Shared
 from step.functions.matmul import Matmul
@@ -23,6 +24,9 @@ from step.language.dtypes import BF16, FP32, INT8, INT32, DType
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
+
+SHIFTED = 4
+"""Words of a result up to which it waits in shift registers: LUT RAM has 16 places, and takes more LUTs than these."""
 
 
 def datapath(function: Function, application: Application) -> Datapath:
@@ -268,17 +272,21 @@ class MatmulDatapath(Datapath):
             m.d.comb += [emissions.i.eq(Cat(self.emit, self.first & ~self.start)), Cat(begins, nothing).eq(emissions.o)]
         else:
             m.d.comb += begins.eq(whole)
-        word = Signal(range(max(2, self.words.beats)), name="result_word")
+        last_word = self.words.beats - 1
+        word = Signal(range(max(2, self.words.beats)), init=last_word, name="result_word")
         with m.If(begins):
             m.d.sync += word.eq(0)
-        with m.Elif(word != self.words.beats - 1):
+        with m.Elif(word != last_word):
             m.d.sync += word.eq(word + 1)
-        moves = self._result_moves()
-        m.submodules.results = results = Shared(CornerTurn(moves, min(self.out.bits, self.words.word_bits), parts))
-        m.d.comb += [
-            *(results.write.eq(complete), results.write_step.eq(block), results.values.eq(sums)),
-            results.read_step.eq(word),
-        ]
+        moves, width = self._result_moves(), min(self.out.bits, self.words.word_bits)
+        if parts == 1 and self.words.beats <= SHIFTED and leaves_in_order(moves):
+            results = Shared(ShiftOut(moves, width))
+            m.d.comb += results.shift.eq(word != last_word)
+        else:
+            results = Shared(CornerTurn(moves, width, parts))
+            m.d.comb += results.read_step.eq(word)
+        m.submodules.results = results
+        m.d.comb += [results.write.eq(complete), results.write_step.eq(block), results.values.eq(sums)]
         if parts > 1:
             part, written, leaving = (Signal(range(parts), name=name) for name in ("part", "written", "leaving"))
             following = Mux(part == parts - 1, 0, part + 1)

@@ -204,18 +204,23 @@ class Counted(Rule):
                 firing.fault(self.fault)
         token = firing.need_aligned()  # which other faults come first
         counts = token.value & ~generator.none
+        more = counts & ~generator.last
         level, rank = (Mux(token.done, 0, each + 1) for each in (token.stop, token.rank))
         firing.put(
             0,
             done=token.done,
             value=counts,
-            stop=Mux(counts & ~generator.last, 0, level),
+            stop=Mux(more, 0, level),
             rank=Mux(counts, 0, rank),
             **({"control": generator.result} if self.piece.items and not self.latency else {}),
         )
         if self.latency:
             firing.late(0, control=generator.result)
-        firing.next(index, Mux(counts & ~generator.last, index + 1, 0))
+        firing.next(index, Mux(more, index + 1, 0))
+        if step := self.generator.step:
+            reached = Signal(INDEX_BITS + 1, init=step)
+            m.d.comb += generator.reached.eq(reached)
+            firing.next(reached, Mux(more, reached + step, step))
         with m.If(~counts | generator.last):
             for port in range(len(self.operands)):
                 firing.take(port)

@@ -63,11 +63,12 @@ error: map 'product' (fragile.py:26): its inputs do not have the same shape
   token 0 of right is a value with S1
 """
 
-DEADLOCK_HEAD = "error: deadlock: from cycle 16 on nothing can move, and 7 of 11 operators are not finished\n"
-DEADLOCK_END = """\
+DEADLOCK_HEAD = """\
+error: deadlock: from cycle 16 on nothing can move, and 7 of 11 operators are not finished
 the smallest depths that clear it:
   rows_broadcast.1: 9 instead of 2 (input 1 of expand 'spread' (fragile.py:29): rows.buffered(9))
   rows_broadcast.2: 9 instead of 2 (input 0 of map 'scaled' (fragile.py:30): rows.buffered(9))
+who waits for what:
 """
 DYNAMIC = (
     "error: accum 'expert0_tile' (examples/moe_mixtral.py): output 0 carries Tile(BF16, route_D0, 64), a tile of "
@@ -202,7 +203,7 @@ def test_a_failed_run_is_a_result_as_json(step: Step, fragile: str, backend: str
 def test_a_deadlock_exits_with_4(step: Step, fragile: str, backend: str) -> None:
     result = step("run", f"{fragile}:stuck", "--backend", backend)
     assert (result.code, result.out) == (4, "")
-    assert result.err.startswith(DEADLOCK_HEAD) and result.err.endswith(DEADLOCK_END)
+    assert result.err.startswith(DEADLOCK_HEAD)
 
 
 @pytest.mark.parametrize("backend", ["approx", "rtl"])
@@ -328,7 +329,7 @@ def test_compare_of_programs_that_fail(step: Step, fragile: str, form: tuple[str
     assert step("compare", f"{fragile}:ragged", *form) == (4, "", FAULT)
     result = step("compare", f"{fragile}:stuck", *form)
     assert (result.code, result.out) == (4, "")
-    assert result.err.startswith(DEADLOCK_HEAD) and result.err.endswith(DEADLOCK_END)
+    assert result.err.startswith(DEADLOCK_HEAD)
     assert step("compare", f"{MIXTRAL}:dynamic", *form) == (1, "", DYNAMIC)
     assert step("compare", MIXTRAL, "--set", "tile=8", *form) == (1, "", TOO_LARGE)
 

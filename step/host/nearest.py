@@ -8,5 +8,5 @@ from difflib import get_close_matches
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``"did you mean 'flatten'? "`` for the name among ``known`` that is closest to ``name``; empty if none is."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.7)
+    close = get_close_matches(name, list(known), n=1, cutoff=0.75)
     return f"did you mean {close[0]!r}? " if close else ""

@@ -50,8 +50,10 @@ def test_size(step: Step, root: Path) -> None:
 def test_list(step: Step, root: Path) -> None:
     rows = [line.split() for line in step("cache", "list").out.splitlines()[2:]]
     assert rows == [
-        [NAMES[0], "1.0", "KB", "now"], [NAMES[1], "3.0", "KB", "2", "d", "ago"], [NAMES[2], "500", "B", "10", "d", "ago"],
-    ]  # fmt: skip
+        [NAMES[0], "1.0", "KB", "now"],
+        [NAMES[1], "3.0", "KB", "2", "d", "ago"],
+        [NAMES[2], "500", "B", "10", "d", "ago"],
+    ]
     assert [each["bytes"] for each in json.loads(step("cache", "list", "--json").out)] == [1000, 3000, 500]
 
 

@@ -414,6 +414,14 @@ def test_show_as_svg_to_a_file(step: Any, tmp_path: Path) -> None:
     assert "<svg" in text and text.rstrip().endswith("</svg>") and "expert1_product" in text
 
 
+def test_show_on_another_fabric(step: Any, small: Path) -> None:
+    assert step("show", small, "--set", "channel_depth=4").code == 0
+    message = "error: --set has no effect with --json, which shows the graph alone\n"
+    assert step("show", small, "--set", "channel_depth=4", "--json") == (1, "", message)
+    message = f"error: fabric has no parameter 'depth'; it has {KNOWN}\n"
+    assert step("show", small, "--set", "depth=4") == (1, "", message)
+
+
 def test_show_as_json_is_the_program(step: Any, small: Path) -> None:
     data = json.loads(step("show", small, "--json").out)
     assert data["name"] == "small" and list(graph_from_json(data).nodes) == ["x", "flat", "y", "unread"]

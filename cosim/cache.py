@@ -1,7 +1,8 @@
 """Builds kept by the hash of all that went into them.
 
 An entry is a directory. It is made under another name and renamed when it is whole, so an entry that exists is good;
-a lock for each key lets parallel processes wait for each other instead of building twice.
+a lock for each key lets parallel processes wait for each other instead of building twice. What was not used for long
+goes when there is too much (`cosim.cache_size`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from cosim.cache_size import make_room
 from step.host.files import cache_directory
+from step.host.usage import is_recent, mark_used
 
 
 def content_key(parts: Iterable[str | bytes]) -> str:
@@ -34,10 +37,11 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
     """
     root = cache_directory()
     entry = root / name
-    if entry.is_dir():
+    if entry.is_dir() and is_recent(entry):  # nobody throws it away while it is used
         return entry
     with FileLock(root / f"{name}.lock"):
         if entry.is_dir():
+            mark_used(entry)
             return entry
         partial = root / f"{name}.partial"
         shutil.rmtree(partial, ignore_errors=True)
@@ -49,6 +53,7 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
             shutil.rmtree(partial, ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
             failure_log(name).unlink()
+    make_room(root)
     return entry
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -9,75 +10,139 @@ from rich.markup import escape
 from rich.table import Table
 
 from cosim.doctor import diagnose
-from step.cli.console import show_json, show_table, talk, working
-from step.cli.options import json_option, with_settings
-from step.errors import EnvironmentProblem, SimulationError, StepError
-from step.programs.program import load_programs
+from step.cli.console import new_table, show_json, show_table, talk, working
+from step.cli.options import inputs_option, json_option, save_json, settings_option, with_settings, writable
+from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError, StepError
+from step.programs.program import Program, load_program, load_programs
 from step.running.backend import backend
 
 if TYPE_CHECKING:
     from cosim.compare import Comparison
 
+FORMAT = "step-comparison-1"
+
 
 @click.command()
 @click.argument("programs", nargs=-1, required=True)
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A fabric parameter, such as arithmetic=model."
-)
+@inputs_option
+@settings_option
+@click.option("--max-cycles", type=click.IntRange(min=1), help="Stop both timed runs there.")
+@click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of the RTL (.vcd or .fst).")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write what was found to this file.")
 @click.option("--operators/--no-operators", default=True, help="Show the activity of every operator in both.")
 @json_option
-def compare(programs: tuple[str, ...], settings: tuple[str, ...], operators: bool, as_json: bool) -> None:
-    """Run programs on RTL, fast model and interpreter, and compare cycles, token times and outputs."""
+def compare(
+    programs: tuple[str, ...],
+    inputs: Path | None,
+    settings: tuple[str, ...],
+    max_cycles: int | None,
+    waves: Path | None,
+    save: Path | None,
+    operators: bool,
+    as_json: bool,
+) -> None:
+    """Run programs on RTL, fast model and interpreter, and compare cycles, token times and outputs.
+
+    Several PROGRAMs, lists of them, and patterns such as 'examples/*.py' may be given. --inputs and --waves need one.
+    """
     backend("rtl")  # says what to install where a module is missing; `doctor`, beside this, must do without them
     from cosim.compare import compare as compare_program
 
+    opened = _open(programs, inputs, waves)
+    if save is not None:
+        writable(save)
     found: list[Comparison] = []
     failure: StepError | None = None
     try:
         with working() as progress:
-            for spec in programs:
-                for program in load_programs(spec):
-                    program.fabric = with_settings(program.fabric, settings)
-                    found.append(compare_program(program, progress))
+            for program in opened:
+                program.fabric = with_settings(program.fabric, settings)
+                found.append(compare_program(program, progress, max_cycles=max_cycles, waves=waves))
     except StepError as error:
-        if not found:
-            raise
         failure = error  # what was compared before is shown first
-    if as_json:
-        show_json([each.to_json() for each in found])
-    else:
-        for each in found:
-            if operators:
-                show_table(_operators(each))
-        show_table(_summary(found))
-        for each in found:
-            for line in (each.first_mismatch, each.first_difference, each.first_peak):
-                if line:
-                    talk(f"[yellow]{escape(each.program)}:[/] {escape(line)}")
+    plain = [each.to_json() for each in found]
+    if save is not None:
+        save_json(save, {"format": FORMAT, "comparisons": plain, "error": failure and str(failure)})
+    if found:
+        if as_json:
+            show_json(plain)
+        else:
+            _show(found, operators)
     if failure is not None:
         raise failure
-    failed = [each.program for each in found if not each.passed]
-    if failed:
-        raise SimulationError(f"the back ends disagree on {', '.join(failed)}")
+    _judge(found)
+    if not as_json:
+        click.echo(f"ok: RTL, fast model and interpreter agree on {_several(len(found), 'program')}")
+
+
+def _open(specs: tuple[str, ...], inputs: Path | None, waves: Path | None) -> list[Program]:
+    """All programs, before the first of them is built."""
+    if inputs is not None and len(specs) == 1:
+        return [load_program(specs[0], inputs)]
+    opened = [program for spec in specs for program in load_programs(spec)]
+    if not opened:
+        raise FormatError(f"there is no program in {', '.join(specs)}")
+    for option, value in (("--inputs", inputs), ("--waves", waves)):
+        if value is not None and len(opened) != 1:
+            raise InputError(f"{option} needs one program, but there are {len(opened)}")
+    return opened
+
+
+def _judge(found: list[Comparison]) -> None:
+    """Raises `SimulationError` where a comparison did not pass."""
+    apart = [each.program for each in found if not each.agreed]
+    if apart:
+        raise SimulationError(f"the back ends disagree on {', '.join(apart)}")
+    wrong = [each.program for each in found if not each.passed]
+    if wrong:
+        raise SimulationError(
+            f"the back ends agree, but the outputs of {', '.join(wrong)} are not what the program expects"
+        )
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _show(found: list[Comparison], operators: bool) -> None:
+    for each in found:
+        if operators:
+            show_table(_operators(each))
+            click.echo()
+    show_table(_summary(found))
+    click.echo()
+    show_table(_speeds(found))
+    for each in found:
+        for line in (each.first_mismatch, each.first_difference, each.first_peak, each.first_unexpected):
+            if line:
+                talk(f"[yellow]{escape(each.program)}:[/] {escape(line)}")
 
 
 def _summary(found: list[Comparison]) -> Table:
-    table = Table(title="RTL (exact) and fast model (approximate)")
-    for heading in ("program", "exact cycles", "approx cycles", "error", "tokens", "off time", "outputs", "float64"):
-        table.add_column(heading, justify="left" if heading == "program" else "right")
-    for heading in ("RTL cycles/s", "approx tokens/s", "speedup"):
-        table.add_column(heading, justify="right")
+    table = new_table(
+        "RTL | fast model where it differs",
+        *("program", "cycles", "error", "tokens", "off time", "outputs", "float64", "allowed"),
+    )
     for each in found:
-        close = "-" if each.deviation is None else f"{each.deviation:.2%} (<= {each.tolerance:.2%})"
         table.add_row(
-            each.program,
-            f"{each.exact_cycles:,}",
-            f"{each.approximate_cycles:,}",
+            escape(each.program),
+            _both(each.exact_cycles, each.approximate_cycles),
             f"{each.error:.2%}",
             f"{each.tokens:,}",
             f"{each.mismatches:,}",
             "equal" if each.outputs_equal else "DIFFER",
-            close,
+            "-" if each.deviation is None else f"{each.deviation:.2%}",
+            "-" if each.tolerance is None else f"{each.tolerance:.2%}",
+        )
+    return table
+
+
+def _speeds(found: list[Comparison]) -> Table:
+    table = new_table("Speed", "program", "build s", "RTL cycles/s", "model tokens/s", "model is faster by")
+    for each in found:
+        table.add_row(
+            escape(each.program),
+            f"{each.build_seconds:.0f}",
             f"{each.rtl_cycles_per_second:,.0f}",
             f"{each.approx_tokens_per_second:,.0f}",
             f"{each.speedup:.1f}x",
@@ -86,15 +151,18 @@ def _summary(found: list[Comparison]) -> Table:
 
 
 def _operators(found: Comparison) -> Table:
-    table = Table(title=f"{found.program}: cycles per operator, RTL | fast model where it differs")
-    for heading in ("operator", "busy", "starved", "blocked"):
-        table.add_column(heading, justify="left" if heading == "operator" else "right")
+    activities = ("busy", "starved", "blocked")
+    table = new_table(
+        f"{found.program}: cycles per operator, RTL | fast model where it differs", "operator", *activities
+    )
     for each in found.operators:
-        pairs = [
-            (getattr(each.exact, name), getattr(each.approximate, name)) for name in ("busy", "starved", "blocked")
-        ]
-        table.add_row(each.name, *(f"{left:,}" if left == right else f"{left:,} | {right:,}" for left, right in pairs))
+        pairs = [(getattr(each.exact, name), getattr(each.approximate, name)) for name in activities]
+        table.add_row(escape(each.name), *(_both(*pair) for pair in pairs))
     return table
+
+
+def _both(left: int, right: int) -> str:
+    return f"{left:,}" if left == right else f"{left:,} | {right:,}"
 
 
 @click.command()

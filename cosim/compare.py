@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,12 @@ import numpy as np
 from cosim.backend import run_rtl
 from cosim.buffers import BufferComparison, compare_buffers
 from sim_approx import backend as approx
-from step.errors import InputError
 from step.host.progress import Progress, silent
 from step.language.symbols import measure
-from step.language.tiling import stored
 from step.language.tokens import Token
 from step.lowering.netlist import lower
 from step.programs.program import Program
-from step.programs.tensors import cut_tiles
+from step.running.expectation import deviation
 from step.running.interpreter import interpret
 from step.running.result import ChannelEvents, OperatorResult
 
@@ -42,6 +41,7 @@ class Comparison:
     bit for bit (which replays the RTL's order of arrival where an operator depends on it). ``buffers`` are peaks of
     on-chip memory, of which ``first_peak`` names the first that is wrong. ``deviation`` is the
     largest difference to the program's float64 expectation, relative to its largest magnitude; None where it has none.
+    ``first_unexpected`` names the first scalar that is further away than the tolerance allows.
     """
 
     program: str
@@ -56,6 +56,7 @@ class Comparison:
     first_peak: str | None
     deviation: float | None
     tolerance: float | None
+    first_unexpected: str | None
     build_seconds: float
     rtl_seconds: float
     rtl_cycles_per_second: float
@@ -74,38 +75,56 @@ class Comparison:
         return self.rtl_seconds / self.approx_seconds if self.approx_seconds else 0.0
 
     @property
-    def passed(self) -> bool:
-        """Outputs equal, every token on time, peaks as they must be, and the expectation within its tolerance."""
-        close = self.deviation is None or self.tolerance is None or self.deviation <= self.tolerance
+    def agreed(self) -> bool:
+        """Outputs equal, every token on time, and peaks as they must be."""
         on_time = self.mismatches == 0 and self.exact_cycles == self.approximate_cycles
-        return self.outputs_equal and on_time and self.first_peak is None and close
+        return self.outputs_equal and on_time and self.first_peak is None
+
+    @property
+    def passed(self) -> bool:
+        """Agreed, and the float64 expectation within its tolerance."""
+        return self.agreed and self.first_unexpected is None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         plain = asdict(self)
-        if self.deviation is not None and math.isnan(self.deviation):
-            plain["deviation"] = None  # JSON knows no NaN
+        if self.deviation is not None and not math.isfinite(self.deviation):
+            plain["deviation"] = None  # JSON knows no NaN, and no infinity
         return {**plain, "error": self.error, "speedup": self.speedup, "passed": self.passed}
 
 
-def compare(program: Program, progress: Progress = silent, *, optimize: bool = True) -> Comparison:
+def compare(
+    program: Program,
+    progress: Progress = silent,
+    *,
+    max_cycles: int | None = None,
+    waves: Path | None = None,
+    optimize: bool = True,
+) -> Comparison:
     """Interpret ``program``, simulate its RTL, run the fast model, and compare.
 
-    Without ``optimize`` the simulator is built faster and runs slower: for short runs.
-
-    Raises the errors of the back ends.
+    ``max_cycles`` and ``waves`` are those of the back ends. Without ``optimize`` the simulator is built faster and runs
+    slower: for short runs. Raises the errors of the back ends.
     """
     progress(f"{program.name}: building and simulating the RTL")
-    exact = run_rtl(program.graph, program.inputs, program.fabric, optimize=optimize, progress=progress)
+    exact = run_rtl(
+        program.graph,
+        program.inputs,
+        program.fabric,
+        max_cycles=max_cycles,
+        waves=waves,
+        optimize=optimize,
+        progress=progress,
+    )
     progress(f"{program.name}: running the fast model")
-    approximate = approx.run(program.graph, program.inputs, program.fabric, events=True)
+    approximate = approx.run(program.graph, program.inputs, program.fabric, events=True, max_cycles=max_cycles)
     progress(f"{program.name}: interpreting")
     meaning = interpret(program.graph, program.inputs, arrivals=exact.result.arrivals)
     mismatches, first_mismatch = _compare_events(exact.result.events or {}, approximate.events or {})
     difference = _compare_outputs(exact.result.outputs or {}, meaning.outputs)
     symbols = measure(program.graph, meaning.checkers)
     buffers = compare_buffers(lower(program.graph, program.fabric), exact.result, approximate, symbols)
-    deviation = _deviation(program, meaning.outputs)
+    expectation = deviation(program, meaning.outputs)
     return Comparison(
         program=program.name,
         exact_cycles=exact.result.cycles,
@@ -117,8 +136,9 @@ def compare(program: Program, progress: Progress = silent, *, optimize: bool = T
         first_difference=difference,
         buffers=buffers,
         first_peak=next((each.difference for each in buffers if each.difference), None),
-        deviation=deviation,
-        tolerance=program.tolerance if program.expected else None,
+        deviation=None if expectation is None else expectation.relative,
+        tolerance=None if expectation is None else expectation.tolerance,
+        first_unexpected=None if expectation is None else expectation.first,
         build_seconds=exact.build_seconds,
         rtl_seconds=exact.result.wall_seconds,
         rtl_cycles_per_second=exact.cycles_per_second,
@@ -173,23 +193,3 @@ def equal_values(left: Any, right: Any) -> bool:
     if isinstance(left, tuple) and isinstance(right, tuple):
         return len(left) == len(right) and all(map(equal_values, left, right))
     return bool(left == right)
-
-
-def _deviation(program: Program, outputs: Mapping[str, list[Token]]) -> float | None:
-    """Largest relative deviation from the program's float64 expectations."""
-    found, tilings = [], stored(program.graph)
-    for name, expected in program.expected.items():
-        if name not in outputs:
-            raise InputError(f"there is no output {name!r} to compare with the expected one")
-        values = [np.asarray(token.value, np.float64).ravel() for token in outputs[name] if token.has_value]
-        got = np.concatenate([np.zeros(0), *values])
-        if got.size != expected.size:
-            raise InputError(f"output {name!r} has {got.size} scalars, but {expected.size} are expected")
-        if name in tilings:
-            tiling = tilings[name]
-            expected = cut_tiles(np.reshape(expected, tiling.tensor.shape), tiling.tile)
-        difference = np.abs(got - expected.ravel()).max(initial=0.0)
-        scale = np.abs(expected).max(initial=0.0)
-        # NaN stays NaN, and where zeros are expected every difference counts.
-        found.append(difference / scale if scale else np.inf if difference else 0.0)
-    return float(np.max(found)) if found else None

@@ -9,10 +9,11 @@ import click
 from cosim.design import load_design
 from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import write_inputs
-from hw.emit import emit
+from hw.emit import SIDECAR, emit
 from step.cli.console import show_json, working
 from step.cli.options import json_option, open_program, program_options, writing
 from step.errors import InputError
+from step.host.installing import installing
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
 
@@ -44,7 +45,8 @@ def verilog(
 ) -> None:
     """Write a program's RTL as Verilog, with a sidecar (fabric.json) that names everything.
 
-    Without --bench the Verilog is for synthesis. With it, `make -f verilator.mk DIR=...` builds and runs it.
+    Without --bench the Verilog is for synthesis. With it, `make -f verilator.mk DIR=...` builds and runs it. Of what it
+    wrote to DIR before nothing is left; files of others, and those that were changed since, stay.
     """
     opened = open_program(program, inputs, settings)
     if bench and not opened.inputs:
@@ -52,13 +54,14 @@ def verilog(
     netlist = lower(opened.graph, opened.fabric)
     with working() as progress:
         progress("writing Verilog")
-        with writing(output):
-            design = emit(netlist, output, probes=bench, initial_values=style == "fpga")
-    if bench:
-        data = output / "data"
-        data.mkdir(exist_ok=True)
-        bound = bind_inputs(opened.graph, opened.inputs)
-        write_inputs(load_design(output), data, source_transfers(netlist, bound), memory_image(netlist, bound))
+        design = emit(netlist, probes=bench, initial_values=style == "fpga")
+        with writing(output), installing(output, last=SIDECAR) as staged:
+            design.write(staged)
+            if bench:
+                data = staged / "data"
+                data.mkdir()
+                bound = bind_inputs(opened.graph, opened.inputs)
+                write_inputs(load_design(staged), data, source_transfers(netlist, bound), memory_image(netlist, bound))
     if as_json:
         show_json(design.sidecar)
     else:

@@ -25,6 +25,7 @@ from hw.spelling import plain_spelling
 from hw.wide import allow_wide_modules
 from step.host.extensions import installed_sources
 from step.host.files import cache_directory, write_atomically
+from step.host.usage import is_recent, mark_used
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,10 @@ class ModuleLibrary:
     def _load(self, file: str) -> list[ModuleText] | None:
         """The module in ``file`` and all below it; None where any of it is missing."""
         try:
-            entry = json.loads((self._directory / file).read_text())
+            path = self._directory / file
+            entry = json.loads(path.read_text())
+            if not is_recent(path):
+                mark_used(path)
         except (FileNotFoundError, ValueError):
             return None
         found = [ModuleText(entry["name"], entry["text"], tuple(entry["children"]), entry["model"])]

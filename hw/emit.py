@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +19,7 @@ from hw.sidecar import sidecar
 from hw.spelling import without_initial_values
 from hw.structure import Structure
 from step.errors import FabricError
-from step.host.files import write_atomically
+from step.host.installing import installing
 from step.lowering.netlist import Netlist
 
 SIDECAR = "fabric.json"
@@ -43,9 +40,14 @@ class Design:
         """Digest of everything but the comment at the head of the top module, which has it."""
         return str(self.sidecar["hash"])
 
+    def write(self, directory: Path) -> None:
+        """Write the files and the sidecar into ``directory``."""
+        for name, text in {**self.files, SIDECAR: json.dumps(self.sidecar, indent=2) + "\n"}.items():
+            (directory / name).write_text(text)
+
 
 def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool, initial_values: bool = True) -> Design:
-    """Emit the fabric of ``netlist``, into ``directory`` if one is given.
+    """Emit the fabric of ``netlist``, into ``directory`` if one is given, where no file of an earlier one is left.
 
     ``probes`` adds the ports that the cosimulation looks at; without them all that is emitted can be synthesised.
     ``initial_values``: registers have their value at power-on too, as FPGAs can; for an ASIC only reset gives it.
@@ -73,7 +75,8 @@ def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool,
     design = Design(files, sidecar(fabric, files, heavy))
     files[top] = header(fabric, design.hash, initial_values) + files[top]
     if directory is not None:
-        _write(design, Path(directory))
+        with installing(Path(directory), last=SIDECAR) as staged:
+            design.write(staged)
     return design
 
 
@@ -163,22 +166,3 @@ def heavy_modules(top: Counter[str], modules: dict[str, ModuleText]) -> list[str
                 below.update(modules[name].children)
         level = below
     return sorted(set(chosen))
-
-
-def _write(design: Design, directory: Path) -> None:
-    """A new directory appears at once; in one that exists, the sidecar is gone until all else is there."""
-    contents = {**design.files, SIDECAR: json.dumps(design.sidecar, indent=2) + "\n"}
-    if not directory.exists():
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
-        temporary.chmod(0o755)
-        for name, text in contents.items():
-            (temporary / name).write_text(text)
-        try:
-            os.rename(temporary, directory)
-            return
-        except OSError:  # somebody else was faster
-            shutil.rmtree(temporary)
-    (directory / SIDECAR).unlink(missing_ok=True)
-    for name, text in contents.items():
-        write_atomically(directory / name, text.encode())

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from rich.table import Table
+from rich.markup import escape
 
 from cosim.synthesis.area import Area
 from cosim.synthesis.devices import DEVICES, SPEEDS
 from cosim.synthesis.estimate import estimate
 from cosim.synthesis.measure import measure
-from cosim.synthesis.report import Clock, Part, Report
-from step.cli.console import show_json, show_table, working
+from cosim.synthesis.report import Clock, Report
+from step.cli.console import new_table, show_json, show_table, working
 from step.cli.options import json_option, open_program, program_options
 from step.errors import FabricError
 from step.lowering.netlist import lower
@@ -65,24 +65,26 @@ def synth(
         raise FabricError(report.misfit)
 
 
-_AREA = ("LUT4", "DPR16X4", "CCU2C", "FF", "DSP", "BRAM", "LUT sites")
+_AREA = ("LUT4", "DPR16X4", "CCU2C", "FF", "DSP", "BRAM", "sites")
 
 
 def _show(report: Report, how: str) -> None:
-    table = Table(title=f"{report.program} on an {report.device.part}, {how}")
-    for heading in ("part", "kind", *_AREA, "MHz", "slowest path"):
-        table.add_column(heading, justify="left" if heading in ("part", "kind", "slowest path") else "right")
-    _add(table, report.units)
-    table.add_section()
-    _add(table, report.channels)
-    table.add_section()
-    table.add_row("all", "", *_numbers(report.area), *_clock(report.clock))
+    table = new_table(f"{report.program} on an {report.device.part}, {how}", "part", *_AREA, "MHz")
+    parts = [(each.name, each) for each in report.units] + [(f"channel {each.name}", each) for each in report.channels]
+    for name, each in parts:
+        table.add_row(escape(name), *_numbers(each.area), _median(each.clock))
+    table.add_row("all", *_numbers(report.area), _median(report.clock))
     show_table(table)
+    for name, clock in _slowest(report):
+        click.echo(f"slowest path of {name}: {' > '.join(clock.path)}")
 
 
-def _add(table: Table, parts: Sequence[Part]) -> None:
-    for each in parts:
-        table.add_row(each.name, each.kind, *_numbers(each.area), *_clock(each.clock))
+def _slowest(report: Report) -> Iterator[tuple[str, Clock]]:
+    """What has a clock, the slowest first, and the whole before all of its parts."""
+    if report.clock is not None:
+        yield "all", report.clock
+    timed = [(each.name, each.clock) for each in report.units if each.clock is not None]
+    yield from sorted(timed, key=lambda each: each[1].median)
 
 
 def _numbers(area: Area) -> list[str]:
@@ -90,5 +92,5 @@ def _numbers(area: Area) -> list[str]:
     return [f"{value:,}" for value in values]
 
 
-def _clock(clock: Clock | None) -> tuple[str, str]:
-    return (f"{clock.median:.0f}", " > ".join(clock.path)) if clock is not None else ("", "")
+def _median(clock: Clock | None) -> str:
+    return "-" if clock is None else f"{clock.median:.0f}"

@@ -11,6 +11,7 @@ from rich.markup import escape
 from step.cli.console import talk
 from step.cli.summary import summary
 from step.errors import EnvironmentProblem, StepError
+from step.host.nearest import did_you_mean
 
 INTERRUPTED = 130
 
@@ -36,6 +37,16 @@ class Verbs(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary(verbs[name])) for name in self.list_commands(context)])
 
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Raises `click.UsageError`, with the verb that may have been meant, where there is none of the name."""
+        name, verbs = arguments[0], self.list_commands(context)
+        if not name.startswith("-") and name not in verbs:
+            hint = did_you_mean(name, verbs)
+            raise click.UsageError(f"there is no verb {name!r}; {hint}there are {', '.join(verbs)}", context)
+        return super().resolve_command(context, arguments)
+
 
 def _unavailable(name: str, needed: str) -> click.Command:
     """A verb that only says what it needs: the list of verbs must not fail for one of them."""
@@ -52,8 +63,8 @@ def _unavailable(name: str, needed: str) -> click.Command:
 def step() -> None:
     """Streaming tensor programs: check, measure, generate Verilog, run, compare.
 
-    PROGRAM is file.py, file.py:function or file.json. Exit codes: 0 ok, 1 user or program error, 2 build failed,
-    3 environment, 4 simulation failed or deadlocked, 130 interrupted.
+    PROGRAM is file.py, file.py:function, file.py:function[NUMBER] for one of a list, or file.json. Exit codes: 0 ok,
+    1 user or program error, 2 build failed, 3 environment, 4 simulation failed or deadlocked, 130 interrupted.
     """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from step.host.progress import Progress, silent
+from step.cli.heartbeat import Heartbeat
+from step.host.progress import Progress
+
+LONGER_THAN_ANY_ROW = 1_000_000
 
 
 def talk(text: str) -> None:
@@ -26,12 +29,29 @@ def warn(warnings: Iterable[str]) -> None:
         talk(f"[yellow]warning:[/] {escape(warning)}")
 
 
+def new_table(title: str, *headings: str, names: Collection[str] = ()) -> Table:
+    """An empty table whose first column, and those called ``names``, have names, and the others numbers.
+
+    It has no frame, so that it fits a terminal of 80 columns and other programs can read it.
+    """
+    table = Table(title=escape(title), box=None, pad_edge=False)
+    for position, heading in enumerate(headings):
+        name = position == 0 or heading in names
+        table.add_column(heading, justify="left" if name else "right", overflow="fold", no_wrap=not name)
+    return table
+
+
 def show_table(table: Table) -> None:
-    """A table on stdout; not cut to the terminal's width when stdout is a file."""
+    """A table on stdout: names are folded where the terminal is too narrow for them, and whole in a pipe or file."""
     console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=200)
-    console.print(table)
+        console = Console(highlight=False, width=LONGER_THAN_ANY_ROW)
+    title, table.title = table.title, None  # which would be folded to the width of the table
+    with console.capture() as captured:
+        console.print(title, style="bold", soft_wrap=True)
+        console.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip(), color=True)
 
 
 def show_json(data: Any) -> None:
@@ -40,11 +60,12 @@ def show_json(data: Any) -> None:
 
 
 @contextmanager
-def working(quiet: bool = False) -> Iterator[Progress]:
-    """A spinner on stderr that shows the last message, while the body runs."""
+def working() -> Iterator[Progress]:
+    """Shows on stderr what the body does: a spinner on a terminal, else a line now and then where it takes long."""
     console = Console(stderr=True, highlight=False)
-    if quiet or not console.is_terminal:
-        yield silent
-        return
-    with console.status("starting") as status:
-        yield lambda text: status.update(text)
+    if console.is_terminal:
+        with console.status("starting") as status:
+            yield lambda text: status.update(escape(text))
+    else:
+        with Heartbeat(lambda text: talk(escape(text))) as heartbeat:
+            yield heartbeat

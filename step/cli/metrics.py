@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 import sympy
-from rich.table import Table
+from rich.markup import escape
 
-from step.cli.console import show_json, show_table, talk
+from step.cli.console import new_table, show_json, show_table, talk
 from step.cli.options import json_option, open_program, parse_bindings, program_options
 from step.errors import InputError
 from step.host.floors import from_floor
@@ -67,12 +67,11 @@ def command(
             click.echo(f"{name} = {value}")
         talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
         return
-    table = Table("metric", "value", "unit", title=f"{opened.name} ({accounting} accounting)")
-    table.columns[1].justify = "right"
+    table = new_table(f"{opened.name} ({accounting} accounting)", "metric", "value", "unit", names=("unit",))
     units = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
     units |= {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
     for name, value in rows.items():
-        table.add_row(name, f"{float(value):,.2f}".removesuffix(".00"), units[name])
+        table.add_row(escape(name), f"{float(value):,.2f}".removesuffix(".00"), units[name])
     show_table(table)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,29 +11,31 @@ from typing import Any, TypeVar
 import click
 
 from step.errors import FabricError, InputError
+from step.host.files import write_atomically
+from step.host.nearest import did_you_mean
 from step.lowering.fabric import FabricConfig
 from step.programs.program import Program, load_program
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+inputs_option = click.option(
+    "--inputs",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Input data (.npz) instead of the program's own.",
+)
+settings_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A fabric parameter, such as tile=8 or memory.channels=4.",
+)
 
 
 def program_options(function: Command) -> Command:
     """The PROGRAM argument, ``--inputs`` and ``--set``; pass all three to `open_program`."""
-    function = click.option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="A fabric parameter, such as tile=8 or memory.channels=4.",
-    )(function)
-    function = click.option(
-        "--inputs",
-        type=click.Path(path_type=Path, exists=True, dir_okay=False),
-        help="Input data (.npz) instead of the program's own.",
-    )(function)
-    return click.argument("program")(function)
+    return click.argument("program")(inputs_option(settings_option(function)))
 
 
 @contextmanager
@@ -43,6 +46,18 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"{path} can not be written: {error.strerror}") from None
+
+
+def writable(path: Path) -> None:
+    """Raises `InputError` where ``path`` can not be written: told before the work, not after it."""
+    with writing(path):
+        pass
+
+
+def save_json(path: Path, data: Any) -> None:
+    """Write plain data to ``path``."""
+    with writing(path):
+        write_atomically(path, (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
 
 
 def open_program(spec: str, inputs: Path | None, settings: tuple[str, ...]) -> Program:
@@ -63,7 +78,7 @@ def with_settings(fabric: FabricConfig, settings: tuple[str, ...]) -> FabricConf
         target = data.get(group) if group else data
         if not isinstance(target, dict) or leaf not in target or isinstance(target[leaf], dict):
             known = [*(key for key in data if key != "memory"), *(f"memory.{key}" for key in data["memory"])]
-            raise FabricError(f"fabric has no parameter {name!r}; it has {', '.join(known)}")
+            raise FabricError(f"fabric has no parameter {name!r}; {did_you_mean(name, known)}it has {', '.join(known)}")
         target[leaf] = int(text) if text.lstrip("-").isdigit() else text
     return FabricConfig.from_json(data)
 

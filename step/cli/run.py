@@ -7,16 +7,21 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.table import Table
+from rich.markup import escape
 
-from step.cli.console import show_json, show_table, warn, working
-from step.cli.options import json_option, open_program, program_options, writing
+from step.cli.console import new_table, show_json, show_table, warn, working
+from step.cli.options import json_option, open_program, program_options, writable, writing
 from step.errors import InputError, SimulationError
-from step.language.validate import check
+from step.language.validate import check as check_graph
+from step.lowering.netlist import Netlist, lower
+from step.programs.program import Program
+from step.running.expectation import deviation
 from step.running.result import RunResult
 from step.running.run import run
+from step.running.waiting import awaited
 
 TIMED = ("approx", "rtl")
+WITH_OUTPUTS = ("interpret", "rtl")
 
 
 @click.command()
@@ -26,6 +31,7 @@ TIMED = ("approx", "rtl")
 @click.option("--events", is_flag=True, help="Keep the cycle of every token (with --json or --save).")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of an RTL run (.vcd or .fst).")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to this file, as JSON.")
+@click.option("--check", is_flag=True, help="Fail unless the outputs are what the program expects.")
 @json_option
 def command(
     program: str,
@@ -36,14 +42,21 @@ def command(
     events: bool,
     waves: Path | None,
     save: Path | None,
+    check: bool,
     as_json: bool,
 ) -> None:
-    """Run a program: interpret it, time it with the fast model, or simulate its RTL."""
+    """Run a program: interpret it, time it with the fast model, or simulate its RTL.
+
+    The table begins with what limits the run, the operators that are busiest: in cycles, and of the run the percentage
+    in which each was busy, starved (a token that it needs was not there) and blocked (there was no space for what it
+    would send), and the operator that it waited for.
+    """
     options: dict[str, Any] = {}
     for option, value, backends in (
         ("max_cycles", max_cycles, TIMED),
         ("events", events or None, TIMED),
         ("waves", waves, ("rtl",)),
+        ("check", check or None, WITH_OUTPUTS),
     ):
         if value is None:
             continue
@@ -52,13 +65,15 @@ def command(
                 f"--{option.replace('_', '-')} has no effect with --backend {name}; it needs {' or '.join(backends)}"
             )
         options[option] = value
+    options.pop("check", None)
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
     opened = open_program(program, inputs, settings)
-    warn(check(opened.graph))
+    if check and not opened.expected:
+        raise InputError("--check needs expected outputs, but the program has none for this data")
+    warn(check_graph(opened.graph))
     if save is not None:
-        with writing(save):
-            pass  # told before the run, not after it
+        writable(save)
     failure: SimulationError | None = None
     with working() as progress:
         try:
@@ -73,26 +88,37 @@ def command(
     if as_json:
         show_json(result.to_json())
     elif failure is None:
-        show_result(result)
+        show_result(result, lower(opened.graph, opened.fabric))
     if failure is not None:
         raise failure
+    if check:
+        line = _checked(opened, result)
+        if not as_json:
+            click.echo(line)
 
 
-def show_result(result: RunResult) -> None:
-    """The run as a table per operator, and its outputs in short."""
+def _checked(program: Program, result: RunResult) -> str:
+    """A line that says that the outputs are as expected; raises `SimulationError` where they are not."""
+    found = deviation(program, result.outputs or {})
+    assert found is not None
+    if not found.close:
+        raise SimulationError(f"{found.first}; the tolerance is {found.tolerance:.2%} of the largest one expected")
+    names = ", ".join(program.expected)
+    return f"ok: {names} as expected, within {found.relative:.2%} (tolerance {found.tolerance:.2%})"
+
+
+def show_result(result: RunResult, netlist: Netlist) -> None:
+    """The run as a table per operator, the busiest first, and its outputs in short."""
     if result.operators:
-        table = Table(
-            "operator",
-            "busy",
-            "starved",
-            "blocked",
-            "finished",
-            title=f"{result.program} on {result.backend}: {result.cycles} cycles",
+        waits = awaited(netlist, result)
+        table = new_table(
+            f"{result.program} on {result.backend}: {result.cycles:,} cycles",
+            *("operator", "busy", "of run", "starved", "blocked", "waits for"),
+            names=("waits for",),
         )
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for name, each in result.operators.items():
-            table.add_row(name, str(each.busy), str(each.starved), str(each.blocked), str(each.finished))
+        for name, each in sorted(result.operators.items(), key=lambda item: -item[1].busy):
+            shares = [_share(cycles, result.cycles) for cycles in (each.busy, each.starved, each.blocked)]
+            table.add_row(escape(name), f"{each.busy:,}", *shares, escape(waits.get(name, "-")))
         show_table(table)
     if result.buffers:
         most = ", ".join(f"{name} {size:,}" for name, size in result.buffers.items())
@@ -105,3 +131,7 @@ def show_result(result: RunResult) -> None:
             else str(values[:1])
         )
         click.echo(f"{name}: {len(values)} elements, the first one {first}")
+
+
+def _share(cycles: int, of: int) -> str:
+    return f"{cycles / of:.0%}" if of else "-"

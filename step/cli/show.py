@@ -7,15 +7,16 @@ from pathlib import Path
 import click
 
 from step.cli.console import show_json
-from step.cli.options import json_option, writing
+from step.cli.options import json_option, open_program, settings_option, writing
+from step.errors import InputError
 from step.host.files import write_atomically
 from step.programs.drawing import dot, svg, text
-from step.programs.program import load_program
 from step.programs.serialize import graph_to_json
 
 
 @click.command()
 @click.argument("program")
+@settings_option
 @click.option(
     "--format",
     "form",
@@ -24,9 +25,11 @@ from step.programs.serialize import graph_to_json
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @json_option
-def command(program: str, form: str | None, output: Path | None, as_json: bool) -> None:
+def command(program: str, settings: tuple[str, ...], form: str | None, output: Path | None, as_json: bool) -> None:
     """Show a program: operators and streams with their types, as text, Graphviz or SVG."""
-    graph = load_program(program).graph
+    if settings and as_json:
+        raise InputError("--set has no effect with --json, which shows the graph alone")
+    graph = open_program(program, None, settings).graph
     if as_json:
         show_json(graph_to_json(graph))
         return

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from step.host.extensions import load_package, load_until, register
+from step.host.nearest import did_you_mean
 
 
 class Fluent:
@@ -29,7 +30,8 @@ class Fluent:
             method = self.methods[name]
         except KeyError:
             known = ", ".join(sorted(self.methods))
-            raise AttributeError(f"a {self.noun} has no operator {name!r}; it has {known}") from None
+            hint = did_you_mean(name, self.methods)
+            raise AttributeError(f"a {self.noun} has no operator {name!r}; {hint}it has {known}") from None
         return method.__get__(self)
 
     def __dir__(self) -> list[str]:

@@ -6,8 +6,10 @@ import importlib.util
 import inspect
 import json
 import math
+import re
 import sys
 from dataclasses import dataclass, field
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import sympy
 
 from step.errors import FormatError, InputError
 from step.host.files import write_atomically
+from step.host.nearest import did_you_mean
 from step.language.graph import Graph
 from step.language.operator import StreamType
 from step.language.tiling import stored
@@ -115,14 +118,14 @@ def _scalars(stream: StreamType) -> sympy.Expr:
 
 
 def load_program(spec: str, inputs: Path | None = None) -> Program:
-    """The one program named ``file.py``, ``file.py:function`` or ``file.json``; see `load_programs`.
+    """The one program that ``spec`` names; see `load_programs`.
 
     ``inputs`` is an .npz file (docs/inputs.md) that replaces the program's own input data, and with it what is expected
     of that data.
     """
     programs = load_programs(spec)
     if len(programs) != 1:
-        raise FormatError(f"{spec} gives {len(programs)} programs, but one is needed here")
+        raise FormatError(f"{spec} gives {len(programs)} programs, but one is needed here{_how_to_choose(spec)}")
     (program,) = programs
     if inputs is not None:
         program.inputs = load_inputs(inputs, program.graph)
@@ -130,21 +133,54 @@ def load_program(spec: str, inputs: Path | None = None) -> Program:
     return program
 
 
+def _how_to_choose(spec: str) -> str:
+    """What to write for one program of those of a function."""
+    path, colon, function = spec.partition(":")
+    if not Path(path).is_file() or function.endswith("]"):
+        return ""
+    return f"; choose one: {path}:{function if colon else 'program'}[0]"
+
+
 def load_programs(spec: str) -> list[Program]:
     """The programs named ``file.py``, ``file.py:function`` or ``file.json``.
 
-    A function (``program`` unless named) returns a `Program`, a `Graph`, or a list of them. Raises `FormatError` for
-    files that can not be read.
+    A function (``program`` unless named) returns a `Program`, a `Graph`, or a list of them; ``file.py:function[3]`` is
+    one of a list, and counts from the end where it is negative. Instead of a file there may be a pattern (``*.py``,
+    ``**/*.json:small``) for all that match, sorted by name. Raises `FormatError` for files that can not be read.
     """
     path_text, colon, function = spec.partition(":")
+    if Path(path_text).is_file() or not has_magic(path_text):
+        return _load_file(path_text, colon, function)
+    matching = sorted(path for path in glob(path_text, recursive=True) if Path(path).is_file())
+    if not matching:
+        raise FormatError(f"no file matches {path_text!r}")
+    return [program for path in matching for program in _load_file(path, colon, function)]
+
+
+def _load_file(path_text: str, colon: str, function: str) -> list[Program]:
     path = Path(path_text)
     if not path.is_file():
         raise FormatError(f"there is no file {path_text!r}")
     if path.suffix == ".py":
-        return _from_python(path, function if colon else "program")
+        function, bracket, index = function.partition("[")
+        programs = _from_python(path, function if function or (colon and not bracket) else "program")
+        return [_one_of(programs, f"{path}:{function}", bracket + index)] if bracket else programs
     if path.suffix == ".json" and not colon:
         return [_from_json(path)]
-    raise FormatError(f"a program must be file.py, file.py:function or file.json, not {spec!r}")
+    raise FormatError(
+        "a program must be file.py, file.py:function, file.py:function[NUMBER] or file.json, "
+        f"not {path_text + colon + function!r}"
+    )
+
+
+def _one_of(programs: list[Program], what: str, index: str) -> Program:
+    """The program at ``index``, such as ``[3]``."""
+    if not re.fullmatch(r"\[-?\d+\]", index):
+        raise FormatError(f"one of a list must be {what}[NUMBER], not {what}{index}")
+    number, count = int(index[1:-1]), len(programs)
+    if not -count <= number < count:
+        raise FormatError(f"{what} gives {count} programs, [0] to [{count - 1}], so there is no {index}")
+    return programs[number]
 
 
 def _from_python(path: Path, function: str) -> list[Program]:
@@ -159,7 +195,8 @@ def _from_python(path: Path, function: str) -> list[Program]:
         maker = getattr(module, function, None)
         if not callable(maker):
             known = [key for key, each in vars(module).items() if inspect.isfunction(each) and each.__module__ == name]
-            raise FormatError(f"{path} has no function {function!r}; it has {', '.join(known) or 'none'}")
+            hint = did_you_mean(function, known)
+            raise FormatError(f"{path} has no function {function!r}; {hint}it has {', '.join(known) or 'none'}")
         made = maker()
     finally:
         sys.path.pop(0)

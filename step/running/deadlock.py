@@ -1,4 +1,4 @@
-"""The report of a deadlock: who waits for what, the cycle of waits, and the depths that clear it.
+"""The report of a deadlock: what clears it first, then who waits for what, and the cycle of waits.
 
 Both timed back ends make it from the same snapshot, so that they give the same text.
 """
@@ -122,23 +122,29 @@ def report(netlist: Netlist, snapshot: Snapshot, depths: Mapping[str, int] | Non
         f"deadlock: from cycle {snapshot.cycle} on nothing can move, "
         f"and {unfinished} of {len(netlist.units)} operators are not finished"
     ]
-    lines += _grouped(netlist, waits)
+    if depths is not None:
+        lines += _cure(netlist, waits, depths)
+    lines += ["who waits for what:", *_grouped(netlist, waits)]
     cycle = find_cycle(waits)
     if cycle:
         lines.append("the cycle of waits:")
         lines += [f"  {wait.unit.name} waits for {_what(netlist, wait)}" for wait in cycle]
+    return "\n".join(lines)
+
+
+def _cure(netlist: Netlist, waits: list[Wait], depths: Mapping[str, int]) -> Iterator[str]:
+    """What to change in the program or the fabric, or why that does not help."""
     if depths:
-        lines.append("the smallest depths that clear it:")
+        yield "the smallest depths that clear it:"
         channels = {each.name: each for each in netlist.channels}
-        lines += [f"  {_advice(netlist, channels[name], depth)}" for name, depth in depths.items()]
-    elif depths is not None and any(wait.memory and wait.channel.producer[0] != wait.unit.name for wait in waits):
-        lines.append(
+        yield from (f"  {_advice(netlist, channels[name], depth)}" for name, depth in depths.items())
+    elif any(wait.memory and wait.channel.producer[0] != wait.unit.name for wait in waits):
+        yield (
             "no depths clear it: on-chip memory is full of buffers that wait for each other; make them smaller, or "
             "choose a fabric with more scratchpad_bytes, or with fewer scratchpad_ports, so that fewer share one"
         )
-    elif depths is not None:
-        lines.append("no depths clear it: a token that is waited for is never made")
-    return "\n".join(lines)
+    else:
+        yield "no depths clear it: a token that is waited for is never made"
 
 
 def _grouped(netlist: Netlist, waits: list[Wait]) -> Iterator[str]:

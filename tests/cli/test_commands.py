@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from commanding import ROOT, Step, commanding
 
+from step import BF16, Graph, Tile
+from step.programs.program import load_programs
 from step.programs.schema import schema
 from step.programs.serialize import graph_from_json
 
@@ -121,8 +123,13 @@ def test_check_of_a_wrong_program(step: Any, small: Path) -> None:
     [
         ("gone.py", "there is no file 'gone.py'"),
         ("examples", "there is no file 'examples'"),
-        ("pyproject.toml", "a program must be file.py, file.py:function or file.json, not 'pyproject.toml'"),
+        (
+            "pyproject.toml",
+            "a program must be file.py, file.py:function, file.py:function[NUMBER] or file.json, not 'pyproject.toml'",
+        ),
         (f"{SIMPLE}:gone", f"{SIMPLE} has no function 'gone'; it has expert, program, small"),
+        (f"{SIMPLE}:smal", f"{SIMPLE} has no function 'smal'; did you mean 'small'? it has expert, program, small"),
+        ("exampels/*.py", "no file matches 'exampels/*.py'"),
     ],
 )
 def test_what_is_no_program(step: Any, verb: str, spec: str, message: str) -> None:
@@ -134,6 +141,61 @@ def test_a_function_that_returns_something_else(step: Any, small: Path) -> None:
     result = step("check", f"{small}:number")
     assert result.code == 1
     assert result.err.startswith(f"error: {small}:number must return a Program") and "not int" in result.err
+
+
+SWEEP = """
+from step import BF16, Graph, Tile
+
+def sweep():
+    graphs = [Graph(f"p{size}") for size in (2, 3, 4)]
+    for graph in graphs:
+        graph.source("x", Tile(BF16), [graph.symbol("N")]).sink("y")
+    return graphs
+"""
+
+
+@pytest.mark.parametrize(("choice", "name"), [("sweep[0]", "p2"), ("sweep[2]", "p4"), ("sweep[-1]", "p4")])
+def test_one_of_a_list(step: Step, tmp_path: Path, choice: str, name: str) -> None:
+    (tmp_path / "several.py").write_text(SWEEP)
+    result = step("check", f"{tmp_path}/several.py:{choice}")
+    assert result == (0, f"{name}: ok, 2 operators, 1 streams, 0 warnings\n", "")
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ("sweep", "FILE:sweep gives 3 programs, but one is needed here; choose one: FILE:sweep[0]"),
+        ("sweep[3]", "FILE:sweep gives 3 programs, [0] to [2], so there is no [3]"),
+        ("sweep[-4]", "FILE:sweep gives 3 programs, [0] to [2], so there is no [-4]"),
+        ("sweep[x]", "one of a list must be FILE:sweep[NUMBER], not FILE:sweep[x]"),
+        ("sweep[1", "one of a list must be FILE:sweep[NUMBER], not FILE:sweep[1"),
+    ],
+)
+def test_what_is_none_of_a_list(step: Step, tmp_path: Path, choice: str, message: str) -> None:
+    file = tmp_path / "several.py"
+    file.write_text(SWEEP)
+    assert step("check", f"{file}:{choice}") == (1, "", f"error: {message.replace('FILE', str(file))}\n")
+
+
+def test_a_pattern_stands_for_all_files_that_match(tmp_path: Path) -> None:
+    """By name, and every one of a list; a file that is called like a pattern is itself."""
+    for name, text in (("b.py", SWEEP), ("a.py", SWEEP.replace("p{", "q{")), ("c[1].py", SWEEP.replace("p{", "r{"))):
+        (tmp_path / name).write_text(text)
+    found = load_programs(f"{tmp_path}/[ab].py:sweep")
+    assert [each.name for each in found] == ["q2", "q3", "q4", "p2", "p3", "p4"]
+    assert [each.name for each in load_programs(f"{tmp_path}/*.py:sweep[1]")] == ["q3", "p3", "r3"]
+    assert [each.name for each in load_programs(f"{tmp_path}/c[1].py:sweep[0]")] == ["r2"]
+
+
+def test_an_operator_that_may_have_been_meant() -> None:
+    graph = Graph("g")
+    x = graph.source("x", Tile(BF16), [3])
+    with pytest.raises(AttributeError) as error:
+        x.flaten(0, 1)
+    assert str(error.value).startswith("a stream has no operator 'flaten'; did you mean 'flatten'? it has accum, ")
+    with pytest.raises(AttributeError) as error:
+        graph.sorce("x", Tile(BF16), [3])
+    assert str(error.value).startswith("a graph has no operator 'sorce'; did you mean 'source'? it has ")
 
 
 def test_a_program_that_raises_shows_its_own_line(small: Path) -> None:
@@ -170,6 +232,7 @@ KNOWN = (
     [
         ("tile", "a fabric parameter must be NAME=VALUE, not 'tile'"),
         ("lanes=4", f"fabric has no parameter 'lanes'; it has {KNOWN}"),
+        ("matmul_lane=4", f"fabric has no parameter 'matmul_lane'; did you mean 'matmul_lanes'? it has {KNOWN}"),
         ("memory=4", f"fabric has no parameter 'memory'; it has {KNOWN}"),
         ("memory.banks=4", f"fabric has no parameter 'memory.banks'; it has {KNOWN}"),
         ("tile.rows=4", f"fabric has no parameter 'tile.rows'; it has {KNOWN}"),
@@ -253,11 +316,15 @@ def test_data_without_data(step: Any, small: Path) -> None:
     assert (result.code, result.err) == (1, message)
 
 
+VERBS = "cache, check, compare, doctor, fuzz, inputs, metrics, run, schema, show, synth, verilog"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["check"], "Missing argument 'PROGRAM'."),
-        (["nothing"], "No such command 'nothing'."),
+        (["nothing"], f"there is no verb 'nothing'; there are {VERBS}"),
+        (["chek"], f"there is no verb 'chek'; did you mean 'check'? there are {VERBS}"),
         (["check", SIMPLE, "--nothing"], "No such option"),
         (["check", SIMPLE, "--inputs", "gone.npz"], "File 'gone.npz' does not exist."),
         (["metrics", SIMPLE, "--accounting", "mine"], "'mine' is not one of 'paper', 'artifact'."),
@@ -294,8 +361,8 @@ def test_metrics_with_a_value(step: Any, small: Path) -> None:
 def test_metrics_as_a_table(step: Any, small: Path) -> None:
     result = step("metrics", small, "--bind", "N=300", "--accounting", "artifact")
     assert result.code == 0 and "small (artifact accounting)" in result.out
-    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.out.splitlines() if "│" in line]
-    assert rows[0] == ["off_chip_bytes", "1,200", "B"] and rows[1] == ["on_chip_bytes", "2", "B"]
+    rows = [line.split() for line in result.out.splitlines()[1:]]
+    assert rows[:3] == [["metric", "value", "unit"], ["off_chip_bytes", "1,200", "B"], ["on_chip_bytes", "2", "B"]]
 
 
 COUNTS = [13, 10, 17, 14, 17, 10, 24, 23]
@@ -345,6 +412,14 @@ def test_show_as_svg_to_a_file(step: Any, tmp_path: Path) -> None:
     assert (result.code, result.out) == (0, "")
     text = (tmp_path / "drawn.svg").read_text()
     assert "<svg" in text and text.rstrip().endswith("</svg>") and "expert1_product" in text
+
+
+def test_show_on_another_fabric(step: Any, small: Path) -> None:
+    assert step("show", small, "--set", "channel_depth=4").code == 0
+    message = "error: --set has no effect with --json, which shows the graph alone\n"
+    assert step("show", small, "--set", "channel_depth=4", "--json") == (1, "", message)
+    message = f"error: fabric has no parameter 'depth'; it has {KNOWN}\n"
+    assert step("show", small, "--set", "depth=4") == (1, "", message)
 
 
 def test_show_as_json_is_the_program(step: Any, small: Path) -> None:

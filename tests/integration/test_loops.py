@@ -70,6 +70,8 @@ the program ended before every stream did; these operators wait for a token that
 
 TIMED_REPORT = """\
 deadlock: from cycle 3 on nothing can move, and 7 of 7 operators are not finished
+no depths clear it: a token that is waited for is never made
+who waits for what:
   {x} waits for space in x -> gather (depth 2, full)
   {enter} waits for space in enter -> gather (depth 2, full)
   {leave} waits for space in leave -> split (depth 2, full)
@@ -80,8 +82,7 @@ deadlock: from cycle 3 on nothing can move, and 7 of 7 operators are not finishe
 the cycle of waits:
   gather waits for a token of split.0 -> gather (depth 2, empty)
   split waits for a token of all -> split (depth 2, empty)
-  all waits for a token of gather -> all (depth 2, empty)
-no depths clear it: a token that is waited for is never made"""
+  all waits for a token of gather -> all (depth 2, empty)"""
 
 
 def test_a_loop_that_nobody_starts() -> None:

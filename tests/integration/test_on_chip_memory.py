@@ -79,6 +79,9 @@ def test_a_buffer_that_grows_too_large() -> None:
 
 DEADLOCK = """\
 deadlock: from cycle {cycle} on nothing can move, and 8 of 8 operators are not finished
+no depths clear it: on-chip memory is full of buffers that wait for each other; make them smaller, or choose a fabric \
+with more scratchpad_bytes, or with fewer scratchpad_ports, so that fewer share one
+who waits for what:
   source 'x' ({here}:{line}) waits for space in x -> x_broadcast (depth 2, full)
   broadcast 'x_broadcast' ({here}:{line}) waits for space in x_broadcast.0 -> a (depth 2, full)
   broadcast 'x_broadcast' ({here}:{line}) waits for space in x_broadcast.1 -> b (depth 2, full)
@@ -95,9 +98,7 @@ the cycle of waits:
   a waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_b has to free some
   read_b waits for a token of b -> read_b (depth 2, empty)
   b waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_a has to free some
-  read_a waits for a token of a -> read_a (depth 2, empty)
-no depths clear it: on-chip memory is full of buffers that wait for each other; make them smaller, or choose a fabric \
-with more scratchpad_bytes, or with fewer scratchpad_ports, so that fewer share one"""
+  read_a waits for a token of a -> read_a (depth 2, empty)"""
 
 
 def waiting() -> Graph:

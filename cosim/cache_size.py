@@ -1,0 +1,142 @@
+"""What is in the cache, how large it is, and making it smaller: what was not used for the longest time goes first."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from step.errors import EnvironmentProblem, InputError
+from step.host.usage import DAY, last_used
+
+DEFAULT_LIMIT = "10 GB"
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+_KEYED = re.compile(r"([a-z]+)-[0-9a-f]{32}(\.partial|\.log)?")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """``kind`` is what it is for, ``size`` in bytes, ``used`` in seconds since the epoch.
+
+    ``lock`` is the name of its lock: None for a file that is written at once. One that is ``unfinished`` is being made,
+    or was left behind by a process that was killed.
+    """
+
+    path: Path
+    kind: str
+    size: int
+    used: float
+    lock: str | None
+    unfinished: bool
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last use."""
+        return max(0.0, time.time() - self.used)
+
+
+def entries(root: Path) -> list[Entry]:
+    """All of the cache that may go, what was used last at the end."""
+    found = []
+    for path in root.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # somebody else was faster
+            match = _KEYED.fullmatch(path.name)
+            if match is not None:
+                lock, suffix = path.name.removesuffix(match[2] or ""), match[2]
+                kind = "failed builds" if suffix == ".log" else match[1]
+                found.append(Entry(path, kind, _size(path), last_used(path), lock, suffix == ".partial"))
+            elif path.is_dir():
+                files = [each for each in path.rglob("*") if each.is_file()]
+                found += [Entry(each, path.name, _size(each), last_used(each), None, False) for each in files]
+    return sorted(found, key=lambda each: each.used)
+
+
+def remove(root: Path, chosen: Iterable[Entry], *, idle: float = 0.0) -> list[Entry]:
+    """Throw ``chosen`` away; returns what went.
+
+    What is being made now stays, as does what was used in the last ``idle`` seconds, and what belongs to others.
+    """
+    return [each for each in chosen if _remove(root, each, idle)]
+
+
+def down_to(root: Path, limit: int) -> list[Entry]:
+    """The entries that have to go so that the others take ``limit`` bytes at most."""
+    found = entries(root)
+    total, chosen = sum(each.size for each in found), []
+    for each in found:
+        if total <= limit:
+            break
+        chosen.append(each)
+        total -= each.size
+    return chosen
+
+
+def make_room(root: Path) -> None:
+    """Keep the cache within `cache_limit`, and free of what killed processes left.
+
+    What was used within a day stays, so nobody's build goes away under him.
+    """
+    chosen = {*down_to(root, cache_limit()), *(each for each in entries(root) if each.unfinished)}
+    remove(root, [each for each in chosen if each.age > DAY], idle=DAY)
+
+
+def cache_limit() -> int:
+    """Bytes that the cache may take: ``STEP_CACHE_LIMIT``; raises `EnvironmentProblem` where that is no size."""
+    try:
+        return parse_size(os.environ.get("STEP_CACHE_LIMIT") or DEFAULT_LIMIT)
+    except InputError as error:
+        raise EnvironmentProblem(f"STEP_CACHE_LIMIT: {error}") from None
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size such as ``500 MB`` or ``2.5G``; raises `InputError` for other text."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)B?", text.strip().upper())
+    if match is None:
+        raise InputError(f"a size must be a number of bytes, KB, MB, GB or TB, such as 500 MB, not {text!r}")
+    return int(float(match[1]) * UNITS[match[2]])
+
+
+def size_text(size: int) -> str:
+    """``size`` in bytes as a person reads it."""
+    unit = max((each for each, bytes_of in UNITS.items() if size >= bytes_of), key=UNITS.__getitem__, default="")
+    return f"{size / UNITS[unit]:.{1 if unit else 0}f} {unit}B"
+
+
+def _size(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else (path,)
+    return sum(each.lstat().st_size for each in files if not each.is_dir())
+
+
+def _remove(root: Path, entry: Entry, idle: float) -> bool:
+    if entry.lock is None:
+        return _unlink(entry.path)
+    try:
+        with FileLock(root / f"{entry.lock}.lock", blocking=False):
+            if not entry.path.exists() or time.time() - last_used(entry.path) < idle:
+                return False
+            if not entry.path.is_dir() or entry.path.is_symlink():
+                return _unlink(entry.path)
+            partial = root / f"{entry.lock}.partial"  # an entry that exists is whole, also while it goes
+            if entry.path != partial:
+                shutil.rmtree(partial, ignore_errors=True)
+                entry.path.rename(partial)
+            shutil.rmtree(partial)
+            return True
+    except (Timeout, OSError):
+        return False
+
+
+def _unlink(path: Path) -> bool:
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    return True

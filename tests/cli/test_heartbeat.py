@@ -1,0 +1,49 @@
+"""Progress where there is no terminal."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import pytest
+
+from step.cli import heartbeat
+from step.cli.heartbeat import Heartbeat
+
+
+def test_long_work_is_told_and_short_work_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line has what is being done then, also where nobody says so again."""
+    monkeypatch.setattr(heartbeat, "FIRST", 0.001)
+    monkeypatch.setattr(heartbeat, "RAREST", 0.002)
+    lines: list[str] = []
+    three = threading.Event()
+
+    def say(text: str) -> None:
+        lines.append(text)
+        if len(lines) == 3:
+            three.set()
+
+    progress = Heartbeat(say)
+    progress("compiling")
+    with progress:
+        assert three.wait(60)
+    assert all(re.fullmatch(r"compiling \(\d+ s\)", line) for line in lines)
+    before = len(lines)
+    monkeypatch.setattr(heartbeat, "FIRST", 60.0)
+    with Heartbeat(say) as progress:
+        progress("linking")
+    assert len(lines) == before  # it is over at once, and nothing was said
+
+
+def test_the_time_between_lines_doubles_up_to_a_limit() -> None:
+    pauses: list[float] = []
+
+    class Over:
+        def wait(self, pause: float) -> bool:
+            pauses.append(pause)
+            return len(pauses) == 7
+
+    progress = Heartbeat(lambda text: None)
+    progress._over = Over()  # type: ignore[assignment]
+    progress._beat(5.0, 60.0)
+    assert pauses == [5, 10, 20, 40, 60, 60, 60]

@@ -86,9 +86,10 @@ def _front(near: Sequence[Passage], delay: int) -> Steps:
     free = 0
     for each in near:
         steps[max(each.entered + delay, free)] = _text(each)
-        if each.left is not None:
-            free = each.left + 1
-            steps[free] = "-"
+        if each.left is None:
+            break
+        free = each.left + 1
+        steps[free] = "-"
     return steps
 
 

@@ -33,7 +33,6 @@ def ports(netlist: Netlist, operators: Sequence[str]) -> list[Port]:
 
 
 def _ports(netlist: Netlist, node: Node) -> list[Port]:
-    inputs = [Port(node.name, f"in{number}", channel) for number, channel in enumerate(netlist.inputs(node))]
-    names = (f"out_{suffix}" if suffix else "out" for suffix in node.operator.outputs)
-    outputs = zip(names, netlist.outputs(node), strict=True)
-    return inputs + [Port(node.name, name, channel) for name, channel in outputs if channel is not None]
+    names = node.input_ports + node.output_ports
+    found = zip(names, [*netlist.inputs(node), *netlist.outputs(node)], strict=True)
+    return [Port(node.name, name, channel) for name, channel in found if channel is not None]

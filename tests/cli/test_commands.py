@@ -15,7 +15,6 @@ import pytest
 from commanding import ROOT, Step, commanding
 
 from step.programs.schema import schema
-from step.programs.serialize import graph_from_json
 
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"
@@ -261,7 +260,7 @@ def test_data_without_data(step: Any, small: Path) -> None:
         (["check", SIMPLE, "--nothing"], "No such option"),
         (["check", SIMPLE, "--inputs", "gone.npz"], "File 'gone.npz' does not exist."),
         (["metrics", SIMPLE, "--accounting", "mine"], "'mine' is not one of 'paper', 'artifact'."),
-        (["show", SIMPLE, "--format", "png"], "'png' is not one of 'text', 'dot', 'svg'."),
+        (["show", SIMPLE, "--format", "gif"], "'gif' is not one of 'text', 'dot', 'svg', 'png', 'pdf'."),
     ],
 )
 def test_wrong_usage(step: Any, arguments: list[str], message: str) -> None:
@@ -314,42 +313,6 @@ def test_metrics_of_the_trace(step: Any, function: str, reads: int) -> None:
 def test_a_binding_goes_before_data(step: Any) -> None:
     result = step("metrics", f"{MIXTRAL}:dynamic", "--data", "--bind", "route_D0=99", "--json")
     assert json.loads(result.out)["symbols"]["route_D0"] == 99
-
-
-# -- show -----------------------------------------------------------------------------------------------------------
-
-
-def test_show_as_text(step: Any, small: Path) -> None:
-    result = step("show", small)
-    assert (result.code, result.err) == (0, "")
-    assert result.out.splitlines() == [
-        "x = source()",
-        "    x: [N, 2] of Tile(BF16, 1, 1)",
-        "flat = flatten(x)",
-        "    flat: [2*N] of Tile(BF16, 1, 1)",
-        "y = linear_off_chip_store(flat)",
-        "unread = promote(x)",
-        "    unread: [Min(1, N), N, 2] of Tile(BF16, 1, 1)",
-    ]
-
-
-def test_show_as_dot(step: Any, small: Path) -> None:
-    result = step("show", small, "--format", "dot")
-    lines = result.out.splitlines()
-    assert lines[0] == 'digraph "small" {' and lines[-1] == "}"
-    assert '  x -> flat [label="[N, 2] of Tile(BF16, 1, 1)", fontsize=9];' in lines
-
-
-def test_show_as_svg_to_a_file(step: Any, tmp_path: Path) -> None:
-    result = step("show", SIMPLE, "-o", tmp_path / "drawn.svg")
-    assert (result.code, result.out) == (0, "")
-    text = (tmp_path / "drawn.svg").read_text()
-    assert "<svg" in text and text.rstrip().endswith("</svg>") and "expert1_product" in text
-
-
-def test_show_as_json_is_the_program(step: Any, small: Path) -> None:
-    data = json.loads(step("show", small, "--json").out)
-    assert data["name"] == "small" and list(graph_from_json(data).nodes) == ["x", "flat", "y", "unread"]
 
 
 # -- schema ---------------------------------------------------------------------------------------------------------

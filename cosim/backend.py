@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -141,17 +142,21 @@ def _activity(raw: RawRun, unit: int) -> OperatorResult:
 
 
 def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:
-    """Enter events per channel, in the cycles that count."""
-    counted = raw.enters[raw.enters["cycle"] < raw.cycles]
-    sorted_events = counted[np.argsort(counted["channel"], kind="stable")]
-    bounds = np.searchsorted(sorted_events["channel"], np.arange(len(netlist.channels) + 1))
+    """What happened on each channel, in the cycles that count."""
+    enters, leaves = (_by_channel(netlist, each[each["cycle"] < raw.cycles]) for each in (raw.enters, raw.leaves))
     return {
         channel.name: ChannelEvents(
-            sorted_events["cycle"][bounds[channel.index] : bounds[channel.index + 1]].astype(np.int64),
-            sorted_events["control"][bounds[channel.index] : bounds[channel.index + 1]].astype(np.int32),
+            entered["cycle"].astype(np.int64), entered["control"].astype(np.int32), left["cycle"].astype(np.int64)
         )
-        for channel in netlist.channels
+        for channel, entered, left in zip(netlist.channels, enters, leaves, strict=True)
     }
+
+
+def _by_channel(netlist: Netlist, events: np.ndarray) -> list[np.ndarray]:
+    """The events of each channel, in the order of time."""
+    ordered = events[np.argsort(events["channel"], kind="stable")]
+    bounds = np.searchsorted(ordered["channel"], np.arange(len(netlist.channels) + 1))
+    return [ordered[start:end] for start, end in pairwise(bounds)]
 
 
 def _outputs(netlist: Netlist, raw: RawRun) -> dict[str, list[Token]]:

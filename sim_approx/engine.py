@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TypeVar
 
@@ -25,10 +25,6 @@ _ORDER = attrgetter("order")
 
 Entry = tuple[Channel, Token]
 Noted = TypeVar("Noted")
-Log = list[tuple[int, list[Entry]]]
-"""Per cycle, the tokens that entered a channel."""
-
-
 Faults = list[tuple[Machine, Violation]]
 
 
@@ -46,6 +42,14 @@ class Ending:
     firings: dict[Machine, int]
     entered: dict[Channel, tuple[int, int]]
     faults: Faults
+
+
+@dataclass(frozen=True)
+class Log:
+    """Per cycle, the tokens that ``entered`` a channel, and the channels that each a token ``left``."""
+
+    entered: list[tuple[int, list[Entry]]] = field(default_factory=list)
+    left: list[tuple[int, list[Channel]]] = field(default_factory=list)
 
 
 class _Later:
@@ -148,8 +152,8 @@ class Engine:
         """Run until nothing moves, or for ``max_cycles``, and say how the run ended.
 
         The run ends, and what is counted stands still, with the cycle in which all that ends it has ended, or with the
-        first fault; what still moves then goes on, and may meet faults. ``log`` gets what entered the channels in each
-        cycle, also behind the end.
+        first fault; what still moves then goes on, and may meet faults. ``log`` gets what entered and left the
+        channels in each cycle, also behind the end.
         """
         limit = max_cycles if max_cycles is not None else 1 << 62
         current = list(self._machines)
@@ -167,6 +171,8 @@ class Engine:
                 self._agenda.openings_in(now + cycles).append(channel)
             self._closing.clear()
             if self._freed:
+                if log is not None:
+                    log.left.append((now, self._freed.copy()))
                 self._free(awake, now)
             self._enter(awake, now, log)
             if last is None and not self._open:
@@ -239,7 +245,7 @@ class Engine:
         if arrived is not None:
             entering += arrived
         if log is not None and entering:
-            log.append((now, entering.copy()))
+            log.entered.append((now, entering.copy()))
         for channel, token in self._shown(now) if self._has_deep else entering:
             tokens = channel.tokens
             if channel.deep:

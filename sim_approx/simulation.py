@@ -124,22 +124,27 @@ def simulate(
         if each.name in promises.checkers and each.name not in data.streams:
             channel.tokens = _Watched(partial(promises.see, each.name))
     engine = Engine(fabric.machines, fabric.all_channels, fabric.clock, fabric.memory)
-    log: Log | None = [] if events else None
+    log = Log() if events else None
     start = time.perf_counter()
     ending = engine.run(max_cycles, log)
     return Simulation(fabric, promises, ending, log, values, time.perf_counter() - start)
 
 
 def _events(netlist: Netlist, log: Log, end: int) -> dict[str, ChannelEvents]:
-    """What entered the channels of the program before the cycle ``end``."""
+    """What entered and left the channels of the program before the cycle ``end``."""
     cycles: list[list[int]] = [[] for _ in netlist.channels]
     control: list[list[int]] = [[] for _ in netlist.channels]
-    for cycle, entries in takewhile(lambda each: each[0] < end, log):
+    leaves: list[list[int]] = [[] for _ in netlist.channels]
+    for cycle, entries in takewhile(lambda each: each[0] < end, log.entered):
         for channel, token in entries:
             if channel.index >= 0:
                 cycles[channel.index].append(cycle)
                 control[channel.index].append(control_word(token))
+    for cycle, channels in takewhile(lambda each: each[0] < end, log.left):
+        for channel in channels:
+            if channel.index >= 0:
+                leaves[channel.index].append(cycle)
     return {
-        each.name: ChannelEvents(np.array(cycles[each.index], np.int64), np.array(control[each.index], np.int32))
-        for each in netlist.channels
+        each.name: ChannelEvents(np.array(entered, np.int64), np.array(word, np.int32), np.array(left, np.int64))
+        for each, entered, word, left in zip(netlist.channels, cycles, control, leaves, strict=True)
     }

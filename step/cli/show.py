@@ -10,8 +10,13 @@ from step.cli.console import show_json
 from step.cli.options import json_option, open_program, settings_option, writing
 from step.errors import InputError
 from step.host.files import write_atomically
-from step.programs.drawing import dot, svg, text
+from step.programs.drawing import dot, drawn, svg
+from step.programs.outline import text
+from step.programs.program import Program
 from step.programs.serialize import graph_to_json
+
+BY_ENDING = {"": "text", ".txt": "text", ".dot": "dot", ".svg": "svg", ".png": "png", ".pdf": "pdf"}
+BINARY = ("png", "pdf")
 
 
 @click.command()
@@ -20,24 +25,42 @@ from step.programs.serialize import graph_to_json
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "dot", "svg"]),
+    type=click.Choice(["text", "dot", "svg", "png", "pdf"]),
     help="Default: from the name of the output, else text.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @json_option
 def command(program: str, settings: tuple[str, ...], form: str | None, output: Path | None, as_json: bool) -> None:
-    """Show a program: operators and streams with their types, as text, Graphviz or SVG."""
+    """Show a program: operators with their parameters, ports, streams with their types, and depths of channels.
+
+    As text, in Graphviz' language, or as a picture; PNG and PDF need Graphviz.
+    """
     if settings and as_json:
         raise InputError("--set has no effect with --json, which shows the graph alone")
-    graph = open_program(program, None, settings).graph
+    opened = open_program(program, None, settings)
     if as_json:
-        show_json(graph_to_json(graph))
+        show_json(graph_to_json(opened.graph))
         return
     if form is None:
-        form = output.suffix.removeprefix(".") if output and output.suffix in (".dot", ".svg") else "text"
-    drawn = {"text": text, "dot": dot, "svg": svg}[form](graph)
+        form = "text" if output is None else _form(output)
+    if output is None and form in BINARY:
+        raise InputError(f"a {form.upper()} must go to a file: give -o FILE.{form}")
+    shown = _shown(opened, form)
     if output is None:
-        click.echo(drawn, nl=False)
+        click.echo(shown, nl=False)
     else:
         with writing(output):
-            write_atomically(output, drawn.encode())
+            write_atomically(output, shown)
+
+
+def _form(output: Path) -> str:
+    if output.suffix not in BY_ENDING:
+        endings = ", ".join(filter(None, BY_ENDING))
+        raise InputError(f"the name of the output must end in one of {endings}, or give --format; not {str(output)!r}")
+    return BY_ENDING[output.suffix]
+
+
+def _shown(program: Program, form: str) -> bytes:
+    if form in BINARY:
+        return drawn(program.graph, program.fabric, form)
+    return {"text": text, "dot": dot, "svg": svg}[form](program.graph, program.fabric).encode()

@@ -62,6 +62,16 @@ class Node:
         """Types of the streams that the operator reads."""
         return tuple(stream.type for stream in self.inputs)
 
+    @property
+    def input_ports(self) -> tuple[str, ...]:
+        """``in0``, ``in1``, ...: what pictures, waves and tables call the inputs."""
+        return tuple(f"in{port}" for port in range(len(self.inputs)))
+
+    @property
+    def output_ports(self) -> tuple[str, ...]:
+        """``out`` for an output without a name of its own, and ``out_padding`` for one that has one."""
+        return tuple(f"out_{suffix}" if suffix else "out" for suffix in self.operator.outputs)
+
     def describe(self) -> str:
         """``partition 'route' (moe.py:12)``."""
         return f"{self.operator.name} {self.name!r} ({self.location})"

@@ -32,8 +32,13 @@ def tuple_words(element: Tuple, link_bytes: int) -> tuple[int, ...]:
     return tuple(sum(words(item_bits(item), link_bytes)) for item in element.items)
 
 
-def beats(element: ElementType | None, link_bytes: int) -> int:
-    """Cycles that a value of ``element`` takes on a link; one if there is nothing to send but the header (None)."""
+def data_words(element: ElementType | None, link_bytes: int) -> int:
+    """Words that follow the header of a value of ``element``; none if only the header is sent (None)."""
     if element is None or element.is_control:
-        return 1
-    return max(1, sum(words(item_bits(element), link_bytes)))
+        return 0
+    return sum(words(item_bits(element), link_bytes))
+
+
+def beats(element: ElementType | None, link_bytes: int) -> int:
+    """Cycles that a value of ``element`` takes on a link, at least one."""
+    return max(1, data_words(element, link_bytes))

@@ -20,7 +20,7 @@ from step.language.dtypes import DTYPES, dtype_named
 from step.language.tokens import NOTHING, UNKNOWN, Token
 from step.programs.schema import validate
 
-FORMAT = "step-result-2"
+FORMAT = "step-result-3"
 
 
 class Activity(enum.IntEnum):
@@ -70,10 +70,14 @@ class ChannelResult:
 
 @dataclass(frozen=True)
 class ChannelEvents:
-    """For every token that entered: the cycle, and its control (bit 0 done, 1 value, 2-5 the stop, 6-9 the rank)."""
+    """For every token that entered: the cycle, and its control (bit 0 done, 1 value, 2-5 the stop, 6-9 the rank).
+
+    ``leaves`` are the cycles in which tokens left, in the same order; those that never did have none.
+    """
 
     cycles: np.ndarray
     control: np.ndarray
+    leaves: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ class RunResult:
             "buffer_bytes": self.buffer_bytes,
             "events": None
             if events is None
-            else {n: {"cycles": e.cycles.tolist(), "control": e.control.tolist()} for n, e in events.items()},
+            else {n: {field: each.tolist() for field, each in vars(e).items()} for n, e in events.items()},
         }
 
     @classmethod
@@ -155,7 +159,9 @@ class RunResult:
             events=None
             if events is None
             else {
-                n: ChannelEvents(np.array(e["cycles"], np.int64), np.array(e["control"], np.int32))
+                n: ChannelEvents(
+                    np.array(e["cycles"], np.int64), np.array(e["control"], np.int32), np.array(e["leaves"], np.int64)
+                )
                 for n, e in events.items()
             },
         )

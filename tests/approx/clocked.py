@@ -110,13 +110,14 @@ class Reference:
         """The highest occupancy after a cycle that counts."""
         return max(self.levels[channel][: self.cycles], default=0)
 
-    def events(self) -> dict[str, tuple[list[int], list[int]]]:
-        """Per channel, the cycle in which each token entered, and its control."""
+    def events(self) -> dict[str, tuple[list[int], list[int], list[int]]]:
+        """Per channel, the cycle in which each token entered, its control, and the cycles in which tokens left."""
         found = {}
         for each, channel in zip(self.fabric.netlist.channels, self.fabric.channels, strict=True):
             wire = self.wires[channel]
             count = sum(cycle < self.cycles for cycle in wire.enters)
-            found[each.name] = wire.enters[:count], [control_word(token) for token in wire.tokens[:count]]
+            leaves = [cycle for cycle in wire.leaves if cycle < self.cycles]
+            found[each.name] = wire.enters[:count], [control_word(token) for token in wire.tokens[:count]], leaves
         return found
 
 

@@ -27,8 +27,7 @@ def check(simulation: Simulation, reference: Reference) -> None:
     assert result.events is not None
     events = reference.events()
     for name, each in result.events.items():
-        assert each.cycles.tolist() == events[name][0], name
-        assert each.control.tolist() == events[name][1], name
+        assert (each.cycles.tolist(), each.control.tolist(), each.leaves.tolist()) == events[name], name
     ours, theirs = simulation.fabric.machines, reference.fabric.machines
     assert sorted((ours.index(machine), found.fault) for machine, found in simulation.ending.faults) == sorted(
         (theirs.index(machine), fault) for machine, fault in reference.faults

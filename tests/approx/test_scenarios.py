@@ -53,3 +53,4 @@ def test_values_do_not_change_times(scenario: Scenario) -> None:
     for name, events in fast.events.items():
         assert events.cycles.tolist() == slow.events[name].cycles.tolist()
         assert events.control.tolist() == slow.events[name].control.tolist()
+        assert events.leaves.tolist() == slow.events[name].leaves.tolist()

@@ -154,7 +154,7 @@ def test_both_timed_back_ends_give_the_same_events(step: Step, fragile: str) -> 
     assert found["approx"]["events"] == found["rtl"]["events"]
     events = found["rtl"]["events"]
     assert set(events) == set(found["rtl"]["channels"])
-    assert events["left"] == {"cycles": [0, 1, 2, 3], "control": [2, 6, 6, 1]}
+    assert events["left"] == {"cycles": [0, 1, 2, 3], "control": [2, 6, 6, 1], "leaves": [1, 2, 3, 4]}
 
 
 def test_save_replaces_the_file_as_a_whole(

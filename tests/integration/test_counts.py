@@ -102,5 +102,6 @@ def test_who_came_first_is_never_forgotten() -> None:
     for name, events in exact.events.items():
         assert np.array_equal(events.cycles, model.events[name].cycles), name
         assert np.array_equal(events.control, model.events[name].control), name
+        assert np.array_equal(events.leaves, model.events[name].leaves), name
     assert exact.outputs is not None
     assert [int(token.value[0, 0]) for token in exact.outputs["out"] if token.has_value] == [2, 1]

@@ -76,6 +76,7 @@ def same(one: RunResult, other: RunResult) -> None:
     for name, events in one.events.items():
         assert np.array_equal(events.cycles, other.events[name].cycles), name
         assert np.array_equal(events.control, other.events[name].control), name
+        assert np.array_equal(events.leaves, other.events[name].leaves), name
 
 
 @pytest.mark.parametrize("inputs", [GOOD, STUCK], ids=["good", "stuck"])

@@ -52,7 +52,20 @@ class TestFile:
 
 
 FLOORS = ("step", "hw", "sim_approx", "cosim")
-ROOMS = ("errors", "host", "language", "functions", "ops", "library", "lowering", "programs", "running", "fuzz", "cli")
+ROOMS = (
+    "errors",
+    "host",
+    "language",
+    "functions",
+    "ops",
+    "library",
+    "lowering",
+    "programs",
+    "running",
+    "waves",
+    "fuzz",
+    "cli",
+)
 """The rooms of `step`, each of which may use those before it."""
 
 

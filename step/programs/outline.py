@@ -1,0 +1,68 @@
+"""A program in words: operators with their parameters, ports with their streams, and the depths of channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from step.language.function import Function
+from step.language.graph import Graph, Node, Tensor
+from step.lowering.fabric import FabricConfig
+
+LONGEST = 8
+"""Items of a parameter that are shown."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """What a port reads: names of nodes and of their ports, the stream with its type, and the channel's depth."""
+
+    producer: str
+    output: str
+    consumer: str
+    input: str
+    stream: str
+    type: str
+    depth: int
+
+
+def edges(graph: Graph, fabric: FabricConfig) -> list[Edge]:
+    """Every edge, in the order of those who read."""
+    return [edge for node in graph for edge in _inputs(graph, node, fabric)]
+
+
+def _inputs(graph: Graph, node: Node, fabric: FabricConfig) -> Iterator[Edge]:
+    for name, stream in zip(node.input_ports, node.inputs, strict=True):
+        source = graph.resolve(stream)
+        output = graph.nodes[source.producer].output_ports[source.port]
+        depth = stream.depth or fabric.channel_depth
+        yield Edge(source.producer, output, node.name, name, str(stream), str(source.type), depth)
+
+
+def call(owner: Any) -> str:
+    """An operator or function with its parameters: ``partition(rank=0, targets=2)``."""
+    return f"{owner.name}({', '.join(f'{each.name}={_value(getattr(owner, each.name))}' for each in fields(owner))})"
+
+
+def _value(value: Any) -> str:
+    match value:
+        case Function():
+            return call(value).removesuffix("()")
+        case Tensor():
+            return value.name
+        case tuple():
+            shown = [_value(each) for each in value[:LONGEST]]
+            return f"[{', '.join(shown)}{f', ... {len(value)} of them' if len(value) > LONGEST else ''}]"
+    return str(value)
+
+
+def text(graph: Graph, fabric: FabricConfig) -> str:
+    """Of each operator a line with its parameters, one for each input and one for each output."""
+    lines = []
+    for node in graph:
+        lines.append(f"{node.name} = {call(node.operator)}")
+        lines += [f"    {edge.input}: {edge.stream}, depth {edge.depth}" for edge in _inputs(graph, node, fabric)]
+        for port, (name, each) in enumerate(zip(node.output_ports, node.output_types, strict=True)):
+            lines.append(f"    {name}: {graph.stream_name(node.name, port)}, {each}")
+    return "\n".join(lines) + "\n"

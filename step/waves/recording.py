@@ -1,0 +1,57 @@
+"""One run of a program of which every token is kept, whatever end it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from step.errors import InputError, SimulationError
+from step.lowering.netlist import Netlist, lower
+from step.programs.program import Program
+from step.running.backend import backend
+from step.running.result import ChannelEvents, RunResult, Status
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The run of ``netlist``; ``failure`` says what is wrong with it, the tokens up to there are in it none the less.
+
+    The cycles from ``first`` to before ``end`` are what is asked for.
+    """
+
+    netlist: Netlist
+    result: RunResult
+    failure: SimulationError | None
+    first: int
+    end: int
+
+    @property
+    def events(self) -> Mapping[str, ChannelEvents]:
+        """The tokens of every channel."""
+        assert self.result.events is not None
+        return self.result.events
+
+
+def record(program: Program, name: str, first: int = 0, last: int | None = None, **options: Any) -> Recording:
+    """Run ``program`` on the back end ``name``, a timed one, up to and with the cycle ``last`` if there is one.
+
+    ``options`` are for the back end. Raises `InputError` where ``first`` is behind ``last`` or behind the end of the
+    run, and what a back end raises before it runs; a run that failed before ``first`` raises its failure.
+    """
+    if last is not None and last < first:
+        raise InputError(f"the first cycle, {first}, must not be behind the last one, {last}")
+    limit = None if last is None else last + 1
+    failure: SimulationError | None = None
+    try:
+        result = backend(name)(program.graph, program.inputs, program.fabric, events=True, max_cycles=limit, **options)
+    except SimulationError as error:
+        if error.result is None:
+            raise
+        result = error.result
+        failure = None if result.status == Status.RUNAWAY else error  # it was stopped because it was told to
+    if first >= result.cycles:
+        if failure is not None:
+            raise failure
+        raise InputError(f"the run has {result.cycles} cycles, so there is no cycle {first}")
+    return Recording(lower(program.graph, program.fabric), result, failure, first, result.cycles)

@@ -92,7 +92,9 @@ def test_bad_tensors(dims: list[int]) -> None:
 def test_unknown_operators_are_told_apart_from_known_ones() -> None:
     bench = Bench()
     x = bench.source("x", "D", [1])
-    with pytest.raises(AttributeError, match=r"^a stream has no operator 'flaten'; it has accum, .*flatten"):
+    with pytest.raises(
+        AttributeError, match=r"^a stream has no operator 'flaten'; did you mean 'flatten'\? it has accum, .*flatten"
+    ):
         x.flaten(0, 1)
     with pytest.raises(AttributeError, match=r"^a graph has no operator 'lod'; it has .*, load, .*, source, "):
         bench.graph.lod()

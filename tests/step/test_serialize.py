@@ -581,10 +581,13 @@ def test_files_that_are_no_programs(tmp_path: Path) -> None:
     for spec, message in (
         (f"{tmp_path}/gone.json", f"there is no file '{tmp_path}/gone.json'"),
         (f"{tmp_path}", f"there is no file '{tmp_path}'"),
-        (f"{tmp_path}/p.txt", f"a program must be file.py, file.py:function or file.json, not '{tmp_path}/p.txt'"),
+        (
+            f"{tmp_path}/p.txt",
+            f"a program must be file.py, file.py:function, file.py:function[NUMBER] or file.json, not '{tmp_path}/p.txt'",
+        ),
         (
             f"{tmp_path}/p.json:f",
-            f"a program must be file.py, file.py:function or file.json, not '{tmp_path}/p.json:f'",
+            f"a program must be file.py, file.py:function, file.py:function[NUMBER] or file.json, not '{tmp_path}/p.json:f'",
         ),
     ):
         with pytest.raises(FormatError) as error:

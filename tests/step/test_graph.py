@@ -96,7 +96,9 @@ def test_unknown_operators_are_told_apart_from_known_ones() -> None:
         AttributeError, match=r"^a stream has no operator 'flaten'; did you mean 'flatten'\? it has accum, .*flatten"
     ):
         x.flaten(0, 1)
-    with pytest.raises(AttributeError, match=r"^a graph has no operator 'lod'; it has .*, load, .*, source, "):
+    with pytest.raises(
+        AttributeError, match=r"^a graph has no operator 'lod'; did you mean 'load'\? it has .*, load, .*, source, "
+    ):
         bench.graph.lod()
     assert {"accum", "flatten", "buffered"} <= set(dir(x))
 

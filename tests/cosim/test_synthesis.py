@@ -221,6 +221,8 @@ module sample (
   wire [3:0] n3;
   wire n4;
   reg [63:0] slots [15:0];
+  (* ram_style = "registers" *)
+  reg [7:0] pair [1:0];
   assign n1 = a * b;
   assign n2 = a + 1'h1;
   assign n3 = a[3:0] + b[3:0];
@@ -242,8 +244,9 @@ endmodule
 def test_the_estimate_counts_what_is_written() -> None:
     counts = Counts.of(COUNTED)
     assert dict(+counts.bits) == {"product": 1, "carry": 17, "comparison": 16, "register": 16, "branch": 8}
-    assert counts.memories == ((64, 16),)
-    assert (counts.area.dpr16x4, counts.area.ccu2c, counts.area.ff, counts.area.dsp) == (16, 7, 16, 1)
+    assert counts.memories == ((64, 16),) and counts.registers == ((8, 2),)
+    assert (counts.area.dpr16x4, counts.area.ccu2c, counts.area.ff, counts.area.dsp) == (16, 7, 16 + 2 * 8, 1)
+    assert counts.area.lut4 == replace(counts, registers=()).area.lut4 + 8
 
 
 def test_the_estimate_is_near(report: Report) -> None:

@@ -36,7 +36,7 @@ class UnitBench(Elaboratable):
     Streams are any that the language has: Done last, behind whole tensors, values with a stop up to the rank, empties
     with their rank and stop, behind a stop that is as high. The words of a value, one bit each, are ``words`` while it
     is in front; ``oldest`` are those of the value that was not dropped for the longest time. They come as the channel
-    gives them: one a cycle from the cycle after it is opened, and anything behind them.
+    gives them: one a cycle from the cycle after it is opened; anything behind them, or where it is opened too early.
     ``expects`` is what `check` says of the words that must follow a header, by output that has any; ``left`` says how
     many of them are to come.
     ``patience``: cycles in which the unit may do nothing although all inputs have a token, all outputs space, and no
@@ -123,9 +123,26 @@ class UnitBench(Elaboratable):
         with m.If(taken):
             m.d.sync += kept_words.eq(words)
         burst = Signal(words.shape(), name=f"burst{port}")
-        opens = channel.open if hasattr(channel, "open") else 1
-        m.d.sync += burst.eq(Mux(opens, oldest, Cat(burst[1:], self.noise)))
+        if not hasattr(channel, "open"):
+            m.d.sync += burst.eq(oldest)
+        else:
+            there = channel.offset <= self._age(m, port, kept)
+            opened = Mux(there, oldest >> channel.offset, self.noise.replicate(len(words)))
+            m.d.sync += burst.eq(Mux(channel.open, opened, Cat(burst[1:], self.noise)))
         m.d.comb += channel.word.eq(burst[0])
+
+    def _age(self, m: Module, port: int, kept: Value) -> Value:
+        """For how many cycles the oldest value has been there, up to its last word."""
+        last = self.rule.inputs[port].beats - 1
+        waited, kept_for = (
+            Signal(range(last + 1), name=f"waited{port}"),
+            Signal(range(last + 1), name=f"kept_for{port}"),
+        )
+        age = Mux(kept, kept_for, waited)
+        older = Mux(age == last, last, age + 1)
+        m.d.sync += waited.eq(Mux(self.takes[port] | ~self.visible[port], 0, Mux(waited == last, last, waited + 1)))
+        m.d.sync += kept_for.eq(Mux(kept, older, Mux(waited == last, last, waited + 1)))
+        return age
 
     def _expect_words(self, m: Module, port: int, word: Value) -> None:
         """The words of a value follow one a cycle behind its header, and those of the next one behind them."""

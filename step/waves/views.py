@@ -18,7 +18,7 @@ OPENED = ("token", "beat", "front", "leaves", "level")
 """Signals of a port that are opened; the others are found in the viewer's tree."""
 
 _TEXTS = ("token", "front")
-_ZOOM = -1.5  # 200 pixels for about three cycles: a token's text can be read
+_ZOOM = -1.0  # 200 pixels for two cycles: a token's text can be read
 
 
 def write_gtkwave(file: TextIO, waves: Path, recording: Recording, ports: Sequence[Port]) -> None:

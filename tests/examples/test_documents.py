@@ -49,8 +49,9 @@ def test_the_program_of_the_readme_runs(program: Path, command: list[str]) -> No
 
 
 def sessions() -> list[tuple[str, str]]:
-    """Commands that the manual of the tools shows, and what they print."""
-    shown = [each for block in blocks(ROOT / "docs" / "tools.md", "console") for each in block.split("$ ")[1:]]
+    """Commands that the manuals show, and what they print."""
+    manuals = [ROOT / "docs" / name for name in ("tools.md", "waves.md")]
+    shown = [each for manual in manuals for block in blocks(manual, "console") for each in block.split("$ ")[1:]]
     pairs = [(command, printed) for command, _, printed in (each.partition("\n") for each in shown)]
     return [each for each in pairs if each[0].startswith("step ") and not each[0].startswith("step doctor")]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from step.errors import FormatError
+from step.lowering.fabric import MemoryConfig
 
 SIDECAR = "fabric.json"
 
@@ -74,11 +75,16 @@ class Design:
     channels: tuple[str, ...]
     units: tuple[str, ...]
     buffers: tuple[str, ...]
-    memory: Mapping[str, int]
+    memory: Mapping[str, Any]
     settling_cycles: int
     verilog: tuple[Path, ...]
     cpp: tuple[Path, ...]
     hierarchical: tuple[str, ...]
+
+    @property
+    def memory_config(self) -> MemoryConfig:
+        """The parameters of the off-chip memory."""
+        return MemoryConfig.from_json({name: value for name, value in self.memory.items() if name != "beats_total"})
 
 
 def load_design(origin: Path | str | Mapping[str, Any], root: Path | None = None) -> Design:

@@ -13,7 +13,14 @@ TOP = "bench"
 
 HARDWARE = tuple(
     Path(__file__).parent / "verilog" / name
-    for name in ("sim_source.sv", "sim_sink.sv", "sim_memory.sv", "sim_monitor.sv", "sim_log.cpp")
+    for name in (
+        "sim_source.sv",
+        "sim_sink.sv",
+        "sim_memory.sv",
+        "sim_monitor.sv",
+        "sim_memory_timing.cpp",
+        "sim_log.cpp",
+    )
 )
 """The simulation hardware that the bench instantiates."""
 
@@ -40,7 +47,7 @@ def bench_text(design: Design) -> str:
         body += _memory(design)
         connections += _memory_connections(design)
     else:
-        body += ["    wire granting = 1'b0, reading = 1'b0, writing = 1'b0;", ""]
+        body += ["    wire waiting = 1'b0, reading = 1'b0, writing = 1'b0;", ""]
     body += _monitor(design)
     connections += _probe_connections(design)
     lines = [
@@ -113,12 +120,11 @@ def _memory(design: Design) -> list[str]:
         f"    wire response_valid [{reads}];",
         f"    wire [{beat + 31}:0] write [{writes}];",
         f"    wire write_valid [{writes}], write_ready [{writes}], written [{writes}];",
-        "    wire granting, reading, writing;",
+        "    wire waiting, reading, writing;",
         *([] if design.reads else ["    assign request[0] = '0, request_valid[0] = 1'b0;"]),
         *([] if design.writes else ["    assign write[0] = '0, write_valid[0] = 1'b0;"]),
         "    sim_memory #(",
         f"        .BYTES({memory['beat_bytes']}), .BEATS({max(1, memory['beats_total'])}),",
-        f"        .CHANNELS({memory['channels']}), .INTERVAL({memory['interval']}), .LATENCY({memory['latency']}),",
         f"        .READS({len(design.reads)}), .WRITES({len(design.writes)}), .REQUEST_BEATS({{{sizes}}})",
         "    ) memory (.*);",
         "",
@@ -162,7 +168,7 @@ def _monitor(design: Design) -> list[str]:
         "        .clk, .rst, .enter(probe_enter), .leave(probe_leave), .token(probe_token),",
         "        .activity(probe_activity), .fault(probe_fault), .pages(probe_pages),",
         "        .finished(probe_finished && !writing),",
-        "        .memory_moves(granting || reading || writing),",
+        "        .memory_moves(waiting || reading || writing),",
         "        .running, .ended",
         "    );",
         "",

@@ -65,7 +65,7 @@ class RawRun:
 
 
 def write_inputs(design: Design, directory: Path, sources: Mapping[str, Sequence[int]], memory: bytes = b"") -> None:
-    """Write what a run reads: the transfers of each source, and the memory from beat 0 on (the rest is zero).
+    """Write what a run reads: transfers of each source, the memory from beat 0 on (the rest is zero), its parameters.
 
     Raises `InputError` for sources that the fabric does not have or that are missing, transfers that are too wide, and
     too large a memory.
@@ -81,6 +81,9 @@ def write_inputs(design: Design, directory: Path, sources: Mapping[str, Sequence
     contents = _memory_contents(design, memory)
     if contents is not None:
         (directory / "memory").write_bytes(contents[:, ::-1].tobytes())
+        parameters = design.memory_config.timing()
+        lines = [f"{name} {value}\n" for name, value in parameters.items()]
+        (directory / "memory.timing").write_text("".join(lines))
 
 
 def _memory_contents(design: Design, memory: bytes) -> np.ndarray | None:

@@ -79,12 +79,12 @@ class Fabric:
     def settling_cycles(self) -> int:
         """When nothing moved on a channel or in memory for so many cycles, nothing ever will.
 
-        What may be on its way unseen: tokens inside of a unit and the rest of its initiation interval, a beat that
-        waits for its memory channel, and a tile between memory and the load's output, for which the constant is ample.
-        After that all that units decide on stands still.
+        What may be on its way unseen: tokens inside of a unit and the rest of its initiation interval, and a tile
+        between memory and the load's output, for which the constant is ample. After that all that units decide on
+        stands still.
         """
         pauses = [getattr(unit.component, "longest_pause", 1) for unit in self.units]
-        return max(pauses, default=0) + self.netlist.fabric.memory.interval + 8
+        return max(pauses, default=0) + 8
 
 
 def top_name(netlist: Netlist) -> str:

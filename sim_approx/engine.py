@@ -61,8 +61,10 @@ class _Later:
         self._agenda, self._latency = agenda, latency
 
     def append(self, item: Entry) -> None:
-        agenda = self._agenda
-        agenda.arrivals_in(agenda.clock.now + self._latency).append(item)
+        self.at(self._agenda.clock.now + self._latency, item)
+
+    def at(self, cycle: int, item: Entry) -> None:
+        self._agenda.arrivals_in(cycle).append(item)
 
 
 class _Agenda:

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, cast
 
 from step.language.faults import Fault, Violation
 from step.language.tokens import UNKNOWN, Token
@@ -58,6 +58,12 @@ class Entrance(Protocol):
     """Where the tokens go that were put into a channel, until they are seen in it."""
 
     def append(self, item: tuple[Channel, Token], /) -> object: ...
+
+
+class Delayed(Entrance, Protocol):
+    """An entrance through which tokens may take longer than others."""
+
+    def at(self, cycle: int, item: tuple[Channel, Token], /) -> None: ...
 
 
 class Channel:
@@ -221,6 +227,12 @@ def put(channel: Channel, token: Token) -> None:
     """Send ``token`` into ``channel``."""
     channel.space -= 1
     channel.entering.append((channel, token))
+
+
+def put_at(channel: Channel, token: Token, cycle: int) -> None:
+    """Send ``token`` into ``channel``, which it enters in ``cycle``: later than this one."""
+    channel.space -= 1
+    cast(Delayed, channel.entering).at(cycle, (channel, token))
 
 
 def reserve(channel: Channel, cycles: int) -> None:

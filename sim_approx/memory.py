@@ -1,14 +1,17 @@
 """The off-chip memory: channels of beats that the ports of the fabric share.
 
 Written by hand, as who is served next depends on time: every cycle each port presents at most one beat, and each
-memory channel grants one beat per ``interval``, to the first presenting port after the one that it granted last.
+memory channel grants one beat per ``interval``, to the first presenting port after the one that it granted last. With
+DRAM behind it (`sim_approx.dram`) a channel grants only while its queue has room, and takes the beat out of turn whose
+data can pass first; what a port gets comes in the order in which it asked.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import Channel, Clock, Machine, Starved, put, take
+from sim_approx.dram import DramChannel
+from sim_approx.machine import Channel, Clock, Machine, Starved, bits, lowest, put_at, take
 from step.language.tokens import Token
 from step.lowering.fabric import MemoryConfig
 
@@ -20,7 +23,8 @@ ARRIVED = Token(None)
 class Port:
     """A port: the channel that beats are asked for or written through, and where a token comes back for a tile.
 
-    ``beats`` are those of a tile, ``beat`` is the one presented next.
+    ``beats`` are those of a tile, ``beat`` is the one presented next, and its ``address``. ``arrived``: when the last
+    beat granted is there.
     """
 
     number: int
@@ -29,21 +33,25 @@ class Port:
     beats: int
     writes: bool = False
     beat: int = 0
+    address: int = 0
+    arrived: int = -1
 
 
 class Memory(Machine):
     """All ports and channels. Ports are numbered reads first, each kind in the order of the units.
 
-    A tile enters its load unit's queue ``latency`` cycles after its last beat was granted, and one that was written can
-    be read then.
+    A tile enters its load unit's queue ``latency`` cycles after its last beat was granted or, with DRAM, after its data
+    have passed; and one that was written can be read then.
     """
 
     __slots__ = (
         "_clock",
         "_config",
+        "_drams",
         "_free_at",
         "_idle",
         "_later",
+        "_out_of_turn",
         "_ports",
         "_reads",
         "_waiting",
@@ -61,9 +69,11 @@ class Memory(Machine):
         self._wants = [0] * config.channels
         self._later = [0] * config.channels
         self._free_at = [0] * config.channels
+        self._drams = [DramChannel(config) for _ in range(config.channels)] if config.dram else []
+        self._out_of_turn = [0] * config.channels
         self._waiting = 0
         self.last_read = self.last_write = -config.latency
-        """Cycle in which the last beat granted is on the read port, or is visible in memory."""
+        """Cycle in which the last beat is on a read port, or is visible in memory."""
 
     def read_port(self, requests: Channel, arrives: Channel, beats: int) -> None:
         """A load asks for ``beats`` beats per request, and gets a token for each through ``arrives``."""
@@ -101,7 +111,9 @@ class Memory(Machine):
             waiting ^= low
             channel = low.bit_length() - 1
             if self._free_at[channel] <= now:
-                idle.append(self._grant(channel, now))
+                winner = self._next_in_dram(channel, now) if self._drams else self._next_in_turn(channel)
+                if winner >= 0:
+                    idle.append(self._grant(channel, winner, now))
             if self._wants[channel]:
                 rest |= low
         self._waiting = rest
@@ -111,30 +123,57 @@ class Memory(Machine):
     def _present(self, port: Port) -> bool:
         if not port.asks.tokens:
             return False
-        channel = (port.asks.tokens[0].value + (0 if port.writes else port.beat)) & (self._config.channels - 1)
+        port.address = port.asks.tokens[0].value + (0 if port.writes else port.beat)
+        channel = port.address // self._config.interleave & (self._config.channels - 1)
         self._wants[channel] |= 1 << port.number
         self._waiting |= 1 << channel
         return True
 
-    def _grant(self, channel: int, now: int) -> Port:
-        """Serve the port whose turn it is; it presents its next beat in the next cycle."""
+    def _next_in_turn(self, channel: int) -> int:
+        """The port whose turn it is."""
         wants = self._wants[channel]
-        candidates = wants & self._later[channel] or wants
-        winner = candidates & -candidates
-        self._wants[channel] = wants ^ winner
-        self._later[channel] = ~(winner | (winner - 1))
+        return lowest(wants & self._later[channel] or wants)
+
+    def _next_in_dram(self, channel: int, now: int) -> int:
+        """The port whose data can pass first, then the one whose turn is first; -1 while the queue is full."""
+        dram, clock = self._drams[channel], self._drams[channel].clock_of(now)
+        if not dram.has_room(clock):
+            return -1
+        dram.refresh(clock)
+        turn = best = self._next_in_turn(channel)
+        if self._out_of_turn[channel] < dram.dram.out_of_turn:
+            wants, later = self._wants[channel], self._later[channel]
+            first = 0
+            for number in (*bits(wants & later), *bits(wants & ~later)):
+                port = self._ports[number]
+                _, data = dram.plan(*dram.place(port.address), port.writes, clock)
+                if number == turn or data < first:
+                    best, first = number, data
+        self._out_of_turn[channel] = 0 if best == turn else self._out_of_turn[channel] + 1
+        return best
+
+    def _grant(self, channel: int, number: int, now: int) -> Port:
+        """Serve a port; it presents its next beat in the next cycle."""
+        self._wants[channel] ^= 1 << number
+        self._later[channel] = -1 << (number + 1)
         self._free_at[channel] = now + self._config.interval
-        port = self._ports[winner.bit_length() - 1]
+        port = self._ports[number]
+        arrival = now
+        if self._drams:
+            dram = self._drams[channel]
+            end = dram.grant(*dram.place(port.address), port.writes, dram.clock_of(now))
+            arrival = dram.cycle_of(end)
+        port.arrived = max(port.arrived + 1, arrival + self._config.latency)
         port.beat += 1
         if port.writes:
             take(port.asks)
-            self.last_write = now + self.latency
+            self.last_write = max(self.last_write, port.arrived)
         else:
-            self.last_read = now + self.latency
+            self.last_read = max(self.last_read, port.arrived)
         if port.beat == port.beats:
             port.beat = 0
             if not port.writes:
                 take(port.asks)
             if port.arrives is not None:
-                put(port.arrives, ARRIVED)
+                put_at(port.arrives, ARRIVED, port.arrived)
         return port

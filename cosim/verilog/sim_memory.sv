@@ -1,18 +1,16 @@
-// The off-chip memory: the ports of a fabric share CHANNELS channels of beats.
+// The off-chip memory: the ports of a fabric share channels of beats.
 //
-// Every cycle each port presents at most one beat: a read port the next beat of its oldest request, a write port
-// its oldest beat. The beat belongs to channel (address mod CHANNELS). A channel grants one beat every INTERVAL
-// cycles, to the first presenting port after the one that it granted last; ports are numbered reads first. A read
-// granted in cycle c is on `response` in cycle c + LATENCY; a write granted in c is seen by reads from c + LATENCY on.
+// Every cycle each port presents at most one beat: a read port the next beat of its oldest request, a write port its
+// oldest beat. Who is granted, and when what it asked for is there, is decided in sim_memory_timing.cpp. A read sees
+// what is in memory when it is granted, and its beat is on `response` when it arrives; a write is in memory, and seen by
+// reads that are granted, from when it arrives on.
 //
-// The file `memory` in +directory holds the contents, each beat highest byte first (the order of $fread); where there
-// are write ports, `memory.after` gets them back at the end, each beat in whole 32-bit words, lowest byte first (%u).
+// The file `memory` in +directory holds the contents, each beat highest byte first (the order of $fread), the file
+// `memory.timing` a line "NAME NUMBER" for each parameter; where there are write ports, `memory.after` gets the contents
+// back at the end, each beat in whole 32-bit words, lowest byte first (%u).
 module sim_memory #(
     parameter int BYTES = 64,                // of a beat
     parameter int BEATS = 1,
-    parameter int CHANNELS = 8,              // a power of two
-    parameter int INTERVAL = 1,
-    parameter int LATENCY = 24,
     parameter int READS = 0,
     parameter int WRITES = 0,
     localparam int BITS = 8 * BYTES,
@@ -32,49 +30,47 @@ module sim_memory #(
     input  logic            write_valid [WRITE_PORTS],
     output logic            write_ready [WRITE_PORTS],
     output logic            written [WRITE_PORTS],  // reads see one more beat of this port, from this cycle on
-    output logic            granting,        // a beat is granted in this cycle
+    output logic            waiting,         // a beat is presented, and will be granted
     output logic            reading,         // a granted read is not back yet
     output logic            writing          // a write is waiting, or not visible yet
 );
     logic [BITS-1:0] memory [BEATS];
 
-    // Which port has which beat of which channel, and who gets it.
-    logic [31:0]      index [READ_PORTS];    // beat of the head request
-    logic [31:0]      address [PORTS];
-    logic [PORTS-1:0] presents;
-    logic [PORTS-1:0] wants [CHANNELS];
-    logic [PORTS-1:0] winner [CHANNELS];
-    logic [PORTS-1:0] granted;
-    logic [PORTS-1:0] later [CHANNELS];      // the ports after the one granted last
-    int               wait_left [CHANNELS];  // cycles until the channel is free
+    import "DPI-C" function int sim_memory_open(input string path, input int reads, input int writes);
+    import "DPI-C" function void sim_memory_grant(
+        input longint cycle, input bit [PORTS-1:0] presents, input bit [32*PORTS-1:0] addresses,
+        output bit [PORTS-1:0] granted);
+    import "DPI-C" function void sim_memory_commit(
+        input longint cycle, input bit [PORTS-1:0] granted, input bit [32*PORTS-1:0] addresses,
+        output bit [PORTS-1:0] arrives);
+
+    longint              cycle;
+    logic [31:0]         index [READ_PORTS];  // beat of the head request
+    bit   [32*PORTS-1:0] addresses;           // that the ports present
+    bit   [PORTS-1:0]    presents;
+    bit   [PORTS-1:0]    granted;
 
     always_comb begin
         presents = '0;
-        for (int port = 0; port < PORTS; port++) address[port] = '0;
+        addresses = '0;
         for (int port = 0; port < READS; port++) begin
             presents[port] = request_valid[port] && !rst;
-            address[port] = request[port] + index[port];
+            addresses[32*port+:32] = request[port] + index[port];
         end
         for (int port = 0; port < WRITES; port++) begin
             presents[READS+port] = write_valid[port] && !rst;
-            address[READS+port] = write[port][31:0];
+            addresses[32*(READS+port)+:32] = write[port][31:0];
         end
+        waiting = presents != '0;
+    end
 
-        for (int channel = 0; channel < CHANNELS; channel++) wants[channel] = '0;
-        for (int port = 0; port < PORTS; port++)
-            if (presents[port]) wants[address[port] & (CHANNELS - 1)][port] = 1'b1;
-
+    // `cycle` changes when the last one is committed, so this is never asked too early.
+    always_comb begin
         granted = '0;
-        for (int channel = 0; channel < CHANNELS; channel++) begin
-            logic [PORTS-1:0] candidates;
-            candidates = wants[channel] & later[channel];
-            if (candidates == '0) candidates = wants[channel];
-            if (wait_left[channel] != 0) candidates = '0;
-            winner[channel] = candidates & (~candidates + 1'b1);
-            granted |= winner[channel];
-        end
-        granting = granted != '0;
+        if (waiting) sim_memory_grant(cycle, presents, addresses, granted);
+    end
 
+    always_comb begin
         for (int port = 0; port < READ_PORTS; port++) request_ready[port] = 1'b0;
         for (int port = 0; port < WRITE_PORTS; port++) write_ready[port] = 1'b0;
         for (int port = 0; port < READS; port++)
@@ -83,25 +79,15 @@ module sim_memory #(
     end
 
     always_ff @(posedge clk)
-        for (int channel = 0; channel < CHANNELS; channel++)
-            if (rst) begin
-                later[channel] <= '0;
-                wait_left[channel] <= 0;
-            end else if (winner[channel] != '0) begin
-                later[channel] <= ~(winner[channel] | (winner[channel] - 1'b1));
-                wait_left[channel] <= INTERVAL - 1;
-            end else if (wait_left[channel] != 0) wait_left[channel] <= wait_left[channel] - 1;
-
-    always_ff @(posedge clk)
         for (int port = 0; port < READS; port++)
             if (rst || request_ready[port]) index[port] <= 0;
             else if (granted[port]) index[port] <= index[port] + 1;
 
-    // What was granted in cycle c waits in slot (c mod LATENCY) of these rings.
-    int               slot;
-    logic [PORTS-1:0] flying [LATENCY];
-    logic [BITS-1:0]  read_beat [READ_PORTS][LATENCY];
-    logic [BITS+31:0] write_beat [WRITE_PORTS][LATENCY];
+    // What was granted and has not arrived yet, by port and number; beats of a port arrive in their order.
+    logic [BITS-1:0]  read_beats [longint];
+    logic [BITS+31:0] write_beats [longint];
+    int               granted_beats [PORTS];
+    int               arrived_beats [PORTS];
     int               reads_left;            // reads not on `response` yet
     int               writes_left;           // writes not visible yet
     logic             unseen;                // some write was granted and is not visible yet
@@ -109,45 +95,52 @@ module sim_memory #(
     // Simulation state with one reader, this block: blocking assignments keep the order of the steps plain.
     always @(posedge clk)
         if (rst) begin
-            slot = 0;
+            cycle <= 0;
             reads_left = 0;
             writes_left = 0;
-            for (int place = 0; place < LATENCY; place++) flying[place] = '0;
+            read_beats.delete();
+            write_beats.delete();
             for (int port = 0; port < READ_PORTS; port++) response_valid[port] <= 1'b0;
             for (int port = 0; port < WRITE_PORTS; port++) written[port] <= 1'b0;
             reading <= 1'b0;
             unseen <= 1'b0;
         end else begin
-            int next;
-            next = slot + 1 == LATENCY ? 0 : slot + 1;
-            for (int port = 0; port < WRITES; port++)
-                if (flying[slot][READS+port]) begin
-                    memory[write_beat[port][slot][31:0]] = write_beat[port][slot][BITS+31:32];
-                    writes_left = writes_left - 1;
-                end
+            bit [PORTS-1:0] arrives;
+            cycle <= cycle + 1;
             for (int port = 0; port < PORTS; port++)
-                if (granted[port] && address[port] >= BEATS)
-                    $fatal(1, "memory port %0d wants beat %0d of %0d", port, address[port], BEATS);
-            for (int port = 0; port < READS; port++)
-                if (granted[port]) begin
-                    read_beat[port][slot] = memory[address[port]];
-                    reads_left = reads_left + 1;
-                end
-            for (int port = 0; port < WRITES; port++)
-                if (granted[READS+port]) begin
-                    write_beat[port][slot] = write[port];
-                    writes_left = writes_left + 1;
-                end
-            flying[slot] = granted;
+                if (granted[port] && addresses[32*port+:32] >= BEATS)
+                    $fatal(1, "memory port %0d wants beat %0d of %0d", port, addresses[32*port+:32], BEATS);
+            sim_memory_commit(cycle, granted, addresses, arrives);
             for (int port = 0; port < READS; port++) begin
-                response_valid[port] <= flying[next][port];
-                if (flying[next][port]) begin
-                    response[port] <= read_beat[port][next];
-                    reads_left = reads_left - 1;
+                if (granted[port]) begin
+                    read_beats[{port, granted_beats[port]}] = memory[addresses[32*port+:32]];
+                    granted_beats[port]++;
+                    reads_left++;
+                end
+                response_valid[port] <= arrives[port];
+                if (arrives[port]) begin
+                    response[port] <= read_beats[{port, arrived_beats[port]}];
+                    read_beats.delete({port, arrived_beats[port]});
+                    arrived_beats[port]++;
+                    reads_left--;
                 end
             end
-            for (int port = 0; port < WRITES; port++) written[port] <= flying[next][READS+port];
-            slot = next;
+            for (int port = 0; port < WRITES; port++) begin
+                if (written[port]) writes_left--;
+                if (granted[READS+port]) begin
+                    write_beats[{port, granted_beats[READS+port]}] = write[port];
+                    granted_beats[READS+port]++;
+                    writes_left++;
+                end
+                written[port] <= arrives[READS+port];
+                if (arrives[READS+port]) begin
+                    logic [BITS+31:0] beat;
+                    beat = write_beats[{port, arrived_beats[READS+port]}];
+                    write_beats.delete({port, arrived_beats[READS+port]});
+                    arrived_beats[READS+port]++;
+                    memory[beat[31:0]] = beat[BITS+31:32];
+                end
+            end
             reading <= reads_left != 0;
             unseen <= writes_left != 0;
         end
@@ -167,6 +160,8 @@ module sim_memory #(
             if (file == 0) $fatal(1, "the memory has no file");
             if ($fread(memory, file) != BYTES * BEATS) $fatal(1, "the memory's file is too short");
             $fclose(file);
+            if (sim_memory_open({directory, "/memory.timing"}, READS, WRITES) == 0)
+                $fatal(1, "the memory's parameters can not be read");
         end
     end
 

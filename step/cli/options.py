@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ import click
 from step.errors import FabricError, InputError
 from step.host.files import write_atomically
 from step.host.nearest import did_you_mean
+from step.lowering.dram import preset
 from step.lowering.fabric import FabricConfig
 from step.programs.program import Program, load_program
 
@@ -29,7 +31,7 @@ settings_option = click.option(
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A fabric parameter, such as tile=8 or memory.channels=4.",
+    help="A fabric parameter, such as tile=8, memory=hbm2 or memory.channels=4.",
 )
 
 
@@ -74,13 +76,26 @@ def with_settings(fabric: FabricConfig, settings: tuple[str, ...]) -> FabricConf
         name, equals, text = setting.partition("=")
         if not equals:
             raise FabricError(f"a fabric parameter must be NAME=VALUE, not {setting!r}")
-        group, _, leaf = name.rpartition(".")
-        target = data.get(group) if group else data
-        if not isinstance(target, dict) or leaf not in target or isinstance(target[leaf], dict):
-            known = [*(key for key in data if key != "memory"), *(f"memory.{key}" for key in data["memory"])]
+        if name == "memory":
+            data["memory"] |= asdict(preset(text))
+            continue
+        *groups, leaf = name.split(".")
+        target: Any = data
+        for group in groups:
+            target = target.get(group) if isinstance(target, dict) else None
+        if not isinstance(target, dict) or target.get(leaf) is None or isinstance(target[leaf], dict):
+            known = [*_names(data), "memory"]
             raise FabricError(f"fabric has no parameter {name!r}; {did_you_mean(name, known)}it has {', '.join(known)}")
-        target[leaf] = int(text) if text.lstrip("-").isdigit() else text
+        target[leaf] = int(text) if text.removeprefix("-").isdecimal() else text
     return FabricConfig.from_json(data)
+
+
+def _names(data: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """The parameters that there are; those of a group come behind the others."""
+    yield from (f"{prefix}{key}" for key, value in data.items() if not isinstance(value, dict) and value is not None)
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from _names(value, f"{prefix}{key}.")
 
 
 def parse_bindings(bindings: tuple[str, ...]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from step.errors import FabricError
+from step.lowering.dram import Dram, preset
 
 MOST_STAGES = 4
 """Stages that the finest cut of an addition has."""
@@ -15,30 +16,84 @@ MOST_STAGES = 4
 class MemoryConfig:
     """The off-chip memory behind the fabric's ports.
 
-    A beat is ``beat_bytes`` wide. Consecutive beats go to consecutive ``channels``; a channel serves one beat every
-    ``interval`` cycles, and the data is back at the port ``latency`` cycles after the beat was granted. Ports that
-    want the same channel in the same cycle take turns (round robin). The default has the bandwidth of one HBM2
-    stack at the fabric's clock: 8 channels x 64 bytes a cycle.
+    A beat is ``beat_bytes`` wide. ``interleave`` consecutive beats go to one of the ``channels``, the next ones to the
+    next one. A channel takes one beat every ``interval`` cycles, and the data is back at the port ``latency`` cycles
+    later. Ports that want the same channel in the same cycle take turns (round robin). The default has the bandwidth of
+    two HBM2 stacks at a fabric clock of 1 GHz: 8 channels x 64 bytes a cycle.
+
+    With ``dram``, a channel has banks, rows, refresh and a data bus (docs/memory.md); ``latency`` then counts from the
+    end of the data on that bus: it is that of the controller and of the way there and back.
     """
 
     beat_bytes: int = 64
     channels: int = 8
     interval: int = 1
     latency: int = 24
+    interleave: int = 1
+    dram: Dram | None = None
 
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
-            if not isinstance(value, int) or value < 1:
+            if each.name != "dram" and (not isinstance(value, int) or value < 1):
                 raise FabricError(f"memory.{each.name} must be an integer >= 1, not {value!r}")
-        for name in ("beat_bytes", "channels"):
+        for name in ("beat_bytes", "channels", "interleave"):
             value = getattr(self, name)
             if value & (value - 1):
                 raise FabricError(f"memory.{name} must be a power of two, not {value}")
+        if self.dram is None:
+            return
+        if not isinstance(self.dram, Dram):
+            raise FabricError(f"memory.dram must be a Dram or None, not {self.dram!r}")
+        for name in ("burst_bytes", "row_bytes"):
+            most = getattr(self.dram, name)
+            if self.beat_bytes > most:
+                raise FabricError(
+                    f"memory.beat_bytes must be at most memory.dram.{name} = {most}, not {self.beat_bytes}"
+                )
+
+    @classmethod
+    def preset(cls, name: str, **others: Any) -> MemoryConfig:
+        """The memory of a preset (`step.lowering.dram.PRESETS`), with ``others`` of its parameters."""
+        found = preset(name)
+        return cls(**{"channels": found.channels, "dram": found.dram, **others})
+
+    @classmethod
+    def from_json(cls, data: str | dict[str, Any]) -> MemoryConfig:
+        """From the name of a preset, or an object of parameters, whose ``dram`` is one too."""
+        if isinstance(data, str):
+            return cls.preset(data)
+        if not isinstance(data, dict):
+            raise FabricError(f"memory must be the name of a preset or an object of parameters, not {data!r}")
+        _check_names("fabric memory", data, cls)
+        dram = data.get("dram")
+        if dram is None:
+            return cls(**data)
+        if not isinstance(dram, dict):
+            raise FabricError(f"memory.dram must be an object of parameters or null, not {dram!r}")
+        _check_names("fabric memory.dram", dram, Dram)
+        missing = [each.name for each in fields(Dram) if each.name not in dram]
+        if missing:
+            raise FabricError(f"fabric memory.dram has no {missing[0]!r}; a DRAM needs all of its parameters")
+        return cls(**{**data, "dram": Dram(**dram)})
 
     def beats(self, bits: int) -> int:
         """Beats that an element of ``bits`` bits takes; an element starts on a beat of its own."""
         return -(-bits // (8 * self.beat_bytes))
+
+    def timing(self) -> dict[str, int]:
+        """All that decides when a beat is served, as numbers by name; those of a plain memory have no DRAM."""
+        numbers = {name: getattr(self, name) for name in ("channels", "interleave", "interval", "latency")}
+        if self.dram is not None:
+            numbers |= {"row_beats": self.dram.row_bytes // self.beat_bytes, **asdict(self.dram)}
+        return numbers
+
+
+def _check_names(what: str, data: dict[str, Any], kind: type[FabricConfig | MemoryConfig | Dram]) -> None:
+    known = {each.name for each in fields(kind)}
+    for name in data:
+        if name not in known:
+            raise FabricError(f"{what} has no parameter {name!r}; it has {', '.join(sorted(known))}")
 
 
 @dataclass(frozen=True)
@@ -115,15 +170,5 @@ class FabricConfig:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> FabricConfig:
         """The opposite of `to_json`; raises `FabricError` for unknown or bad fields."""
-        known = {each.name for each in fields(cls)}
-        for name in data:
-            if name not in known:
-                raise FabricError(f"fabric has no parameter {name!r}; it has {', '.join(sorted(known))}")
-        memory = data.get("memory", {})
-        if not isinstance(memory, dict):
-            raise FabricError(f"memory must be an object of parameters, not {memory!r}")
-        known = {each.name for each in fields(MemoryConfig)}
-        for name in memory:
-            if name not in known:
-                raise FabricError(f"fabric memory has no parameter {name!r}; it has {', '.join(sorted(known))}")
-        return cls(**{**data, "memory": MemoryConfig(**memory)})
+        _check_names("fabric", data, cls)
+        return cls(**{**data, "memory": MemoryConfig.from_json(data.get("memory", {}))})

@@ -2,8 +2,8 @@
 
 Addresses are in beats. Every operator that reads has a region of its own with its tensor cut into its tiles, one after
 the other, each starting on a beat; those that write follow. A declared tensor that is written has one region, which all
-that read or write it share. Regions start at a multiple of the number of memory
-channels, so that tile 0 always is on channel 0.
+that read or write it share. Regions start at a multiple of `ALIGNMENT`, so that tile 0 is on channel 0, and the
+hardware is the same for memories with other channels: addresses are all that it knows of them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from dataclasses import dataclass, replace
 from step.language.operator import Access
 from step.language.tiling import stored
 from step.lowering.netlist import Netlist
+
+ALIGNMENT = 64
+"""Beats; more where there are more channels times interleaved beats."""
 
 DYNAMIC_TILES = 1 << 14
 """Room where the number of tiles is only known at run time."""
@@ -45,7 +48,7 @@ class MemoryMap:
 def memory_map(netlist: Netlist) -> MemoryMap:
     """Lay out the off-chip memory of ``netlist``: what is read first, then what is written, each in unit order."""
     memory = netlist.fabric.memory
-    end = 0
+    end, alignment = 0, max(ALIGNMENT, memory.channels * memory.interleave)
     shared: dict[str, Region | None] = dict.fromkeys(stored(netlist.graph))
 
     def place(accesses: Iterator[tuple[str, Access | None]]) -> dict[str, Region]:
@@ -59,7 +62,7 @@ def memory_map(netlist: Netlist) -> MemoryMap:
                 continue
             tiles = DYNAMIC_TILES if access.tiles is None else access.tiles
             regions[name] = Region(name, end, memory.beats(access.tile.bits), tiles)
-            end += -(-regions[name].beats // memory.channels) * memory.channels
+            end += -(-regions[name].beats // alignment) * alignment
             if access.tensor in shared:
                 shared[access.tensor] = regions[name]
         return regions

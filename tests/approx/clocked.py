@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from sim_approx.build import Fabric, TimingOf, build_fabric
+from sim_approx.dram import DramChannel
 from sim_approx.machine import COMPUTES, ENDS, Banks, Channel, Machine, Unread
 from sim_approx.memory import Memory
 from step.language.faults import Fault
@@ -182,9 +183,12 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
         wires[channel].leaves.append(run.now)
 
     def put(channel: Channel, token: Token) -> None:
+        put_at(channel, token, run.now + latency[channel])
+
+    def put_at(channel: Channel, token: Token, cycle: int) -> None:
         if not isinstance(channel, Unread):
             wires[channel].claims.append(run.now)
-            wires[channel].enters.append(run.now + latency[channel])
+            wires[channel].enters.append(cycle)
             wires[channel].tokens.append(token)
 
     def fault(code: Fault) -> NoReturn:
@@ -205,7 +209,7 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
         if not isinstance(machine, Memory):
             rule = type(machine).fire
             run.units.append(Unit(machine, FunctionType(rule.__code__, {**rule.__globals__, **words})))
-    memory = ClockedMemory(fabric.memory, netlist, need, take, put, wires) if fabric.memory else None
+    memory = ClockedMemory(fabric.memory, netlist, need, take, put_at, wires) if fabric.memory else None
     moved = 0
     while True:
         now = run.now
@@ -255,16 +259,19 @@ class ClockedMemory:
         netlist: Netlist,
         need: Callable[[Channel], Token],
         take: Callable[[Channel], None],
-        put: Callable[[Channel, Token], None],
+        put_at: Callable[[Channel, Token, int], None],
         wires: dict[Channel, Wire],
     ) -> None:
         self._wires = wires
         self._config = netlist.fabric.memory
-        self._need, self._take, self._put = need, take, put
+        self._need, self._take, self._put_at = need, take, put_at
         self._ports = [(port.asks, port.arrives, port.beats, port.writes) for port in memory._ports]
         self._beat = [0] * len(self._ports)
         self._last = [-1] * self._config.channels
         self._free = [0] * self._config.channels
+        self._out_of_turn = [0] * self._config.channels
+        self._drams = [DramChannel(self._config) for _ in range(self._config.channels)] if self._config.dram else []
+        self._arrived = [-1] * len(self._ports)
         self._visible = -1
         self.moved = -1
         """The last cycle in which a granted beat is still on its way."""
@@ -283,26 +290,51 @@ class ClockedMemory:
         presented: dict[int, int] = {}
         for number, (asks, _, _, writes) in enumerate(self._ports):
             try:
-                offset = 0 if writes else self._beat[number]
-                presented[number] = (self._need(asks).value + offset) % self._config.channels
+                presented[number] = self._need(asks).value + (0 if writes else self._beat[number])
             except Stop:
                 continue
-        granted = []
         for channel in range(self._config.channels):
-            wanting = [number for number, wanted in presented.items() if wanted == channel]
+            wanting = [
+                number
+                for number, address in presented.items()
+                if address // self._config.interleave % self._config.channels == channel
+            ]
             if wanting and now >= self._free[channel]:
-                after = [number for number in wanting if number > self._last[channel]]
-                winner = min(after or wanting)
-                self._last[channel], self._free[channel] = winner, now + self._config.interval
-                granted.append(winner)
-        for number in granted:
-            asks, arrives, beats, writes = self._ports[number]
-            self._beat[number] = (self._beat[number] + 1) % beats
-            if writes:
-                self._visible = now + self._config.latency
-            self.moved = max(self.moved, now + self._config.latency - (not writes))
-            if writes or self._beat[number] == 0:
-                self._take(asks)
-            if arrives is not None and self._beat[number] == 0:
-                self._put(arrives, Token(None))
-        return bool(granted)
+                self._choose(channel, {number: presented[number] for number in wanting}, now)
+        return now < self.moved
+
+    def _choose(self, channel: int, addresses: dict[int, int], now: int) -> None:
+        """One of the ports that want a beat of ``channel``, or none."""
+        winner = turn = min(number for number in [*addresses, 1 << 60] if number > self._last[channel])
+        if turn == 1 << 60:
+            winner = turn = min(addresses)
+        passed = now
+        if self._drams:
+            dram, clock = self._drams[channel], self._drams[channel].clock_of(now)
+            if not dram.has_room(clock):
+                return
+            dram.refresh(clock)
+            if self._out_of_turn[channel] < dram.dram.out_of_turn:
+                ready = {
+                    number: dram.plan(*dram.place(address), self._ports[number][3], clock)[1]
+                    for number, address in addresses.items()
+                }
+                soonest = [number for number in addresses if ready[number] == min(ready.values())]
+                winner = min([number for number in soonest if number >= turn] or soonest)
+            self._out_of_turn[channel] = 0 if winner == turn else self._out_of_turn[channel] + 1
+            end = dram.grant(*dram.place(addresses[winner]), self._ports[winner][3], clock)
+            passed = dram.cycle_of(end)
+        self._last[channel], self._free[channel] = winner, now + self._config.interval
+        self._arrived[winner] = max(self._arrived[winner] + 1, passed + self._config.latency)
+        self._serve(winner, self._arrived[winner])
+
+    def _serve(self, number: int, arrival: int) -> None:
+        asks, arrives, beats, writes = self._ports[number]
+        self._beat[number] = (self._beat[number] + 1) % beats
+        if writes:
+            self._visible = max(self._visible, arrival)
+        self.moved = max(self.moved, arrival - (not writes))
+        if writes or self._beat[number] == 0:
+            self._take(asks)
+        if arrives is not None and self._beat[number] == 0:
+            self._put_at(arrives, Token(None), arrival)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 import numpy as np
+from drams import random_dram
 
 from sim_approx.timing import Timing
 from step.errors import TypeMismatch
@@ -42,7 +43,7 @@ class Program:
         """A small memory, so that ports get into each other's way."""
         choose = Random(self.random.random())
         memory = MemoryConfig(2, choose.choice([1, 2, 4]), choose.randint(1, 3), choose.randint(1, 9))
-        return FabricConfig(
+        fabric = FabricConfig(
             outstanding=choose.randint(1, 4),
             link_bytes=choose.choice([1, 2, 4, 64]),
             block_ram_words=choose.choice([1, 4, 32]),
@@ -52,6 +53,9 @@ class Program:
             scratchpad_banks=choose.choice([1, 2, 4]),
             scratchpad_ports=choose.randint(1, 3),
         )
+        if choose.random() < 0.6:
+            return fabric
+        return replace(fabric, memory=replace(memory, interleave=choose.choice([1, 2]), dram=random_dram(choose)))
 
     def bound(self) -> BoundInputs:
         """The inputs, not checked: some are wrong on purpose."""

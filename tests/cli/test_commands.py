@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from commanding import ROOT, Step, commanding
 
 from step import BF16, Graph, Tile
+from step.lowering.dram import Dram
 from step.programs.program import load_programs
 from step.programs.schema import schema
 
@@ -222,19 +224,30 @@ def test_corrupt_json(step: Any, tmp_path: Path) -> None:
 KNOWN = (
     "tile, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, "
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, "
-    "memory.beat_bytes, memory.channels, memory.interval, memory.latency"
+    "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
+ALL = f"{KNOWN}, memory"
 
 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
         ("tile", "a fabric parameter must be NAME=VALUE, not 'tile'"),
-        ("lanes=4", f"fabric has no parameter 'lanes'; it has {KNOWN}"),
-        ("matmul_lane=4", f"fabric has no parameter 'matmul_lane'; did you mean 'matmul_lanes'? it has {KNOWN}"),
-        ("memory=4", f"fabric has no parameter 'memory'; it has {KNOWN}"),
-        ("memory.banks=4", f"fabric has no parameter 'memory.banks'; it has {KNOWN}"),
-        ("tile.rows=4", f"fabric has no parameter 'tile.rows'; it has {KNOWN}"),
+        ("lanes=4", f"fabric has no parameter 'lanes'; it has {ALL}"),
+        (
+            "matmul_lane=4",
+            f"fabric has no parameter 'matmul_lane'; did you mean 'matmul_lanes'? it has {ALL}",
+        ),
+        ("memory=4", "memory must be one of plain, hbm2, ddr4, not '4'"),
+        ("memory=HBM2", "memory must be one of plain, hbm2, ddr4, not 'HBM2'"),
+        ("memory.dram=hbm2", f"fabric has no parameter 'memory.dram'; it has {ALL}"),
+        ("memory.dram.trcd=4", f"fabric has no parameter 'memory.dram.trcd'; it has {ALL}"),
+        ("memory.latency=nan", "memory.latency must be an integer >= 1, not 'nan'"),
+        ("memory.latency=-1", "memory.latency must be an integer >= 1, not -1"),
+        ("memory.latency=--1", "memory.latency must be an integer >= 1, not '--1'"),
+        ("memory.interleave=3", "memory.interleave must be a power of two, not 3"),
+        ("memory.banks=4", f"fabric has no parameter 'memory.banks'; it has {ALL}"),
+        ("tile.rows=4", f"fabric has no parameter 'tile.rows'; it has {ALL}"),
         ("tile=abc", "tile must be an integer >= 1, not 'abc'"),
         ("tile=0", "tile must be an integer >= 1, not 0"),
         ("tile=-4", "tile must be an integer >= 1, not -4"),
@@ -254,6 +267,31 @@ KNOWN = (
 )
 def test_bad_settings(step: Any, setting: str, message: str) -> None:
     result = step("check", SIMPLE, "--set", setting)
+    assert (result.code, result.out, result.err) == (1, "", f"error: {message}\n")
+
+
+DRAM = ", ".join(f"memory.dram.{each.name}" for each in fields(Dram))
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("memory.dram.trcd=nan", "memory.dram.trcd must be an integer >= 1, not 'nan'"),
+        ("memory.dram.trefi=-1", "memory.dram.trefi must be an integer >= 1, not -1"),
+        ("memory.dram.cl=1.5", "memory.dram.cl must be an integer >= 1, not '1.5'"),
+        ("memory.dram.banks=12", "memory.dram.banks must be a power of two, not 12"),
+        ("memory.dram.banks=2", "memory.dram.bank_groups must be at most banks = 2, not 4"),
+        ("memory.dram.trefi=274", "memory.dram.trefi must be more than trfc + trp = 274, not 274"),
+        ("memory.beat_bytes=128", "memory.beat_bytes must be at most memory.dram.burst_bytes = 64, not 128"),
+        (
+            "memory.dram.rcd=4",
+            "fabric has no parameter 'memory.dram.rcd'; did you mean 'memory.dram.trcd'? "
+            f"it has {KNOWN}, {DRAM}, memory",
+        ),
+    ],
+)
+def test_bad_settings_of_dram(step: Any, setting: str, message: str) -> None:
+    result = step("check", SIMPLE, "--set", "memory=hbm2", "--set", setting)
     assert (result.code, result.out, result.err) == (1, "", f"error: {message}\n")
 
 
@@ -389,7 +427,7 @@ def test_show_on_another_fabric(step: Any, small: Path) -> None:
     assert step("show", small, "--set", "channel_depth=4").code == 0
     message = "error: --set has no effect with --json, which shows the graph alone\n"
     assert step("show", small, "--set", "channel_depth=4", "--json") == (1, "", message)
-    message = f"error: fabric has no parameter 'depth'; it has {KNOWN}\n"
+    message = f"error: fabric has no parameter 'depth'; it has {ALL}\n"
     assert step("show", small, "--set", "depth=4") == (1, "", message)
 
 

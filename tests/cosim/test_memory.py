@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from designs import memory_ports
+from drams import SMALL
 from memory_model import Port, run
 
 from cosim.simulator import simulate
+from step.lowering.fabric import MemoryConfig
 
 BEATS = 64
 
@@ -28,8 +31,9 @@ def random_ports(seed: int, sizes: list[int], writes: int, longest_gap: int, req
     return ports
 
 
-def serve(directory: Path, ports: list[Port], memory: dict[str, int], contents: list[int]):
+def serve(directory: Path, ports: list[Port], config: MemoryConfig, contents: list[int]):
     """Run the ports on the hardware."""
+    memory = {**asdict(config), "beats_total": len(contents)}
     reads = [port for port in ports if port.requests[0][2] is None]
     writes = [port for port in ports if port.requests[0][2] is not None]
     design = memory_ports(directory, [port.size for port in reads], len(writes), memory)
@@ -42,41 +46,48 @@ def serve(directory: Path, ports: list[Port], memory: dict[str, int], contents: 
     return simulate(design, sources=sources, memory=image, watchdog=200)
 
 
-def compare(directory: Path, ports: list[Port], channels: int, interval: int, latency: int) -> None:
+def compare(directory: Path, ports: list[Port], config: MemoryConfig, beats: int = BEATS) -> None:
     rng = random.Random(99)
-    contents = [rng.getrandbits(64) for _ in range(BEATS)]
-    memory = {"beat_bytes": 8, "channels": channels, "interval": interval, "latency": latency, "beats_total": BEATS}
-    result = serve(directory, ports, memory, contents)
-    after = run(ports, contents, channels, interval, latency)
+    contents = [rng.getrandbits(64) for _ in range(beats)]
+    result = serve(directory, ports, config, contents)
+    after = run(ports, contents, config)
     assert result.status == "stalled"  # these fabrics never finish
     for number, port in enumerate(ports):
         assert result.enters["cycle"][result.enters["channel"] == number].tolist() == port.taken
         answered = result.leaves["cycle"][result.leaves["channel"] == number].tolist()
         if port.requests[0][2] is not None:  # what was written can be read
-            assert answered == [cycle + latency for cycle in port.taken]
+            assert answered == port.visible
         if port.responses:
             assert answered == [cycle for cycle, _ in port.responses]
             assert [each >> 2 for each in result.sinks[f"s{number}"]] == [data for _, data in port.responses]
     assert np.frombuffer(result.memory, np.uint64).tolist() == after
 
 
-@pytest.mark.parametrize(
-    ("sizes", "writes", "channels", "interval", "latency"),
-    [
-        ([1], 0, 1, 1, 1),
-        ([3, 2, 1], 2, 4, 1, 5),
-        ([4, 1, 2], 1, 2, 3, 2),
-    ],
-    ids=["one", "bursts", "interval"],
-)
-def test_memory_is_exact(tmp_path, sizes, writes, channels, interval, latency):
+PLAIN = {
+    "one": ([1], 0, MemoryConfig(8, 1, 1, 1)),
+    "bursts": ([3, 2, 1], 2, MemoryConfig(8, 4, 1, 5)),
+    "interval": ([4, 1, 2], 1, MemoryConfig(8, 2, 3, 2)),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_memory_is_exact(tmp_path, name):
+    sizes, writes, config = PLAIN[name]
     for seed, longest_gap in enumerate((0, 1, 12)):
-        ports = random_ports(seed, sizes, writes, longest_gap, 120)
-        compare(tmp_path, ports, channels, interval, latency)
+        compare(tmp_path, random_ports(seed, sizes, writes, longest_gap, 120), config)
+
+
+@pytest.mark.parametrize("channels", [1, 4])
+@pytest.mark.parametrize("dram", [SMALL, replace(SMALL, clock_ps=1300, bank_groups=1, queue=1, out_of_turn=9)])
+def test_dram_is_exact(tmp_path, channels, dram):
+    """On the simulator of the second memory above: parameters are read when it starts."""
+    for seed, longest_gap in enumerate((0, 2, 40)):
+        ports = random_ports(seed, [3, 2, 1], 2, longest_gap, 120)
+        compare(tmp_path, ports, MemoryConfig(8, channels, latency=2, interleave=2, dram=dram))
 
 
 def test_only_writes(tmp_path):
-    compare(tmp_path, random_ports(5, [], 2, 2, 60), 2, 1, 3)
+    compare(tmp_path, random_ports(5, [], 2, 2, 60), MemoryConfig(8, 2, 1, 3))
 
 
 @pytest.mark.slow
@@ -85,4 +96,4 @@ def test_memory_is_exact_for_random_shapes(tmp_path, seed):
     rng = random.Random(seed)
     sizes = [rng.randint(1, 6) for _ in range(rng.randint(0, 5))]
     ports = random_ports(seed, sizes, rng.randint(0, 4) if sizes else 2, rng.choice((0, 3, 30)), 200)
-    compare(tmp_path, ports, 2 ** rng.randint(0, 3), rng.randint(1, 5), rng.randint(1, 30))
+    compare(tmp_path, ports, MemoryConfig(8, 2 ** rng.randint(0, 3), rng.randint(1, 5), rng.randint(1, 30)))

@@ -95,7 +95,7 @@ def test_the_sidecar_describes_the_design(tmp_path: Path) -> None:
     assert [each["name"] for each in sidecar["sources"]] == ["ref", "again", "which"]
     assert [(each["name"], each["base"], each["beats"], each["size_beats"]) for each in sidecar["reads"]] == [
         ("linear_off_chip_load_0", 0, 16, 8),
-        ("linear_off_chip_load_1", 16, 16, 8),
+        ("linear_off_chip_load_1", 64, 16, 8),
     ]
     tiles = {"tensor": "a", "shape": [8, 4], "dtype": "BF16", "tile": [4, 4], "grid": [2, 1], "strides": [8, 8]}
     assert tiles.items() <= sidecar["reads"][0].items()

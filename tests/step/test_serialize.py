@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict, fields
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -38,6 +39,7 @@ from step.language.graph import Graph
 from step.language.operator import OPERATORS
 from step.language.tokens import DONE, Token, parse
 from step.language.types import Buffer, Selector, Tile, Tuple
+from step.lowering.dram import PRESETS, Dram
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.programs.equality import same_tokens
 from step.programs.inputs import bind_inputs
@@ -362,7 +364,7 @@ def test_fabric_and_feedback_and_depth_and_refinement_are_kept(tmp_path: Path) -
     edge.close(y)
     first, _ = y.partition(graph.selectors("which", 2, [n]), targets=2, name="route")
     first.assume_shape([n]).sink("out")
-    fabric = FabricConfig(tile=8, channel_depth=3, memory=MemoryConfig(channels=2, latency=7))
+    fabric = FabricConfig(tile=8, channel_depth=3, memory=MemoryConfig.preset("hbm2", channels=2, latency=7))
     program = Program(graph, fabric=fabric)
     again = reloaded(program, tmp_path)
     assert again == program and again.fabric == fabric
@@ -502,8 +504,20 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
      "memory, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, scratchpad_ports, stages, tile, "
      "vector_lanes"),
     (lambda d: d["fabric"]["memory"].update(banks=4), FabricError,
-     "fabric memory has no parameter 'banks'; it has beat_bytes, channels, interval, latency"),
-    (lambda d: d["fabric"].update(memory=5), FabricError, "memory must be an object of parameters, not 5"),
+     "fabric memory has no parameter 'banks'; it has beat_bytes, channels, dram, interleave, interval, latency"),
+    (lambda d: d["fabric"].update(memory=5), FabricError,
+     "memory must be the name of a preset or an object of parameters, not 5"),
+    (lambda d: d["fabric"].update(memory="hbm9"), FabricError, "memory must be one of plain, hbm2, ddr4, not 'hbm9'"),
+    (lambda d: d["fabric"]["memory"].update(latency=float("nan")), FabricError,
+     "memory.latency must be an integer >= 1, not nan"),
+    (lambda d: d["fabric"]["memory"].update(dram="hbm2"), FabricError,
+     "memory.dram must be an object of parameters or null, not 'hbm2'"),
+    (lambda d: d["fabric"]["memory"].update(dram={"cl": 4}), FabricError,
+     "fabric memory.dram has no 'fabric_ps'; a DRAM needs all of its parameters"),
+    (lambda d: d["fabric"]["memory"].update(dram={"rcd": 4}), FabricError,
+     f"fabric memory.dram has no parameter 'rcd'; it has {', '.join(sorted(each.name for each in fields(Dram)))}"),
+    (lambda d: d["fabric"]["memory"].update(dram={**asdict(PRESETS["ddr4"].dram), "cl": -2}), FabricError,
+     "memory.dram.cl must be an integer >= 1, not -2"),
     (lambda d: d["fabric"].update(tile="big"), FabricError, "tile must be an integer >= 1, not 'big'"),
 ]  # fmt: skip
 

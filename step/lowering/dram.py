@@ -1,0 +1,113 @@
+"""What DRAM behind the fabric's ports is like: its timings, and presets with where they are from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from step.errors import FabricError
+
+
+@dataclass(frozen=True)
+class Dram:
+    """The DRAM of every memory channel; times have the names of JEDEC and are in clocks of the DRAM.
+
+    ``fabric_ps``: a cycle of the fabric in picoseconds, ``clock_ps``: a clock of the DRAM (tCK).
+    ``banks`` of a channel, in ``bank_groups``; a bank has one row of ``row_bytes`` open.
+    ``burst_bytes`` are moved by one column command, in ``burst`` clocks of the data bus.
+    ``cl``, ``cwl``: from a read or write command to its data. ``trcd``: from an activation to a column command;
+    ``trp``: from a precharge to an activation; ``tras``: from an activation to a precharge.
+    ``tccd_l``: between column commands of a bank group; those of others follow as soon as the data bus is free.
+    ``trrd_s``, ``trrd_l``: between activations, and between those of a bank group; ``tfaw``: four of them take so long.
+    ``trtp``: from a read command to a precharge; ``twr``: from the end of written data to a precharge.
+    ``twtr_s``, ``twtr_l``: from the end of written data to a read command, and to one in the same bank group.
+    ``turnaround``: clocks in which the data bus rests between read data and written data.
+    ``trefi``: between refreshes, each of all banks, which takes ``trfc``.
+    ``queue``: beats of a channel that are granted and whose data did not pass yet, at most.
+    ``out_of_turn``: how many beats in a row are granted because they are ready first, and not in turn.
+    """
+
+    fabric_ps: int
+    clock_ps: int
+    banks: int
+    bank_groups: int
+    row_bytes: int
+    burst_bytes: int
+    burst: int
+    cl: int
+    cwl: int
+    trcd: int
+    trp: int
+    tras: int
+    tccd_l: int
+    trrd_s: int
+    trrd_l: int
+    tfaw: int
+    trtp: int
+    twr: int
+    twtr_s: int
+    twtr_l: int
+    turnaround: int
+    trefi: int
+    trfc: int
+    queue: int
+    out_of_turn: int
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise FabricError(f"memory.dram.{each.name} must be an integer >= 1, not {value!r}")
+        for name in ("banks", "bank_groups", "row_bytes", "burst_bytes"):
+            value = getattr(self, name)
+            if value & (value - 1):
+                raise FabricError(f"memory.dram.{name} must be a power of two, not {value}")
+        if self.bank_groups > self.banks:
+            raise FabricError(f"memory.dram.bank_groups must be at most banks = {self.banks}, not {self.bank_groups}")
+        if self.trefi <= self.trfc + self.trp:
+            least = self.trfc + self.trp
+            raise FabricError(f"memory.dram.trefi must be more than trfc + trp = {least}, not {self.trefi}")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A kind of memory: its ``channels``, and its DRAM; None is the plain memory without banks."""
+
+    channels: int
+    dram: Dram | None
+
+
+PRESETS = {
+    "plain": Preset(channels=8, dram=None),
+    # One HBM2 stack at 2 Gb/s a pin: 8 channels of 128 bits (JESD235), 256 GB/s. A channel is its two pseudo channels
+    # in step: BL4 is 2 x 32 bytes in 2 clocks, a row 2 x 1 KiB, 4 groups of 4 banks. JESD235 leaves the times of the
+    # array to the vendor: these are those of DRAMsim3's HBM2_8Gb_x128.ini (commit 2981759); tREFI = 3.9 us and
+    # tRFC = 260 ns are also those of AMD PG276 ("Raw Throughput Evaluation", 4H). tCCD_L is twice the burst (JESD235).
+    "hbm2": Preset(
+        channels=8,
+        dram=Dram(
+            fabric_ps=1000, clock_ps=1000, banks=16, bank_groups=4, row_bytes=2048, burst_bytes=64, burst=2,
+            cl=14, cwl=4, trcd=14, trp=14, tras=34, tccd_l=4, trrd_s=4, trrd_l=6, tfaw=30,
+            trtp=6, twr=16, twtr_s=6, twtr_l=8, turnaround=2, trefi=3900, trfc=260, queue=32, out_of_turn=32,
+        ),
+    ),
+    # One channel of DDR4-2666 (19-19-19), one rank of eight 8 Gb x8 devices: 64 bits, BL8, 21.3 GB/s. Micron's 8Gb DDR4
+    # data sheet (MT40A1G8, -075) after JESD79-4, rounded up to clocks of 0.75 ns: tRCD, tRP 14.25 ns; tRAS 32 ns;
+    # tCCD_L 5 ns; tRRD_S 3 ns, tRRD_L 4.9 ns, tFAW 21 ns (1 KiB page); tRTP 7.5 ns; tWR 15 ns; tWTR_S 2.5 ns,
+    # tWTR_L 7.5 ns; tREFI 7.8 us, tRFC1 350 ns; CL 19, CWL 14. Between read and written data rests a preamble of two.
+    "ddr4": Preset(
+        channels=1,
+        dram=Dram(
+            fabric_ps=1000, clock_ps=750, banks=16, bank_groups=4, row_bytes=8192, burst_bytes=64, burst=4,
+            cl=19, cwl=14, trcd=19, trp=19, tras=43, tccd_l=7, trrd_s=4, trrd_l=7, tfaw=28,
+            trtp=10, twr=20, twtr_s=4, twtr_l=10, turnaround=2, trefi=10400, trfc=467, queue=32, out_of_turn=32,
+        ),
+    ),
+}  # fmt: skip
+"""Kinds of memory by name."""
+
+
+def preset(name: str) -> Preset:
+    """The preset of a name; raises `FabricError` for names that there are not."""
+    if name not in PRESETS:
+        raise FabricError(f"memory must be one of {', '.join(PRESETS)}, not {name!r}")
+    return PRESETS[name]

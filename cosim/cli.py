@@ -121,7 +121,7 @@ def _show(found: list[Comparison], operators: bool) -> None:
 def _summary(found: list[Comparison]) -> Table:
     table = new_table(
         "RTL | fast model where it differs",
-        *("program", "cycles", "error", "tokens", "off time", "outputs", "float64", "allowed"),
+        *("program", "cycles", "error", "tokens", "off time", "outputs", "float64"),
     )
     for each in found:
         table.add_row(
@@ -132,7 +132,6 @@ def _summary(found: list[Comparison]) -> Table:
             f"{each.mismatches:,}",
             "equal" if each.outputs_equal else "DIFFER",
             "-" if each.deviation is None else f"{each.deviation:.2%}",
-            "-" if each.tolerance is None else f"{each.tolerance:.2%}",
         )
     return table
 

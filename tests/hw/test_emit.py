@@ -16,6 +16,7 @@ from cosim.toolchain import find_toolchain
 from hw.emit import SIDECAR, Design, emit
 from step.errors import FabricError
 from step.functions.matmul import Matmul
+from step.host.installing import MANIFEST
 from step.language.dtypes import BF16, FP32
 from step.language.graph import Graph
 from step.language.types import Tile
@@ -106,7 +107,7 @@ def test_the_sidecar_describes_the_design(tmp_path: Path) -> None:
     channel = next(each for each in sidecar["channels"] if each["producer"][0] == "map_0")
     assert channel["depth"] == 2 and channel["capacity"] > 2 and channel["element"] == "Tile(FP32, 4, 4)"
     assert sidecar["units"][0]["source"].rpartition(":")[0].endswith("test_emit.py")
-    assert {*sidecar["files"], *sidecar["waivers"], *sidecar["lists"], SIDECAR} == {
+    assert {*sidecar["files"], *sidecar["waivers"], *sidecar["lists"], SIDECAR, MANIFEST} == {
         path.name for path in (tmp_path / "design").iterdir()
     }
     top = (tmp_path / "design" / "fabric_sample.sv").read_text()

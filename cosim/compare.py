@@ -15,6 +15,7 @@ from step.errors import InputError
 from step.host.progress import Progress, silent
 from step.language.tiling import stored
 from step.language.tokens import Token
+from step.programs.hypertext import table
 from step.programs.program import Program
 from step.programs.tensors import cut_tiles
 from step.running.interpreter import interpret
@@ -30,7 +31,7 @@ class OperatorComparison:
     approximate: OperatorResult
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What `compare` found for one program.
 
@@ -72,6 +73,24 @@ class Comparison:
         """Outputs equal, every token on time, and the float64 expectation within its tolerance."""
         close = self.deviation is None or self.tolerance is None or self.deviation <= self.tolerance
         return self.outputs_equal and self.mismatches == 0 and self.exact_cycles == self.approximate_cycles and close
+
+    def __repr__(self) -> str:
+        verdict = "equal" if self.passed else "NOT equal"
+        return f"<comparison of {self.program}: {self.exact_cycles:,} cycles, {self.tokens:,} tokens, {verdict}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, Any]] = [
+            ("cycles in RTL", self.exact_cycles),
+            ("cycles in the fast model", self.approximate_cycles),
+            ("tokens", self.tokens),
+            ("tokens off time", self.mismatches),
+            ("outputs", "equal" if self.outputs_equal else "DIFFER"),
+            ("largest deviation from float64", "-" if self.deviation is None else f"{self.deviation:.2%}"),
+            ("RTL cycles/s", round(self.rtl_cycles_per_second)),
+            ("fast model: times as fast", round(self.speedup, 1)),
+            *(("first difference", line) for line in (self.first_mismatch, self.first_difference) if line),
+        ]
+        return table(("", self.program), rows)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -14,7 +14,7 @@ from step.cli.options import json_option, open_program, parse_bindings, program_
 from step.errors import InputError
 from step.host.floors import from_floor
 from step.lowering.netlist import Netlist, lower
-from step.programs.metrics import metrics
+from step.programs.metrics import UNITS, metrics
 from step.running.binding import bind
 
 
@@ -69,8 +69,7 @@ def command(
         return
     table = Table("metric", "value", "unit", title=f"{opened.name} ({accounting} accounting)")
     table.columns[1].justify = "right"
-    units = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
-    units |= {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
+    units = UNITS | {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
     for name, value in rows.items():
         table.add_row(name, f"{float(value):,.2f}".removesuffix(".00"), units[name])
     show_table(table)

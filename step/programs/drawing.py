@@ -68,6 +68,14 @@ def svg(graph: Graph) -> str:
     return _layered_svg(graph, graphs, layouts)
 
 
+def picture(graph: Graph) -> str | None:
+    """The SVG for a notebook; None where nothing that draws is installed, and the notebook shows a line of text."""
+    try:
+        return svg(graph)
+    except EnvironmentProblem:
+        return None
+
+
 class _Box:
     """Size and place of a node, as grandalf wants it."""
 

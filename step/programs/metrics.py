@@ -12,7 +12,10 @@ from step.language.operator import Accounting
 from step.language.symbols import check_names, evaluate
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.programs.hypertext import table
 from step.programs.opening import Openable, open_program
+
+UNITS = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ class Metrics:
         """
         check_names(values, self.graph)
         return Metrics(self.graph, *(evaluate(each, values, self.graph) for each in self.items().values()))
+
+    def _repr_html_(self) -> str:
+        rows = {**self.items(), "intensity": self.intensity}
+        return table(("metric", "value", "unit"), [(name, value, UNITS[name]) for name, value in rows.items()])
 
     def items(self) -> dict[str, sympy.Expr]:
         """The four base metrics by name."""

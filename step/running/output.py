@@ -14,6 +14,7 @@ from step.language.operator import StreamType
 from step.language.tiling import stored
 from step.language.tokens import Token, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
+from step.programs.hypertext import table
 from step.programs.program import Program
 from step.programs.tensors import join_tiles
 
@@ -74,6 +75,11 @@ class Output:
 
     def __repr__(self) -> str:
         return f"<output {self.name}: {self.type}>"
+
+    def _repr_html_(self) -> str:
+        count = sum(each.has_value for each in self.tokens)
+        first = next((each.value for each in self.tokens if each.has_value), "-")
+        return table(("output", "type", "elements", "the first one"), [(self.name, self.type, count, first)])
 
     def _values(self) -> Any:
         return _column([each.value for each in self.tokens if each.has_value], self.type.element, self.name)

@@ -11,6 +11,7 @@ from typing import Any
 from step.errors import InputError, SimulationError
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
+from step.programs.hypertext import bar, table
 from step.programs.opening import Inputs, Openable, open_program
 from step.programs.program import Program
 from step.running.backend import backend as backend_named
@@ -19,7 +20,8 @@ from step.running.expectation import Deviation, deviation
 from step.running.output import Output, outputs_of
 from step.running.result import RunResult
 
-ACTIVITIES = ("busy", "starved", "blocked", "finished")
+COLOURS = {"busy": "#3a8f5c", "starved": "#9dc3e6", "blocked": "#e6975a", "finished": "#d9d9d9"}
+ACTIVITIES = tuple(COLOURS)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -85,6 +87,25 @@ class Run:
     def __repr__(self) -> str:
         length = f": {self.cycles:,} cycles" if self.result.operators else ""
         return f"<run of {self.program.name} on {self.backend}{length}>"
+
+    def _repr_html_(self) -> str:
+        shown = table(("output", "type"), [(name, each.type) for name, each in self._outputs().items()])
+        if not self.result.operators:
+            return shown
+        spent = zip(*(self.operators[name].tolist() for name in ACTIVITIES), strict=True)
+        rows = [
+            (
+                name,
+                *cycles,
+                bar({what: each / self.cycles for what, each in zip(ACTIVITIES, cycles, strict=True)}, COLOURS),
+            )
+            for name, cycles in zip(self.operators["operator"], spent, strict=True)
+        ]
+        caption = f"{self.program.name} on {self.backend}: {self.cycles:,} cycles"
+        return table(("operator", *ACTIVITIES, "share of the cycles"), rows, caption) + shown
+
+    def _outputs(self) -> dict[str, Output]:
+        return {} if self.result.outputs is None else self.outputs
 
 
 def run(

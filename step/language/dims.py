@@ -30,17 +30,26 @@ class DimKind(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Dim:
-    """One dimension: its extent as an expression, and its kind."""
+    """One dimension: its extent as an expression, and its kind.
+
+    Regular ones, static and dynamic, can be added, subtracted and multiplied, with each other and with integers.
+
+    >>> n = Graph("counted").symbol("N")
+    >>> n + 1, 2 * n, (n + 1) - 1
+    (N + 1, 2*N, N)
+    """
 
     extent: sympy.Expr
     kind: DimKind = DimKind.STATIC
 
     @property
     def is_static(self) -> bool:
+        """Whether the extent is an integer."""
         return self.kind is DimKind.STATIC
 
     @property
     def is_ragged(self) -> bool:
+        """Whether the extent differs from tensor to tensor."""
         return self.kind is DimKind.RAGGED
 
     @property

@@ -115,7 +115,15 @@ class _Names:
 
 @dataclass(eq=False, repr=False)
 class Graph(GraphMethods):
-    """A streaming tensor program under construction, and when it is done."""
+    """A streaming tensor program under construction, and when it is done.
+
+    Its operators, and those of its streams, are on a page of their own.
+
+    >>> graph
+    <graph sums: 3 operators>
+    >>> [str(stream.type) for stream in graph.streams()]
+    ['[N, 3] of Tile(FP32, 1, 1)', '[N] of Tile(FP32, 1, 1)']
+    """
 
     name: str = "program"
     nodes: dict[str, Node] = field(default_factory=dict)

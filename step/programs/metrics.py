@@ -63,6 +63,9 @@ def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: A
 
     ``fabric`` takes the place of the program's own. ``accounting`` "paper" follows the paper's equations; "artifact"
     that of the published figures: single-buffered off-chip operators and nothing for matmul operands.
+
+    >>> step.metrics(program).flops, step.metrics(program).bind({"N": 5}).flops
+    (3*N, 15)
     """
     zero = sympy.Integer(0)
     opened = open_program(program, fabric=fabric)

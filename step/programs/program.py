@@ -64,6 +64,7 @@ class Program:
 
     @property
     def name(self) -> str:
+        """That of the graph."""
         return self.graph.name
 
     def __repr__(self) -> str:

@@ -34,6 +34,12 @@ class Output:
 
     NumPy's functions take it for the array that `numpy` gives. ``type`` is that of the stream, or of the stored tensor
     in tiles; ``is_tensor`` says which.
+
+    >>> output = step.run(program, "interpret").outputs["y"]
+    >>> output, len(output), np.sum(output)
+    (<output y: [N] of Tile(FP32, 1, 1)>, 2, np.float32(21.0))
+    >>> output.numpy().shape
+    (2, 1, 1)
     """
 
     name: str

@@ -26,7 +26,12 @@ ACTIVITIES = tuple(COLOURS)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Run:
-    """A run of ``program`` to its end; ``result`` is the record of it, which files hold."""
+    """A run of ``program`` to its end; ``result`` is the record of it, which files hold.
+
+    >>> run = step.run(program, "interpret")
+    >>> run.outputs["y"].numpy().ravel(), run.check().relative
+    (array([ 6., 15.], dtype=float32), 0.0)
+    """
 
     program: Program
     result: RunResult
@@ -130,6 +135,12 @@ def run(
 
     Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
     fit and for options that the back end does not have, and the other errors of `step.errors`.
+
+    >>> run = step.run(program, "approx", values="all")
+    >>> run.operators["operator"].tolist(), run.outputs["y"].numpy().ravel()
+    (['x', 'accum_0', 'y'], array([ 6., 15.], dtype=float32))
+    >>> step.run(program, "approx", fabric=FabricConfig(channel_depth=8)).cycles <= run.cycles
+    True
     """
     opened = open_program(program, inputs=inputs, fabric=fabric)
     runner = backend_named(backend)

@@ -113,9 +113,8 @@ def _show(found: list[Comparison], operators: bool) -> None:
     click.echo()
     show_table(_speeds(found))
     for each in found:
-        for line in (each.first_mismatch, each.first_difference, each.first_peak, each.first_unexpected):
-            if line:
-                talk(f"[yellow]{escape(each.program)}:[/] {escape(line)}")
+        for line in each.complaints:
+            talk(f"[yellow]{escape(each.program)}:[/] {escape(line)}")
 
 
 def _summary(found: list[Comparison]) -> Table:

@@ -17,6 +17,7 @@ from step.host.progress import Progress, silent
 from step.language.symbols import measure
 from step.language.tokens import Token
 from step.lowering.netlist import lower
+from step.programs.hypertext import table
 from step.programs.program import Program
 from step.running.expectation import deviation
 from step.running.interpreter import interpret
@@ -32,7 +33,7 @@ class OperatorComparison:
     approximate: OperatorResult
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What `compare` found for one program.
 
@@ -84,6 +85,30 @@ class Comparison:
     def passed(self) -> bool:
         """Agreed, and the float64 expectation within its tolerance."""
         return self.agreed and self.first_unexpected is None
+
+    @property
+    def complaints(self) -> list[str]:
+        """A line for each kind of thing that is wrong: where first."""
+        lines = (self.first_mismatch, self.first_difference, self.first_peak, self.first_unexpected)
+        return [line for line in lines if line]
+
+    def __repr__(self) -> str:
+        verdict = "equal" if self.passed else "NOT equal"
+        return f"<comparison of {self.program}: {self.exact_cycles:,} cycles, {self.tokens:,} tokens, {verdict}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, Any]] = [
+            ("cycles in RTL", self.exact_cycles),
+            ("cycles in the fast model", self.approximate_cycles),
+            ("tokens", self.tokens),
+            ("tokens off time", self.mismatches),
+            ("outputs", "equal" if self.outputs_equal else "DIFFER"),
+            ("largest deviation from float64", "-" if self.deviation is None else f"{self.deviation:.2%}"),
+            ("RTL cycles/s", round(self.rtl_cycles_per_second)),
+            ("fast model: times as fast", round(self.speedup, 1)),
+            *(("first difference", line) for line in self.complaints),
+        ]
+        return table(("", self.program), rows)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

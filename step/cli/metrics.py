@@ -14,7 +14,7 @@ from step.cli.options import json_option, open_program, parse_bindings, program_
 from step.errors import InputError
 from step.host.floors import from_floor
 from step.lowering.netlist import Netlist, lower
-from step.programs.metrics import metrics
+from step.programs.metrics import UNITS, metrics
 from step.running.binding import bind
 
 
@@ -68,8 +68,7 @@ def command(
         talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
         return
     table = new_table(f"{opened.name} ({accounting} accounting)", "metric", "value", "unit", names=("unit",))
-    units = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
-    units |= {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
+    units = UNITS | {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
     for name, value in rows.items():
         table.add_row(escape(name), f"{float(value):,.2f}".removesuffix(".00"), units[name])
     show_table(table)

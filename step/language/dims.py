@@ -8,12 +8,16 @@ count as absorbed (see `element_count`).
 from __future__ import annotations
 
 import enum
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from numbers import Integral
+from typing import Any
 
 import sympy
+
+from step.errors import TypeMismatch
 
 
 class DimKind(enum.IntEnum):
@@ -26,23 +30,50 @@ class DimKind(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Dim:
-    """One dimension: its extent as an expression, and its kind."""
+    """One dimension: its extent as an expression, and its kind.
+
+    Regular ones, static and dynamic, can be added, subtracted and multiplied, with each other and with integers.
+
+    >>> n = Graph("counted").symbol("N")
+    >>> n + 1, 2 * n, (n + 1) - 1
+    (N + 1, 2*N, N)
+    """
 
     extent: sympy.Expr
     kind: DimKind = DimKind.STATIC
 
     @property
     def is_static(self) -> bool:
+        """Whether the extent is an integer."""
         return self.kind is DimKind.STATIC
 
     @property
     def is_ragged(self) -> bool:
+        """Whether the extent differs from tensor to tensor."""
         return self.kind is DimKind.RAGGED
 
     @property
     def may_be_empty(self) -> bool:
         """True unless the extent is known to be at least one."""
         return not self.extent.is_positive
+
+    def __add__(self, other: Dim | int) -> Dim:
+        return _combined(operator.add, "+", self, other)
+
+    def __radd__(self, other: int) -> Dim:
+        return _combined(operator.add, "+", other, self)
+
+    def __sub__(self, other: Dim | int) -> Dim:
+        return _combined(operator.sub, "-", self, other)
+
+    def __rsub__(self, other: int) -> Dim:
+        return _combined(operator.sub, "-", other, self)
+
+    def __mul__(self, other: Dim | int) -> Dim:
+        return _combined(operator.mul, "*", self, other)
+
+    def __rmul__(self, other: int) -> Dim:
+        return _combined(operator.mul, "*", other, self)
 
     def __int__(self) -> int:
         if not self.is_static:
@@ -76,6 +107,27 @@ def dim(value: Dim | int) -> Dim:
 def shape(values: Iterable[Dim | int]) -> Shape:
     """A shape from integers and dimensions, outermost first."""
     return tuple(dim(value) for value in values)
+
+
+def _combined(function: Callable[[Any, Any], Any], sign: str, left: Dim | int, right: Dim | int) -> Dim:
+    """A dimension that the program derives from others.
+
+    Raises `TypeMismatch` for ragged ones, whose expressions are symbols of their own, and for what may be negative.
+    """
+    if not all(isinstance(each, Dim | Integral) for each in (left, right)):
+        return NotImplemented
+    expression = f"{left} {sign} {right}"
+    parts = [each if isinstance(each, Dim) else Dim(sympy.Integer(int(each))) for each in (left, right)]
+    for each in parts:
+        if each.is_ragged:
+            raise TypeMismatch(
+                f"{expression} is no dimension: {each} is ragged, so this would differ from tensor to tensor; "
+                "declare a symbol for it: graph.symbol(name, ragged=True)"
+            )
+    extent = function(*(each.extent for each in parts))
+    if not extent.is_nonnegative:
+        raise TypeMismatch(f"{expression} is no dimension: it may be negative; declare a symbol for the smaller one")
+    return Dim(extent, max(each.kind for each in parts) if extent.free_symbols else DimKind.STATIC)
 
 
 def derive(dims: Iterable[Dim], expression: sympy.Expr, fresh: FreshSymbol) -> Dim:

@@ -12,7 +12,15 @@ from step.host.extensions import load_package, load_until, register
 from step.host.nearest import did_you_mean
 
 
-class Fluent:
+class _Loading(type):
+    """Classes that know all of their operators when somebody lists them, as ``help`` does."""
+
+    def __dir__(cls) -> list[str]:
+        load_package("step.ops")
+        return list(super().__dir__())
+
+
+class Fluent(metaclass=_Loading):
     """Base of what has operators for methods; ``noun`` is what errors call it."""
 
     noun: ClassVar[str]
@@ -22,8 +30,10 @@ class Fluent:
     def add_method(cls, function: Callable[..., Any]) -> None:
         """Make ``function(self, ...)`` callable as ``self.function(...)``."""
         register(cls.methods, function.__name__, function, f"the method of a {cls.noun}")
+        setattr(cls, function.__name__, function)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        """An operator that nobody has loaded yet."""
         if not name.startswith("_"):
             load_until(self.methods, name, "step.ops")
         try:
@@ -36,7 +46,7 @@ class Fluent:
 
     def __dir__(self) -> list[str]:
         load_package("step.ops")
-        return sorted({*super().__dir__(), *self.methods})
+        return list(super().__dir__())
 
 
 class StreamMethods(Fluent):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from step.errors import GraphError, TypeMismatch
+from step.host.extensions import find_module
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
 from step.language.dtypes import DType
 from step.language.fluent import GraphMethods
@@ -122,9 +123,17 @@ class _Names:
         return self._inputs[port].key
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Graph(GraphMethods):
-    """A streaming tensor program under construction, and when it is done."""
+    """A streaming tensor program under construction, and when it is done.
+
+    Its operators, and those of its streams, are on a page of their own.
+
+    >>> graph
+    <graph sums: 3 operators>
+    >>> [str(stream.type) for stream in graph.streams()]
+    ['[N, 3] of Tile(FP32, 1, 1)', '[N] of Tile(FP32, 1, 1)']
+    """
 
     name: str = "program"
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -132,8 +141,8 @@ class Graph(GraphMethods):
     symbols: dict[str, SymbolInfo] = field(default_factory=dict)
     feedbacks: dict[str, Feedback] = field(default_factory=dict)
     refinements: dict[str, Shape] = field(default_factory=dict)
-    _shared_symbols: dict[tuple[Any, ...], Shape] = field(default_factory=dict, repr=False)
-    _counters: dict[str, int] = field(default_factory=dict, repr=False)
+    _shared_symbols: dict[tuple[Any, ...], Shape] = field(default_factory=dict)
+    _counters: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._check_name(self.name)
@@ -270,6 +279,16 @@ class Graph(GraphMethods):
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes.values())
+
+    def __repr__(self) -> str:
+        return f"<graph {self.name}: {len(self.nodes)} operators>"
+
+    def _repr_svg_(self) -> str | None:
+        """The picture that notebooks show."""
+        drawing = find_module("step.programs", "drawing")  # of a later room
+        assert drawing is not None
+        picture: str | None = drawing.picture(self)
+        return picture
 
     # -- helpers ------------------------------------------------------------------------------------------------
 

@@ -57,14 +57,17 @@ class Stream(StreamMethods):
 
     @property
     def element(self) -> ElementType:
+        """What one value is."""
         return self.type.element
 
     @property
     def shape(self) -> Shape:
+        """Dimensions, outermost first."""
         return self.type.shape
 
     @property
     def rank(self) -> int:
+        """Number of dimensions, less one."""
         return self.type.rank
 
     @property

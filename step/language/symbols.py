@@ -8,7 +8,7 @@ import sympy
 
 from step.errors import StreamFault, UnboundSymbol
 from step.language.checker import StreamChecker
-from step.language.dims import DimKind
+from step.language.dims import Dim, DimKind
 from step.language.graph import Graph
 
 
@@ -37,12 +37,33 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
             shown.add(dim.extent)
     for stream in streams:
         for level, dim in enumerate(reversed(stream.shape)):
+            if dim.kind is DimKind.DYNAMIC and checkers[str(stream)].extents[level]:
+                _solve(dim, min(checkers[str(stream)].extents[level]), values, shown)
+    for stream in streams:
+        for level, dim in enumerate(reversed(stream.shape)):
             seen = checkers[str(stream)].extents[level]
             if dim.kind is not DimKind.DYNAMIC or not seen or not dim.extent.free_symbols <= shown:
                 continue
             if seen != {expected := int(evaluate(dim.extent, values, graph))}:
                 raise StreamFault(f"stream {stream}: the dimension {dim} should be {expected}, but is {sorted(seen)}")
     return values
+
+
+def _solve(dim: Dim, extent: int, values: dict[str, int], shown: set[sympy.Symbol]) -> None:
+    """Note the only symbol of ``dim`` that no stream has shown yet, where it follows from ``extent``."""
+    unknown = dim.extent.free_symbols - shown
+    if len(unknown) != 1:
+        return
+    (symbol,) = unknown
+    rest = dim.extent.subs({each: values[str(each)] for each in dim.extent.free_symbols & shown})
+    slope = rest.coeff(symbol)
+    if not slope:
+        return
+    value = (extent - (rest - slope * symbol)) / slope
+    if value.is_number:
+        # Rounded: what has another extent is told with the one that it should have.
+        values[str(symbol)] = max(0, int(sympy.floor(value)))
+        shown.add(symbol)
 
 
 def evaluate(expression: sympy.Expr, values: Mapping[str, int], graph: Graph) -> sympy.Expr:

@@ -29,6 +29,7 @@ class Tile:
 
     @property
     def is_static(self) -> bool:
+        """Whether rows and columns are integers."""
         return self.rows.is_static and self.cols.is_static
 
     @property
@@ -51,6 +52,7 @@ class Tile:
 
     @property
     def bytes(self) -> sympy.Expr:
+        """Size in metrics."""
         return self.elements * self.dtype.bytes
 
     @property
@@ -85,13 +87,16 @@ class Selector:
 
     @property
     def bytes(self) -> sympy.Expr:
+        """Size in metrics: whole bytes."""
         return sympy.Integer(-(-self.targets // 8))
 
     @property
     def bits(self) -> int:
+        """Width on a wire: a bit per target."""
         return self.targets
 
     def accepts(self, value: object) -> bool:
+        """Whether ``value`` is a mask over the targets."""
         return isinstance(value, int) and 0 <= value < 1 << self.targets
 
     def __str__(self) -> str:
@@ -140,17 +145,21 @@ class Tuple:
 
     @property
     def is_static(self) -> bool:
+        """Whether all items are."""
         return all(item.is_static for item in self.items)
 
     @property
     def bytes(self) -> sympy.Expr:
+        """Size in metrics: that of all items."""
         return sum((item.bytes for item in self.items), sympy.Integer(0))
 
     @property
     def bits(self) -> int:
+        """Width on a wire: that of all items."""
         return sum(item.bits for item in self.items)
 
     def accepts(self, value: object) -> bool:
+        """Whether ``value`` is a tuple of values of the items."""
         return (
             isinstance(value, tuple)
             and len(value) == len(self.items)

@@ -54,6 +54,14 @@ def svg(graph: Graph, fabric: FabricConfig = _DEFAULT) -> str:
     return layered_svg(graph, fabric)
 
 
+def picture(graph: Graph) -> str | None:
+    """The SVG for a notebook; None where nothing that draws is installed, and the notebook shows a line of text."""
+    try:
+        return svg(graph)
+    except EnvironmentProblem:
+        return None
+
+
 def drawn(graph: Graph, fabric: FabricConfig, form: str) -> bytes:
     """The graph as ``form`` (``png``, ``pdf``, ``svg``), drawn by Graphviz.
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import sympy
+
+
+class Markup(str):
+    """A cell that is HTML already."""
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
@@ -15,7 +21,22 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], caption: str =
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def bar(shares: Mapping[str, float], colours: Mapping[str, str]) -> Markup:
+    """``shares`` of a whole side by side, each in the colour of its name."""
+    parts = "".join(
+        f'<span title="{html.escape(name)} {share:.1%}" style="display:inline-block;height:0.9em;'
+        f'width:{share:.2%};background:{colours[name]}"></span>'
+        for name, share in shares.items()
+        if share
+    )
+    return Markup(f'<div style="width:16em;white-space:nowrap;font-size:0.9em;line-height:0">{parts}</div>')
+
+
 def _cell(value: Any) -> str:
+    if isinstance(value, Markup):
+        return f"<td>{value}</td>"
+    if isinstance(value, sympy.Expr):
+        value = int(value) if value.is_Integer else round(float(value), 2) if value.is_number else value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f'<td style="text-align:right">{value:,}</td>'
     return f'<td style="text-align:left">{html.escape(str(value))}</td>'

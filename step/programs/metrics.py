@@ -12,7 +12,10 @@ from step.language.operator import Accounting
 from step.language.symbols import check_names, evaluate
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.programs.hypertext import table
 from step.programs.opening import Openable, open_program
+
+UNITS = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,10 @@ class Metrics:
         check_names(values, self.graph)
         return Metrics(self.graph, *(evaluate(each, values, self.graph) for each in self.items().values()))
 
+    def _repr_html_(self) -> str:
+        rows = {**self.items(), "intensity": self.intensity}
+        return table(("metric", "value", "unit"), [(name, value, UNITS[name]) for name, value in rows.items()])
+
     def items(self) -> dict[str, sympy.Expr]:
         """The four base metrics by name."""
         return {
@@ -56,6 +63,9 @@ def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: A
 
     ``fabric`` takes the place of the program's own. ``accounting`` "paper" follows the paper's equations; "artifact"
     that of the published figures: single-buffered off-chip operators and nothing for matmul operands.
+
+    >>> step.metrics(program).flops, step.metrics(program).bind({"N": 5}).flops
+    (3*N, 15)
     """
     zero = sympy.Integer(0)
     opened = open_program(program, fabric=fabric)

@@ -33,7 +33,7 @@ from step.programs.serialize import graph_from_json, graph_to_json
 FORMAT = "step-program-2"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Program:
     """``inputs`` has data per tensor and source name (see `step.programs.inputs.bind_inputs`).
 
@@ -67,7 +67,14 @@ class Program:
 
     @property
     def name(self) -> str:
+        """That of the graph."""
         return self.graph.name
+
+    def __repr__(self) -> str:
+        return f"<program {self.name}: {len(self.graph.nodes)} operators, {len(self.inputs)} inputs>"
+
+    def _repr_svg_(self) -> str | None:
+        return self.graph._repr_svg_()
 
     def save(self, path: Path | str) -> None:
         """Write the program to ``path`` (.json), and its inputs and expected outputs, if any, beside it (.npz).

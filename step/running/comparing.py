@@ -2,12 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from step.host.floors import from_floor
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
 from step.programs.opening import Inputs, Openable, open_program
+
+
+class Comparison(Protocol):
+    """What `compare` found; see `cosim.compare.Comparison` for all of it."""
+
+    @property
+    def passed(self) -> bool:
+        """Outputs equal, every token on time, and what is expected within its tolerance."""
+        ...
+
+    @property
+    def exact_cycles(self) -> int:
+        """Cycles of the RTL."""
+        ...
+
+    @property
+    def approximate_cycles(self) -> int:
+        """Cycles of the fast model."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in all channels."""
+        ...
+
+    @property
+    def mismatches(self) -> int:
+        """Tokens that have another cycle, or other control, in the fast model."""
+        ...
+
+    @property
+    def first_mismatch(self) -> str | None:
+        """A line about the earliest of them."""
+        ...
+
+    @property
+    def outputs_equal(self) -> bool:
+        """Whether the outputs of the RTL are those of the interpreter bit for bit."""
+        ...
+
+    @property
+    def first_difference(self) -> str | None:
+        """A line about the first output that is not."""
+        ...
+
+    @property
+    def deviation(self) -> float | None:
+        """Largest difference to what the program expects, relative to its largest magnitude."""
+        ...
 
 
 def compare(
@@ -17,12 +66,12 @@ def compare(
     fabric: FabricConfig | None = None,
     progress: Progress = silent,
     **options: Any,
-) -> Any:
+) -> Comparison:
     """Run ``program`` on RTL, fast model and interpreter, and compare the cycle of every token and all outputs.
 
-    ``inputs`` and ``fabric`` replace the program's own; see `step.run`. Returns a `cosim.compare.Comparison`: whether
-    it ``passed``, the cycles, and the first differences. Raises the errors of the back ends, and `EnvironmentProblem`
-    where one is not installed.
+    ``inputs`` and ``fabric`` replace the program's own; see `run`. Raises the errors of the back ends, and
+    `EnvironmentProblem` where one is not installed.
     """
     comparing = from_floor("step.comparisons", "compare", "step.compare")
-    return comparing(open_program(program, inputs=inputs, fabric=fabric), progress, **options)
+    found: Comparison = comparing(open_program(program, inputs=inputs, fabric=fabric), progress, **options)
+    return found

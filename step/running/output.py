@@ -14,6 +14,7 @@ from step.language.operator import StreamType
 from step.language.tiling import stored
 from step.language.tokens import Token, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
+from step.programs.hypertext import table
 from step.programs.program import Program
 from step.programs.tensors import join_tiles
 
@@ -33,6 +34,12 @@ class Output:
 
     NumPy's functions take it for the array that `numpy` gives. ``type`` is that of the stream, or of the stored tensor
     in tiles; ``is_tensor`` says which.
+
+    >>> output = step.run(program, "interpret").outputs["y"]
+    >>> output, len(output), np.sum(output)
+    (<output y: [N] of Tile(FP32, 1, 1)>, 2, np.float32(21.0))
+    >>> output.numpy().shape
+    (2, 1, 1)
     """
 
     name: str
@@ -74,6 +81,11 @@ class Output:
 
     def __repr__(self) -> str:
         return f"<output {self.name}: {self.type}>"
+
+    def _repr_html_(self) -> str:
+        count = sum(each.has_value for each in self.tokens)
+        first = next((each.value for each in self.tokens if each.has_value), "-")
+        return table(("output", "type", "elements", "the first one"), [(self.name, self.type, count, first)])
 
     def _values(self) -> Any:
         return _column([each.value for each in self.tokens if each.has_value], self.type.element, self.name)

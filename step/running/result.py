@@ -80,7 +80,7 @@ class ChannelEvents:
     leaves: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """One run. ``operators`` and ``channels`` go by the names of the lowered program (`step.lowering.netlist.Netlist`).
 
@@ -99,11 +99,14 @@ class RunResult:
     operators: dict[str, OperatorResult]
     channels: dict[str, ChannelResult]
     wall_seconds: float
-    arrivals: dict[str, list[int]] = field(default_factory=dict, repr=False)
+    arrivals: dict[str, list[int]] = field(default_factory=dict)
     error: str | None = None
-    events: dict[str, ChannelEvents] | None = field(default=None, repr=False)
+    events: dict[str, ChannelEvents] | None = None
     buffers: dict[str, int] = field(default_factory=dict)
     buffer_bytes: int = 0
+
+    def __repr__(self) -> str:
+        return f"<result of {self.program} on {self.backend}: {self.status}, {self.cycles:,} cycles>"
 
     @property
     def tokens(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from step.errors import InputError, SimulationError
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
+from step.programs.hypertext import bar, table
 from step.programs.opening import Inputs, Openable, open_program
 from step.programs.program import Program
 from step.running.backend import backend as backend_named
@@ -19,12 +20,18 @@ from step.running.expectation import Deviation, deviation
 from step.running.output import Output, outputs_of
 from step.running.result import RunResult
 
-ACTIVITIES = ("busy", "starved", "blocked", "finished")
+COLOURS = {"busy": "#3a8f5c", "starved": "#9dc3e6", "blocked": "#e6975a", "finished": "#d9d9d9"}
+ACTIVITIES = tuple(COLOURS)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Run:
-    """A run of ``program`` to its end; ``result`` is the record of it, which files hold."""
+    """A run of ``program`` to its end; ``result`` is the record of it, which files hold.
+
+    >>> run = step.run(program, "interpret")
+    >>> run.outputs["y"].numpy().ravel(), run.check().relative
+    (array([ 6., 15.], dtype=float32), 0.0)
+    """
 
     program: Program
     result: RunResult
@@ -86,6 +93,25 @@ class Run:
         length = f": {self.cycles:,} cycles" if self.result.operators else ""
         return f"<run of {self.program.name} on {self.backend}{length}>"
 
+    def _repr_html_(self) -> str:
+        shown = table(("output", "type"), [(name, each.type) for name, each in self._outputs().items()])
+        if not self.result.operators:
+            return shown
+        spent = zip(*(self.operators[name].tolist() for name in ACTIVITIES), strict=True)
+        rows = [
+            (
+                name,
+                *cycles,
+                bar({what: each / self.cycles for what, each in zip(ACTIVITIES, cycles, strict=True)}, COLOURS),
+            )
+            for name, cycles in zip(self.operators["operator"], spent, strict=True)
+        ]
+        caption = f"{self.program.name} on {self.backend}: {self.cycles:,} cycles"
+        return table(("operator", *ACTIVITIES, "share of the cycles"), rows, caption) + shown
+
+    def _outputs(self) -> dict[str, Output]:
+        return {} if self.result.outputs is None else self.outputs
+
 
 def run(
     program: Openable,
@@ -109,6 +135,12 @@ def run(
 
     Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
     fit and for options that the back end does not have, and the other errors of `step.errors`.
+
+    >>> run = step.run(program, "approx", values="all")
+    >>> run.operators["operator"].tolist(), run.outputs["y"].numpy().ravel()
+    (['x', 'accum_0', 'y'], array([ 6., 15.], dtype=float32))
+    >>> step.run(program, "approx", fabric=FabricConfig(channel_depth=8)).cycles <= run.cycles
+    True
     """
     opened = open_program(program, inputs=inputs, fabric=fabric)
     runner = backend_named(backend)

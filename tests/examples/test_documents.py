@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shutil
 import subprocess
@@ -46,6 +47,13 @@ def test_the_program_of_the_readme_runs(program: Path, command: list[str]) -> No
     assert done.returncode == 0, done.stderr
     for each in command:
         assert not each.startswith(("build", "program.svg")) or (program / each).exists()
+
+
+def test_the_session_of_the_readme_runs(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(program)
+    (session,) = blocks(README, "pycon")
+    done = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(session, {}, "README", None, None))
+    assert (done.attempted, done.failed) == (5, 0)
 
 
 def sessions() -> list[tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -434,3 +436,15 @@ def test_inputs_of_a_graph_are_named() -> None:
     graph = Graph("loads")
     graph.load(graph.tensor("a", (2, 2), INT32), tile=(2, 2)).store("y")
     assert interpret(graph, {"a": np.zeros((2, 2), np.int32)}).outputs["y"][0].stop == 2
+
+
+def test_help_and_dir_show_the_operators() -> None:
+    code = "import pydoc, step; print(pydoc.plain(pydoc.render_doc(step.{}))); print(dir(step.Graph()))"
+    for thing, lines in {
+        "Stream": ("promote(stream: 'Stream', *, name:", "Wrap the whole stream into one more dimension"),
+        "Graph": ("reassemble(graph: 'Graph', inputs:", "Gather, per selector, one chunk"),
+    }.items():
+        done = subprocess.run([sys.executable, "-c", code.format(thing)], capture_output=True, text=True, check=True)
+        assert all(line in done.stdout for line in lines), done.stdout
+        assert "'eager_merge'" in done.stdout
+    assert {"partition", "map", "shape"} <= set(dir(Bench().source("x", "D", [1])))

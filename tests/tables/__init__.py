@@ -1,4 +1,4 @@
-"""The tables of operators and functions in docs/, which ``PYTHONPATH=tests python -m tables`` writes from the code.
+"""The pages in docs/ that ``PYTHONPATH=tests python -m tables`` writes from the code.
 
 Operators and functions are found by themselves. An operator has an example at the end of its class's docstring; a
 function is shown as the largest scenario applies it.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tables.api import api_page
 from tables.functions import functions_page
 from tables.operators import operators_page
 
@@ -16,4 +17,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def pages() -> dict[Path, str]:
     """The text of every page."""
-    return {DOCS / "operators.md": operators_page(), DOCS / "functions.md": functions_page()}
+    return {
+        DOCS / "operators.md": operators_page(),
+        DOCS / "functions.md": functions_page(),
+        DOCS / "api.md": api_page(),
+    }

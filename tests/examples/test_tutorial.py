@@ -1,0 +1,59 @@
+"""The tutorial as somebody types it: its session, its commands on the program that the session saved, its hardware."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from step.programs.program import Program
+
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
+COMMANDS = [
+    line.split() for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if line.startswith("step ")
+]
+ON_RTL = [each for each in COMMANDS if each[1] == "compare" or (each[1:2] == ["run"] and "--backend" not in each)]
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """The names of the tutorial's session, which ran where ``triage.json`` then is."""
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, object] = {}
+    lines = doctest.DocTestParser().get_doctest(TUTORIAL.read_text(), scope, "tutorial", None, None)
+    done = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(lines, clear_globs=False)
+    assert done.attempted > 20 and done.failed == 0
+    return lines.globs
+
+
+def run(command: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_tutorial_without_a_build(session: dict[str, object], tmp_path: Path) -> None:
+    assert len(ON_RTL) == 3
+    for each in COMMANDS:
+        if each not in ON_RTL:
+            run(each)
+    assert (tmp_path / "triage.svg").read_text().startswith("<")
+    assert "module fabric_triage" in (tmp_path / "build" / "fabric_triage.sv").read_text()
+    assert (tmp_path / "build" / "fabric.json").is_file()
+
+
+@pytest.mark.slow  # it builds two simulators
+def test_the_hardware_of_the_tutorial(session: dict[str, object], tmp_path: Path) -> None:
+    for each in ON_RTL:
+        run(each)
+    (tmp_path / "triage.vcd").unlink()
+    (code,) = (text for kind, text in BLOCKS if kind == "python" and text.startswith("def hardware("))
+    program = session["program"]
+    assert isinstance(program, Program)
+    exec(f"import step\n{code}", session)
+    session["hardware"](program)  # type: ignore[operator]
+    assert "$enddefinitions" in (tmp_path / "triage.vcd").read_text()

@@ -1,0 +1,95 @@
+"""What a terminal and a notebook show of graphs, programs, runs, outputs and metrics."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+import step
+from step import FP32, Graph, Program, Tile
+from step.functions import Scale
+from step.programs.hypertext import bar, table
+
+
+class Cells(HTMLParser):
+    """The text in the cells of all tables, and the tags that are still open."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.cells: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.open.append(tag)
+        if tag in ("td", "th", "caption"):
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.cells[-1] += data
+
+
+def program() -> Program:
+    graph = Graph("scaled")
+    graph.source("x", Tile(FP32), [graph.symbol("N")]).map(Scale(2)).sink("y")
+    return Program(graph, {"x": [1, 2]})
+
+
+def test_every_thing_is_a_line() -> None:
+    shown = program()
+    run = step.run(shown, "approx", values="all")
+    assert repr(shown.graph) == "<graph scaled: 3 operators>"
+    assert repr(shown) == "<program scaled: 3 operators, 1 inputs>"
+    assert repr(run) == f"<run of scaled on approx: {run.cycles} cycles>"
+    assert repr(run.result) == f"<result of scaled on approx: finished, {run.cycles} cycles>"
+    assert repr(run.outputs["y"]) == "<output y: [N] of Tile(FP32, 1, 1)>"
+    assert repr(step.metrics(shown)) == "Metrics(off_chip_bytes=0, on_chip_bytes=0, flops=N, channel_bytes=16)"
+
+
+def test_graphs_and_programs_are_pictures() -> None:
+    for shown in (program(), program().graph):
+        picture = shown._repr_svg_()
+        assert picture is not None
+        assert ElementTree.fromstring(picture).tag == "{http://www.w3.org/2000/svg}svg" and "map(scale)" in picture
+
+
+def test_without_anything_that_draws_there_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setitem(sys.modules, "grandalf.graphs", None)
+    assert program()._repr_svg_() is None
+
+
+def test_a_run_is_a_table_of_what_operators_did() -> None:
+    run = step.run(program(), "approx")
+    cells = Cells(run._repr_html_()).cells
+    assert cells[0] == f"scaled on approx: {run.cycles} cycles"
+    assert cells[1:7] == ["operator", "busy", "starved", "blocked", "finished", "share of the cycles"]
+    assert [cells[7 + 6 * row] for row in range(3)] == ["x", "map_0", "y"]
+    assert sum(map(int, cells[8:12])) == run.cycles
+    cells = Cells(step.run(program(), "interpret")._repr_html_()).cells
+    assert cells == ["output", "type", "y", "[N] of Tile(FP32, 1, 1)"]
+
+
+def test_columns_outputs_and_metrics_are_tables() -> None:
+    run = step.run(program(), "approx", values="all")
+    assert Cells(run.channels._repr_html_()).cells[:4] == ["channel", "tokens", "peak", "capacity"]
+    assert Cells(run.outputs["y"]._repr_html_()).cells[4:] == ["y", "[N] of Tile(FP32, 1, 1)", "2", "[[2.]]"]
+    measured = step.metrics(program())
+    cells = Cells(measured._repr_html_()).cells
+    assert cells[9:12] == ["flops", "N", "FLOP"]
+    cells = Cells(measured.bind(step.bind(program()))._repr_html_()).cells
+    assert cells[9:12] == ["flops", "2", "FLOP"]
+
+
+def test_text_is_escaped_and_numbers_are_readable() -> None:
+    cells = Cells(table(("<a>", "n"), [("<b>", 1234567), (bar({"busy": 0.5, "gone": 0}, {"busy": "red"}), 0.5)], "&"))
+    assert cells.cells == ["&", "<a>", "n", "<b>", "1,234,567", "", "0.5"]

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from step.errors import FabricError
+from step.language.parameters import plain
 
 MOST_STAGES = 4
 """Stages that the finest cut of an addition has."""
@@ -28,9 +29,7 @@ class MemoryConfig:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = getattr(self, each.name)
-            if not isinstance(value, int) or value < 1:
-                raise FabricError(f"memory.{each.name} must be an integer >= 1, not {value!r}")
+            _check_integer(self, each.name, 1, f"memory.{each.name}")
         for name in ("beat_bytes", "channels"):
             value = getattr(self, name)
             if value & (value - 1):
@@ -92,9 +91,9 @@ class FabricConfig:
             ("scratchpad_ports", 1),
             ("page_bytes", 1),
         ):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise FabricError(f"{name} must be an integer >= {least}, not {value!r}")
+            _check_integer(self, name, least, name)
+        if not isinstance(self.memory, MemoryConfig):
+            raise FabricError(f"memory must be a MemoryConfig, not {self.memory!r}")
         if self.link_bytes & (self.link_bytes - 1):
             raise FabricError(f"link_bytes must be a power of two, not {self.link_bytes}")
         if self.scratchpad_banks & (self.scratchpad_banks - 1):
@@ -127,3 +126,11 @@ class FabricConfig:
             if name not in known:
                 raise FabricError(f"fabric memory has no parameter {name!r}; it has {', '.join(sorted(known))}")
         return cls(**{**data, "memory": MemoryConfig(**memory)})
+
+
+def _check_integer(config: MemoryConfig | FabricConfig, name: str, least: int, called: str) -> None:
+    """Raise `FabricError` unless the parameter ``name`` is an integer from ``least`` on; NumPy's become Python's."""
+    value = plain(getattr(config, name))
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise FabricError(f"{called} must be an integer >= {least}, not {value!r}")
+    object.__setattr__(config, name, value)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
 import json
 import math
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from step.lowering.fabric import FabricConfig
 from step.programs.equality import same_arrays
 from step.programs.inputs import bind_inputs
 from step.programs.npz import arrays_of, load_inputs, read_arrays, write_arrays
+from step.programs.python_file import made_by
 from step.programs.schema import validate
 from step.programs.serialize import graph_from_json, graph_to_json
 
@@ -46,7 +46,10 @@ class Program:
     tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        self._check_expected()
+        for name, wanted in (("graph", Graph), ("inputs", Mapping), ("fabric", FabricConfig), ("expected", Mapping)):
+            if not isinstance(getattr(self, name), wanted):
+                raise InputError(f"a program's {name} must be a {wanted.__name__}, not {getattr(self, name)!r}")
+        self.check_expected()
 
     def __eq__(self, other: object) -> bool:
         """Equal in meaning: the same graph, names, source lines and fabric, inputs that are bound to the same data
@@ -72,7 +75,7 @@ class Program:
         `load_program` gives an equal program. Raises `InputError` for data that does not fit.
         """
         path = Path(path)
-        self._check_expected()
+        self.check_expected()
         files = {}
         if self.inputs:
             files["inputs"] = path.with_suffix(".npz"), arrays_of(self.graph, bind_inputs(self.graph, self.inputs))
@@ -92,7 +95,8 @@ class Program:
     def _doubles(self) -> dict[str, np.ndarray]:
         return {name: np.asarray(each, np.float64) for name, each in self.expected.items()}
 
-    def _check_expected(self) -> None:
+    def check_expected(self) -> None:
+        """Raise `InputError` for what can not be expected, as far as that is known before a run."""
         outputs = {node.name: _scalars(node.inputs[0].type) for node in self.graph if not node.output_types}
         outputs |= {name: sympy.Integer(math.prod(each.tensor.shape)) for name, each in stored(self.graph).items()}
         for name, each in self.expected.items():
@@ -105,8 +109,8 @@ class Program:
             scalars = outputs[name]
             if scalars.is_Integer and scalars != array.size:
                 raise InputError(f"output {name!r} has {scalars} scalars, but {array.size} are expected")
-        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
-            raise InputError(f"tolerance must be a number >= 0, not {self.tolerance}")
+        if not (isinstance(self.tolerance, Real) and math.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise InputError(f"tolerance must be a number >= 0, not {self.tolerance!r}")
 
 
 def _scalars(stream: StreamType) -> sympy.Expr:
@@ -148,25 +152,13 @@ def load_programs(spec: str) -> list[Program]:
 
 
 def _from_python(path: Path, function: str) -> list[Program]:
-    name = f"step_program_{path.stem}"
-    module_spec = importlib.util.spec_from_file_location(name, path)
-    assert module_spec is not None and module_spec.loader is not None
-    module = importlib.util.module_from_spec(module_spec)
-    sys.modules[name] = module
-    sys.path.insert(0, str(path.parent.resolve()))
-    try:
-        module_spec.loader.exec_module(module)
-        maker = getattr(module, function, None)
-        if not callable(maker):
-            known = [key for key, each in vars(module).items() if inspect.isfunction(each) and each.__module__ == name]
-            raise FormatError(f"{path} has no function {function!r}; it has {', '.join(known) or 'none'}")
-        made = maker()
-    finally:
-        sys.path.pop(0)
+    made = made_by(path, function)
     programs = []
     for each in made if isinstance(made, list) else [made]:
         if not isinstance(each, Program | Graph):
-            raise FormatError(f"{path}:{function} must return a Program or a Graph, not {type(each).__name__}")
+            raise FormatError(
+                f"{path}:{function} must return a Program, a Graph, or a list of them, not {type(each).__name__}"
+            )
         programs.append(Program(each) if isinstance(each, Graph) else each)
     return programs
 

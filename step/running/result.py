@@ -16,7 +16,7 @@ import numpy as np
 
 from step.errors import FormatError
 from step.host.files import write_atomically
-from step.language.dtypes import DTYPES, dtype_named
+from step.language.dtypes import DTYPES, as_dtype
 from step.language.tokens import NOTHING, UNKNOWN, Token
 from step.programs.schema import validate
 
@@ -205,7 +205,7 @@ def _value(value: Any) -> Any:
 
 def _read_value(plain: Any) -> Any:
     if isinstance(plain, dict):
-        flat = np.frombuffer(bytes.fromhex(plain["data"]), dtype_named(plain["dtype"]).numpy)
+        flat = np.frombuffer(bytes.fromhex(plain["data"]), as_dtype(plain["dtype"]).numpy)
         return flat.reshape(plain["shape"])
     if isinstance(plain, list):
         return tuple(_read_value(each) for each in plain)

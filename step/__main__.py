@@ -6,7 +6,8 @@ import signal
 import sys
 from types import FrameType
 
-INTERRUPTED = 130
+from step.errors import INTERRUPTED
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

@@ -25,6 +25,9 @@ from __future__ import annotations
 
 from typing import Any
 
+INTERRUPTED = 130
+"""What the command line returns after Ctrl-C, SIGTERM, or a terminal that is closed."""
+
 
 class StepError(Exception):
     """Base of all errors that the toolkit reports.

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from step.cli.console import talk
 from step.cli.explained import explained
-from step.errors import EnvironmentProblem, StepError
+from step.errors import INTERRUPTED, EnvironmentProblem, StepError
 
 
 class Verbs(click.Group):
@@ -56,8 +56,9 @@ def main() -> None:
         result = step(standalone_mode=False)
         sys.stdout.flush()
         sys.exit(result if isinstance(result, int) else 0)
-    except click.Abort:  # what click makes of Ctrl-C
-        raise KeyboardInterrupt from None
+    except (KeyboardInterrupt, click.Abort):
+        talk("interrupted")
+        sys.exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(StepError.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,7 @@ def with_settings(fabric: FabricConfig, settings: tuple[str, ...]) -> FabricConf
         if not isinstance(target, dict) or leaf not in target or isinstance(target[leaf], dict):
             known = [*(key for key in data if key != "memory"), *(f"memory.{key}" for key in data["memory"])]
             raise FabricError(f"fabric has no parameter {name!r}; it has {', '.join(known)}")
-        target[leaf] = int(text) if text.lstrip("-").isdigit() else text
+        target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
     return FabricConfig.from_json(data)
 
 
@@ -73,7 +74,7 @@ def parse_bindings(bindings: tuple[str, ...]) -> dict[str, int]:
     values = {}
     for binding in bindings:
         name, equals, text = binding.partition("=")
-        if not equals or not text.isdigit():
+        if not equals or not re.fullmatch(r"[0-9]{1,30}", text):
             raise InputError(f"a binding must be NAME=VALUE with an integer >= 0, not {binding!r}")
         values[name] = int(text)
     return values

@@ -40,6 +40,8 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 def read_arrays(path: Path) -> Arrays:
     """The arrays in an .npz file; raises `FormatError` where it can not be read."""
+    if path.is_fifo():  # which would be waited for
+        raise FormatError(f"{path} is a pipe, but must be a file")
     try:
         archive = np.load(path, allow_pickle=False)
     except FileNotFoundError:

@@ -22,9 +22,9 @@ from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.programs.equality import same_arrays
 from step.programs.inputs import bind_inputs
+from step.programs.json_file import read_json, written_by
 from step.programs.npz import arrays_of, load_inputs, read_arrays, write_arrays
 from step.programs.python_file import made_by
-from step.programs.schema import validate
 from step.programs.serialize import graph_from_json, graph_to_json
 
 FORMAT = "step-program-2"
@@ -83,6 +83,7 @@ class Program:
             files["expected"] = path.with_suffix(".expected.npz"), self._doubles()
         data = {
             "format": FORMAT,
+            "written_by": written_by(),
             **{part: files[part][0].name if part in files else None for part in ("inputs", "expected")},
             "tolerance": float(self.tolerance),
             "fabric": self.fabric.to_json(),
@@ -118,7 +119,7 @@ def _scalars(stream: StreamType) -> sympy.Expr:
     return stream.count * (stream.element.elements if isinstance(stream.element, Tile) else 1)
 
 
-def load_program(spec: str, inputs: Path | None = None) -> Program:
+def load_program(spec: str | Path, inputs: Path | None = None) -> Program:
     """The one program named ``file.py``, ``file.py:function`` or ``file.json``; see `load_programs`.
 
     ``inputs`` is an .npz file (docs/inputs.md) that replaces the program's own input data, and with it what is expected
@@ -134,13 +135,13 @@ def load_program(spec: str, inputs: Path | None = None) -> Program:
     return program
 
 
-def load_programs(spec: str) -> list[Program]:
+def load_programs(spec: str | Path) -> list[Program]:
     """The programs named ``file.py``, ``file.py:function`` or ``file.json``.
 
     A function (``program`` unless named) returns a `Program`, a `Graph`, or a list of them. Raises `FormatError` for
     files that can not be read.
     """
-    path_text, colon, function = spec.partition(":")
+    path_text, colon, function = _parts(str(spec))
     path = Path(path_text)
     if not path.is_file():
         raise FormatError(f"there is no file {path_text!r}")
@@ -151,8 +152,17 @@ def load_programs(spec: str) -> list[Program]:
     raise FormatError(f"a program must be file.py, file.py:function or file.json, not {spec!r}")
 
 
+def _parts(spec: str) -> tuple[str, str, str]:
+    """The file, a colon where a function follows, and the function; names of files may have colons too."""
+    if Path(spec).is_file() or ":" not in spec:
+        return spec, "", ""
+    return tuple(spec.rpartition(":"))  # type: ignore[return-value]
+
+
 def _from_python(path: Path, function: str) -> list[Program]:
     made = made_by(path, function)
+    if isinstance(made, list) and not made:
+        raise FormatError(f"{path}:{function} returns an empty list, so there is no program")
     programs = []
     for each in made if isinstance(made, list) else [made]:
         if not isinstance(each, Program | Graph):
@@ -164,14 +174,11 @@ def _from_python(path: Path, function: str) -> list[Program]:
 
 
 def _from_json(path: Path) -> Program:
+    data = read_json(path, "program")
     try:
-        data = json.loads(path.read_text())
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FormatError(f"{path} is no JSON: {error}") from None
-    if isinstance(data, dict) and data.get("format") == "step-program-1":
-        raise FormatError(f"{path} has the format step-program-1 of an earlier release; save the program again")
-    validate(data, "program", str(path))
-    graph = graph_from_json(data["graph"])
+        graph = graph_from_json(data["graph"])
+    except RecursionError:
+        raise FormatError(f"{path} is no program: its JSON is nested too deeply") from None
     inputs, expected = data["inputs"], data["expected"]
     return Program(
         graph,

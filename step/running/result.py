@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import FormatError
 from step.host.files import write_atomically
 from step.language.dtypes import DTYPES, as_dtype
 from step.language.tokens import NOTHING, UNKNOWN, Token
+from step.programs.json_file import read_json, written_by
 from step.programs.schema import validate
 
 FORMAT = "step-result-2"
@@ -116,6 +116,7 @@ class RunResult:
         outputs, events = self.outputs, self.events
         return {
             "format": FORMAT,
+            "written_by": written_by(),
             "backend": self.backend,
             "program": self.program,
             "status": self.status.value,
@@ -167,11 +168,7 @@ class RunResult:
     @classmethod
     def load(cls, path: Path | str) -> RunResult:
         """Read what `save` wrote; raises `FormatError` for other files."""
-        try:
-            data = json.loads(Path(path).read_text())
-        except (OSError, ValueError) as error:
-            raise FormatError(f"{path} can not be read: {error}") from None
-        return cls.from_json(data, str(path))
+        return cls.from_json(read_json(Path(path), "result"), str(path))
 
 
 def control_word(token: Token) -> int:

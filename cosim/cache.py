@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from step.host.files import cache_directory
+from step.host.files import cache_directory, writing_cache
 
 
 def content_key(parts: Iterable[str | bytes]) -> str:
@@ -36,7 +36,7 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
     entry = root / name
     if entry.is_dir():
         return entry
-    with FileLock(root / f"{name}.lock"):
+    with writing_cache(), FileLock(root / f"{name}.lock"):
         if entry.is_dir():
             return entry
         partial = root / f"{name}.partial"

@@ -84,8 +84,10 @@ class Comparison:
 def compare(program: Program, progress: Progress = silent) -> Comparison:
     """Interpret ``program``, simulate its RTL, run the fast model, and compare.
 
-    Raises the errors of the back ends.
+    Raises the errors of the back ends, and before any of them runs `InputError` for what can not be expected.
     """
+    if program.check_expected():
+        _deviation(program, interpret(program.graph, program.inputs).outputs)  # sizes that only a run tells
     progress(f"{program.name}: building and simulating the RTL")
     exact = run_rtl(program.graph, program.inputs, program.fabric, progress=progress)
     progress(f"{program.name}: running the fast model")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cosim.design import load_design
+from cosim.design import SIDECAR, load_design
 from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import write_inputs
 from hw.emit import emit
@@ -52,7 +52,7 @@ def verilog(
     netlist = lower(opened.graph, opened.fabric)
     with working() as progress:
         progress("writing Verilog")
-        with writing(output):
+        with writing(output / SIDECAR) if output.is_dir() else writing(output):
             design = emit(netlist, output, probes=bench, initial_values=style == "fpga")
     if bench:
         data = output / "data"

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from step.errors import FabricError, InputError
+from step.host.files import check_writable
 from step.lowering.fabric import FabricConfig
 from step.programs.program import Program, load_program
 
@@ -38,9 +39,9 @@ def program_options(function: Command) -> Command:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Makes the directory that ``path`` is in; what then keeps it from being written is an `InputError`."""
+    """Makes the directory that ``path`` is in; what keeps it from being written, now or then, is an `InputError`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        check_writable(path)
         yield
     except OSError as error:
         raise InputError(f"{path} can not be written: {error.strerror}") from None

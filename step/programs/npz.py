@@ -33,9 +33,14 @@ Arrays = dict[str, np.ndarray]
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write ``arrays`` to ``path``, as a whole or not at all."""
+    write_atomically(path, array_bytes(arrays))
+
+
+def array_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The content of an .npz file."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def read_arrays(path: Path) -> Arrays:

@@ -14,7 +14,7 @@ import numpy as np
 import sympy
 
 from step.errors import FormatError, InputError
-from step.host.files import write_atomically
+from step.host.files import write_together
 from step.language.graph import Graph
 from step.language.operator import StreamType
 from step.language.tiling import stored
@@ -23,7 +23,7 @@ from step.lowering.fabric import FabricConfig
 from step.programs.equality import same_arrays
 from step.programs.inputs import bind_inputs
 from step.programs.json_file import read_json, written_by
-from step.programs.npz import arrays_of, load_inputs, read_arrays, write_arrays
+from step.programs.npz import array_bytes, arrays_of, load_inputs, read_arrays
 from step.programs.python_file import made_by
 from step.programs.serialize import graph_from_json, graph_to_json
 
@@ -89,15 +89,17 @@ class Program:
             "fabric": self.fabric.to_json(),
             "graph": graph_to_json(self.graph),
         }
-        for file, arrays in files.values():
-            write_arrays(file, arrays)
-        write_atomically(path, (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
+        contents = {file: array_bytes(arrays) for file, arrays in files.values()}
+        write_together({**contents, path: (json.dumps(data, indent=1, allow_nan=False) + "\n").encode()})
 
     def _doubles(self) -> dict[str, np.ndarray]:
         return {name: np.asarray(each, np.float64) for name, each in self.expected.items()}
 
-    def check_expected(self) -> None:
-        """Raise `InputError` for what can not be expected, as far as that is known before a run."""
+    def check_expected(self) -> list[str]:
+        """Raise `InputError` for what can not be expected, as far as that is known before a run.
+
+        Returns the expected outputs whose sizes only a run tells.
+        """
         outputs = {node.name: _scalars(node.inputs[0].type) for node in self.graph if not node.output_types}
         outputs |= {name: sympy.Integer(math.prod(each.tensor.shape)) for name, each in stored(self.graph).items()}
         for name, each in self.expected.items():
@@ -112,6 +114,7 @@ class Program:
                 raise InputError(f"output {name!r} has {scalars} scalars, but {array.size} are expected")
         if not (isinstance(self.tolerance, Real) and math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise InputError(f"tolerance must be a number >= 0, not {self.tolerance!r}")
+        return [name for name in self.expected if not outputs[name].is_Integer]
 
 
 def _scalars(stream: StreamType) -> sympy.Expr:

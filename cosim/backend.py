@@ -25,6 +25,7 @@ from step.language.graph import Graph, Node
 from step.language.operator import Access
 from step.language.tiling import Tiling
 from step.language.tokens import Token
+from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
 from step.lowering.memory_map import memory_map
 from step.lowering.netlist import Netlist, lower
@@ -83,6 +84,7 @@ def run_rtl(
     progress: Progress = silent,
 ) -> RtlRun:
     """Like `run`, with all that `cosim.compare` wants to know besides."""
+    check_outputs(graph)
     netlist = lower(graph, fabric)
     data = bind_inputs(graph, inputs)
     sources, memory = source_transfers(netlist, data), memory_image(netlist, data)

@@ -19,6 +19,7 @@ from cosim.hierarchy import Hierarchy
 from cosim.process import run_logged
 from cosim.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4
 from step.errors import BuildError, EnvironmentProblem
+from step.host.files import full_disk
 
 Progress = Callable[[str], None]
 
@@ -28,6 +29,9 @@ NO_OPTIMIZATION = "-O0"
 builds longer; -Os half as fast, -O0 a sixth (`benchmarks/build_speed.py` has the time of builds)."""
 
 RUNTIME_OPTIMIZATION = "-O2 -march=native"
+ROOM = 1 << 16
+"""Free bytes below which a disk is full."""
+
 RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
 TRACE_PARTS = {None: (), "vcd": ("verilated_vcd_c",), "fst": ("verilated_fst_c",)}
 
@@ -185,9 +189,16 @@ def run_or_fail(command: list[str], directory: Path, toolchain: Toolchain, name:
     status = run_logged(command, log, directory=directory, environment=environment)
     if status == 0:
         return
+    check_room(log)
     kept = failure_log(name)
     shutil.copyfile(log, kept)
     raise BuildError("\n".join([f"{Path(command[0]).name} failed:", *first_errors(log), f"full log: {kept}"]))
+
+
+def check_room(log: Path) -> None:
+    """Raise `EnvironmentProblem` where a tool failed because the disk that has its ``log`` is full."""
+    if shutil.disk_usage(log.parent).free < ROOM or "No space left on device" in log.read_text(errors="replace"):
+        raise full_disk(log.parent)
 
 
 def first_errors(log: Path, count: int = 3) -> list[str]:

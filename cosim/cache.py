@@ -16,7 +16,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from cosim.cache_size import make_room
-from step.host.files import cache_directory
+from step.host.files import cache_directory, writing_cache
 from step.host.usage import is_recent, mark_used
 
 
@@ -39,7 +39,7 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
     entry = root / name
     if entry.is_dir() and is_recent(entry):  # nobody throws it away while it is used
         return entry
-    with FileLock(root / f"{name}.lock"):
+    with writing_cache(), FileLock(root / f"{name}.lock"):
         if entry.is_dir():
             mark_used(entry)
             return entry

@@ -129,8 +129,11 @@ def compare(
     """Interpret ``program``, simulate its RTL, run the fast model, and compare.
 
     ``max_cycles`` and ``waves`` are those of the back ends. Without ``optimize`` the simulator is built faster and runs
-    slower: for short runs. Raises the errors of the back ends.
+    slower: for short runs. Raises the errors of the back ends, and before any of them runs `InputError` for what can
+    not be expected.
     """
+    if program.check_expected():
+        deviation(program, interpret(program.graph, program.inputs).outputs)  # sizes that only a run tells
     progress(f"{program.name}: building and simulating the RTL")
     exact = run_rtl(
         program.graph,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from cosim.design import load_design
+from cosim.design import SIDECAR, load_design
 from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import write_inputs
-from hw.emit import SIDECAR, emit
+from hw.emit import emit
 from step.cli.console import show_json, working
 from step.cli.options import json_option, open_program, program_options, writing
 from step.errors import InputError

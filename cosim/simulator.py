@@ -19,6 +19,7 @@ from cosim.process import run_logged
 from cosim.run_files import RawRun, read_run, write_inputs
 from cosim.toolchain import Toolchain
 from step.errors import InputError, SimulationError
+from step.host.files import check_writable
 
 NO_LIMIT = 1 << 36
 
@@ -128,4 +129,8 @@ def _wave_kind(waves: Path | None) -> str | None:
         raise InputError(f"waves must go to a file that ends in .vcd or .fst, not {str(waves)!r}")
     if not waves.absolute().parent.is_dir():
         raise InputError(f"waves can not go to {waves}: {waves.parent} is no directory")
+    try:
+        check_writable(waves)
+    except OSError as error:
+        raise InputError(f"waves can not go to {waves}: {error.strerror}") from None
     return kind

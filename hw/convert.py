@@ -24,7 +24,7 @@ from hw.shared import Parametric
 from hw.spelling import plain_spelling
 from hw.wide import allow_wide_modules
 from step.host.extensions import installed_sources
-from step.host.files import cache_directory, write_atomically
+from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
 from step.host.usage import is_recent, mark_used
 
 
@@ -142,7 +142,8 @@ class ModuleLibrary:
     def _save(self, text: ModuleText) -> None:
         files = [self._file(self._components[child]) for child in sorted(set(text.children))]
         entry = json.dumps({**asdict(text), "files": files})
-        write_atomically(self._directory / self._file(self._components[text.name]), entry.encode())
+        with writing_cache():
+            write_atomically(self._directory / self._file(self._components[text.name]), entry.encode())
 
 
 def _described(component: Parametric) -> str:
@@ -165,7 +166,8 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
     """
     if not modules:
         return {}
-    verilog_text = verilog._convert_rtlil_text("\n".join(modules.values()), strip_internal_attrs=True)
+    with caching_tools():
+        verilog_text = verilog._convert_rtlil_text("\n".join(modules.values()), strip_internal_attrs=True)
     for pattern in (_TRIGGER, _INITIAL, _EMPTY):
         verilog_text = pattern.sub("", verilog_text)
     verilog_text = verilog_text.replace("always @*", "always_comb")

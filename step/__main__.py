@@ -1,5 +1,36 @@
-"""``python -m step``."""
+"""``step``, and ``python -m step``: what may take a while, imports too, is interrupted alike."""
 
-from step.cli import main
+from __future__ import annotations
 
-main()
+import signal
+import sys
+from types import FrameType
+
+from step.errors import INTERRUPTED
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main() -> None:
+    """Entry point: `step.cli.main`, with SIGTERM and a terminal that is closed as Ctrl-C."""
+    for each in SIGNALS:
+        if signal.getsignal(each) in (signal.SIG_DFL, signal.default_int_handler):  # nohup ignores one
+            signal.signal(each, _interrupt)
+    try:
+        from step.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(INTERRUPTED)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Once only: what then ends children and takes away what is half-made must not be interrupted."""
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

@@ -10,9 +10,11 @@
     |   +-- FormatError       a program, trace or result file that can not be read
     |   +-- InputError        input data that does not fit the program
     |   +-- FabricError       a program that does not fit the fabric
+    |   +-- UserCodeError     Python code of the user that raised something else
     +-- BuildError            Verilog or the simulator could not be built (exit code 2)
     +-- EnvironmentProblem    a tool is missing or too old (exit code 3)
     |   +-- RegistrationError two operators or functions of one name, or an installed one that can not be loaded
+    +-- Defect                the toolkit itself is wrong (exit code 70)
     +-- SimulationError       the run failed (exit code 4)
         +-- StreamFault       tokens that break an operator's contract at run time
         +-- Deadlock          nothing can move any more
@@ -23,9 +25,12 @@ from __future__ import annotations
 
 from typing import Any
 
+INTERRUPTED = 130
+"""What the command line returns after Ctrl-C, SIGTERM, or a terminal that is closed."""
+
 
 class StepError(Exception):
-    """Base of all errors that a user can mend.
+    """Base of all errors that the toolkit reports.
 
     ``exit_code`` is what the command line returns for it.
     """
@@ -61,6 +66,10 @@ class FabricError(ProgramError):
     """The program can not be mapped to the fabric as configured."""
 
 
+class UserCodeError(ProgramError):
+    """Python code of the user raised something that is no `StepError`; its ``__cause__`` is that."""
+
+
 class BuildError(StepError):
     """Verilog or the simulator could not be built."""
 
@@ -75,6 +84,12 @@ class EnvironmentProblem(StepError):
 
 class RegistrationError(EnvironmentProblem):
     """Two operators or functions have one name, or an entry point that should add one can not be loaded."""
+
+
+class Defect(StepError):
+    """Something that should not happen did; its ``__cause__`` is what."""
+
+    exit_code = 70
 
 
 class SimulationError(StepError):

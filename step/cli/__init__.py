@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import entry_points
 
@@ -9,11 +10,10 @@ import click
 from rich.markup import escape
 
 from step.cli.console import talk
+from step.cli.explained import explained
 from step.cli.summary import summary
-from step.errors import EnvironmentProblem, StepError
+from step.errors import INTERRUPTED, EnvironmentProblem, StepError
 from step.host.nearest import did_you_mean
-
-INTERRUPTED = 130
 
 
 class Verbs(click.Group):
@@ -64,21 +64,26 @@ def step() -> None:
     """Streaming tensor programs: check, measure, generate Verilog, run, compare.
 
     PROGRAM is file.py, file.py:function, file.py:function[NUMBER] for one of a list, or file.json. Exit codes: 0 ok,
-    1 user or program error, 2 build failed, 3 environment, 4 simulation failed or deadlocked, 130 interrupted.
+    1 user or program error, 2 build failed, 3 environment, 4 simulation failed or deadlocked, 70 defect of the toolkit,
+    130 interrupted.
     """
 
 
 def main() -> None:
-    """Entry point of ``step``: runs a verb and turns errors into messages and exit codes."""
+    """Runs a verb and turns errors into messages and exit codes; with ``STEP_TRACEBACK`` they stay what they are."""
     try:
         result = step(standalone_mode=False)
+        sys.stdout.flush()
         sys.exit(result if isinstance(result, int) else 0)
-    except StepError as error:
-        talk(f"[bold red]error:[/] {escape(str(error))}")
-        sys.exit(error.exit_code)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(StepError.exit_code)
     except (KeyboardInterrupt, click.Abort):
         talk("interrupted")
         sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(StepError.exit_code)
+    except Exception as error:
+        if os.environ.get("STEP_TRACEBACK"):
+            raise
+        known = explained(error)
+        talk("\n".join([f"[bold red]error:[/] {escape(str(known))}", *map(escape, getattr(known, "__notes__", []))]))
+        sys.exit(known.exit_code)

@@ -10,8 +10,9 @@ from rich.markup import escape
 from step.cli.console import show_json, talk, warn
 from step.cli.options import json_option, open_program, program_options
 from step.errors import FabricError
-from step.language.validate import check
+from step.language.validate import check, check_outputs
 from step.lowering.feasible import advice, check_feasible
+from step.lowering.limits import check_depths
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
 
@@ -26,6 +27,8 @@ def command(program: str, inputs: Path | None, settings: tuple[str, ...], as_jso
     """
     opened = open_program(program, inputs, settings)
     warnings, hints = check(opened.graph), list[str]()
+    check_outputs(opened.graph)
+    check_depths(opened.graph, opened.fabric)
     try:
         netlist = lower(opened.graph, opened.fabric)
         check_feasible(netlist)

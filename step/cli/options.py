@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from step.errors import FabricError, InputError
-from step.host.files import write_atomically
+from step.host.files import check_writable, write_atomically
 from step.host.nearest import did_you_mean
 from step.lowering.dram import preset
 from step.lowering.fabric import FabricConfig
@@ -42,9 +43,9 @@ def program_options(function: Command) -> Command:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Makes the directory that ``path`` is in; what then keeps it from being written is an `InputError`."""
+    """Makes the directory that ``path`` is in; what keeps it from being written, now or then, is an `InputError`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        check_writable(path)
         yield
     except OSError as error:
         raise InputError(f"{path} can not be written: {error.strerror}") from None
@@ -86,7 +87,7 @@ def with_settings(fabric: FabricConfig, settings: tuple[str, ...]) -> FabricConf
         if not isinstance(target, dict) or target.get(leaf) is None or isinstance(target[leaf], dict):
             known = [*_names(data), "memory"]
             raise FabricError(f"fabric has no parameter {name!r}; {did_you_mean(name, known)}it has {', '.join(known)}")
-        target[leaf] = int(text) if text.removeprefix("-").isdecimal() else text
+        target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
     return FabricConfig.from_json(data)
 
 
@@ -103,7 +104,7 @@ def parse_bindings(bindings: tuple[str, ...]) -> dict[str, int]:
     values = {}
     for binding in bindings:
         name, equals, text = binding.partition("=")
-        if not equals or not text.isdigit():
+        if not equals or not re.fullmatch(r"[0-9]{1,30}", text):
             raise InputError(f"a binding must be NAME=VALUE with an integer >= 0, not {binding!r}")
         values[name] = int(text)
     return values

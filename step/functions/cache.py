@@ -29,7 +29,7 @@ def _check_parameters(function: Any, tiles: int) -> None:
     """Raise `TypeMismatch` unless all parameters are integers >= 1 (``base``: 0), and ``tiles`` have addresses."""
     for name, value in ((each.name, getattr(function, each.name)) for each in fields(function)):
         least = int(name != "base")
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        if value < least:
             raise TypeMismatch(f"{function.name} needs {name} to be an integer >= {least}, not {value!r}")
     if function.base + tiles > 2**32:
         raise TypeMismatch(f"{function.name} needs addresses below 2^32, not up to {function.base + tiles - 1}")
@@ -140,7 +140,7 @@ class CacheRows(CountedFunction):
     rows: int
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1:
+        if self.rows < 1:
             raise TypeMismatch(f"cache_rows needs rows to be an integer >= 1, not {self.rows!r}")
         if inputs != (ADDRESS,):
             raise mismatch(self, f"a length in rows, a {ADDRESS}", inputs)

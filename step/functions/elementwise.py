@@ -134,21 +134,15 @@ class Scale(Elementwise):
         result = super().result_type(*inputs)
         (tile,) = inputs
         assert isinstance(tile, Tile)
-        number = None if isinstance(self.constant, bool) else self.constant
+        number = self.constant
         if tile.dtype.is_float:
             with numerics.quiet():
-                if not (
-                    isinstance(number, int | float)
-                    and isfinite(number)
-                    and isfinite(np.float64(number).astype(np.float32))
-                ):
-                    raise mismatch(
-                        self, f"constant to be a number that FP32 holds rather than {self.constant!r}", inputs
-                    )
+                if not (isfinite(number) and isfinite(np.float64(number).astype(np.float32))):
+                    raise mismatch(self, f"constant to be a number that FP32 holds rather than {number!r}", inputs)
         else:
             limits = np.iinfo(tile.dtype.numpy)
             if not (isinstance(number, int) and limits.min <= number <= limits.max):
-                raise mismatch(self, f"constant to be an integer of {tile.dtype} rather than {self.constant!r}", inputs)
+                raise mismatch(self, f"constant to be an integer of {tile.dtype} rather than {number!r}", inputs)
         return result
 
     def combine(self, value: np.ndarray) -> np.ndarray:

@@ -97,7 +97,7 @@ class RetileStreamify(FlatMapFunction):
             raise TypeMismatch(f'retile_streamify needs axis to be "row" or "col", not {self.axis!r}')
         if self.rank not in (0, 1):
             raise TypeMismatch(f"retile_streamify needs rank to be 0 or 1, not {self.rank!r}")
-        if isinstance(self.chunk, bool) or not isinstance(self.chunk, int) or self.chunk < 1:
+        if self.chunk < 1:
             raise TypeMismatch(f"retile_streamify needs chunk to be an integer >= 1, not {self.chunk!r}")
         rows, cols = tile.rows, tile.cols
         extent = rows if self.axis == "row" else cols

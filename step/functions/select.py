@@ -42,7 +42,7 @@ class SelectAll(MapFunction):
     def result_type(self, *inputs: ElementType) -> Selector:
         if len(inputs) != 1:
             raise mismatch(self, "one element", inputs)
-        if isinstance(self.targets, bool) or not isinstance(self.targets, int) or self.targets < 1:
+        if self.targets < 1:
             raise TypeMismatch(f"select_all needs targets to be an integer >= 1, not {self.targets!r}")
         return Selector(self.targets)
 
@@ -68,7 +68,7 @@ class TopK(MapFunction):
                 targets = tile.shape[1]
             case _:
                 raise mismatch(self, "a [1, n] tile of BF16, FP32, INT8 or INT32", inputs)
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= targets:
+        if not 1 <= self.k <= targets:
             raise TypeMismatch(f"top_k needs k to be 1 to {targets}, the scalars of {tile}, not {self.k!r}")
         return Selector(targets)
 

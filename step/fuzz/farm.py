@@ -33,7 +33,7 @@ class Farm(Graph):
             operator, inputs, name=self.prefix + (name or self._next_name(operator.name)), location=location
         )
 
-    def tensor(self, name: str, dims: Iterable[int], dtype: DType) -> Tensor:
+    def tensor(self, name: str, dims: Iterable[int], dtype: DType | str) -> Tensor:
         return super().tensor(self.prefix + name, dims, dtype)
 
     def feedback(

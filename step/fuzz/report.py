@@ -12,8 +12,8 @@ from typing import Any
 
 from step.errors import FormatError
 from step.host.files import write_atomically
+from step.programs.json_file import read_json
 from step.programs.program import Program
-from step.programs.schema import validate
 
 FORMAT = "step-fuzz-1"
 
@@ -63,11 +63,7 @@ class Finding:
 
 def load_report(path: Path) -> dict[str, Any]:
     """The report in ``path`` as plain data; raises `FormatError` for other files, and for those of other versions."""
-    try:
-        data: dict[str, Any] = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{path} can not be read: {error}") from None
-    validate(data, "fuzz", str(path))
+    data: dict[str, Any] = read_json(path, "fuzz")
     if data["version"] != version():
         hint = (
             f"; the program itself can be run: step compare {path.parent / data['program']}" if data["program"] else ""

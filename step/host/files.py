@@ -2,23 +2,59 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from step.errors import EnvironmentProblem
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+_TOOL_CACHES = "XDG_CACHE_HOME"
+_LOCKED = (errno.EROFS, errno.EACCES, errno.EPERM)
+
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` so that a reader, or a crash, never sees a part of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    write_together({path: data})
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write several files, none before all of them have room. What is a pipe or a device is written to as it is."""
+    written: list[tuple[Path, Path]] = []
     try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
+        for path, data in contents.items():
+            if path.exists() and not path.is_file() and not path.is_dir():
+                path.write_bytes(data)
+                continue
+            target = path.resolve()  # a link stays
+            temporary = _beside(target)
+            written.append((temporary, target))
+            temporary.write_bytes(data)
+        for temporary, target in written:
+            os.replace(temporary, target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        for temporary, _ in written:
+            temporary.unlink(missing_ok=True)
         raise
+
+
+def check_writable(path: Path) -> None:
+    """Raise `OSError` where `write_atomically` could not write ``path``, whose directory is made."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.is_file() or not path.exists():
+        temporary = _beside(path.resolve())
+        temporary.touch()
+        temporary.unlink()
+
+
+def _beside(path: Path) -> Path:
+    """Where ``path`` is made, in its directory, which is there afterwards."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name(f".{path.name[:200]}.{os.getpid()}.{threading.get_ident()}")
 
 
 def cache_directory() -> Path:
@@ -27,7 +63,7 @@ def cache_directory() -> Path:
     Raises `EnvironmentProblem` where it can not be written, or has a blank in its name (make can not build there).
     """
     chosen = os.environ.get("STEP_CACHE")
-    path = Path(chosen) if chosen else Path.home() / ".cache" / "step-fabric"
+    path = Path(chosen) if chosen else _home() / ".cache" / "step-fabric"
     path = path.absolute()
     if any(character.isspace() for character in str(path)):
         raise EnvironmentProblem(f"the cache {str(path)!r} has a blank in its name: set STEP_CACHE to a path without")
@@ -36,3 +72,51 @@ def cache_directory() -> Path:
     except OSError as error:
         raise EnvironmentProblem(f"the cache {path} can not be made ({error.strerror}): set STEP_CACHE") from None
     return path
+
+
+def _home() -> Path:
+    try:
+        home = Path.home() if os.environ.get("HOME") != "" else None
+    except RuntimeError:  # nobody has this user's number
+        home = None
+    if home is None:
+        raise EnvironmentProblem("there is no home directory to keep the cache in: set STEP_CACHE to a directory")
+    return home
+
+
+@contextmanager
+def writing_cache() -> Iterator[None]:
+    """A cache that is full or can not be written is an `EnvironmentProblem`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise full_disk(cache_directory()) from None
+        if error.errno in _LOCKED:
+            raise EnvironmentProblem(
+                f"the cache {cache_directory()} can not be written ({error.strerror}): set STEP_CACHE"
+            ) from None
+        raise
+
+
+def full_disk(path: Path) -> EnvironmentProblem:
+    """The error for a disk that has no room for ``path``."""
+    return EnvironmentProblem(f"the disk is full, where {path} is: make room there, or set STEP_CACHE to another place")
+
+
+def tool_environment() -> dict[str, str]:
+    """The environment of tools that have caches of their own: they keep them in ours, wherever HOME is."""
+    return {**os.environ, _TOOL_CACHES: str(cache_directory() / "tools")}
+
+
+@contextmanager
+def caching_tools() -> Iterator[None]:
+    """The same for tools that are started by somebody else, inside of the body."""
+    before = os.environ.get(_TOOL_CACHES)
+    os.environ.update(tool_environment())
+    try:
+        yield
+    finally:
+        del os.environ[_TOOL_CACHES]
+        if before is not None:
+            os.environ[_TOOL_CACHES] = before

@@ -61,10 +61,9 @@ def dtype_of(array: np.ndarray) -> DType:
     return _OF_ARRAYS[array.dtype]
 
 
-def dtype_named(name: str) -> DType:
-    """Return the format called ``name``; raises `FormatError` for any other text."""
-    try:
-        return DTYPES[name]
-    except KeyError:
-        known = ", ".join(DTYPES)
-        raise FormatError(f"dtype must be one of {known}, not {name!r}") from None
+def as_dtype(value: DType | str) -> DType:
+    """``value``, or the format of that name; raises `FormatError` for anything else."""
+    found = value if isinstance(value, DType) else DTYPES.get(value) if isinstance(value, str) else None
+    if found is None:
+        raise FormatError(f"dtype must be one of {', '.join(DTYPES)}, not {value!r}")
+    return found

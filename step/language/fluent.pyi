@@ -83,7 +83,7 @@ class GraphMethods(Fluent):
         value: Any,
         dims: Sequence[int] = (),
         *,
-        dtype: DType = BF16,
+        dtype: DType | str = BF16,
         reference: Stream | None = None,
         name: str | None = None,
     ) -> Stream:
@@ -97,7 +97,7 @@ class GraphMethods(Fluent):
         *,
         start: int = 0,
         step: int = 1,
-        dtype: DType = UINT32,
+        dtype: DType | str = UINT32,
         reference: Stream | None = None,
         name: str | None = None,
     ) -> Stream:

@@ -18,6 +18,7 @@ from step.errors import FormatError, TypeMismatch
 from step.host.extensions import load_until, register
 from step.language.dims import DimKind, Shape, dim, symbol
 from step.language.faults import Fault
+from step.language.parameters import settle_parameters
 from step.language.tokens import Token, empty
 from step.language.types import ElementType
 
@@ -35,6 +36,9 @@ class Function(abc.ABC):
             return
         cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         register(FUNCTIONS, cls.name, cls, "the function")
+
+    def __post_init__(self) -> None:
+        settle_parameters(self)
 
     reads_operands: ClassVar[bool] = True
     """The result depends on the values of the operands, not only on their being there."""

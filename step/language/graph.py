@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, TypeVar
 
 from step.errors import GraphError, TypeMismatch
 from step.host.extensions import find_module
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
-from step.language.dtypes import DType
+from step.language.dtypes import DType, as_dtype
 from step.language.fluent import GraphMethods
 from step.language.location import Location, caller_location
 from step.language.operator import Operator, StreamType
@@ -90,6 +91,8 @@ class Feedback:
 
     def close(self, stream: Stream) -> None:
         """Say which stream feeds the edge; its type must be the declared one."""
+        if not isinstance(stream, Stream):
+            raise GraphError(f"feedback {self.name!r} ({self.location}) must be closed by a stream, not {stream!r}")
         if self.source is not None:
             raise GraphError(f"feedback {self.name!r} ({self.location}) is closed already, by {self.source}")
         if stream.graph is not self.stream.graph:
@@ -154,15 +157,15 @@ class Graph(GraphMethods):
         kind = DimKind.RAGGED if ragged else DimKind.DYNAMIC
         return self._new_symbol(name, kind, location or caller_location(), self.name, declared=True)
 
-    def tensor(self, name: str, dims: Iterable[int], dtype: DType) -> Tensor:
+    def tensor(self, name: str, dims: Iterable[int], dtype: DType | str) -> Tensor:
         """Declare a tensor in off-chip memory, filled from the inputs of that name."""
         self._check_name(name)
         if name in self.tensors:
             raise GraphError(f"tensor {name!r} is declared twice")
-        extents = tuple(int(each) for each in dims)
-        if len(extents) < 2 or any(each < 1 for each in extents):
-            raise GraphError(f"tensor {name!r} must have at least two dimensions >= 1, not {list(extents)}")
-        self.tensors[name] = Tensor(name, extents, dtype)
+        extents = list(dims) if isinstance(dims, Iterable) else [dims]
+        if len(extents) < 2 or not all(isinstance(each, Integral) and each >= 1 for each in extents):
+            raise GraphError(f"tensor {name!r} must have at least two dimensions, integers >= 1, not {extents}")
+        self.tensors[name] = Tensor(name, tuple(map(int, extents)), as_dtype(dtype))
         return self.tensors[name]
 
     def feedback(
@@ -170,6 +173,8 @@ class Graph(GraphMethods):
     ) -> Feedback:
         """Declare a feedback edge; read its ``stream`` now and `Feedback.close` it later."""
         self._claim(name)
+        if not isinstance(element, ElementType):
+            raise GraphError(f"feedback {name!r} must carry an element such as Tile(BF16), not {element!r}")
         declared = StreamType(element, shape(dims))
         stream = Stream(self, name, 0, declared)
         self.feedbacks[name] = Feedback(name, declared, location or caller_location(), stream)
@@ -189,7 +194,9 @@ class Graph(GraphMethods):
         source lines of the operator and of all its inputs where types do not fit.
         """
         location = location or caller_location()
-        node_name = name or self._next_name(operator.name)
+        if not isinstance(operator, Operator):
+            raise GraphError(f"{location}: an operator must be placed, not {operator!r}")
+        node_name = self._next_name(operator.name) if name is None else name
         if node_name in self.nodes or node_name in self.feedbacks:
             raise GraphError(f"the name {node_name!r} is used twice: {self._where(node_name)} and {location}")
         self._check_name(node_name)
@@ -316,7 +323,7 @@ class Graph(GraphMethods):
 
     @staticmethod
     def _check_name(name: str) -> None:
-        if not _NAME.fullmatch(name):
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise GraphError(f"a name must be letters, digits and underscores, and start with no digit, not {name!r}")
 
     def _with_origins(

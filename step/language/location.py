@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
+_FLOORS = tuple(str(Path(__file__).parents[2] / floor) + os.sep for floor in ("step", "hw", "sim_approx", "cosim"))
+_OTHERS = tuple(
+    sysconfig.get_path(which) + os.sep for which in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
+)
+
+MOST_FRAMES = 8
+"""Lines of a traceback that are shown; of a longer one those at both ends."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +43,37 @@ def caller_location() -> Location:
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith(_PACKAGE) and not file.startswith("<"):
-            path = os.path.relpath(file)
-            return Location(file if path.startswith("..") else path, frame.f_lineno)
+            return _location(file, frame.f_lineno)
         if frame.f_back is None:
             break
         frame = frame.f_back
     return UNKNOWN_LOCATION
+
+
+def raised_at(error: BaseException) -> list[tuple[Location, str]]:
+    """The lines of the user's own files that led to ``error``, the outermost first, each as its place and text.
+
+    Those of this project, of Python and of installed packages are left out. A `SyntaxError` is also where it points.
+    """
+    found = [
+        (_location(frame.filename, frame.lineno or 0), f"in {frame.name}: {frame.line}")
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(("<", *_FLOORS, *_OTHERS))
+    ]
+    if isinstance(error, SyntaxError) and error.filename is not None and error.lineno is not None:
+        found.append((_location(error.filename, error.lineno), (error.text or "").strip()))
+    return found
+
+
+def where_raised(error: BaseException) -> str:
+    """`raised_at` as lines of text, each with a line break in front of it; the middle of a long one is left out."""
+    lines = [f"\n  {place}, {text}" if text else f"\n  {place}" for place, text in raised_at(error)]
+    if len(lines) > MOST_FRAMES:
+        half = MOST_FRAMES // 2
+        lines[half:-half] = [f"\n  ... {len(lines) - MOST_FRAMES} more ..."]
+    return "".join(lines)
+
+
+def _location(file: str, line: int) -> Location:
+    path = os.path.relpath(file)
+    return Location(file if path.startswith("..") else path, line)

@@ -20,6 +20,7 @@ from step.errors import FormatError, TypeMismatch
 from step.host.extensions import load_until, register
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
 from step.language.faults import MEANING, Fault
+from step.language.parameters import settle_parameters
 from step.language.tokens import Token
 from step.language.types import ElementType, Tile
 
@@ -181,6 +182,9 @@ class Operator(abc.ABC):
         if not cls.__name__.startswith("_"):
             cls.name = cls.__module__.rpartition(".")[2]
             register(OPERATORS, cls.name, cls, "the operator")
+
+    def __post_init__(self) -> None:
+        settle_parameters(self)
 
     @property
     def outputs(self) -> tuple[str, ...]:

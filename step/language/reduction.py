@@ -33,7 +33,6 @@ class _Reduction(Operator):
     def state(self, inputs: tuple[StreamType, ...]) -> tuple[ElementType, Shape]:
         """Type of the state, and the common shape of ``inputs``; raises `TypeMismatch` where they do not fit."""
         expect(len(inputs) >= 1, f"{self.name} needs at least one stream")
-        expect(isinstance(self.function, AccumFunction), f"{self.name} needs a reduction, not {self.function}")
         shape = expect_same_shape(inputs)
         expect_rank(self.rank, 1, len(shape) - 1)
         return self.function.state_type(shape[-self.rank :], *(each.element for each in inputs)), shape

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Protocol, TypeVar
 
 from step.errors import ProgramError
@@ -77,9 +78,9 @@ class Stream(StreamMethods):
 
     def buffered(self, depth: int) -> Stream:
         """The same stream for a reader whose channel has ``depth`` slots, at least 2."""
-        if not isinstance(depth, int) or depth < 2:
+        if not isinstance(depth, Integral) or depth < 2:
             raise ProgramError(f"a channel's depth must be an integer >= 2, not {depth!r}")
-        return replace(self, depth=depth)
+        return replace(self, depth=int(depth))
 
     def assume_shape(self, dims: Iterable[Dim | int]) -> Stream:
         """The stream with its symbols replaced by a known shape, which every run checks (see `Graph.refine`)."""

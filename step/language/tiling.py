@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from numbers import Integral
 
+import numpy as np
+
+from step.errors import TypeMismatch
 from step.language.dims import shape
 from step.language.graph import Graph, Node, Tensor
 from step.language.operator import Access, StreamType, expect
@@ -48,6 +53,14 @@ class Tiling:
 
     def __str__(self) -> str:
         return f"tensor {self.tensor.name!r} has the tiles 0 to {self.count - 1}"
+
+
+def rows_and_columns(tile: Sequence[int]) -> tuple[int, int]:
+    """The extents of a tile; raises `TypeMismatch` for what is not two integers >= 1."""
+    extents = list(tile) if isinstance(tile, Sequence | np.ndarray) else []
+    if len(extents) != 2 or not all(isinstance(each, Integral) and each >= 1 for each in extents):
+        raise TypeMismatch(f"a tile must be (rows, columns), two integers >= 1, not {tile!r}")
+    return int(extents[0]), int(extents[1])
 
 
 def accessed(node: Node) -> Access | None:

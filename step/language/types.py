@@ -7,23 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
+from step.errors import TypeMismatch
 from step.language.dims import Dim, Shape, dim, element_count, format_shape
-from step.language.dtypes import UINT32, DType
+from step.language.dtypes import UINT32, DType, as_dtype
+from step.language.parameters import settle_parameters
 
 
 @dataclass(frozen=True)
 class Tile:
     """A regular matrix of ``rows`` x ``cols`` scalars; a scalar is a 1x1 tile.
 
-    ``rows`` and ``cols`` are integers, or dimensions with a symbol (a dynamic tile).
+    ``dtype`` may be a name, such as "BF16". ``rows`` and ``cols`` are integers, or dimensions with a symbol (a dynamic
+    tile).
     """
 
     dtype: DType
     rows: Dim
     cols: Dim
 
-    def __init__(self, dtype: DType, rows: Dim | int = 1, cols: Dim | int = 1) -> None:
-        object.__setattr__(self, "dtype", dtype)
+    def __init__(self, dtype: DType | str, rows: Dim | int = 1, cols: Dim | int = 1) -> None:
+        object.__setattr__(self, "dtype", as_dtype(dtype))
         object.__setattr__(self, "rows", dim(rows))
         object.__setattr__(self, "cols", dim(cols))
 
@@ -85,6 +88,11 @@ class Selector:
     is_static = True
     is_control = True
 
+    def __post_init__(self) -> None:
+        settle_parameters(self)
+        if self.targets < 1:
+            raise TypeMismatch(f"a selector must have at least one target, not {self.targets}")
+
     @property
     def bytes(self) -> sympy.Expr:
         """Size in metrics: whole bytes."""
@@ -115,6 +123,9 @@ class Buffer:
     is_static = True
     is_control = False
 
+    def __post_init__(self) -> None:
+        settle_parameters(self)
+
     @property
     def bytes(self) -> sympy.Expr:
         """Bytes of the tensor that is referred to."""
@@ -142,6 +153,9 @@ class Tuple:
     items: tuple[ElementType, ...]
 
     is_control = False
+
+    def __post_init__(self) -> None:
+        settle_parameters(self)
 
     @property
     def is_static(self) -> bool:

@@ -22,6 +22,17 @@ def check(graph: Graph) -> list[str]:
     return [*_papercuts(graph), *unordered(graph)]
 
 
+def check_outputs(graph: Graph) -> None:
+    """Raise `GraphError` for a graph that nothing leaves: there is nothing to run."""
+    if not graph.nodes:
+        raise GraphError(f"program {graph.name!r} has no operators")
+    if not any(node.operator.ends_run for node in graph):
+        raise GraphError(
+            f"program {graph.name!r} has no output, so there is nothing to run for; end a stream with .sink(NAME) or "
+            ".store(NAME)"
+        )
+
+
 def _check_writers(graph: Graph) -> None:
     for node in graph:
         for port, stream in enumerate(node.inputs):

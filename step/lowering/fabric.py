@@ -6,10 +6,46 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from step.errors import FabricError
+from step.language.parameters import plain
 from step.lowering.dram import Dram, preset
 
 MOST_STAGES = 4
 """Stages that the finest cut of an addition has."""
+
+
+MOST_BITS = 1 << 28
+"""Of one memory: what the largest FPGAs have on the chip in all."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The range of a parameter; each unit of it is so many ``bits`` of a memory, of a wire or of results a cycle."""
+
+    most: int
+    bits: int = 0
+    least: int = 1
+
+
+LIMITS = {
+    "tile": Limit(4096),
+    "matmul_lanes": Limit(1 << 18, bits=32),
+    "vector_lanes": Limit(1 << 18, bits=32),
+    "stages": Limit(MOST_STAGES),
+    "link_bytes": Limit(1 << 16, bits=8),
+    "channel_depth": Limit(MOST_BITS, bits=1, least=2),
+    "block_ram_words": Limit(MOST_BITS),
+    "outstanding": Limit(1 << 16),
+    "scratchpad_bytes": Limit(MOST_BITS // 8, bits=8),
+    "scratchpad_banks": Limit(1 << 10),
+    "scratchpad_ports": Limit(1 << 10),
+    "page_bytes": Limit(MOST_BITS // 8, bits=8),
+    "memory.beat_bytes": Limit(1 << 16, bits=8),
+    "memory.channels": Limit(1 << 10),
+    "memory.interval": Limit(1 << 20),
+    "memory.latency": Limit(1 << 20),
+    "memory.interleave": Limit(1 << 20),
+}
+"""Of all parameters that are integers. What is beyond is a slip of the pen: elaboration or a run would not end."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +70,8 @@ class MemoryConfig:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name != "dram" and (not isinstance(value, int) or value < 1):
-                raise FabricError(f"memory.{each.name} must be an integer >= 1, not {value!r}")
+            if each.name != "dram":
+                _check_integer(self, f"memory.{each.name}")
         for name in ("beat_bytes", "channels", "interleave"):
             value = getattr(self, name)
             if value & (value - 1):
@@ -133,23 +168,11 @@ class FabricConfig:
     arithmetic: str = "rtl"
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("tile", 1),
-            ("matmul_lanes", 1),
-            ("vector_lanes", 1),
-            ("stages", 1),
-            ("link_bytes", 1),
-            ("channel_depth", 2),
-            ("block_ram_words", 1),
-            ("outstanding", 1),
-            ("scratchpad_bytes", 1),
-            ("scratchpad_banks", 1),
-            ("scratchpad_ports", 1),
-            ("page_bytes", 1),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise FabricError(f"{name} must be an integer >= {least}, not {value!r}")
+        for each in fields(self):
+            if each.name in LIMITS:
+                _check_integer(self, each.name)
+        if not isinstance(self.memory, MemoryConfig):
+            raise FabricError(f"memory must be a MemoryConfig, not {self.memory!r}")
         if self.link_bytes & (self.link_bytes - 1):
             raise FabricError(f"link_bytes must be a power of two, not {self.link_bytes}")
         if self.scratchpad_banks & (self.scratchpad_banks - 1):
@@ -158,8 +181,6 @@ class FabricConfig:
             raise FabricError(
                 f"scratchpad_bytes must be a multiple of page_bytes = {self.page_bytes}, not {self.scratchpad_bytes}"
             )
-        if self.stages > MOST_STAGES:
-            raise FabricError(f"stages must be at most {MOST_STAGES}, not {self.stages}")
         if self.arithmetic not in ("rtl", "model"):
             raise FabricError(f'arithmetic must be "rtl" or "model", not {self.arithmetic!r}')
 
@@ -172,3 +193,15 @@ class FabricConfig:
         """The opposite of `to_json`; raises `FabricError` for unknown or bad fields."""
         _check_names("fabric", data, cls)
         return cls(**{**data, "memory": MemoryConfig.from_json(data.get("memory", {}))})
+
+
+def _check_integer(config: MemoryConfig | FabricConfig, name: str) -> None:
+    """Raise `FabricError` unless the parameter ``name`` is an integer within its limits; NumPy's become Python's."""
+    limit, field = LIMITS[name], name.rpartition(".")[2]
+    value = plain(getattr(config, field))
+    if not isinstance(value, int) or isinstance(value, bool) or value < limit.least:
+        raise FabricError(f"{name} must be an integer >= {limit.least}, not {value!r}")
+    if value > limit.most:
+        cost = f", which is {value * limit.bits:,} bits" if limit.bits else ""
+        raise FabricError(f"{name} must be at most {limit.most:,}, not {value:,}{cost}")
+    object.__setattr__(config, field, value)

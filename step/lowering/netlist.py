@@ -16,6 +16,7 @@ from step.language.types import Buffer, ElementType
 from step.language.validate import check
 from step.lowering.carried import carried, deciding
 from step.lowering.fabric import FabricConfig
+from step.lowering.limits import check_depths
 from step.lowering.links import beats
 from step.lowering.passes.broadcast import insert_broadcasts
 
@@ -96,8 +97,12 @@ class Netlist:
 
 
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
-    """Check ``graph``, give every reader a copy of its stream, and lay out the channels."""
+    """Check ``graph``, give every reader a copy of its stream, and lay out the channels.
+
+    Raises the errors of `step.language.validate.check` and `step.lowering.limits.check_depths`.
+    """
     check(graph)
+    check_depths(graph, fabric)
     lowered = insert_broadcasts(graph)
     producers = {(node.name, port): stream.key for node in lowered for port, stream in enumerate(node.inputs)}
     needed = carried(lowered, producers)

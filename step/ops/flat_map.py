@@ -45,7 +45,6 @@ class FlatMap(Operator):
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 1, "flat_map needs at least one stream")
-        expect(isinstance(self.function, FlatMapFunction), f"flat_map needs a function to streams, not {self.function}")
         elements = [each.element for each in inputs]
         *rows, outer = expect_same_shape(inputs)
         result, inner = self.function.result_type(*elements), self.function.result_shape(*elements)

@@ -13,7 +13,7 @@ import numpy as np
 from step.errors import TypeMismatch
 from step.language import numerics
 from step.language.dims import DimKind, derive, shape
-from step.language.dtypes import BF16, UINT32, DType
+from step.language.dtypes import BF16, INTEGERS, UINT32, DType, as_dtype
 from step.language.graph import Graph, graph_method
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream
@@ -163,7 +163,7 @@ def constant(
     value: Any,
     dims: Sequence[int] = (),
     *,
-    dtype: DType = BF16,
+    dtype: DType | str = BF16,
     reference: Stream | None = None,
     name: str | None = None,
 ) -> Stream:
@@ -171,6 +171,7 @@ def constant(
 
     Raises `TypeMismatch` for numbers that ``dtype`` does not have.
     """
+    dtype = as_dtype(dtype)
     rows = _rows(value, dtype)
     stream: Stream = generate(graph, Tile(dtype, len(rows), len(rows[0])), [rows], dims, reference=reference, name=name)
     return stream
@@ -183,7 +184,7 @@ def count(
     *,
     start: int = 0,
     step: int = 1,
-    dtype: DType = UINT32,
+    dtype: DType | str = UINT32,
     reference: Stream | None = None,
     name: str | None = None,
 ) -> Stream:
@@ -191,6 +192,8 @@ def count(
 
     Without ``dims`` it numbers the elements of the reference; behind the last integer of ``dtype`` comes ``start``.
     """
+    dtype = as_dtype(dtype)
+    expect(dtype in INTEGERS, f"counting needs integers, not {dtype}")
     last = int(np.iinfo(dtype.numpy).max)
     integers = range(start, start + step * max(1, prod(dims)), step) if dims else range(start, last + 1, step)
     stream: Stream = generate(graph, Tile(dtype), integers, dims, reference=reference, name=name)

@@ -8,6 +8,7 @@ from itertools import product
 
 import sympy
 
+from step.errors import TypeMismatch
 from step.language.dims import dim, shape
 from step.language.graph import Graph, Tensor, graph_method
 from step.language.operator import (
@@ -23,7 +24,7 @@ from step.language.operator import (
     expect,
 )
 from step.language.stream import Stream
-from step.language.tiling import Tiling
+from step.language.tiling import Tiling, rows_and_columns
 from step.language.tokens import DONE, Token, empty
 
 
@@ -127,7 +128,9 @@ def load(
 
     ``out`` defaults to the whole tiled tensor and ``stride`` to row-major order.
     """
-    rows, cols = tile
+    if not isinstance(tensor, Tensor) or graph.tensors.get(tensor.name) is not tensor:
+        raise TypeMismatch(f"load needs a tensor of the graph, not {tensor!r}")
+    rows, cols = rows_and_columns(tile)
     *outer, height, width = tensor.shape
     extents = tuple(out) if out is not None else (*outer, height // rows, width // cols)
     if stride is None:

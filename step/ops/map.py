@@ -41,7 +41,6 @@ class Map(Operator):
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 1, "map needs at least one stream")
-        expect(isinstance(self.function, MapFunction), f"map needs a function of elements, not {self.function}")
         shape = expect_same_shape(inputs)
         return (StreamType(self.function.result_type(*(each.element for each in inputs)), shape),)
 

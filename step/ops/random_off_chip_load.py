@@ -23,7 +23,7 @@ from step.language.operator import (
     expect,
 )
 from step.language.stream import Stream, stream_method
-from step.language.tiling import Tiling
+from step.language.tiling import Tiling, rows_and_columns
 from step.language.types import Tile
 
 
@@ -87,5 +87,4 @@ class RandomOffChipLoad(Operator):
 @stream_method
 def load_random(addresses: Stream, tensor: Tensor, *, tile: Sequence[int], name: str | None = None) -> Stream:
     """Read the tile of ``tensor`` at every address, in tiles of ``tile`` (rows, cols)."""
-    rows, cols = tile
-    return addresses.graph.add(RandomOffChipLoad(tensor, (rows, cols)), [addresses], name=name)[0]
+    return addresses.graph.add(RandomOffChipLoad(tensor, rows_and_columns(tile)), [addresses], name=name)[0]

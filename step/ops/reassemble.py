@@ -50,7 +50,6 @@ class Reassemble(Operator):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 2, f"reassemble takes data and selectors, not {len(inputs)} streams")
         *data, selector = inputs
-        expect(self.order in ("arrival", "index"), f'order must be "arrival" or "index", not {self.order!r}')
         expect(isinstance(selector.element, Selector), f"the last stream must carry selectors, not {selector.element}")
         expect(
             selector.element == Selector(len(data)),

@@ -49,7 +49,7 @@ class Reshape(Operator):
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 1, f"reshape takes one stream, not {len(inputs)}")
-        expect(isinstance(self.chunk, int) and self.chunk >= 1, f"chunk must be an integer >= 1, not {self.chunk!r}")
+        expect(self.chunk >= 1, f"chunk must be an integer >= 1, not {self.chunk!r}")
         (stream,) = inputs
         expect_rank(self.rank, 0, stream.rank)
         if self.rank:

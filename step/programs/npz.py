@@ -33,13 +33,20 @@ Arrays = dict[str, np.ndarray]
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write ``arrays`` to ``path``, as a whole or not at all."""
+    write_atomically(path, array_bytes(arrays))
+
+
+def array_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The content of an .npz file."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def read_arrays(path: Path) -> Arrays:
     """The arrays in an .npz file; raises `FormatError` where it can not be read."""
+    if path.is_fifo():  # which would be waited for
+        raise FormatError(f"{path} is a pipe, but must be a file")
     try:
         archive = np.load(path, allow_pickle=False)
     except FileNotFoundError:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
 import json
 import math
 import re
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from glob import glob, has_magic
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ import numpy as np
 import sympy
 
 from step.errors import FormatError, InputError
-from step.host.files import write_atomically
-from step.host.nearest import did_you_mean
+from step.host.files import write_together
 from step.language.graph import Graph
 from step.language.operator import StreamType
 from step.language.tiling import stored
@@ -26,8 +24,9 @@ from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.programs.equality import same_arrays
 from step.programs.inputs import bind_inputs
-from step.programs.npz import arrays_of, load_inputs, read_arrays, write_arrays
-from step.programs.schema import validate
+from step.programs.json_file import read_json, written_by
+from step.programs.npz import array_bytes, arrays_of, load_inputs, read_arrays
+from step.programs.python_file import made_by
 from step.programs.serialize import graph_from_json, graph_to_json
 
 FORMAT = "step-program-2"
@@ -49,7 +48,10 @@ class Program:
     tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        self._check_expected()
+        for name, wanted in (("graph", Graph), ("inputs", Mapping), ("fabric", FabricConfig), ("expected", Mapping)):
+            if not isinstance(getattr(self, name), wanted):
+                raise InputError(f"a program's {name} must be a {wanted.__name__}, not {getattr(self, name)!r}")
+        self.check_expected()
 
     def __eq__(self, other: object) -> bool:
         """Equal in meaning: the same graph, names, source lines and fabric, inputs that are bound to the same data
@@ -82,7 +84,7 @@ class Program:
         `load_program` gives an equal program. Raises `InputError` for data that does not fit.
         """
         path = Path(path)
-        self._check_expected()
+        self.check_expected()
         files = {}
         if self.inputs:
             files["inputs"] = path.with_suffix(".npz"), arrays_of(self.graph, bind_inputs(self.graph, self.inputs))
@@ -90,19 +92,23 @@ class Program:
             files["expected"] = path.with_suffix(".expected.npz"), self._doubles()
         data = {
             "format": FORMAT,
+            "written_by": written_by(),
             **{part: files[part][0].name if part in files else None for part in ("inputs", "expected")},
             "tolerance": float(self.tolerance),
             "fabric": self.fabric.to_json(),
             "graph": graph_to_json(self.graph),
         }
-        for file, arrays in files.values():
-            write_arrays(file, arrays)
-        write_atomically(path, (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
+        contents = {file: array_bytes(arrays) for file, arrays in files.values()}
+        write_together({**contents, path: (json.dumps(data, indent=1, allow_nan=False) + "\n").encode()})
 
     def _doubles(self) -> dict[str, np.ndarray]:
         return {name: np.asarray(each, np.float64) for name, each in self.expected.items()}
 
-    def _check_expected(self) -> None:
+    def check_expected(self) -> list[str]:
+        """Raise `InputError` for what can not be expected, as far as that is known before a run.
+
+        Returns the expected outputs whose sizes only a run tells.
+        """
         outputs = {node.name: _scalars(node.inputs[0].type) for node in self.graph if not node.output_types}
         outputs |= {name: sympy.Integer(math.prod(each.tensor.shape)) for name, each in stored(self.graph).items()}
         for name, each in self.expected.items():
@@ -115,8 +121,9 @@ class Program:
             scalars = outputs[name]
             if scalars.is_Integer and scalars != array.size:
                 raise InputError(f"output {name!r} has {scalars} scalars, but {array.size} are expected")
-        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
-            raise InputError(f"tolerance must be a number >= 0, not {self.tolerance}")
+        if not (isinstance(self.tolerance, Real) and math.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise InputError(f"tolerance must be a number >= 0, not {self.tolerance!r}")
+        return [name for name in self.expected if not outputs[name].is_Integer]
 
 
 def _scalars(stream: StreamType) -> sympy.Expr:
@@ -124,7 +131,7 @@ def _scalars(stream: StreamType) -> sympy.Expr:
     return stream.count * (stream.element.elements if isinstance(stream.element, Tile) else 1)
 
 
-def load_program(spec: str, inputs: Path | None = None) -> Program:
+def load_program(spec: str | Path, inputs: Path | None = None) -> Program:
     """The one program that ``spec`` names; see `load_programs`.
 
     ``inputs`` is an .npz file (docs/inputs.md) that replaces the program's own input data, and with it what is expected
@@ -140,22 +147,22 @@ def load_program(spec: str, inputs: Path | None = None) -> Program:
     return program
 
 
-def _how_to_choose(spec: str) -> str:
+def _how_to_choose(spec: str | Path) -> str:
     """What to write for one program of those of a function."""
-    path, colon, function = spec.partition(":")
+    path, colon, function = _parts(str(spec))
     if not Path(path).is_file() or function.endswith("]"):
         return ""
     return f"; choose one: {path}:{function if colon else 'program'}[0]"
 
 
-def load_programs(spec: str) -> list[Program]:
+def load_programs(spec: str | Path) -> list[Program]:
     """The programs named ``file.py``, ``file.py:function`` or ``file.json``.
 
     A function (``program`` unless named) returns a `Program`, a `Graph`, or a list of them; ``file.py:function[3]`` is
     one of a list, and counts from the end where it is negative. Instead of a file there may be a pattern (``*.py``,
     ``**/*.json:small``) for all that match, sorted by name. Raises `FormatError` for files that can not be read.
     """
-    path_text, colon, function = spec.partition(":")
+    path_text, colon, function = _parts(str(spec))
     if Path(path_text).is_file() or not has_magic(path_text):
         return _load_file(path_text, colon, function)
     matching = sorted(path for path in glob(path_text, recursive=True) if Path(path).is_file())
@@ -190,40 +197,33 @@ def _one_of(programs: list[Program], what: str, index: str) -> Program:
     return programs[number]
 
 
+def _parts(spec: str) -> tuple[str, str, str]:
+    """The file, a colon where a function follows, and the function; names of files may have colons too."""
+    if Path(spec).is_file() or ":" not in spec:
+        return spec, "", ""
+    return tuple(spec.rpartition(":"))  # type: ignore[return-value]
+
+
 def _from_python(path: Path, function: str) -> list[Program]:
-    name = f"step_program_{path.stem}"
-    module_spec = importlib.util.spec_from_file_location(name, path)
-    assert module_spec is not None and module_spec.loader is not None
-    module = importlib.util.module_from_spec(module_spec)
-    sys.modules[name] = module
-    sys.path.insert(0, str(path.parent.resolve()))
-    try:
-        module_spec.loader.exec_module(module)
-        maker = getattr(module, function, None)
-        if not callable(maker):
-            known = [key for key, each in vars(module).items() if inspect.isfunction(each) and each.__module__ == name]
-            hint = did_you_mean(function, known)
-            raise FormatError(f"{path} has no function {function!r}; {hint}it has {', '.join(known) or 'none'}")
-        made = maker()
-    finally:
-        sys.path.pop(0)
+    made = made_by(path, function)
+    if isinstance(made, list) and not made:
+        raise FormatError(f"{path}:{function} returns an empty list, so there is no program")
     programs = []
     for each in made if isinstance(made, list) else [made]:
         if not isinstance(each, Program | Graph):
-            raise FormatError(f"{path}:{function} must return a Program or a Graph, not {type(each).__name__}")
+            raise FormatError(
+                f"{path}:{function} must return a Program, a Graph, or a list of them, not {type(each).__name__}"
+            )
         programs.append(Program(each) if isinstance(each, Graph) else each)
     return programs
 
 
 def _from_json(path: Path) -> Program:
+    data = read_json(path, "program")
     try:
-        data = json.loads(path.read_text())
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FormatError(f"{path} is no JSON: {error}") from None
-    if isinstance(data, dict) and data.get("format") == "step-program-1":
-        raise FormatError(f"{path} has the format step-program-1 of an earlier release; save the program again")
-    validate(data, "program", str(path))
-    graph = graph_from_json(data["graph"])
+        graph = graph_from_json(data["graph"])
+    except RecursionError:
+        raise FormatError(f"{path} is no program: its JSON is nested too deeply") from None
     inputs, expected = data["inputs"], data["expected"]
     return Program(
         graph,

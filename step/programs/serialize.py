@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import numpy as np
 
 from step.errors import FormatError, GraphError, ProgramError, TypeMismatch
 from step.language.dims import Dim, DimKind, Shape, dim, format_shape
-from step.language.dtypes import DType, dtype_named
+from step.language.dtypes import DType, as_dtype
 from step.language.function import Function, function_named
 from step.language.graph import Feedback, Graph, Tensor
 from step.language.location import UNKNOWN_LOCATION, Location
 from step.language.operator import StreamType, operator_named
+from step.language.parameters import fits, parameter_types
 from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Selector, Tile, Tuple
 from step.programs.expression import decode_extent, encode_extent
@@ -90,9 +90,9 @@ def decode(value: Any, graph: Graph) -> Any:
         case {"dynamic": tree}:
             return _dynamic(tree, graph)
         case {"dtype": str(name)}:
-            return dtype_named(name)
+            return as_dtype(name)
         case {"tile": [str(dtype), rows, cols]}:
-            return Tile(dtype_named(dtype), *_dims([rows, cols], graph))
+            return Tile(as_dtype(dtype), *_dims([rows, cols], graph))
         case {"selector": int(targets)}:
             return Selector(targets)
         case {"tuple": list(items)}:
@@ -122,34 +122,17 @@ def _dims(values: list[Any], graph: Graph) -> tuple[Dim, ...]:
         raise FormatError(str(error)) from None
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether ``value`` is of the type that a parameter was declared with."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        return any(_fits(value, each) for each in arguments)
-    if origin is Literal:
-        return value in arguments
-    if origin is tuple:
-        if not isinstance(value, tuple):
-            return False
-        wanted = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
-        return len(value) == len(wanted) and all(_fits(*pair) for pair in zip(value, wanted, strict=True))
-    if hint in (int, float) and isinstance(value, bool):
-        return False
-    return isinstance(value, (int, float) if hint is float else hint)
-
-
-def _construct(owner: type[Any], parameters: dict[str, Any], graph: Graph) -> Any:
+def _construct(owner: Any, parameters: dict[str, Any], graph: Graph) -> Any:
     known = {each.name for each in fields(owner)}
     for name in parameters:
         if name not in known:
             raise FormatError(f"{owner.name} has no parameter {name!r}; it has {', '.join(sorted(known)) or 'none'}")
     values = {name: decode(each, graph) for name, each in parameters.items()}
-    hints = get_type_hints(owner)
+    hints = parameter_types(owner)
     for name, each in values.items():
         if hints[name] == Shape and isinstance(each, tuple):
             values[name] = _dims(parameters[name], graph)
-        if not _fits(values[name], hints[name]):
+        if not fits(values[name], hints[name]):
             raise FormatError(f"{owner.name}: parameter {name!r} can not be {parameters[name]!r}")
     try:
         return owner(**values)
@@ -211,7 +194,7 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
     for each in data["symbols"]:
         graph.symbol(each["name"], ragged=each["ragged"], location=_location(each["source"]))
     for each in data["tensors"]:
-        graph.tensor(each["name"], each["shape"], dtype_named(each["dtype"]))
+        graph.tensor(each["name"], each["shape"], as_dtype(each["dtype"]))
     streams: dict[str, Stream] = {}
     edges = list(data["feedbacks"])
     refinements = {each["stream"]: each["shape"] for each in data["refinements"]}

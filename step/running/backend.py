@@ -14,7 +14,9 @@ from typing import Any
 from step.errors import InputError
 from step.host.floors import floor_names, from_floor
 from step.language.graph import Graph
+from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
+from step.lowering.limits import check_depths
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status
 
@@ -32,7 +34,12 @@ def backend(name: str) -> Backend:
 
 
 def run(graph: Graph, inputs: Mapping[str, Any], fabric: FabricConfig) -> RunResult:
-    """Interpret ``graph``: outputs without time, so no cycles and no activities."""
+    """Interpret ``graph``: outputs without time, so no cycles and no activities.
+
+    The fabric has no say in it, but what no fabric can be is refused as by the other back ends.
+    """
+    check_outputs(graph)
+    check_depths(graph, fabric)
     started = time.perf_counter()
     found = interpret(graph, inputs)
     seconds = time.perf_counter() - started

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import FormatError
 from step.host.files import write_atomically
-from step.language.dtypes import DTYPES, dtype_named
+from step.language.dtypes import DTYPES, as_dtype
 from step.language.tokens import NOTHING, UNKNOWN, Token
+from step.programs.json_file import read_json, written_by
 from step.programs.schema import validate
 
 FORMAT = "step-result-3"
@@ -123,6 +123,7 @@ class RunResult:
         outputs, events = self.outputs, self.events
         return {
             "format": FORMAT,
+            "written_by": written_by(),
             "backend": self.backend,
             "program": self.program,
             "status": self.status.value,
@@ -176,11 +177,7 @@ class RunResult:
     @classmethod
     def load(cls, path: Path | str) -> RunResult:
         """Read what `save` wrote; raises `FormatError` for other files."""
-        try:
-            data = json.loads(Path(path).read_text())
-        except (OSError, ValueError) as error:
-            raise FormatError(f"{path} can not be read: {error}") from None
-        return cls.from_json(data, str(path))
+        return cls.from_json(read_json(Path(path), "result"), str(path))
 
 
 def control_word(token: Token) -> int:
@@ -214,7 +211,7 @@ def _value(value: Any) -> Any:
 
 def _read_value(plain: Any) -> Any:
     if isinstance(plain, dict):
-        flat = np.frombuffer(bytes.fromhex(plain["data"]), dtype_named(plain["dtype"]).numpy)
+        flat = np.frombuffer(bytes.fromhex(plain["data"]), as_dtype(plain["dtype"]).numpy)
         return flat.reshape(plain["shape"])
     if isinstance(plain, list):
         return tuple(_read_value(each) for each in plain)

@@ -63,7 +63,7 @@ def test_bad_files(change: dict[str, object], message: str, tmp_path: Path) -> N
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="can not be read"):
+    with pytest.raises(FormatError, match="there is no file"):
         RunResult.load(tmp_path / "nothing.json")
 
 

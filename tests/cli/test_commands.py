@@ -199,20 +199,6 @@ def test_an_operator_that_may_have_been_meant() -> None:
     assert str(error.value).startswith("a graph has no operator 'sorce'; did you mean 'source'? it has ")
 
 
-def test_a_program_that_raises_shows_its_own_line(small: Path) -> None:
-    """An ordinary exception is the user's: the traceback leads to the line."""
-    result = in_a_process("check", f"{small}:broken")
-    assert (result.returncode, result.stdout) == (1, "")
-    assert f'File "{small}", line 16, in broken' in result.stderr
-    assert result.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"
-
-
-def test_a_program_that_is_no_python(tmp_path: Path) -> None:
-    (tmp_path / "p.py").write_text("def program(:\n")
-    result = in_a_process("check", str(tmp_path / "p.py"))
-    assert result.returncode == 1 and "SyntaxError" in result.stderr and f'"{tmp_path}/p.py", line 1' in result.stderr
-
-
 def test_corrupt_json(step: Any, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text("{}")
     result = step("check", tmp_path / "p.json")

@@ -119,7 +119,7 @@ def test_joining_a_dynamic_number_of_tiles_makes_a_dynamic_tile() -> None:
             (Selector(5),),
             "expert_tiles needs an expert, a Tile(UINT32, 1, 1) or a Selector(4), not Selector(5)",
         ),
-        (ExpertTiles(4, True), (Tile(UINT32),), "expert_tiles needs tiles to be an integer >= 1, not True"),
+        (ExpertTiles(4, 0), (Tile(UINT32),), "expert_tiles needs tiles to be an integer >= 1, not 0"),
         (ExpertTiles(4, 2, -1), (Tile(UINT32),), "expert_tiles needs base to be an integer >= 0, not -1"),
         (
             ExpertTiles(4, 2, 2**32 - 7),
@@ -261,11 +261,6 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
             Scale(1e39),
             (Tile(BF16),),
             "scale needs constant to be a number that FP32 holds rather than 1e+39, not Tile(BF16, 1, 1)",
-        ),
-        (
-            Scale(True),
-            (Tile(BF16),),
-            "scale needs constant to be a number that FP32 holds rather than True, not Tile(BF16, 1, 1)",
         ),
         (
             Scale(1.0),

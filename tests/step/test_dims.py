@@ -9,7 +9,7 @@ import sympy
 
 from step.errors import FormatError
 from step.language.dims import Dim, DimKind, derive, dim, element_count, format_shape, shape, symbol
-from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32, dtype_named
+from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32, as_dtype
 from step.language.types import Buffer, Selector, Tile, Tuple
 
 N, M = symbol("N"), symbol("M")
@@ -105,13 +105,13 @@ def test_shapes_are_written_outermost_first() -> None:
 )
 def test_scalars(dtype: object, bits: int, size: int) -> None:
     assert (dtype.bits, dtype.bytes) == (bits, size)  # type: ignore[attr-defined]
-    assert dtype_named(str(dtype)) is dtype
+    assert as_dtype(str(dtype)) is dtype
     assert str(dtype) in DTYPES
 
 
 def test_an_unknown_scalar() -> None:
     with pytest.raises(FormatError) as error:
-        dtype_named("FP8")
+        as_dtype("FP8")
     assert str(error.value) == "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, not 'FP8'"
 
 

@@ -61,8 +61,6 @@ def test_map_changes_the_element_and_no_dimension() -> None:
          "inputs must have the same shape, but input 0 is [2] and input 1 is [3]"),
         (lambda b: b.source("x", "D", [2, 1], SCALAR).map(Mul(), b.source("w", "D", [2], SCALAR)),
          "inputs must have the same shape, but input 0 is [2, 1] and input 1 is [2]"),
-        (lambda b: b.source("x", "D", [2], SCALAR).map(RetileRow()),
-         "map needs a function of elements, not RetileRow()"),
         (lambda b: b.source("x", "D", [2], Tile(BF16, 2, 3)).map(Matmul(), b.source("w", "D", [2], Tile(BF16, 2, 3))),
          "matmul needs [M,K] and [K,N] tiles, both of BF16 or both of INT8, not Tile(BF16, 2, 3), Tile(BF16, 2, 3)"),
     ],
@@ -149,7 +147,6 @@ def test_accum_is_what_it_is_on_nested_lists(case: tuple[int, int, list[Any]]) -
         ([2, 3], lambda x: x.accum(Add(), rank=0), "rank must be 1 to 1 here, not 0"),
         ([2, 3], lambda x: x.accum(Add(), rank=2), "rank must be 1 to 1 here, not 2"),
         ([2], lambda x: x.accum(Add()), "rank must be at least 1, but this stream allows at most 0"),
-        ([2, 3], lambda x: x.accum(SelectAll(2)), "accum needs a reduction, not SelectAll(targets=2)"),
     ],
 )
 def test_accum_is_refused(dims: list[Any], build: Any, message: str) -> None:
@@ -286,11 +283,6 @@ def test_flat_map_is_what_it_is_on_nested_lists(case: tuple[int, list[Any], int,
 def test_flat_map_shape(dims: list[Any], tile: tuple[int, int], function: Any, result: str) -> None:
     bench = Bench()
     assert str(bench.source("x", "D", dims, Tile(INT32, *tile)).flat_map(function).type) == result
-
-
-def test_flat_map_needs_a_function_to_streams() -> None:
-    text = refusal("flat_map", lambda b: b.source("x", "D", [1]).flat_map(Add()))
-    assert text == "flat_map needs a function to streams, not Add(out=None)"
 
 
 def tall_tiles(bench: Bench, *heights: int, stops: str) -> Any:

@@ -84,11 +84,11 @@ def test_symbols_and_tensors_used_twice() -> None:
     assert str(error.value) == "tensor 'a' is declared twice"
 
 
-@pytest.mark.parametrize("dims", [[4], [], [4, 0], [-1, 4]])
-def test_bad_tensors(dims: list[int]) -> None:
+@pytest.mark.parametrize("dims", [[4], [], [4, 0], [-1, 4], [2.5, 4], [float("nan"), 4], ["4", 4]])
+def test_bad_tensors(dims: list[Any]) -> None:
     with pytest.raises(GraphError) as error:
         Graph("g").tensor("a", dims, BF16)
-    assert str(error.value) == f"tensor 'a' must have at least two dimensions >= 1, not {dims}"
+    assert str(error.value) == f"tensor 'a' must have at least two dimensions, integers >= 1, not {dims}"
 
 
 def test_unknown_operators_are_told_apart_from_known_ones() -> None:

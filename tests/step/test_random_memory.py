@@ -271,6 +271,6 @@ def test_a_stored_tensor_has_one_region() -> None:
     stored_and_read(graph)
     graph.load(graph.tensor("other", (2, 4), INT32), tile=(1, 2)).store("z")
     layout = memory_map(lower(graph, FabricConfig()))
-    # four tiles of a beat each; regions begin at multiples of eight channels
+    # four tiles of a beat each; regions begin at multiples of 64 beats
     assert (layout.loads["read"].base, layout.stores["write"].base) == (0, 0)
-    assert (layout.loads["linear_off_chip_load_0"].base, layout.stores["z"].base, layout.beats) == (8, 16, 24)
+    assert (layout.loads["linear_off_chip_load_0"].base, layout.stores["z"].base, layout.beats) == (64, 128, 192)

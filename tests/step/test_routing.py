@@ -224,8 +224,6 @@ def test_ragged_chunks_are_a_new_ragged_dimension_together() -> None:
          "rank must be 0 to 0 here, not 1"),
         (lambda b: b.graph.reassemble([b.source("x", "D", [2, 3])], b.choose("w", "D", 1, [2])),
          "data streams must have rank 0, but input 0 has 1"),
-        (lambda b: b.graph.reassemble([b.source("x", "D", [2])], b.choose("w", "D", 1, [2]), order="random"),
-         "order must be \"arrival\" or \"index\", not 'random'"),
         (lambda b: b.graph.reassemble([b.source("x", "D", [2, 3]), b.source("y", "D", [2, 4])],
                                       b.choose("w", "D", 2, [2]), rank=1),
          "data streams must carry equal chunks, but input 0 is [2, 3] of Tile(INT32, 1, 1) "

@@ -435,7 +435,7 @@ def test_the_file_that_is_changed_below_is_right(tmp_path: Path) -> None:
 
 SCHEMA_VIOLATIONS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda d: d.pop("format"), "$: 'format' is a required property"),
-    (lambda d: d.update(format="step-program-9"), "$.format: 'step-program-2' was expected"),
+    (lambda d: d.update(format="mine-2"), "$.format: 'step-program-2' was expected"),
     (lambda d: d.update(extra=1), "$: Additional properties are not allowed ('extra' was unexpected)"),
     (lambda d: d.update(inputs=3), "$.inputs: 3 is not of type 'string', 'null'"),
     (lambda d: d["graph"].pop("nodes"), "$.graph: 'nodes' is a required property"),

@@ -46,7 +46,6 @@ def test_reshape_shape(dims: list[Any], chunk: int, shape: str) -> None:
     [
         (0, NUMBER, 0, "chunk must be an integer >= 1, not 0"),
         (-2, NUMBER, 0, "chunk must be an integer >= 1, not -2"),
-        (2.0, NUMBER, 0, "chunk must be an integer >= 1, not 2.0"),
         (2, Tuple((NUMBER, NUMBER)), 0,
          "reshape can pad a static tile, or a selector with 0, not (Tile(INT32, 1, 1), Tile(INT32, 1, 1)) with 0"),
         (2, Selector(2), 1, "reshape can pad a static tile, or a selector with 0, not Selector(2) with 1"),

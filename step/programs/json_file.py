@@ -1,0 +1,57 @@
+"""JSON files in the published formats: reading one says what is wrong with it, and who wrote it."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from step.errors import FormatError
+from step.programs.schema import schema, validate
+
+PACKAGE = "step-fabric"
+
+
+def written_by() -> str:
+    """Who writes files now, as it stands in them."""
+    return f"{PACKAGE} {version(PACKAGE)}"
+
+
+def read_json(path: Path, name: str) -> Any:
+    """The data in ``path``, valid against the schema ``name``; raises `FormatError` for all else."""
+    if path.is_fifo():  # which would be waited for
+        raise FormatError(f"{path} is a pipe, but must be a file")
+    try:
+        data = json.loads(path.read_text())
+        _check_release(data, name, path)
+        validate(data, name, str(path))
+    except FileNotFoundError:
+        raise FormatError(f"there is no file '{path}'") from None
+    except OSError as error:
+        raise FormatError(f"{path} can not be read: {error.strerror}") from None
+    except RecursionError:
+        raise FormatError(f"{path} is no {name}: its JSON is nested too deeply") from None
+    except ValueError as error:  # of the decoders, and an integer with thousands of digits
+        raise FormatError(f"{path} is no JSON: {error}") from None
+    return data
+
+
+def _check_release(data: Any, name: str, path: Path) -> None:
+    """Raise `FormatError` for data of the format that another release has."""
+    known = schema(name)["properties"]["format"]["const"]
+    stem, _, number = known.rpartition("-")
+    found = data.get("format") if isinstance(data, dict) else None
+    match = re.fullmatch(rf"{stem}-([0-9]{{1,9}})", found) if isinstance(found, str) else None
+    if match is None or match[1] == number:
+        return
+    if int(match[1]) < int(number):
+        raise FormatError(f"{path} has the format {found} of an earlier release; save the {name} again")
+    writer = re.fullmatch(rf"{PACKAGE} ([\w.+-]+)", str(data.get("written_by")))
+    newer = f"{PACKAGE} {writer[1]}" if writer else "a newer release"
+    mend = f"'{PACKAGE}>={writer[1]}'" if writer else f"--upgrade {PACKAGE}"
+    raise FormatError(
+        f"{path} has the format {found} and was written by {newer}; this is {written_by()}, which reads {known}: "
+        f"pip install {mend}"
+    )

@@ -61,7 +61,7 @@ def _replace(directory: Path, staged: Path, lines: list[Line], last: str) -> Non
             path.unlink()
             if path.parent != directory and not any(path.parent.iterdir()):
                 path.parent.rmdir()
-    for name in sorted(names, key=lambda each: each == last):
+    for name in sorted(names, key=lambda each: (each == last, each)):
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         os.replace(staged / name, directory / name)
     os.replace(staged / MANIFEST, directory / MANIFEST)

@@ -261,6 +261,14 @@ def operator_named(name: str) -> type[Operator]:
         raise FormatError(f"op must be one of {', '.join(sorted(OPERATORS))}, not {name!r}") from None
 
 
+def double_buffered(element: ElementType, accounting: Accounting) -> sympy.Expr:
+    """On-chip bytes of what reads or writes off-chip memory: one tile is on its way while the other one is used.
+
+    The published figures count one.
+    """
+    return (2 if accounting == "paper" else 1) * element.bytes
+
+
 def expect(condition: bool, message: str) -> None:
     """Raise `TypeMismatch` with ``message`` unless ``condition`` holds."""
     if not condition:

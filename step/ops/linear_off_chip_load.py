@@ -21,6 +21,7 @@ from step.language.operator import (
     Process,
     StreamType,
     Surroundings,
+    double_buffered,
     expect,
 )
 from step.language.stream import Stream
@@ -109,7 +110,7 @@ class LinearOffChipLoad(Operator):
         return node.output_types[0].bytes
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return (2 if accounting == "paper" else 1) * self.tiling.element.bytes
+        return double_buffered(self.tiling.element, accounting)
 
 
 @graph_method

@@ -16,6 +16,7 @@ from step.language.operator import (
     Process,
     StreamType,
     Surroundings,
+    double_buffered,
     expect,
 )
 from step.language.stream import Stream, stream_method
@@ -53,7 +54,7 @@ class LinearOffChipStore(Operator):
         return node.input_types[0].bytes
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return (2 if accounting == "paper" else 1) * node.input_types[0].element.bytes
+        return double_buffered(node.input_types[0].element, accounting)
 
 
 @stream_method

@@ -20,6 +20,7 @@ from step.language.operator import (
     Process,
     StreamType,
     Surroundings,
+    double_buffered,
     expect,
 )
 from step.language.stream import Stream, stream_method
@@ -81,7 +82,7 @@ class RandomOffChipLoad(Operator):
         return node.output_types[0].bytes
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return (2 if accounting == "paper" else 1) * self.tiling.element.bytes
+        return double_buffered(self.tiling.element, accounting)
 
 
 @stream_method

@@ -21,6 +21,7 @@ from step.language.operator import (
     Process,
     StreamType,
     Surroundings,
+    double_buffered,
     expect,
     expect_same_shape,
 )
@@ -99,7 +100,7 @@ class RandomOffChipStore(Operator):
         return node.input_types[DATA].bytes
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return (2 if accounting == "paper" else 1) * self.tiling.element.bytes
+        return double_buffered(self.tiling.element, accounting)
 
 
 @stream_method

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from step.errors import StreamFault
 from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Graph, Node
 from step.language.tokens import Token
+from step.language.types import ElementType, Selector
 from step.lowering.fabric import FabricConfig
 
 
@@ -24,6 +27,18 @@ def control_text(token: Token, value: str = "a value") -> str:
     return f"{what} with S{token.stop}" if token.stop > token.rank else what
 
 
+@singledispatch
+def value_text(element: ElementType, value: Any) -> str:
+    """A value of ``element``, which is one scalar, or a selector."""
+    return str(np.asarray(value).item())
+
+
+@value_text.register
+def _(element: Selector, value: int) -> str:
+    targets = [str(target) for target in range(element.targets) if value >> target & 1]
+    return f"a selector of {', '.join(targets) or 'no target'}"
+
+
 def stream_fault(
     node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]], fabric: FabricConfig | None = None
 ) -> StreamFault:
@@ -34,7 +49,8 @@ def stream_fault(
     lines = [f"{node.describe()}: {node.operator.fault_text(fault).format(fabric=fabric)}"]
     for port in node.operator.fault_ports(fault, len(node.inputs)):
         position, token = heads[port]
-        value = str(np.asarray(token.value).item()) if fault in SHOWS_VALUES else "a value"
+        shown = fault in SHOWS_VALUES and token.has_value
+        value = value_text(node.input_types[port].element, token.value) if shown else "a value"
         lines.append(f"  token {position} of {node.inputs[port]} is {control_text(token, value)}")
     return StreamFault("\n".join(lines))
 

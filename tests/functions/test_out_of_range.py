@@ -62,7 +62,13 @@ def of_requests(function: CacheTiles | CacheEnd) -> Callable[[Graph], Stream]:
             lambda graph: graph.selectors("a", 4, [3]).flat_map(ExpertTiles(4, 2), name="y"),
             [8, 6, 1],
             None,
-            "flat_map 'y': this is not exactly one of the experts 0 to 3\n  token 1 of a is 6",
+            "flat_map 'y': this is not exactly one of the experts 0 to 3\n  token 1 of a is a selector of 1, 2",
+        ),
+        (
+            lambda graph: graph.selectors("a", 4, [3]).flat_map(ExpertTiles(4, 2), name="y"),
+            [8, 0, 1],
+            None,
+            "flat_map 'y': this is not exactly one of the experts 0 to 3\n  token 1 of a is a selector of no target",
         ),
         (
             of_requests(CacheTiles(3, 2, 5)),

@@ -172,6 +172,7 @@ def _deviation(program: Program, outputs: Mapping[str, list[Token]]) -> float | 
             raise InputError(f"there is no output {name!r} to compare with the expected one")
         values = [np.asarray(token.value, np.float64).ravel() for token in outputs[name] if token.has_value]
         got = np.concatenate([np.zeros(0), *values])
+        expected = np.asarray(expected, np.float64)
         if got.size != expected.size:
             raise InputError(f"output {name!r} has {got.size} scalars, but {expected.size} are expected")
         if name in tilings:

@@ -10,6 +10,7 @@ from sim_approx.depths import depths_that_clear
 from sim_approx.simulation import Simulation, Values, simulate
 from step.errors import Deadlock, FabricError, Runaway, SimulationError
 from step.language.graph import Graph
+from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
 from step.programs.inputs import BoundInputs, bind_inputs
@@ -39,6 +40,7 @@ def run(
     as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist.
     """
     netlist = _netlist(program, fabric, depths or {})
+    check_outputs(netlist.graph)
     bound = bind_inputs(netlist.graph, inputs)
     simulation = simulate(netlist, bound, values=values, events=events, max_cycles=max_cycles, timing_of=timing_of)
     error = _error(netlist, bound, simulation, max_cycles, timing_of)

@@ -53,7 +53,10 @@ def check_writable(path: Path) -> None:
 
 def _beside(path: Path) -> Path:
     """Where ``path`` is made, in its directory, which is there afterwards."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path.parent)) from None
     return path.with_name(f".{path.name[:200]}.{os.getpid()}.{threading.get_ident()}")
 
 
@@ -112,6 +115,8 @@ def tool_environment() -> dict[str, str]:
 @contextmanager
 def caching_tools() -> Iterator[None]:
     """The same for tools that are started by somebody else, inside of the body."""
+    with writing_cache():
+        check_writable(cache_directory() / "tools" / "any")
     before = os.environ.get(_TOOL_CACHES)
     os.environ.update(tool_environment())
     try:

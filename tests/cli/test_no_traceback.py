@@ -1,0 +1,399 @@
+"""Bad input, and machines that are short of something: the documented exit code and one clear message."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commanding import ROOT, Step, commanding
+
+from step import BF16, Graph, Program, Tile
+from step.cli.explained import explained
+from step.errors import EnvironmentProblem
+from step.host.files import cache_directory, tool_environment, write_together, writing_cache
+
+PROGRAM = """\
+from step import BF16, Graph, Program, Tile
+
+def program():
+    graph = Graph("small")
+    graph.source("x", Tile(BF16), [3]){}.sink("y")
+    return Program(graph, {{"x": [1, 2, 3]}}{})
+
+def nothing():
+    return []
+
+def empty():
+    return Graph("empty")
+
+def endless():
+    graph = Graph("endless")
+    graph.source("x", Tile(BF16), [3]).promote()
+    return Program(graph, {{"x": [1, 2, 3]}})
+"""
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Step:
+    """Runs the command line where ``p.py`` is the program and nothing else is there."""
+    command = commanding(monkeypatch, capsys)
+    monkeypatch.chdir(tmp_path)
+    write()
+    return command
+
+
+def write(behind: str = "", more: str = "") -> None:
+    """The program, with something ``behind`` its source, and ``more`` for its `Program`."""
+    Path("p.py").write_text(PROGRAM.format(behind, more))
+
+
+BACKENDS = [["check"], *(["run", "--backend", name] for name in ("interpret", "approx", "rtl")), ["compare"]]
+
+
+# -- files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[" * 100_000 + "]" * 100_000, "p.json is no program: its JSON is nested too deeply"),
+        (
+            '{"format": "step-program-3", "written_by": "step-fabric 9.8.7"}',
+            "p.json has the format step-program-3 and was written by step-fabric 9.8.7; this is step-fabric 0.1.0, "
+            "which reads step-program-2: pip install 'step-fabric>=9.8.7'",
+        ),
+        (
+            '{"format": "step-program-3"}',
+            "p.json has the format step-program-3 and was written by a newer release; this is step-fabric 0.1.0, which "
+            "reads step-program-2: pip install --upgrade step-fabric",
+        ),
+        (
+            '{"format": "step-program-1"}',
+            "p.json has the format step-program-1 of an earlier release; save the program again",
+        ),
+        ('{"tolerance": 1', "p.json is no JSON: Expecting ',' delimiter: line 1 column 16 (char 15)"),
+        (
+            "1" * 5000,
+            "p.json is no JSON: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; "
+            "use sys.set_int_max_str_digits() to increase the limit",
+        ),
+    ],
+)
+def test_json(step: Step, content: str, message: str) -> None:
+    Path("p.json").write_text(content)
+    assert step("check", "p.json") == (1, "", f"error: {message}\n")
+
+
+def test_json_says_who_wrote_it(step: Step) -> None:
+    graph = Graph("small")
+    graph.source("x", Tile(BF16), [3]).sink("y")
+    Program(graph).save(Path("p.json"))
+    assert json.loads(Path("p.json").read_text())["written_by"] == "step-fabric 0.1.0"
+    assert step("check", "p.json").code == 0
+
+
+def test_pipes_are_not_waited_for(step: Step) -> None:
+    os.mkfifo("x.npz")
+    assert step("check", "p.py", "--inputs", "x.npz") == (1, "", "error: x.npz is a pipe, but must be a file\n")
+    os.mkfifo("p.json")
+    assert step("check", "p.json") == (1, "", "error: there is no file 'p.json'\n")
+
+
+def test_a_device_stays_a_device(step: Step) -> None:
+    before = os.stat("/dev/null")
+    assert step("show", "p.py", "-o", "/dev/null").code == 0
+    assert os.stat("/dev/null").st_rdev == before.st_rdev != 0
+
+
+def test_a_link_stays_a_link(step: Step) -> None:
+    Path("link.svg").symlink_to("drawn.svg")
+    assert step("show", "p.py", "-o", "link.svg").code == 0
+    assert Path("link.svg").is_symlink() and Path("drawn.svg").is_file() and not Path("drawn.svg").is_symlink()
+
+
+def test_blanks_and_colons_in_paths(step: Step) -> None:
+    directory = Path("a b:c")
+    directory.mkdir()
+    Path("p.py").rename(directory / "my program.py")
+    program, saved = directory / "my program.py", directory / "my result.json"
+    assert step("run", f"{program}:program", "--backend", "approx", "--save", saved).code == 0
+    assert saved.is_file()
+    assert step("inputs", program, "-o", directory / "my data.npz").code == 0
+    assert step("check", program, "--inputs", directory / "my data.npz").code == 0
+
+
+def test_a_directory_for_a_file_and_a_file_for_a_directory(step: Step) -> None:
+    Path("d.json").mkdir()
+    assert step("check", "d.json").err == "error: there is no file 'd.json'\n"
+    assert step("run", "p.py", "--backend", "approx", "--save", "p.py/r.json") == (
+        1, "", "error: p.py/r.json can not be written: Not a directory\n"
+    )  # fmt: skip
+
+
+# -- programs -------------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_list(step: Step) -> None:
+    for verb in ("check", "compare"):
+        assert step(verb, "p.py:nothing") == (
+            1, "", "error: p.py:nothing returns an empty list, so there is no program\n"
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("command", BACKENDS, ids=" ".join)
+def test_an_empty_graph(step: Step, command: list[str]) -> None:
+    assert step(command[0], "p.py:empty", *command[1:]) == (1, "", "error: program 'empty' has no operators\n")
+
+
+@pytest.mark.parametrize("command", BACKENDS, ids=" ".join)
+def test_a_program_without_outputs(step: Step, command: list[str]) -> None:
+    result = step(command[0], "p.py:endless", *command[1:])
+    assert (result.code, result.out) == (1, "")
+    assert result.err.splitlines()[-1] == (
+        "error: program 'endless' has no output, so there is nothing to run for; end a stream with .sink(NAME) or "
+        ".store(NAME)"
+    )
+
+
+@pytest.mark.parametrize("command", BACKENDS, ids=" ".join)
+def test_a_depth_in_the_billions(step: Step, command: list[str]) -> None:
+    write(".buffered(10**9)")
+    message = (
+        "error: sink 'y' (p.py:5): the channel in front of input 0 (x) has 1,000,000,000 slots, which is "
+        "16,000,000,000 bits; a channel may have 268,435,456, here 16,777,216 slots\n"
+    )
+    assert step(command[0], "p.py", *command[1:]) == (1, "", message)
+
+
+@pytest.mark.parametrize("command", BACKENDS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (
+            "channel_depth=4000000000",
+            "channel_depth must be at most 268,435,456, not 4,000,000,000, which is 4,000,000,000 bits",
+        ),
+        ("vector_lanes=5000000", "vector_lanes must be at most 262,144, not 5,000,000, which is 160,000,000 bits"),
+        ("matmul_lanes=5000000", "matmul_lanes must be at most 262,144, not 5,000,000, which is 160,000,000 bits"),
+    ],
+)
+def test_what_no_fabric_has(step: Step, command: list[str], setting: str, message: str) -> None:
+    assert step(command[0], "p.py", *command[1:], "--set", setting) == (1, "", f"error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("tile=1000000", "tile must be at most 4,096, not 1,000,000"),
+        ("tile=²", "tile must be an integer >= 1, not '²'"),
+        ("memory.channels=1073741824", "memory.channels must be at most 1,024, not 1,073,741,824"),
+        ("memory.latency=1000000000000", "memory.latency must be at most 1,048,576, not 1,000,000,000,000"),
+        (
+            "scratchpad_bytes=1099511627776",
+            "scratchpad_bytes must be at most 33,554,432, not 1,099,511,627,776, which is 8,796,093,022,208 bits",
+        ),
+        ("link_bytes=1048576", "link_bytes must be at most 65,536, not 1,048,576, which is 8,388,608 bits"),
+    ],
+)
+def test_limits_of_the_fabric(step: Step, setting: str, message: str) -> None:
+    assert step("check", "p.py", "--set", setting) == (1, "", f"error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        ("{'z': [1, 2, 3]}", "there is no output 'z' to compare with the expected one; there are y"),
+        ("{'y': [1, 2]}", "output 'y' has 3 scalars, but 2 are expected"),
+        ("{'y': ['a', 'b', 'c']}", "expected output 'y' must be real numbers, not <U1"),
+        ("[1, 2, 3]", "a program's expected must be a Mapping, not [1, 2, 3]"),
+        ("{}, tolerance=float('nan')", "tolerance must be a number >= 0, not nan"),
+        ("{}, tolerance='1%'", "tolerance must be a number >= 0, not '1%'"),
+    ],
+)
+def test_what_can_not_be_expected(step: Step, expected: str, message: str) -> None:
+    write(more=f", expected={expected}")
+    line = f'  p.py:6, in program: return Program(graph, {{"x": [1, 2, 3]}}, expected={expected})'
+    assert step("compare", "p.py") == (1, "", f"error: {message}\n{line}\n")
+
+
+def test_an_expectation_of_a_size_that_only_a_run_tells(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told before anything is built."""
+    monkeypatch.setattr("cosim.compare.run_rtl", lambda *_, **__: pytest.fail("it is built"))
+    Path("p.py").write_text(
+        PROGRAM.format("", ", expected={'y': [1, 2]}").replace("[3])", '[graph.symbol("N")])'),
+    )
+    assert step("compare", "p.py") == (1, "", "error: output 'y' has 3 scalars, but 2 are expected\n")
+
+
+# -- the machine ----------------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_keeps_what_was_there(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the data nor the program is replaced, and nothing is left behind."""
+    Path("p.json").write_text("before")
+    Path("p.npz").write_text("before")
+    writing, written = Path.write_bytes, []
+
+    def full(path: Path, data: bytes) -> int:
+        written.append(path)
+        if len(written) == 2:
+            writing(path, data[:10])
+            raise FULL
+        return writing(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        write_together({Path("p.npz"): b"data", Path("p.json"): b"a program"})
+    assert sorted(path.name for path in Path().iterdir()) == ["p.json", "p.npz", "p.py"]
+    assert {path.read_text() for path in (Path("p.json"), Path("p.npz"))} == {"before"}
+
+
+def test_a_full_disk_for_a_result(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: bytes) -> int:
+        raise FULL
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    result = step("run", "p.py", "--backend", "approx", "--save", "r.json")
+    assert (result.code, result.err) == (1, "error: r.json can not be written: No space left on device\n")
+    assert sorted(path.name for path in Path().iterdir()) == ["p.py"]
+
+
+def test_a_file_system_that_can_only_be_read(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told before a simulator is built, or anything run."""
+
+    touch = Path.touch
+
+    def locked(path: Path) -> None:
+        if path.parent == Path.cwd():
+            raise OSError(errno.EROFS, "Read-only file system", str(path))
+        touch(path)
+
+    monkeypatch.setattr(Path, "touch", locked)
+    monkeypatch.setattr("cosim.simulator.build", lambda *_, **__: pytest.fail("it is built"))
+    assert step("run", "p.py", "--waves", "x.vcd") == (
+        1, "", "error: waves can not go to x.vcd: Read-only file system\n"
+    )  # fmt: skip
+    assert step("run", "p.py", "--backend", "approx", "--save", "r.json") == (
+        1, "", "error: r.json can not be written: Read-only file system\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (errno.ENOSPC, "the disk is full, where {} is: make room there, or set STEP_CACHE to another place"),
+        (errno.EROFS, "the cache {} can not be written (Read-only file system): set STEP_CACHE"),
+        (errno.EACCES, "the cache {} can not be written (Permission denied): set STEP_CACHE"),
+    ],
+)
+def test_a_cache_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, message: str) -> None:
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path))
+    with pytest.raises(EnvironmentProblem) as error, writing_cache():
+        raise OSError(number, os.strerror(number))
+    assert str(error.value) == message.format(tmp_path)
+
+
+def test_a_build_on_a_full_disk_leaves_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cosim.build import run_or_fail
+    from cosim.toolchain import Toolchain
+
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path))
+    tools: Any = type("Tools", (Toolchain,), {"__init__": lambda self: None, "environment": dict(os.environ)})()
+    command = ["sh", "-c", "echo 'cc1plus: fatal error: out.o: No space left on device' >&2; exit 1"]
+    (tmp_path / "entry").mkdir()
+    with pytest.raises(EnvironmentProblem) as error:
+        run_or_fail(command, tmp_path / "entry", tools, "simulator")
+    text = f"the disk is full, where {tmp_path}/entry is: make room there, or set STEP_CACHE to another place"
+    assert str(error.value) == text and not list(tmp_path.glob("*.log"))
+
+
+def test_no_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("STEP_CACHE", raising=False)
+    monkeypatch.setenv("HOME", "")
+    with pytest.raises(EnvironmentProblem) as error:
+        cache_directory()
+    assert str(error.value) == "there is no home directory to keep the cache in: set STEP_CACHE to a directory"
+    monkeypatch.setenv("HOME", "/proc/nowhere")
+    with pytest.raises(EnvironmentProblem) as error:
+        cache_directory()
+    assert str(error.value) == (
+        "the cache /proc/nowhere/.cache/step-fabric can not be made (No such file or directory): set STEP_CACHE"
+    )
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path))
+    assert (cache_directory(), tool_environment()["XDG_CACHE_HOME"]) == (tmp_path, f"{tmp_path}/tools")
+
+
+def test_what_nobody_foresaw(tmp_path: Path) -> None:
+    """Of the machine, or else of the toolkit; not a word of the traceback."""
+    found = []
+    for error in (MemoryError(), OSError(errno.EIO, "Input/output error", "disk"), ValueError("odd")):
+        try:
+            raise error
+        except Exception as caught:
+            found.append(explained(caught.with_traceback(None) if not isinstance(caught, ValueError) else caught))
+    assert [(each.exit_code, str(each)) for each in found[:2]] == [
+        (3, "there is not enough memory for this"),
+        (3, "disk: Input/output error"),
+    ]
+
+
+def test_a_defect_of_the_toolkit(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("step.cli.check.advice", {}.__getitem__)
+    result = step("check", "p.py")
+    assert (result.code, result.out) == (70, "")
+    head, _, tail = result.err.partition(" (check.py:")
+    assert head.startswith("error: KeyError: ")
+    assert tail.partition("): ")[2] == (
+        "this is a defect of the toolkit; please report it, with the traceback that the same command shows with "
+        "STEP_TRACEBACK=1\n"
+    )
+
+
+def in_a_process(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "step", *arguments], text=True, stderr=subprocess.PIPE, env=os.environ | {
+            "PYTHONPATH": str(ROOT)}, **{"stdout": subprocess.PIPE, **options},
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_a_full_disk_behind_stdout(step: Step) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = in_a_process("check", "p.py", stdout=full)
+        assert (done.communicate(timeout=60)[1], done.returncode) == ("error: output: No space left on device\n", 3)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_in_a_users_file(step: Step, number: signal.Signals) -> None:
+    Path("slow.py").write_text("import pathlib, time\npathlib.Path('started').touch()\ntime.sleep(60)\n")
+    running = in_a_process("check", "slow.py")
+    while not Path("started").exists():
+        time.sleep(0.02)
+    running.send_signal(number)
+    out, err = running.communicate(timeout=30)
+    assert (running.returncode, out, err.strip()) == (130, "", "interrupted")
+
+
+def test_an_interruption_while_modules_are_loaded(step: Step) -> None:
+    """Ctrl-C in the first second: the import that it meets here is the last one before a verb is known."""
+    code = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'step.cli':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from step.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")

@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from step.programs.program import Program
 
@@ -18,6 +20,9 @@ COMMANDS = [
     line.split() for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if line.startswith("step ")
 ]
 ON_RTL = [each for each in COMMANDS if each[1] == "compare" or (each[1:2] == ["run"] and "--backend" not in each)]
+
+
+NOTEBOOK = TUTORIAL.parents[1] / "examples" / "tutorial.ipynb"
 
 
 @pytest.fixture
@@ -44,6 +49,22 @@ def test_the_tutorial_without_a_build(session: dict[str, object], tmp_path: Path
     assert (tmp_path / "triage.svg").read_text().startswith("<")
     assert "module fabric_triage" in (tmp_path / "build" / "fabric_triage.sv").read_text()
     assert (tmp_path / "build" / "fabric.json").is_file()
+
+
+def shown(book: nbformat.NotebookNode) -> list[set[str]]:
+    """The media types of what each cell with code shows."""
+    cells = [each for each in book.cells if each.cell_type == "code"]
+    return [{kind for output in each.outputs for kind in output.get("data", {})} for each in cells]
+
+
+def test_the_notebook_shows_pictures_and_tables() -> None:
+    """Without the cell that builds a simulator."""
+    book = nbformat.read(NOTEBOOK, as_version=4)
+    kept = shown(book)
+    assert [each.metadata.get("tags") for each in book.cells].count(["rtl"]) == 1
+    book.cells = [each for each in book.cells if each.metadata.get("tags") != ["rtl"]]
+    NotebookClient(book, timeout=300, resources={"metadata": {"path": NOTEBOOK.parent}}).execute()
+    assert shown(book) == kept[:-1] and {"text/plain", "text/html"} in kept and {"text/plain", "image/svg+xml"} in kept
 
 
 @pytest.mark.slow  # it builds two simulators

@@ -90,10 +90,8 @@ def _signature(thing: Any) -> str:
     found = inspect.signature(thing)
     parameters = [each.replace(annotation=each.empty) for each in found.parameters.values() if each.name != "self"]
     parameters = [each for each in parameters if not each.name.startswith("_")]
-    text = str(found.replace(parameters=parameters, return_annotation=found.empty))
-    text = re.sub(
-        r"<factory>|<function (\w+) at \w+>|<(\w+\.\w+): \d+>", lambda match: match[1] or match[2] or "...", text
-    )
+    text = str(found.replace(parameters=parameters, return_annotation=found.empty)).replace("'", '"')
+    text = re.sub(r"<factory>|<function (\w+) at \w+>|<(\w+\.\w+): \d+>", lambda one: one[1] or one[2] or "...", text)
     return text if len(text) < 100 else text.replace("(", "(\n    ", 1).replace(", ", ",\n    ")[:-1] + ",\n)"
 
 

@@ -160,7 +160,8 @@ def test_save_replaces_the_file_as_a_whole(
     step: Step, fragile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved = tmp_path / "new" / "result.json"
-    assert step("run", f"{fragile}:good", "--save", saved, "--events").code == 0
+    result = step("run", f"{fragile}:good", "--save", saved, "--events")
+    assert result.code == 0 and result.out.splitlines()[-1] == f"written: {saved}"
     first = RunResult.load(saved)
     assert (first.status, first.cycles, first.events is not None) == (Status.FINISHED, 34, True)
     result = step("run", f"{fragile}:stuck", "--backend", "approx", "--save", saved)
@@ -394,7 +395,8 @@ def test_compare_on_other_data(step: Step, fragile: str, tmp_path: Path) -> None
 def test_compare_saves_what_it_found(step: Step, fragile: str, tmp_path: Path) -> None:
     """Also what came before a failure, with the failure."""
     saved = tmp_path / "new" / "found.json"
-    assert step("compare", f"{fragile}:good", "--save", saved).code == 0
+    result = step("compare", f"{fragile}:good", "--save", saved)
+    assert result.code == 0 and f"written: {saved}\n" in result.out
     validate(json.loads(saved.read_text()), "comparison", "saved")
     assert json.loads(saved.read_text())["error"] is None
     assert step("compare", f"{fragile}:mixed", "--save", saved).code == 4

@@ -409,7 +409,7 @@ def test_show_as_dot(step: Any, small: Path) -> None:
 
 def test_show_as_svg_to_a_file(step: Any, tmp_path: Path) -> None:
     result = step("show", SIMPLE, "-o", tmp_path / "drawn.svg")
-    assert (result.code, result.out) == (0, "")
+    assert result == (0, f"written: {tmp_path}/drawn.svg\n", "")
     text = (tmp_path / "drawn.svg").read_text()
     assert "<svg" in text and text.rstrip().endswith("</svg>") and "expert1_product" in text
 

@@ -578,14 +578,12 @@ def test_what_is_no_json(content: bytes, message: str, tmp_path: Path) -> None:
 def test_files_that_are_no_programs(tmp_path: Path) -> None:
     (tmp_path / "p.txt").write_text("")
     (tmp_path / "p.json").write_text(json.dumps(written()))
+    wanted = "a program must be file.py, file.py:function, file.py:function[NUMBER] or file.json"
     for spec, message in (
         (f"{tmp_path}/gone.json", f"there is no file '{tmp_path}/gone.json'"),
         (f"{tmp_path}", f"there is no file '{tmp_path}'"),
-        (f"{tmp_path}/p.txt", f"a program must be file.py, file.py:function or file.json, not '{tmp_path}/p.txt'"),
-        (
-            f"{tmp_path}/p.json:f",
-            f"a program must be file.py, file.py:function or file.json, not '{tmp_path}/p.json:f'",
-        ),
+        (f"{tmp_path}/p.txt", f"{wanted}, not '{tmp_path}/p.txt'"),
+        (f"{tmp_path}/p.json:f", f"{wanted}, not '{tmp_path}/p.json:f'"),
     ):
         with pytest.raises(FormatError) as error:
             load_program(spec)

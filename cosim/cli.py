@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cosim.doctor import diagnose
-from step.cli.console import new_table, show_json, show_table, talk, working
+from step.cli.console import new_table, show_json, show_table, show_written, talk, working
 from step.cli.options import inputs_option, json_option, save_json, settings_option, with_settings, writable
 from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError, StepError
 from step.programs.program import Program, load_program, load_programs
@@ -63,11 +63,12 @@ def compare(
     plain = [each.to_json() for each in found]
     if save is not None:
         save_json(save, {"format": FORMAT, "comparisons": plain, "error": failure and str(failure)})
-    if found:
-        if as_json:
-            show_json(plain)
-        else:
-            _show(found, operators)
+    if found and as_json:
+        show_json(plain)
+    elif found:
+        _show(found, operators)
+    if not as_json:
+        show_written(save, waves if found else None)
     if failure is not None:
         raise failure
     _judge(found)

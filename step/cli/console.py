@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -52,6 +53,13 @@ def show_table(table: Table) -> None:
         console.print(table)
     for line in captured.get().splitlines():
         click.echo(line.rstrip(), color=True)
+
+
+def show_written(*paths: Path | None) -> None:
+    """A line on stdout for each file that a command wrote besides its result."""
+    for path in paths:
+        if path is not None:
+            click.echo(f"written: {path}")
 
 
 def show_json(data: Any) -> None:

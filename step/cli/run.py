@@ -9,7 +9,7 @@ import click
 import numpy as np
 from rich.markup import escape
 
-from step.cli.console import new_table, show_json, show_table, warn, working
+from step.cli.console import new_table, show_json, show_table, show_written, warn, working
 from step.cli.options import json_option, open_program, program_options, writable, writing
 from step.errors import InputError, SimulationError
 from step.language.validate import check as check_graph
@@ -87,8 +87,10 @@ def command(
             result.save(save)
     if as_json:
         show_json(result.to_json())
-    elif failure is None:
-        show_result(result, lower(opened.graph, opened.fabric))
+    else:
+        if failure is None:
+            show_result(result, lower(opened.graph, opened.fabric))
+        show_written(save, waves)
     if failure is not None:
         raise failure
     if check:

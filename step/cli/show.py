@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from step.cli.console import show_json
+from step.cli.console import show_json, show_written
 from step.cli.options import json_option, open_program, settings_option, writing
 from step.errors import InputError
 from step.host.files import write_atomically
@@ -51,6 +51,7 @@ def command(program: str, settings: tuple[str, ...], form: str | None, output: P
     else:
         with writing(output):
             write_atomically(output, shown)
+        show_written(output)
 
 
 def _form(output: Path) -> str:

@@ -161,7 +161,8 @@ def test_save_replaces_the_file_as_a_whole(
     step: Step, fragile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved = tmp_path / "new" / "result.json"
-    assert step("run", f"{fragile}:good", "--save", saved, "--events").code == 0
+    result = step("run", f"{fragile}:good", "--save", saved, "--events")
+    assert result.code == 0 and result.out.splitlines()[-1] == f"written: {saved}"
     first = RunResult.load(saved)
     assert (first.status, first.cycles, first.events is not None) == (Status.FINISHED, 34, True)
     result = step("run", f"{fragile}:stuck", "--backend", "approx", "--save", saved)
@@ -185,9 +186,9 @@ def test_a_place_where_nothing_can_be_saved_is_told_before_the_run(step: Step, f
     # The variant deadlocks, which would be told if it ran.
     for arguments in (("run", f"{fragile}:stuck", "--save"), ("show", f"{fragile}:good", "-o")):
         result = step(*arguments, f"{fragile}/there")
-        assert result == (1, "", f"error: {fragile}/there can not be written: File exists\n")
+        assert result == (1, "", f"error: {fragile}/there can not be written: Not a directory\n")
     result = step("verilog", f"{fragile}:good", "-o", f"{fragile}/there")
-    assert result == (1, "", f"error: {fragile}/there can not be written: File exists\n")
+    assert result == (1, "", f"error: {fragile}/there can not be written: Not a directory\n")
 
 
 # -- run: failures --------------------------------------------------------------------------------------------------
@@ -397,7 +398,8 @@ def test_compare_on_other_data(step: Step, fragile: str, tmp_path: Path) -> None
 def test_compare_saves_what_it_found(step: Step, fragile: str, tmp_path: Path) -> None:
     """Also what came before a failure, with the failure."""
     saved = tmp_path / "new" / "found.json"
-    assert step("compare", f"{fragile}:good", "--save", saved).code == 0
+    result = step("compare", f"{fragile}:good", "--save", saved)
+    assert result.code == 0 and f"written: {saved}\n" in result.out
     validate(json.loads(saved.read_text()), "comparison", "saved")
     assert json.loads(saved.read_text())["error"] is None
     assert step("compare", f"{fragile}:mixed", "--save", saved).code == 4
@@ -406,7 +408,7 @@ def test_compare_saves_what_it_found(step: Step, fragile: str, tmp_path: Path) -
     assert [each["passed"] for each in data["comparisons"]] == [True]
     assert data["error"].startswith("deadlock: from cycle 16 on")
     result = step("compare", f"{fragile}:stuck", "--save", f"{fragile}/there")
-    assert result == (1, "", f"error: {fragile}/there can not be written: File exists\n")
+    assert result == (1, "", f"error: {fragile}/there can not be written: Not a directory\n")
 
 
 def test_compare_stops_at_a_limit(step: Step, fragile: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -452,6 +453,24 @@ def test_version_and_help() -> None:
     help_text = in_a_process("--help").stdout
     assert all(verb in help_text for verb in ("check", "metrics", "show", "schema"))
     assert "Exit codes: 0 ok, 1 user or program error" in help_text.replace("\n  ", " ")
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_fits_a_terminal_of_80_columns(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are folded, numbers never; in a pipe a row is a line, and names are whole."""
+    piped = step("run", MIXTRAL, "--backend", "approx").out.splitlines()
+    assert piped[1].split("  ")[0] == "operator" and not any(line.endswith(" ") for line in piped)
+    rows = {line.split()[0]: line.split(maxsplit=5) for line in piped[2:]}
+    assert rows["expert6_gate_projection"][-1] == "expert6_load_gate" and {len(row) for row in rows.values()} == {6}
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = re.sub(r"\x1b\[[\d;]*m", "", step("run", MIXTRAL, "--backend", "approx").out).splitlines()
+    assert max(map(len, shown)) <= 80 < max(map(len, piped))
+    assert len(shown) > len(piped)
+    numbers = [line.split()[1:5] for line in piped[2:]]
+    assert [line.split()[1:5] for line in shown[2:] if "%" in line] == numbers
 
 
 # -- on-chip memory -------------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def fake_dot(folder: Path, script: str) -> Path:
 def test_show_as_svg_without_graphviz(step: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     result = step("show", SIMPLE, "-o", tmp_path / "drawn.svg")
-    assert (result.code, result.out) == (0, "")
+    assert (result.code, result.out) == (0, f"written: {tmp_path}/drawn.svg\n")
     drawn = ElementTree.parse(tmp_path / "drawn.svg").getroot()
     texts = ["".join(each.itertext()) for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert {"expert1_product", "map(function=matmul(transposed=False,", "depth 11", "in1", "out_padding"} <= set(texts)
@@ -125,7 +125,8 @@ def test_graphviz_draws_where_it_is_installed(
     step: Step, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     monkeypatch.setenv("PATH", f"{fake_dot(tmp_path / 'bin', 'echo $1; cat')}:/usr/bin:/bin")
-    assert step("show", small, "-o", tmp_path / f"drawn.{form}") == (0, "", "")
+    written = tmp_path / f"drawn.{form}"
+    assert step("show", small, "-o", written) == (0, f"written: {written}\n", "")
     given = step("show", small, "--format", "dot").out
     assert (tmp_path / f"drawn.{form}").read_text() == f"-T{form}\n{given}"
 
@@ -133,7 +134,8 @@ def test_graphviz_draws_where_it_is_installed(
 @pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
 @pytest.mark.parametrize("form, head", [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
 def test_pictures_by_graphviz(step: Step, tmp_path: Path, form: str, head: bytes) -> None:
-    assert step("show", SIMPLE, "-o", tmp_path / f"drawn.{form}") == (0, "", "")
+    written = tmp_path / f"drawn.{form}"
+    assert step("show", SIMPLE, "-o", written) == (0, f"written: {written}\n", "")
     assert (tmp_path / f"drawn.{form}").read_bytes().startswith(head)
 
 

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from reading_waves import VCDVCD
 from vcd.reader import TokenKind, tokenize
-from vcdvcd import VCDVCD
 
 from step import FP32, Graph, Program, Tile
 from step.errors import Deadlock, InputError

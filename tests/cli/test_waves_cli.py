@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from commanding import Step, commanding
-from other_reader import VCDVCD
+from reading_waves import VCDVCD
 
 FRAGILE = "tests/integration/fragile.py"
 STUCK = """

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from vcdvcd import VCDVCD
+from reading_waves import VCDVCD
 
 from step.lowering.links import data_words
 from step.programs.program import load_program

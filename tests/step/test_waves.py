@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from other_reader import VCDVCD
+from reading_waves import VCDVCD
 from vcd.reader import TokenKind, tokenize
 
 from step import FP32, Graph, Program, Tile

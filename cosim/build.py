@@ -90,7 +90,7 @@ class _Recipe:
             self.written["bench.sv"] = bench_text(design)
         self.flags = verilator_flags(self.top, waves, self.hierarchical)
         # Comments name lines of the user's program, which may move.
-        parts = [re.sub(rb"//[^\n]*", b"", path.read_bytes()) for path in self.sources]
+        parts = [re.sub(rb"\s*//[^\n]*", b"", path.read_bytes()) for path in self.sources]
         self.key = content_key(
             [toolchain.identity, repr(self.flags), OPTIMIZATION, repr(sorted(self.written.items())), *parts]
         )

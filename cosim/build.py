@@ -105,7 +105,7 @@ class _Recipe:
             self.written["bench.sv"] = bench_text(design)
         self.flags = verilator_flags(self.top, waves, self.hierarchical)
         # Comments name lines of the user's program, which may move.
-        parts = [re.sub(rb"//[^\n]*", b"", path.read_bytes()) for path in self.sources]
+        parts = [re.sub(rb"\s*//[^\n]*", b"", path.read_bytes()) for path in self.sources]
         self.key = content_key(
             [toolchain.identity, repr(self.flags), optimization, repr(sorted(self.written.items())), *parts]
         )
@@ -204,7 +204,7 @@ def check_room(log: Path) -> None:
 def first_errors(log: Path, count: int = 3) -> list[str]:
     """The first lines of ``log`` that tell of an error; where none does, the last lines."""
     lines = log.read_text(errors="replace").splitlines()
-    errors = [line for line in lines if re.search(r"^%Error|\berror:|^make.*\*\*\*|undefined reference", line)]
+    errors = [line for line in lines if re.search(r"^%Error|^ERROR:|\berror:|^make.*\*\*\*|undefined reference", line)]
     return [f"  {line.strip()}" for line in (errors[:count] or lines[-count:])]
 
 

@@ -20,8 +20,8 @@ def header(fabric: Fabric, digest: str, initial_values: bool) -> str:
     """Comment lines with program, fabric, ports and the design's ``digest``; equal designs get equal ones."""
     netlist = fabric.netlist
     parameters = netlist.fabric.to_json()
-    memory = {f"memory.{name}": value for name, value in parameters.pop("memory").items()}
-    settings = ", ".join(f"{name}={value}" for name, value in {**parameters, **memory}.items())
+    parameters["memory.beat_bytes"] = parameters.pop("memory")["beat_bytes"]  # the rest is behind the ports
+    settings = ", ".join(f"{name}={value}" for name, value in parameters.items())
     power = "have a value at power-on" if initial_values else "get their value from reset only"
     lines = [
         f"{fabric.structure.name}: the program {netlist.graph.name} as hardware, written by STeP Fabric",

@@ -46,17 +46,20 @@ class DramChannel:
         return -(-clock * self.dram.clock_ps // self.dram.fabric_ps)
 
     def place(self, address: int) -> tuple[int, int]:
-        """Bank and row of a beat: groups take turns, then columns, banks of a group, rows.
+        """Bank and row of a beat: ``group_beats`` columns, then groups, the other columns, banks of a group, rows.
 
-        The row is added to the bank bit by bit (permutation-based page interleaving, Zhang et al., MICRO 2000), so that
-        streams that are a power of two apart do not meet in one bank.
+        Bits of the row are added to bank and group (permutation-based page interleaving, Zhang et al., MICRO 2000), so
+        that streams that are a power of two apart do not all meet in one bank.
         """
+        dram = self.dram
         inside = address // (self.interleave * self.channels) * self.interleave + address % self.interleave
-        groups, banks = self.dram.bank_groups, self.dram.banks
-        above = inside // (groups * self.row_beats)
-        row = above // (banks // groups)
-        bank = above % (banks // groups) * groups + inside % groups
-        return bank ^ row % banks, row
+        group = inside // dram.group_beats % dram.bank_groups
+        above = inside // (dram.bank_groups * self.row_beats)
+        in_group = dram.banks // dram.bank_groups
+        row = above // in_group
+        mixed = row ^ row // dram.banks ^ row // dram.banks // dram.banks
+        group = (group ^ mixed ^ mixed // in_group) % dram.bank_groups
+        return (above ^ mixed) % in_group * dram.bank_groups + group, row
 
     def has_room(self, clock: int) -> bool:
         """Whether fewer than ``queue`` beats are granted whose data did not pass before ``clock``."""

@@ -17,14 +17,14 @@ using Number = std::int64_t;
 
 // The lines of the file, in its order; those from FABRIC_PS on are there with DRAM only.
 enum Parameter {
-    CHANNELS, INTERLEAVE, INTERVAL, LATENCY, ROW_BEATS, FABRIC_PS, CLOCK_PS, BANKS, BANK_GROUPS, ROW_BYTES,
+    CHANNELS, INTERLEAVE, INTERVAL, LATENCY, ROW_BEATS, FABRIC_PS, CLOCK_PS, BANKS, BANK_GROUPS, ROW_BYTES, GROUP_BEATS,
     BURST_BYTES, BURST, CL, CWL, TRCD, TRP, TRAS, TCCD_L, TRRD_S, TRRD_L, TFAW, TRTP, TWR, TWTR_S, TWTR_L, TURNAROUND,
     TREFI, TRFC, QUEUE, OUT_OF_TURN, PARAMETERS
 };
 
 const char* const NAMES[PARAMETERS] = {
     "channels", "interleave", "interval", "latency", "row_beats", "fabric_ps", "clock_ps", "banks", "bank_groups",
-    "row_bytes", "burst_bytes", "burst", "cl", "cwl", "trcd", "trp", "tras", "tccd_l", "trrd_s", "trrd_l", "tfaw",
+    "row_bytes", "group_beats", "burst_bytes", "burst", "cl", "cwl", "trcd", "trp", "tras", "tccd_l", "trrd_s", "trrd_l", "tfaw",
     "trtp", "twr", "twtr_s", "twtr_l", "turnaround", "trefi", "trfc", "queue", "out_of_turn"
 };
 
@@ -65,9 +65,11 @@ struct Dram {
     static Place place(Number address) {
         const Number inside =
             address / (p[INTERLEAVE] * p[CHANNELS]) * p[INTERLEAVE] + address % p[INTERLEAVE];
-        const Number above = inside / (p[BANK_GROUPS] * p[ROW_BEATS]), in_group = p[BANKS] / p[BANK_GROUPS];
-        const Number row = above / in_group;
-        return {(above % in_group * p[BANK_GROUPS] + inside % p[BANK_GROUPS]) ^ (row % p[BANKS]), row};
+        const Number groups = p[BANK_GROUPS], in_group = p[BANKS] / groups;
+        const Number above = inside / (groups * p[ROW_BEATS]), row = above / in_group;
+        const Number mixed = row ^ (row / p[BANKS]) ^ (row / p[BANKS] / p[BANKS]);
+        const Number group = ((inside / p[GROUP_BEATS] % groups) ^ mixed ^ (mixed / in_group)) % groups;
+        return {(above ^ mixed) % in_group * groups + group, row};
     }
 
     bool has_room(Number clock) const { return data_ends[granted % p[QUEUE]] <= clock; }

@@ -12,7 +12,8 @@ class Dram:
     """The DRAM of every memory channel; times have the names of JEDEC and are in clocks of the DRAM.
 
     ``fabric_ps``: a cycle of the fabric in picoseconds, ``clock_ps``: a clock of the DRAM (tCK).
-    ``banks`` of a channel, in ``bank_groups``; a bank has one row of ``row_bytes`` open.
+    ``banks`` of a channel, in ``bank_groups``; a bank has one row of ``row_bytes`` open. ``group_beats`` consecutive
+    beats of a channel are in one bank group, the next ones in the next one.
     ``burst_bytes`` are moved by one column command, in ``burst`` clocks of the data bus.
     ``cl``, ``cwl``: from a read or write command to its data. ``trcd``: from an activation to a column command;
     ``trp``: from a precharge to an activation; ``tras``: from an activation to a precharge.
@@ -31,6 +32,7 @@ class Dram:
     banks: int
     bank_groups: int
     row_bytes: int
+    group_beats: int
     burst_bytes: int
     burst: int
     cl: int
@@ -57,7 +59,7 @@ class Dram:
             value = getattr(self, each.name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise FabricError(f"memory.dram.{each.name} must be an integer >= 1, not {value!r}")
-        for name in ("banks", "bank_groups", "row_bytes", "burst_bytes"):
+        for name in ("banks", "bank_groups", "row_bytes", "group_beats", "burst_bytes"):
             value = getattr(self, name)
             if value & (value - 1):
                 raise FabricError(f"memory.dram.{name} must be a power of two, not {value}")
@@ -85,8 +87,8 @@ PRESETS = {
     "hbm2": Preset(
         channels=8,
         dram=Dram(
-            fabric_ps=1000, clock_ps=1000, banks=16, bank_groups=4, row_bytes=2048, burst_bytes=64, burst=2,
-            cl=14, cwl=4, trcd=14, trp=14, tras=34, tccd_l=4, trrd_s=4, trrd_l=6, tfaw=30,
+            fabric_ps=1000, clock_ps=1000, banks=16, bank_groups=4, row_bytes=2048, group_beats=8, burst_bytes=64,
+            burst=2, cl=14, cwl=4, trcd=14, trp=14, tras=34, tccd_l=4, trrd_s=4, trrd_l=6, tfaw=30,
             trtp=6, twr=16, twtr_s=6, twtr_l=8, turnaround=2, trefi=3900, trfc=260, queue=32, out_of_turn=32,
         ),
     ),
@@ -97,8 +99,8 @@ PRESETS = {
     "ddr4": Preset(
         channels=1,
         dram=Dram(
-            fabric_ps=1000, clock_ps=750, banks=16, bank_groups=4, row_bytes=8192, burst_bytes=64, burst=4,
-            cl=19, cwl=14, trcd=19, trp=19, tras=43, tccd_l=7, trrd_s=4, trrd_l=7, tfaw=28,
+            fabric_ps=1000, clock_ps=750, banks=16, bank_groups=4, row_bytes=8192, group_beats=2, burst_bytes=64,
+            burst=4, cl=19, cwl=14, trcd=19, trp=19, tras=43, tccd_l=7, trrd_s=4, trrd_l=7, tfaw=28,
             trtp=10, twr=20, twtr_s=4, twtr_l=10, turnaround=2, trefi=10400, trfc=467, queue=32, out_of_turn=32,
         ),
     ),

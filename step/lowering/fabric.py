@@ -86,6 +86,11 @@ class MemoryConfig:
                 raise FabricError(
                     f"memory.beat_bytes must be at most memory.dram.{name} = {most}, not {self.beat_bytes}"
                 )
+        row_beats = self.dram.row_bytes // self.beat_bytes
+        if self.dram.group_beats > row_beats:
+            raise FabricError(
+                f"memory.dram.group_beats must be at most the {row_beats} beats of a row, not {self.dram.group_beats}"
+            )
 
     @classmethod
     def preset(cls, name: str, **others: Any) -> MemoryConfig:

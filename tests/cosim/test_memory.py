@@ -13,6 +13,7 @@ from drams import SMALL
 from memory_model import Port, run
 
 from cosim.simulator import simulate
+from step.lowering.dram import PRESETS
 from step.lowering.fabric import MemoryConfig
 
 BEATS = 64
@@ -78,12 +79,23 @@ def test_memory_is_exact(tmp_path, name):
 
 
 @pytest.mark.parametrize("channels", [1, 4])
-@pytest.mark.parametrize("dram", [SMALL, replace(SMALL, clock_ps=1300, bank_groups=1, queue=1, out_of_turn=9)])
+@pytest.mark.parametrize("dram", [SMALL, replace(SMALL, clock_ps=1300, group_beats=2, queue=1, out_of_turn=9)])
 def test_dram_is_exact(tmp_path, channels, dram):
     """On the simulator of the second memory above: parameters are read when it starts."""
     for seed, longest_gap in enumerate((0, 2, 40)):
         ports = random_ports(seed, [3, 2, 1], 2, longest_gap, 120)
         compare(tmp_path, ports, MemoryConfig(8, channels, latency=2, interleave=2, dram=dram))
+
+
+@pytest.mark.slow
+def test_many_ports(tmp_path):
+    """All of them on few channels: who waits, and for how long, is decided again and again."""
+    rng = random.Random(7)
+    sizes = [rng.randint(1, 6) for _ in range(30)]
+    for seed, channels in enumerate((1, 2, 8)):
+        for dram in (None, SMALL, PRESETS["hbm2"].dram, PRESETS["ddr4"].dram):
+            ports = random_ports(seed, sizes, 18, 3 * seed, 60)
+            compare(tmp_path, ports, MemoryConfig(8, channels, latency=4, dram=dram))
 
 
 def test_only_writes(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 from scenarios import FABRIC, SCENARIOS
 
+from cosim.design import load_design
+from cosim.harness import bench_text
 from cosim.toolchain import find_toolchain
 from hw.emit import SIDECAR, Design, emit
 from step.errors import FabricError
@@ -20,7 +23,7 @@ from step.host.installing import MANIFEST
 from step.language.dtypes import BF16, FP32
 from step.language.graph import Graph
 from step.language.types import Tile
-from step.lowering.fabric import FabricConfig
+from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist, lower
 from step.programs.schema import validate
 
@@ -250,3 +253,22 @@ def test_an_empty_program_has_a_top(tmp_path: Path) -> None:
     design = emit(lower(Graph("empty"), FABRIC), tmp_path / "design", probes=True)
     assert lint(design, tmp_path / "design") == ""
     assert not any(design.sidecar[kind] for kind in ("sources", "sinks", "reads", "writes", "channels", "units"))
+
+
+def test_the_same_hardware_stands_before_every_memory(tmp_path: Path) -> None:
+    """Only comments and the sidecar know its parameters: a simulator that was built serves all of them."""
+
+    def text(fabric: FabricConfig, name: str) -> list[str]:
+        design = emit(sample(fabric), tmp_path / name, probes=True)
+        files = [(tmp_path / name / file).read_text() for file in design.files]
+        return [re.sub("//.*", "", each) for each in [*files, bench_text(load_design(tmp_path / name))]]
+
+    plain = text(FabricConfig(), "plain")
+    for number, memory in enumerate(
+        [
+            MemoryConfig(channels=32, interleave=2, interval=7, latency=99),
+            MemoryConfig.preset("hbm2"),
+            MemoryConfig.preset("ddr4", channels=4),
+        ]
+    ):
+        assert text(FabricConfig(memory=memory), f"other{number}") == plain

@@ -16,6 +16,7 @@ from benchmarks import unit_rates
 from cosim import backend as rtl
 from cosim.compare import compare
 from sim_approx import backend as approx
+from step.lowering.fabric import MemoryConfig
 from step.programs.program import Program, load_program
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
@@ -45,9 +46,13 @@ def check(program: Program, *, optimize: bool = True) -> None:
         ), each.name
 
 
-@pytest.mark.parametrize("half", [0, 1])
-def test_every_scenario_is_exact(half: int) -> None:
-    check(farm(f"farm{half}", SCENARIOS[half::2]), optimize=False)
+@pytest.mark.parametrize(("half", "memory"), [(0, "hbm2"), (1, "ddr4")])
+def test_every_scenario_is_exact(half: int, memory: str) -> None:
+    """With the plain memory and, in the same build, with banks and rows."""
+    program = farm(f"farm{half}", SCENARIOS[half::2])
+    check(program, optimize=False)
+    dram = MemoryConfig.preset(memory, beat_bytes=program.fabric.memory.beat_bytes)
+    check(replace(program, fabric=replace(program.fabric, memory=dram)), optimize=False)
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def verilog(
     with working() as progress:
         progress("writing Verilog")
         design = emit(netlist, probes=bench, initial_values=style == "fpga")
-        with writing(output), installing(output, last=SIDECAR) as staged:
+        with writing(output / SIDECAR if output.is_dir() else output), installing(output, last=SIDECAR) as staged:
             design.write(staged)
             if bench:
                 data = staged / "data"

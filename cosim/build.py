@@ -22,9 +22,10 @@ from step.errors import BuildError, EnvironmentProblem
 
 Progress = Callable[[str], None]
 
-OPTIMIZATION = {True: "-O1 -march=native", False: "-O0"}
+OPTIMIZATION = "-O1 -march=native"
+NO_OPTIMIZATION = "-O0"
 """Of the design's code, for long runs and for short ones. Measured on 256 multiply-accumulates: -O2 runs 3 % faster but
-builds longer; -Os half as fast, -O0 a sixth (`benchmarks/build_speed.py` has the time of builds)."""
+builds longer; -Os half as fast, -O0 a sixth (`benchmarks/build_speed.py` has random programs)."""
 
 RUNTIME_OPTIMIZATION = "-O2 -march=native"
 RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
@@ -61,7 +62,8 @@ def build(
     toolchain = find_toolchain()
     if waves == "fst" and not has_lz4():
         raise EnvironmentProblem(f"lz4.h is missing: {HINTS['lz4']}")
-    recipe = _Recipe(design, toolchain, waves, edges, OPTIMIZATION[optimize], progress or (lambda text: None))
+    optimization = OPTIMIZATION if optimize else NO_OPTIMIZATION
+    recipe = _Recipe(design, toolchain, waves, edges, optimization, progress or (lambda text: None))
     started = time.monotonic()
     entry = cached(recipe.name, recipe.make)
     seconds = time.monotonic() - started if recipe.made else 0.0

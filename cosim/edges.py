@@ -80,7 +80,7 @@ def drive_edges(
     if {port.name for port in design.sources} != set(sources):
         names = ", ".join(port.name for port in design.sources) or "none"
         raise InputError(f"tokens must be given for the sources of the fabric ({names}), not for {sorted(sources)}")
-    built = build(design, edges=True)
+    built = build(design, edges=True, optimize=False)  # most of the time passes in Python
     with run_directory() as directory:
         plan = {
             "sources": {port.port: [hex(token) for token in sources[port.name]] for port in design.sources},

@@ -65,7 +65,7 @@ def test_every_scenario_is_exact_on_all_fabrics(link_bytes: int, tile: int, stag
 def test_functions_are_exact_without_stages_on_narrow_links() -> None:
     """The other scenarios have the arithmetic of the default; half of their channels are deep here."""
     program = farm("uncut", [each for each in SCENARIOS if each.operator in ("map", "accum", "flat_map")])
-    check(replace(program, fabric=replace(program.fabric, stages=1, link_bytes=4, block_ram_words=4)), optimize=False)
+    check(replace(program, fabric=replace(program.fabric, stages=1, link_bytes=4, block_ram_words=4)))
 
 
 def test_channel_counters_are_equal() -> None:

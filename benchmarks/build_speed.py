@@ -15,7 +15,7 @@ import tempfile
 from functools import partial
 
 from cosim.backend import run
-from cosim.build import OPTIMIZATION, cached_runtime
+from cosim.build import NO_OPTIMIZATION, OPTIMIZATION, cached_runtime
 from cosim.toolchain import find_toolchain
 from hw.emit import emit
 from step.fuzz.farm import side_by_side
@@ -39,7 +39,7 @@ def main() -> None:
         cached_runtime(find_toolchain(), None, silent)
         emit(lower(graph, config), probes=True)
         taken = []
-        for optimize, flags in OPTIMIZATION.items():
+        for optimize, flags in ((True, OPTIMIZATION), (False, NO_OPTIMIZATION)):
             before = cpu_of_tools()
             result = run(graph, inputs, config, optimize=optimize)
             taken.append(cpu_of_tools() - before)

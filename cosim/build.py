@@ -26,7 +26,7 @@ Progress = Callable[[str], None]
 OPTIMIZATION = "-O1 -march=native"
 NO_OPTIMIZATION = "-O0"
 """Of the design's code, for long runs and for short ones. Measured on 256 multiply-accumulates: -O2 runs 3 % faster but
-builds longer; -Os half as fast, -O0 a sixth (`benchmarks/build_speed.py` has the time of builds)."""
+builds longer; -Os half as fast, -O0 a sixth (`benchmarks/build_speed.py` has random programs)."""
 
 RUNTIME_OPTIMIZATION = "-O2 -march=native"
 ROOM = 1 << 16

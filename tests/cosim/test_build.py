@@ -61,6 +61,14 @@ def test_the_key_follows_the_content_and_not_the_place(tmp_path):
     assert one.executable == same.executable != other.executable
 
 
+def test_a_build_for_short_runs_is_another_one(tmp_path):
+    design = pass_through(tmp_path / "design")
+    logs = [build(design, optimize=each).executable.with_name("build.log").read_text() for each in (True, False)]
+    assert [" -O1 -march=native " in log for log in logs] == [True, False]
+    runs = [simulate(design, sources={"a": [payload(1), DONE]}, optimize=each) for each in (True, False)]
+    assert runs[0].sinks == runs[1].sinks and runs[0].cycles == runs[1].cycles
+
+
 def test_one_build_serves_all_data(tmp_path):
     design = pass_through(tmp_path)
     runs = [simulate(design, sources={"a": [payload(n)] * n + [DONE]}) for n in (1, 700)]

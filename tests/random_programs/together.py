@@ -65,7 +65,7 @@ def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
     program = farm("random", [Scenario(f"seed{seed}", "random", partial(inputs_of, seed)) for seed in kept])
     program.fabric = fabric
     try:
-        exact = rtl.run(program.graph, program.inputs, program.fabric, events=True)
+        exact = rtl.run(program.graph, program.inputs, program.fabric, events=True, optimize=False)
         model = approx.run(program.graph, program.inputs, program.fabric, events=True)
         assert exact.events is not None and model.events is not None
         for name, events in exact.events.items():

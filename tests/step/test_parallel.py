@@ -115,6 +115,27 @@ def test_a_region_that_is_free_before_it_has_a_result(text: str, order: Any) -> 
     assert found == wanted if order == "input" else sorted(found) == sorted(wanted)
 
 
+def test_regions_inside_of_regions() -> None:
+    """A loop in a loop: every region hands out what it gets once more."""
+    graph, tokens = Graph("nested"), parse("1 2 S1 E1 3 S1 4 5 6 S1 E1 E1 7 S1 D")
+    bench = Bench(graph)
+    x = bench.play("x", tokens, ["n", "r"], TILE)
+    each = bench.play("each", "0 0 0 0 0 0 0 D", [x.shape[0]])
+    inner = count()
+
+    def outer(chunks: Stream) -> Stream:
+        sums = chunks.accum(Add())
+        return parallelize(sums, doubled(), regions=2, order="input", name=f"inner{next(inner)}")
+
+    parallelize(x, outer, regions=2, rank=1, chunks=each, order="input").sink("y")
+    meant = interpret(graph, bench.inputs)
+    timed = approx.run(graph, bench.inputs, FABRIC, values="all")
+    values = [float(token.value[0, 0]) for token in bench.inputs["x"] if token.has_value]
+    sums = [sum(values[:2]), 0.0, values[2], sum(values[3:6]), 0.0, 0.0, values[6]]
+    for outputs in (meant.outputs, timed.outputs or {}):
+        assert [float(token.value[0, 0]) for token in outputs["y"]] == [2 * each for each in sums]
+
+
 def test_a_region_that_is_free_earlier_gets_more() -> None:
     """It works on several chunks at once, so there is less time between them."""
 

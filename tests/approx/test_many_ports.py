@@ -1,0 +1,31 @@
+"""Many ports on few channels of DRAM: the fast model against the clocked reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from clocked import clocked
+from test_random import check
+
+from benchmarks import memory
+from sim_approx.build import formula_timing
+from sim_approx.simulation import simulate
+from step.lowering.dram import PRESETS
+from step.lowering.fabric import MemoryConfig
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
+
+
+@pytest.mark.parametrize(("kind", "queue", "out_of_turn"), [("hbm2", 3, 2), ("ddr4", 8, 30)])
+def test_who_waits_for_how_long(monkeypatch: pytest.MonkeyPatch, kind: str, queue: int, out_of_turn: int) -> None:
+    """Sixteen loads and eight stores at random addresses, with a refresh every 300 cycles."""
+    monkeypatch.setattr(memory, "PORTS", 24)
+    dram = PRESETS[kind].dram
+    assert dram is not None
+    hasty = replace(dram, trefi=300, trfc=60, queue=queue, out_of_turn=out_of_turn)
+    config = MemoryConfig(channels=2, interleave=2, dram=hasty)
+    program = memory.program(memory.at_random, 12, writes=8, memory=config)
+    netlist = lower(program.graph, program.fabric)
+    data = bind_inputs(program.graph, program.inputs)
+    check(simulate(netlist, data, events=True), clocked(netlist, data, formula_timing(netlist)))

@@ -8,7 +8,8 @@ to be tried again only when the channel that it waits for changes.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeVar
@@ -16,8 +17,8 @@ from typing import TypeVar
 from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Crowded, Machine, Starved, Unread
 from sim_approx.memory import Memory
 from step.language.faults import Violation
-from step.language.tokens import Token
-from step.running.result import Activity, Status
+from step.language.tokens import UNKNOWN, Token
+from step.running.result import Activity, Status, control_word
 
 STARVED, BUSY, BLOCKED, FINISHED = map(int, Activity)
 
@@ -25,9 +26,11 @@ _ORDER = attrgetter("order")
 
 Entry = tuple[Channel, Token]
 Noted = TypeVar("Noted")
-Log = list[tuple[int, list[Entry]]]
-"""Per cycle, the tokens that entered a channel."""
+Events = dict[int, tuple[list[int], list[int]]]
+"""By channel of the program, the cycles in which tokens entered it, and the control of each."""
 
+Watch = Mapping[Channel, Callable[[Token], None]]
+"""By channel, who is shown the control of every token that is seen in it."""
 
 Faults = list[tuple[Machine, Violation]]
 
@@ -46,6 +49,18 @@ class Ending:
     firings: dict[Machine, int]
     entered: dict[Channel, tuple[int, int]]
     faults: Faults
+
+
+class _Watched(deque[Token]):
+    """The tokens of a channel, whose control is shown to ``see`` when they enter."""
+
+    def __init__(self, see: Callable[[Token], None]) -> None:
+        super().__init__()
+        self._see = see
+
+    def append(self, token: Token) -> None:
+        self._see(token._replace(value=UNKNOWN) if token.has_value else token)
+        super().append(token)
 
 
 class _Later:
@@ -121,7 +136,12 @@ class Engine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
 
     def __init__(
-        self, machines: Sequence[Machine], channels: Sequence[Channel], clock: Clock, memory: Memory | None
+        self,
+        machines: Sequence[Machine],
+        channels: Sequence[Channel],
+        clock: Clock,
+        memory: Memory | None,
+        watch: Watch,
     ) -> None:
         self._machines, self._clock, self._memory = machines, clock, memory
         self._agenda = _Agenda(clock)
@@ -133,6 +153,8 @@ class Engine:
         self._channels = channels
         self._contended = any(machine.contends for machine in machines)
         self._has_deep = any(channel.deep for channel in channels)
+        for channel, see in watch.items():
+            channel.tokens = _Watched(see)
         for channel in channels:
             channel.freed, channel.closing = self._freed, self._closing
         for order, machine in enumerate(machines):
@@ -144,12 +166,12 @@ class Engine:
                 if not isinstance(channel, Unread):
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 
-    def run(self, max_cycles: int | None = None, log: Log | None = None) -> Ending:
+    def run(self, max_cycles: int | None = None, events: Events | None = None) -> Ending:
         """Run until nothing moves, or for ``max_cycles``, and say how the run ended.
 
         The run ends, and what is counted stands still, with the cycle in which all that ends it has ended, or with the
-        first fault; what still moves then goes on, and may meet faults. ``log`` gets what entered the channels in each
-        cycle, also behind the end.
+        first fault; what still moves then goes on, and may meet faults. ``events`` gets what entered
+        the channels, also behind the end.
         """
         limit = max_cycles if max_cycles is not None else 1 << 62
         current = list(self._machines)
@@ -168,7 +190,7 @@ class Engine:
             self._closing.clear()
             if self._freed:
                 self._free(awake, now)
-            self._enter(awake, now, log)
+            self._enter(awake, now, events)
             if last is None and not self._open:
                 last = self._last_cycle(now)
             now, current = self._agenda.after(now, awake)
@@ -232,14 +254,18 @@ class Engine:
                     awake.append(machine)
         self._freed.clear()
 
-    def _enter(self, awake: list[Machine], now: int, log: Log | None) -> None:
+    def _enter(self, awake: list[Machine], now: int, events: Events | None) -> None:
         """Let the tokens in whose time has come; wake those who waited for one."""
         entering = self._entering
         arrived = self._agenda.arrivals.pop(now, None)
         if arrived is not None:
             entering += arrived
-        if log is not None and entering:
-            log.append((now, entering.copy()))
+        if events is not None:
+            for channel, token in entering:
+                if channel.index >= 0:
+                    cycles, controls = events[channel.index]
+                    cycles.append(now)
+                    controls.append(control_word(token))
         for channel, token in self._shown(now) if self._has_deep else entering:
             tokens = channel.tokens
             if channel.deep:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sim_approx.machine import Channel, Clock, Machine, Starved, put, take
-from step.language.tokens import Token
+from step.language.tokens import UNKNOWN, Token
 from step.lowering.fabric import MemoryConfig
 
-ARRIVED = Token(None)
+ARRIVED = Token(UNKNOWN)
 """Says that a tile is there; its value travels with what the unit expects."""
 
 
@@ -40,22 +40,23 @@ class Memory(Machine):
 
     __slots__ = (
         "_clock",
-        "_config",
         "_free_at",
         "_idle",
         "_later",
-        "_ports",
         "_reads",
         "_waiting",
         "_wants",
         "_writes",
+        "config",
         "last_read",
         "last_write",
+        "ports",
     )
 
     def __init__(self, config: MemoryConfig, clock: Clock) -> None:
         super().__init__(inputs=(), outputs=(), latency=config.latency)
-        self._config, self._clock = config, clock
+        self.config, self._clock = config, clock
+        self.ports: list[Port] = []
         self._reads: list[Port] = []
         self._writes: list[Port] = []
         self._wants = [0] * config.channels
@@ -75,13 +76,13 @@ class Memory(Machine):
 
     def close(self) -> bool:
         """Number the ports; returns whether there are any."""
-        self._ports = [*self._reads, *self._writes]
-        for number, port in enumerate(self._ports):
+        self.ports = [*self._reads, *self._writes]
+        for number, port in enumerate(self.ports):
             port.number = number
-        self._idle = list(self._ports)
-        self.inputs = tuple(port.asks for port in self._ports)
-        self.outputs = tuple(port.arrives for port in self._ports if port.arrives)
-        return bool(self._ports)
+        self._idle = list(self.ports)
+        self.inputs = tuple(port.asks for port in self.ports)
+        self.outputs = tuple(port.arrives for port in self.ports if port.arrives)
+        return bool(self.ports)
 
     def writing(self) -> bool:
         """Whether a beat waits to be written."""
@@ -111,7 +112,7 @@ class Memory(Machine):
     def _present(self, port: Port) -> bool:
         if not port.asks.tokens:
             return False
-        channel = (port.asks.tokens[0].value + (0 if port.writes else port.beat)) & (self._config.channels - 1)
+        channel = (port.asks.tokens[0].value + (0 if port.writes else port.beat)) & (self.config.channels - 1)
         self._wants[channel] |= 1 << port.number
         self._waiting |= 1 << channel
         return True
@@ -123,8 +124,8 @@ class Memory(Machine):
         winner = candidates & -candidates
         self._wants[channel] = wants ^ winner
         self._later[channel] = ~(winner | (winner - 1))
-        self._free_at[channel] = now + self._config.interval
-        port = self._ports[winner.bit_length() - 1]
+        self._free_at[channel] = now + self.config.interval
+        port = self.ports[winner.bit_length() - 1]
         port.beat += 1
         if port.writes:
             take(port.asks)

@@ -113,6 +113,7 @@ class Rule:
         self._scopes: list[dict[str, Kind]] = []
         self.machine = machine
         self.fields = self._fields()
+        self.goes_over_ports = self._goes_over_ports()
         self.changed = self._changed()
         self._lines: list[str] = []
         self._block(function.body, 1)
@@ -152,6 +153,12 @@ class Rule:
                 targets.append(node.target)
         names = {each.attr for each in targets if isinstance(each, ast.Attribute)}
         return {name: kind for name, kind in self.fields.items() if name in names}
+
+    def _goes_over_ports(self) -> bool:
+        """Whether the rule does something for all its inputs or outputs, which is faster if their number is known."""
+        indexed = {id(node.value) for node in ast.walk(self._function) if isinstance(node, ast.Subscript)}
+        ports = [node for node in ast.walk(self._function) if isinstance(node, ast.Attribute)]
+        return any(node.attr in ("inputs", "outputs") and id(node) not in indexed for node in ports)
 
     def _refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
         line = self._first + getattr(node, "lineno", 1) - 1
@@ -351,7 +358,7 @@ class Rule:
 
     def _field(self, node: ast.Attribute, name: str) -> Text:
         if name in ("inputs", "outputs"):
-            return Text(f"self.{name}", CHANNELS)
+            return Text(name, CHANNELS)
         if name not in self.fields:
             self._refuse(node, f"self.{name}", f"it has {', '.join(['inputs', 'outputs', *self.fields])}")
         return Text(f"self.{name}", self.fields[name])

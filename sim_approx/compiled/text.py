@@ -31,9 +31,11 @@ struct {name} final : Machine {{
     }}
 }};
 
+template <int INPUTS, int OUTPUTS>
 static int fire_{name}(Machine& machine, Engine& e) {{
     {name}& self = static_cast<{name}&>(machine);
-    (void)self, (void)e;
+    const Channels inputs = known<INPUTS>(self.inputs), outputs = known<OUTPUTS>(self.outputs);
+    (void)self, (void)e, (void)inputs, (void)outputs;
 {body}
 }}
 """
@@ -50,8 +52,8 @@ std::unique_ptr<Machine> make_machine(int64_t kind, Reader& reader) {{
 CASE = """\
         case {number}: {{
             auto machine = std::make_unique<{name}>();
-            machine->rule = fire_{name};
             reader.read_base(*machine);
+            machine->rule = {chosen}(fire_{name}, *machine);
 {reads}
             return machine;
         }}"""
@@ -111,8 +113,9 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
         declared = "\n".join(f"    {kind.cpp} {field}{{}};" for field, kind in rule.fields.items())
         saves = "\n".join(f"        ::save(out, {field});" for field in rule.changed)
         parts.append(RULE.format(name=name, fields=declared, saves=saves, body=rule.body))
+        chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
         reads = "\n".join(f"            reader.read(machine->{field});" for field in rule.fields)
-        cases.append(CASE.format(number=number, name=name, reads=reads))
+        cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen))
         layouts[machine] = Layout(number, rule.fields, rule.changed)
     parts.append(MAKERS.format(cases="\n".join(cases)))
     return Rules("".join(parts), layouts, constants)

@@ -52,7 +52,7 @@ struct Engine {
     Ending ending;
 
     ~Engine() {
-        for (Channel& each : channels) delete[] each.ring;
+        for (int64_t at = 0; at < int64_t(channels.size()); at++) delete[] channels[at].ring;
     }
 
     // -- what rules ask ----------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ struct Engine {
 
     // -- what rules do -----------------------------------------------------------------------------------------------
 
-    void put(Channel* channel, const Token& token) {
+    __attribute__((always_inline)) void put(Channel* channel, const Token& token) {
         if (channel->unread) return;
         channel->space--;
         channel->append(token);
@@ -104,7 +104,7 @@ struct Engine {
         else entering_.push_back(channel);
     }
 
-    void take(Channel* channel) {
+    __attribute__((always_inline)) void take(Channel* channel) {
         channel->head = (channel->head + 1) & channel->mask;
         channel->shown--;
         channel->stored--;

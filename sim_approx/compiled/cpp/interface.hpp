@@ -6,6 +6,14 @@
 std::unique_ptr<Machine> make_machine(int64_t kind, Reader& reader);
 constexpr int64_t MEMORY = -1;
 
+// A rule that goes over all ports is there for the most common numbers of them, and for any.
+#define RULE(fire, machine) fire<ANY, ANY>
+#define RULE_BY_PORTS(fire, machine)                                              \
+    ((machine).outputs.count == 1 && (machine).inputs.count == 1   ? fire<1, 1>   \
+     : (machine).outputs.count == 1 && (machine).inputs.count == 2 ? fire<2, 1>   \
+     : (machine).outputs.count == 2 && (machine).inputs.count == 1 ? fire<1, 2>   \
+                                                                   : fire<ANY, ANY>)
+
 struct Run {
     Engine engine;
     Out out;

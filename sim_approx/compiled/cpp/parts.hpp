@@ -15,8 +15,8 @@ enum Outcome { FIRES, COMPUTES, ENDS, STARVES, BLOCKS, IS_CROWDED, FAULTS, FAILS
 // A FIFO, as `sim_approx.machine.Channel` describes it. The ring holds what is `shown`, then what is coming: a token is
 // in it from the firing that sent it on.
 struct Channel {
-    Token* ring = nullptr;
-    uint32_t head = 0, mask = 0, shown = 0, stored = 0;
+    Token* ring = new Token[2];
+    uint32_t head = 0, mask = 1, shown = 0, stored = 0;
     int64_t space = 0;
     Machine *reader = nullptr, *writer = nullptr;
     bool reader_waits = false, writer_waits = false, closed = false, deep = false, unread = false;
@@ -30,13 +30,13 @@ struct Channel {
     int64_t entered() const { return taken + shown + coming; }
 
     void append(const Token& token) {
-        if (stored > mask || !ring) grow();
+        if (__builtin_expect(stored > mask, 0)) grow();
         ring[(head + stored) & mask] = token;
         stored++;
     }
 
-    void grow() {
-        uint32_t size = ring ? 2 * (mask + 1) : 4;
+    __attribute__((noinline)) void grow() {
+        uint32_t size = 2 * (mask + 1);
         Token* larger = new Token[size];
         for (uint32_t place = 0; place < stored; place++) larger[place] = at(place);
         delete[] ring;
@@ -53,6 +53,13 @@ struct Channels {
     Channel** end() const { return all + count; }
     Channels but_last() const { return {all, count - 1}; }
 };
+
+// The same channels, of which the compiler knows the number if it is not ANY.
+constexpr int ANY = -1;
+template <int COUNT>
+inline Channels known(const Channels& channels) {
+    return {channels.all, COUNT == ANY ? channels.count : COUNT};
+}
 
 template <typename Item>
 struct List {

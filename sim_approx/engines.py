@@ -7,7 +7,6 @@ from typing import Literal, Protocol
 
 from sim_approx.build import Fabric
 from sim_approx.compiled.engine import CompiledEngine
-from sim_approx.compiled.library import NoLibrary
 from sim_approx.compiled.rule import RuleError
 from sim_approx.engine import Ending, Engine, Events, Watch
 from step.errors import EnvironmentProblem, FabricError
@@ -43,9 +42,9 @@ def make_engine(fabric: Fabric, watch: Watch, name: EngineName | None, *, output
     if name != "python":
         try:
             return Chosen("compiled", CompiledEngine(fabric.machines, fabric.all_channels, watch, outputs=outputs))
-        except (NoLibrary, RuleError) as error:
+        except (EnvironmentProblem, RuleError) as error:
             if name == "compiled":
-                raise EnvironmentProblem(f"there is no compiled engine for this program: {error}") from error
+                raise EnvironmentProblem(f"the compiled engine can not run this program: {error}") from error
             reason = str(error)
     engine = Engine(fabric.machines, fabric.all_channels, fabric.clock, fabric.memory, watch)
     return Chosen("python", engine, reason)

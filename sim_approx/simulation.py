@@ -85,6 +85,8 @@ class Simulation:
             buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
             arrivals=fabric.arrivals,
             error=None if error is None else str(error),
+            engine=self.chosen.name,
+            engine_reason=self.chosen.reason,
             events=None if self.events is None else _events(netlist, self.events, ending.cycles),
         )
 

@@ -22,6 +22,11 @@ TIMED = ("approx", "rtl")
 @click.command()
 @program_options
 @click.option("--backend", "name", type=click.Choice(["interpret", "approx", "rtl"]), default="rtl", show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(["compiled", "python"]),
+    help="Engine of the fast model (default: the fastest there is).",
+)
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop a timed run there.")
 @click.option("--events", is_flag=True, help="Keep the cycle of every token (with --json or --save).")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of an RTL run (.vcd or .fst).")
@@ -32,6 +37,7 @@ def command(
     inputs: Path | None,
     settings: tuple[str, ...],
     name: str,
+    engine: str | None,
     max_cycles: int | None,
     events: bool,
     waves: Path | None,
@@ -41,6 +47,7 @@ def command(
     """Run a program: interpret it, time it with the fast model, or simulate its RTL."""
     options: dict[str, Any] = {}
     for option, value, backends in (
+        ("engine", engine, ("approx",)),
         ("max_cycles", max_cycles, TIMED),
         ("events", events or None, TIMED),
         ("waves", waves, ("rtl",)),
@@ -69,6 +76,8 @@ def command(
             if error.result is None:
                 raise
             failure, result = error, error.result
+    if result.engine_reason is not None:
+        warn([f"the Python engine ran, which is slower: {result.engine_reason}"])
     if save is not None:
         with writing(save):
             result.save(save)
@@ -82,6 +91,7 @@ def command(
 
 def show_result(result: RunResult) -> None:
     """The run as a table per operator, and its outputs in short."""
+    engine = "" if result.engine is None else f" ({result.engine} engine)"
     if result.operators:
         table = Table(
             "operator",
@@ -89,7 +99,7 @@ def show_result(result: RunResult) -> None:
             "starved",
             "blocked",
             "finished",
-            title=f"{result.program} on {result.backend}: {result.cycles} cycles",
+            title=f"{result.program} on {result.backend}{engine}: {result.cycles} cycles",
         )
         for column in table.columns[1:]:
             column.justify = "right"

@@ -85,6 +85,8 @@ class RunResult:
     ``error`` is the text of what ended a run that did not finish; ``events`` are there where they were asked for.
     ``buffers`` has, per operator that fills them, the most bytes of on-chip memory that they took, in whole pages;
     ``buffer_bytes``: the most that all took together.
+    ``engine``: the one of the back end `approx` that ran, ``compiled`` or ``python``; ``engine_reason``: why it was not
+    the compiled one, if nobody asked for that.
     """
 
     backend: str
@@ -100,6 +102,8 @@ class RunResult:
     events: dict[str, ChannelEvents] | None = field(default=None, repr=False)
     buffers: dict[str, int] = field(default_factory=dict)
     buffer_bytes: int = 0
+    engine: str | None = None
+    engine_reason: str | None = None
 
     @property
     def tokens(self) -> int:
@@ -117,6 +121,8 @@ class RunResult:
         return {
             "format": FORMAT,
             "backend": self.backend,
+            "engine": self.engine,
+            "engine_reason": self.engine_reason,
             "program": self.program,
             "status": self.status.value,
             "error": self.error,
@@ -152,6 +158,8 @@ class RunResult:
             error=data["error"],
             buffers=data["buffers"],
             buffer_bytes=data["buffer_bytes"],
+            engine=data.get("engine"),
+            engine_reason=data.get("engine_reason"),
             events=None
             if events is None
             else {

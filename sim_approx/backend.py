@@ -7,6 +7,7 @@ from typing import Any
 
 from sim_approx.build import TimingOf
 from sim_approx.depths import depths_that_clear
+from sim_approx.engines import EngineName
 from sim_approx.simulation import Simulation, Values, simulate
 from step.errors import Deadlock, FabricError, Runaway, SimulationError
 from step.language.graph import Graph
@@ -29,6 +30,7 @@ def run(
     max_cycles: int | None = None,
     depths: Mapping[str, int] | None = None,
     timing_of: TimingOf | None = None,
+    engine: EngineName | None = None,
 ) -> RunResult:
     """Run ``program`` on ``inputs`` (see `step.programs.inputs.bind_inputs`) and return times and counts.
 
@@ -36,13 +38,19 @@ def run(
     some unit does. ``events`` keeps the cycle and control of every token. ``depths`` replaces the depth of channels, by
     their name in the netlist. ``timing_of`` replaces the formulas for how long functions take.
 
+    ``engine``: ``"compiled"`` or ``"python"``. Without one the compiled engine runs, and the Python engine where it can
+    not be made, which the result says with the reason.
+
     Raises `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
-    as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist.
+    as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist;
+    `EnvironmentProblem` where the compiled engine was asked for and can not be made.
     """
     netlist = _netlist(program, fabric, depths or {})
     check_outputs(netlist.graph)
     bound = bind_inputs(netlist.graph, inputs)
-    simulation = simulate(netlist, bound, values=values, events=events, max_cycles=max_cycles, timing_of=timing_of)
+    simulation = simulate(
+        netlist, bound, values=values, events=events, max_cycles=max_cycles, timing_of=timing_of, engine=engine
+    )
     error = _error(netlist, bound, simulation, max_cycles, timing_of)
     if error is None:
         return simulation.result()
@@ -59,7 +67,8 @@ def _error(
         return fault
     if status == Status.DEADLOCK:
         snapshot = simulation.snapshot()
-        depths = depths_that_clear(netlist, data, snapshot, max_cycles=max_cycles, timing_of=timing_of)
+        engine = simulation.chosen.name
+        depths = depths_that_clear(netlist, data, snapshot, max_cycles=max_cycles, timing_of=timing_of, engine=engine)
         return Deadlock(report(netlist, snapshot, depths))
     if status == Status.RUNAWAY:
         return Runaway(f"the run did not end within {max_cycles} cycles; raise max_cycles if that is too few")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sim_approx.build import TimingOf
+from sim_approx.engines import EngineName
 from sim_approx.simulation import Simulation, simulate
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
@@ -24,11 +25,12 @@ def depths_that_clear(
     *,
     max_cycles: int | None = None,
     timing_of: TimingOf | None = None,
+    engine: EngineName | None = None,
 ) -> dict[str, int]:
     """The smallest depths, by channel, that get ``netlist`` past the deadlock of ``snapshot``; empty: none do."""
 
     def rerun(depths: Mapping[str, int]) -> Simulation:
-        return simulate(netlist.with_depths(depths), data, max_cycles=max_cycles, timing_of=timing_of)
+        return simulate(netlist.with_depths(depths), data, max_cycles=max_cycles, timing_of=timing_of, engine=engine)
 
     return clearing_depths(netlist, snapshot, rerun)
 

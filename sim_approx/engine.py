@@ -8,16 +8,17 @@ to be tried again only when the channel that it waits for changes.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeVar
 
 from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Crowded, Machine, Starved, Unread
 from sim_approx.memory import Memory
 from step.language.faults import Violation
-from step.language.tokens import Token
-from step.running.result import Activity, Status
+from step.language.tokens import UNKNOWN, Token
+from step.running.result import Activity, Status, control_word
 
 STARVED, BUSY, BLOCKED, FINISHED = map(int, Activity)
 
@@ -25,6 +26,13 @@ _ORDER = attrgetter("order")
 
 Entry = tuple[Channel, Token]
 Noted = TypeVar("Noted")
+Events = dict[int, tuple[list[int], list[int], list[int]]]
+"""By channel of the program, the cycles in which tokens entered it, the control of each, and the cycles in which they
+left."""
+
+Watch = Mapping[Channel, Callable[[Token], None]]
+"""By channel, who is shown the control of every token that is seen in it."""
+
 Faults = list[tuple[Machine, Violation]]
 
 
@@ -44,12 +52,16 @@ class Ending:
     faults: Faults
 
 
-@dataclass(frozen=True)
-class Log:
-    """Per cycle, the tokens that ``entered`` a channel, and the channels that each a token ``left``."""
+class _Watched(deque[Token]):
+    """The tokens of a channel, whose control is shown to ``see`` when they enter."""
 
-    entered: list[tuple[int, list[Entry]]] = field(default_factory=list)
-    left: list[tuple[int, list[Channel]]] = field(default_factory=list)
+    def __init__(self, see: Callable[[Token], None]) -> None:
+        super().__init__()
+        self._see = see
+
+    def append(self, token: Token) -> None:
+        self._see(token._replace(value=UNKNOWN) if token.has_value else token)
+        super().append(token)
 
 
 class _Later:
@@ -127,7 +139,12 @@ class Engine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
 
     def __init__(
-        self, machines: Sequence[Machine], channels: Sequence[Channel], clock: Clock, memory: Memory | None
+        self,
+        machines: Sequence[Machine],
+        channels: Sequence[Channel],
+        clock: Clock,
+        memory: Memory | None,
+        watch: Watch,
     ) -> None:
         self._machines, self._clock, self._memory = machines, clock, memory
         self._agenda = _Agenda(clock)
@@ -139,6 +156,8 @@ class Engine:
         self._channels = channels
         self._contended = any(machine.contends for machine in machines)
         self._has_deep = any(channel.deep for channel in channels)
+        for channel, see in watch.items():
+            channel.tokens = _Watched(see)
         for channel in channels:
             channel.freed, channel.closing = self._freed, self._closing
         for order, machine in enumerate(machines):
@@ -150,12 +169,12 @@ class Engine:
                 if not isinstance(channel, Unread):
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 
-    def run(self, max_cycles: int | None = None, log: Log | None = None) -> Ending:
+    def run(self, max_cycles: int | None = None, events: Events | None = None) -> Ending:
         """Run until nothing moves, or for ``max_cycles``, and say how the run ended.
 
         The run ends, and what is counted stands still, with the cycle in which all that ends it has ended, or with the
-        first fault; what still moves then goes on, and may meet faults. ``log`` gets what entered and left the
-        channels in each cycle, also behind the end.
+        first fault; what still moves then goes on, and may meet faults. ``events`` gets what entered and left
+        the channels, also behind the end.
         """
         limit = max_cycles if max_cycles is not None else 1 << 62
         current = list(self._machines)
@@ -173,10 +192,12 @@ class Engine:
                 self._agenda.openings_in(now + cycles).append(channel)
             self._closing.clear()
             if self._freed:
-                if log is not None:
-                    log.left.append((now, self._freed.copy()))
+                if events is not None:
+                    for channel in self._freed:
+                        if channel.index >= 0:
+                            events[channel.index][2].append(now)
                 self._free(awake, now)
-            self._enter(awake, now, log)
+            self._enter(awake, now, events)
             if last is None and not self._open:
                 last = self._last_cycle(now)
             now, current = self._agenda.after(now, awake)
@@ -240,14 +261,18 @@ class Engine:
                     awake.append(machine)
         self._freed.clear()
 
-    def _enter(self, awake: list[Machine], now: int, log: Log | None) -> None:
+    def _enter(self, awake: list[Machine], now: int, events: Events | None) -> None:
         """Let the tokens in whose time has come; wake those who waited for one."""
         entering = self._entering
         arrived = self._agenda.arrivals.pop(now, None)
         if arrived is not None:
             entering += arrived
-        if log is not None and entering:
-            log.entered.append((now, entering.copy()))
+        if events is not None:
+            for channel, token in entering:
+                if channel.index >= 0:
+                    cycles, controls, _ = events[channel.index]
+                    cycles.append(now)
+                    controls.append(control_word(token))
         for channel, token in self._shown(now) if self._has_deep else entering:
             tokens = channel.tokens
             if channel.deep:

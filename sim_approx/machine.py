@@ -10,7 +10,11 @@ takes and puts, and nothing of time:
 - ``fault(code)``: the tokens in front break the operator's contract; the machine stops for good;
 - ``take(channel)`` and ``put(channel, token)``: what the firing does;
 - ``reserve(channel, cycles)``: the token that was put keeps the output busy for so long;
-- ``enter(banks, who, place)`` asks for a bank of a memory, ``pass_through(banks, who, place, cycles)`` takes it.
+- ``enter(banks, who, place)`` asks for a bank of a memory, ``pass_through(banks, who, place, cycles)`` takes it;
+- ``begin(buffers)``, ``fill(buffers, token)``, ``lay(buffers, page)`` and ``drop(buffers)`` change what a scratchpad
+  holds, ``write(tiles, address, tile)`` what a tensor does.
+
+Rules know of values only what ``number(value)`` (of a tile of one integer) and a `Mask` (of a selector) say.
 
 All needs and faults come before all rooms, and those before the first take, put or change of a state word, so that
 a firing is all or nothing. A rule returns `COMPUTES` where a value passes, which occupies the unit for its initiation
@@ -20,7 +24,7 @@ interval, `ENDS` where it was the last firing, and else None. ``tests/approx/tes
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, cast
 
@@ -29,6 +33,9 @@ from step.language.tokens import UNKNOWN, Token
 from step.running.result import Activity
 
 COMPUTES, ENDS = 1, 2
+
+Mask = int
+"""A set of ports: bit n is port n."""
 
 UNLIMITED = 1 << 60
 
@@ -184,12 +191,12 @@ def front(channel: Channel) -> Token | None:
     return channel.tokens[0] if channel.tokens else None
 
 
-def going(channels: Sequence[Channel]) -> int:
+def going(channels: Sequence[Channel]) -> Mask:
     """Mask of the ``channels`` that do not show Done by now."""
     return sum(1 << port for port, each in enumerate(channels) if not (each.tokens and each.tokens[0].done))
 
 
-def oldest(channels: Sequence[Channel], mask: int) -> int:
+def oldest(channels: Sequence[Channel], mask: Mask) -> int:
     """Of the ports in ``mask``, the one whose front token has been available longest, then the lowest; -1: none is."""
     best, since = -1, UNLIMITED
     for port in bits(mask):
@@ -199,7 +206,7 @@ def oldest(channels: Sequence[Channel], mask: int) -> int:
     return best
 
 
-def need_oldest(channels: Sequence[Channel], mask: int) -> int:
+def need_oldest(channels: Sequence[Channel], mask: Mask) -> int:
     """The `oldest`; there must be one."""
     best = oldest(channels, mask)
     if best < 0:
@@ -265,24 +272,107 @@ def pass_through(banks: Banks, who: int, place: int, cycles: int) -> None:
     banks.passing[who] = place, banks.clock.now, cycles
 
 
+class Buffers:
+    """The buffers of a share, with the pages in which they lie: they are read in the order in which they are filled."""
+
+    def __init__(self) -> None:
+        self.entries: deque[list[Token]] = deque()
+        self.pages: deque[list[int]] = deque()
+
+
+def begin(buffers: Buffers) -> None:
+    """Another buffer begins, which is filled from now on."""
+    buffers.entries.append([])
+    buffers.pages.append([])
+
+
+def fill(buffers: Buffers, token: Token) -> None:
+    """``token`` is the next entry of the buffer that is filled."""
+    buffers.entries[-1].append(token)
+
+
+def lay(buffers: Buffers, page: int) -> None:
+    """``page`` is the next one of the buffer that is filled."""
+    buffers.pages[-1].append(page)
+
+
+def entry(buffers: Buffers, number: int) -> Token:
+    """Entry ``number`` of the oldest buffer, or its last one."""
+    entries = buffers.entries[0]
+    return entries[min(number, len(entries) - 1)]
+
+
+def page_of(buffers: Buffers, number: int) -> int:
+    """Page ``number`` of the oldest buffer, or its last one."""
+    pages = buffers.pages[0]
+    return pages[min(number, len(pages) - 1)]
+
+
+def page_count(buffers: Buffers) -> int:
+    """Pages of the oldest buffer."""
+    return len(buffers.pages[0])
+
+
+def drop(buffers: Buffers) -> None:
+    """The oldest buffer is no longer needed."""
+    buffers.entries.popleft()
+    buffers.pages.popleft()
+
+
+def write(tiles: MutableSequence[Any], address: int, tile: Any) -> None:
+    """Store ``tile``; one that is not known leaves the old one there."""
+    if tile is not UNKNOWN:
+        tiles[address] = tile
+
+
 def fault(code: Fault) -> NoReturn:
     """The tokens in front break the contract."""
     raise Violation(code)
 
 
-def bits(mask: int) -> Iterator[int]:
+def values(tokens: Sequence[Token]) -> list[Any]:
+    """The values of ``tokens``."""
+    return [each.value for each in tokens]
+
+
+def all_done(tokens: Sequence[Token]) -> bool:
+    """Whether all ``tokens`` are Done."""
+    return all(each.done for each in tokens)
+
+
+def number(value: Any) -> int:
+    """The integer that a tile holds."""
+    return int(value[0, 0])
+
+
+def bits(mask: Mask) -> Iterator[int]:
     """Numbers of the bits that are set, lowest first."""
     while mask:
         yield lowest(mask)
         mask &= mask - 1
 
 
-def lowest(mask: int) -> int:
+def lowest(mask: Mask) -> int:
     """Number of the lowest bit that is set."""
     return (mask & -mask).bit_length() - 1
 
 
-def chosen(channels: Sequence[Channel], mask: int) -> list[Channel]:
+def several(mask: Mask) -> bool:
+    """Whether more than one bit is set."""
+    return mask & (mask - 1) != 0
+
+
+def without(mask: Mask, port: int) -> Mask:
+    """All of ``mask`` but ``port``."""
+    return mask & ~(1 << port)
+
+
+def only(port: int) -> Mask:
+    """The selector of one port."""
+    return 1 << port
+
+
+def chosen(channels: Sequence[Channel], mask: Mask) -> list[Channel]:
     """The channels whose bit is set in ``mask``."""
     return [channels[port] for port in bits(mask)]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from sim_approx.dram import DramChannel
 from sim_approx.machine import Channel, Clock, Machine, Starved, bits, lowest, put_at, take
-from step.language.tokens import Token
+from step.language.tokens import UNKNOWN, Token
 from step.lowering.fabric import MemoryConfig
 
-ARRIVED = Token(None)
+ARRIVED = Token(UNKNOWN)
 """Says that a tile is there; its value travels with what the unit expects."""
 
 
@@ -46,24 +46,25 @@ class Memory(Machine):
 
     __slots__ = (
         "_clock",
-        "_config",
         "_drams",
         "_free_at",
         "_idle",
         "_later",
         "_out_of_turn",
-        "_ports",
         "_reads",
         "_waiting",
         "_wants",
         "_writes",
+        "config",
         "last_read",
         "last_write",
+        "ports",
     )
 
     def __init__(self, config: MemoryConfig, clock: Clock) -> None:
         super().__init__(inputs=(), outputs=(), latency=config.latency)
-        self._config, self._clock = config, clock
+        self.config, self._clock = config, clock
+        self.ports: list[Port] = []
         self._reads: list[Port] = []
         self._writes: list[Port] = []
         self._wants = [0] * config.channels
@@ -85,13 +86,13 @@ class Memory(Machine):
 
     def close(self) -> bool:
         """Number the ports; returns whether there are any."""
-        self._ports = [*self._reads, *self._writes]
-        for number, port in enumerate(self._ports):
+        self.ports = [*self._reads, *self._writes]
+        for number, port in enumerate(self.ports):
             port.number = number
-        self._idle = list(self._ports)
-        self.inputs = tuple(port.asks for port in self._ports)
-        self.outputs = tuple(port.arrives for port in self._ports if port.arrives)
-        return bool(self._ports)
+        self._idle = list(self.ports)
+        self.inputs = tuple(port.asks for port in self.ports)
+        self.outputs = tuple(port.arrives for port in self.ports if port.arrives)
+        return bool(self.ports)
 
     def writing(self) -> bool:
         """Whether a beat waits to be written."""
@@ -124,7 +125,7 @@ class Memory(Machine):
         if not port.asks.tokens:
             return False
         port.address = port.asks.tokens[0].value + (0 if port.writes else port.beat)
-        channel = port.address // self._config.interleave & (self._config.channels - 1)
+        channel = port.address // self.config.interleave & (self.config.channels - 1)
         self._wants[channel] |= 1 << port.number
         self._waiting |= 1 << channel
         return True
@@ -145,7 +146,7 @@ class Memory(Machine):
             wants, later = self._wants[channel], self._later[channel]
             first = 0
             for number in (*bits(wants & later), *bits(wants & ~later)):
-                port = self._ports[number]
+                port = self.ports[number]
                 _, data = dram.plan(*dram.place(port.address), port.writes, clock)
                 if number == turn or data < first:
                     best, first = number, data
@@ -156,14 +157,14 @@ class Memory(Machine):
         """Serve a port; it presents its next beat in the next cycle."""
         self._wants[channel] ^= 1 << number
         self._later[channel] = -1 << (number + 1)
-        self._free_at[channel] = now + self._config.interval
-        port = self._ports[number]
+        self._free_at[channel] = now + self.config.interval
+        port = self.ports[number]
         arrival = now
         if self._drams:
             dram = self._drams[channel]
             end = dram.grant(*dram.place(port.address), port.writes, dram.clock_of(now))
             arrival = dram.cycle_of(end)
-        port.arrived = max(port.arrived + 1, arrival + self._config.latency)
+        port.arrived = max(port.arrived + 1, arrival + self.config.latency)
         port.beat += 1
         if port.writes:
             take(port.asks)

@@ -8,23 +8,16 @@ so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
-from sim_approx.machine import Banks, Channel, Clock, Machine
+from sim_approx.machine import Banks, Buffers, Channel, Clock, Machine
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
 from step.lowering.scratchpads import IN_FLIGHT, Share, scratchpads
 
 Placed = TypeVar("Placed", bound=Machine)
-
-
-class Filled(NamedTuple):
-    """A buffer: its tokens, and the pages in which they lie."""
-
-    entries: Sequence[Token]
-    pages: Sequence[int]
 
 
 class SharePorts(TypedDict):
@@ -33,6 +26,7 @@ class SharePorts(TypedDict):
     slots: int
     in_flight: Channel
     taken: tuple[Channel, ...]
+    buffers: Buffers
     number: int
     page_words: int
 
@@ -43,7 +37,8 @@ class ShareSite:
 
     ``in_flight`` has a token per buffer, ``pages`` one per page that anybody took, in the lane of this share, and
     ``rivals`` in those of the others. ``held`` and ``all_pages`` are there to be counted: the pages of this share, and
-    those of the program. ``supply`` are the free pages, the first ones last; ``returned`` come back from this share.
+    those of the program. ``supply`` are the free pages, the first ones last; ``returned`` come back from this
+    share; ``buffers`` has what was filled and is not read yet.
     ``fills`` and ``reads`` are banks that others use too, if there are others; ``number`` is what this share is there.
     """
 
@@ -55,6 +50,7 @@ class ShareSite:
     all_pages: Channel
     supply: tuple[Channel, ...]
     returned: Channel
+    buffers: Buffers
     fills: Banks | None
     reads: Banks | None
     number: int
@@ -75,6 +71,7 @@ class ShareSite:
             "slots": self.share.slots,
             "in_flight": self.in_flight,
             "taken": self.taken,
+            "buffers": self.buffers,
             "number": self.number,
             "page_words": self.page_words,
         }
@@ -120,6 +117,7 @@ def share_sites(netlist: Netlist, channel: Callable[[int], Channel], clock: Cloc
                 everything,
                 (*reversed(returned), fresh),
                 returned[at],
+                Buffers(),
                 fills if share.beats and len(pad.shares) > 1 else None,
                 reads if share.beats and len(pad.shares) > 1 else None,
                 at,

@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import partial
-from itertools import takewhile
 from typing import Literal
 
 import numpy as np
 
 from sim_approx.build import Fabric, TimingOf, build_fabric
-from sim_approx.engine import Ending, Engine, Log
+from sim_approx.engine import Ending, Events
+from sim_approx.engines import Chosen, EngineName, make_engine
 from step.errors import FabricError, SimulationError, StreamFault
-from step.language.tokens import UNKNOWN, Token
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot
 from step.running.promises import Promises, timed_promises
-from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_word
+from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
 from step.running.stream_fault import stream_fault
 
 Values = Literal["control", "all"]
-
-
-class _Watched(deque[Token]):
-    """The tokens of a channel, whose control is shown to ``see`` when they enter."""
-
-    def __init__(self, see: Callable[[Token], None]) -> None:
-        super().__init__()
-        self._see = see
-
-    def append(self, token: Token) -> None:
-        self._see(token._replace(value=UNKNOWN) if token.has_value else token)
-        super().append(token)
 
 
 @dataclass(frozen=True)
@@ -45,9 +31,10 @@ class Simulation:
     fabric: Fabric
     promises: Promises
     ending: Ending
-    log: Log | None
+    events: Events | None
     values: Values
     seconds: float
+    chosen: Chosen
 
     def snapshot(self) -> Snapshot:
         """The state at the end, as the report of a deadlock needs it."""
@@ -98,7 +85,9 @@ class Simulation:
             buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
             arrivals=fabric.arrivals,
             error=None if error is None else str(error),
-            events=None if self.log is None else _events(netlist, self.log, ending.cycles),
+            engine=self.chosen.name,
+            engine_reason=self.chosen.reason,
+            events=None if self.events is None else _events(netlist, self.events, ending.cycles),
         )
 
 
@@ -110,6 +99,7 @@ def simulate(
     events: bool = False,
     max_cycles: int | None = None,
     timing_of: TimingOf | None = None,
+    engine: EngineName | None = None,
 ) -> Simulation:
     """Run ``netlist`` to whatever end it comes; see `sim_approx.backend.run` for the options."""
     if values == "all":
@@ -120,31 +110,27 @@ def simulate(
         raise FabricError(f'values must be "control" or "all", not {values!r}')
     fabric = build_fabric(netlist, data, computing, timing_of)
     promises = timed_promises(netlist.graph, data)
-    for each, channel in zip(netlist.channels, fabric.channels, strict=True):
-        if each.name in promises.checkers and each.name not in data.streams:
-            channel.tokens = _Watched(partial(promises.see, each.name))
-    engine = Engine(fabric.machines, fabric.all_channels, fabric.clock, fabric.memory)
-    log = Log() if events else None
-    start = time.perf_counter()
-    ending = engine.run(max_cycles, log)
-    return Simulation(fabric, promises, ending, log, values, time.perf_counter() - start)
-
-
-def _events(netlist: Netlist, log: Log, end: int) -> dict[str, ChannelEvents]:
-    """What entered and left the channels of the program before the cycle ``end``."""
-    cycles: list[list[int]] = [[] for _ in netlist.channels]
-    control: list[list[int]] = [[] for _ in netlist.channels]
-    leaves: list[list[int]] = [[] for _ in netlist.channels]
-    for cycle, entries in takewhile(lambda each: each[0] < end, log.entered):
-        for channel, token in entries:
-            if channel.index >= 0:
-                cycles[channel.index].append(cycle)
-                control[channel.index].append(control_word(token))
-    for cycle, channels in takewhile(lambda each: each[0] < end, log.left):
-        for channel in channels:
-            if channel.index >= 0:
-                leaves[channel.index].append(cycle)
-    return {
-        each.name: ChannelEvents(np.array(entered, np.int64), np.array(word, np.int32), np.array(left, np.int64))
-        for each, entered, word, left in zip(netlist.channels, cycles, control, leaves, strict=True)
+    watch = {
+        channel: partial(promises.see, each.name)
+        for each, channel in zip(netlist.channels, fabric.channels, strict=True)
+        if each.name in promises.checkers and each.name not in data.streams
     }
+    chosen = make_engine(fabric, watch, engine, outputs=values == "all")
+    record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
+    start = time.perf_counter()
+    ending = chosen.engine.run(max_cycles, record)
+    return Simulation(fabric, promises, ending, record, values, time.perf_counter() - start, chosen)
+
+
+def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:
+    """What entered and left the channels of the program before the cycle ``end``."""
+    found = {}
+    for each in netlist.channels:
+        cycles, control, leaves = events[each.index]
+        count = bisect_left(cycles, end)
+        found[each.name] = ChannelEvents(
+            np.array(cycles[:count], np.int64),
+            np.array(control[:count], np.int32),
+            np.array(leaves[: bisect_left(leaves, end)], np.int64),
+        )
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, reserve, room, take, unknown
+from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, reserve, room, take, unknown, values
 from sim_approx.site import Site
 from step.language.dims import product
 from step.language.faults import Fault, aligned
@@ -45,7 +45,7 @@ class Accum(Machine):
             put(self.outputs[0], x)
             return ENDS
         if x.has_value:
-            self.state = self.update(self.state, *[each.value for each in tokens])
+            self.state = self.update(self.state, *values(tokens))
             self.count += 1
         if outside:
             put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sim_approx.machine import (
     COMPUTES,
     ENDS,
     Banks,
+    Buffers,
     Channel,
     Machine,
+    begin,
     enter,
     fault,
+    fill,
     front,
+    lay,
     need,
     pass_through,
     put,
@@ -20,10 +24,9 @@ from sim_approx.machine import (
     room,
     take,
 )
-from sim_approx.scratchpad import Filled
 from sim_approx.site import Site
 from step.language.faults import Fault
-from step.language.tokens import Token, empty
+from step.language.tokens import UNKNOWN, Token, empty
 from step.ops.bufferize import Bufferize as Operator
 
 
@@ -32,7 +35,7 @@ class Bufferize(Machine):
     """A token each firing goes into the buffer; its channels are those of `sim_approx.scratchpad.ShareSite`.
 
     ``slots`` tokens lie in a page, of which there are ``most``; ``beats`` are the words of a tile. Words: ``slot`` that
-    is filled next, ``page`` of it, and of the present buffer ``entries`` and ``pages``.
+    is filled next, ``page`` of it, and of the present buffer the numbers of its ``entries`` and ``pages``.
     """
 
     rank: int
@@ -44,20 +47,21 @@ class Bufferize(Machine):
     taken: tuple[Channel, ...]
     rivals: tuple[Channel, ...]
     supply: tuple[Channel, ...]
+    buffers: Buffers
     banks: Banks | None
     number: int
     page_words: int
     slot: int = 0
     page: int = 0
-    entries: list[Token] = field(default_factory=list)
-    pages: list[int] = field(default_factory=list)
+    entries: int = 0
+    pages: int = 0
 
     def fire(self) -> int | None:
         x = need(self.inputs[0])
         inside = not x.done and x.rank <= self.rank
         last = x.stop >= self.rank
         new = inside and self.slot == 0
-        if new and len(self.pages) == self.most:
+        if new and self.pages == self.most:
             fault(Fault.BUFFER_TOO_LARGE)
         page = self.page
         source = self.supply[0]
@@ -81,6 +85,7 @@ class Bufferize(Machine):
             put(self.outputs[0], x if x.done else empty(x.rank - self.rank, x.stop - self.rank))
             return ENDS if x.done else None
         if not self.entries:
+            begin(self.buffers)
             put(self.in_flight, x)
         if new:
             take(source)
@@ -89,15 +94,17 @@ class Bufferize(Machine):
             for each in self.rivals:
                 reserve(each, 1)
             self.page = page
-            self.pages.append(page)
+            self.pages += 1
+            lay(self.buffers, page)
         if x.has_value and self.banks is not None:
             pass_through(self.banks, self.number, place, self.beats)
-        self.entries.append(Token(x.value, min(x.stop, self.rank), x.rank))
+        self.entries += 1
+        fill(self.buffers, Token(x.value, min(x.stop, self.rank), x.rank))
         self.slot = 0 if last or self.slot == self.slots - 1 else self.slot + 1
         if last:
-            put(self.outputs[0], Token(Filled(self.entries, self.pages), x.stop - self.rank))
-            self.entries = []
-            self.pages = []
+            put(self.outputs[0], Token(UNKNOWN, x.stop - self.rank))
+            self.entries = 0
+            self.pages = 0
         return COMPUTES if x.has_value else None
 
 

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, going, lowest, need, need_oldest, oldest, put, room, take
+from sim_approx.machine import (
+    COMPUTES,
+    ENDS,
+    Machine,
+    going,
+    lowest,
+    need,
+    need_oldest,
+    oldest,
+    only,
+    put,
+    room,
+    several,
+    take,
+    without,
+)
 from sim_approx.site import Site
 from step.language.tokens import Token
 from step.ops.eager_merge import DATA, SELECTOR
@@ -37,13 +52,13 @@ class EagerMerge(Machine):
         if x is not None and x.done:
             chosen = IDLE
         elif ends:
-            if not left & (left - 1):
+            if not several(left):
                 chosen = lowest(left) if left else 0
             elif idle:
                 chosen = need_oldest(self.inputs, left)
             else:
                 # Behind the token that goes now nothing is seen yet.
-                chosen = oldest(self.inputs, left & ~(1 << self.passing))
+                chosen = oldest(self.inputs, without(left, self.passing))
         if x is not None:
             room(self.outputs[DATA])
             if self.begins:
@@ -58,7 +73,7 @@ class EagerMerge(Machine):
             self.arrivals.append(self.passing)
             put(self.outputs[DATA], x)
             if self.begins:
-                put(self.outputs[SELECTOR], Token(1 << self.passing))
+                put(self.outputs[SELECTOR], Token(only(self.passing)))
         self.begins = ends
         if ends:
             self.passing = chosen

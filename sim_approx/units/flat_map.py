@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import getitem
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need, need_all, put, room, take, unknown
+from sim_approx.machine import COMPUTES, ENDS, Machine, need, need_all, put, room, take, unknown, values
 from sim_approx.site import Site
 from sim_approx.timing import Timing
 from step.errors import FabricError
@@ -21,14 +22,15 @@ from step.ops.flat_map import FlatMap as Operator
 class FlatMap(Machine):
     """One piece per firing; ``stops`` are the pieces' own stops, the last one's being ``rank``.
 
-    Words: ``index`` of the next piece, ``parts`` of the present element (values).
+    Words: ``index`` of the next piece, ``parts`` of the present element (a value), of which ``part`` gives one.
     """
 
     rank: int
     stops: tuple[int, ...]
-    expand: Callable[[Any], Sequence[Any]]
+    expand: Callable[[Any], Any]
+    part: Callable[[Any, int], Any]
     index: int = 0
-    parts: Sequence[Any] = ()
+    parts: Any = None
 
     def fire(self) -> int | None:
         x = need(self.inputs[0])
@@ -40,7 +42,8 @@ class FlatMap(Machine):
         if self.index == 0:
             self.parts = self.expand(x.value)
         last = self.index == len(self.stops) - 1
-        put(self.outputs[0], Token(self.parts[self.index], x.stop + self.rank if last else self.stops[self.index]))
+        piece = self.part(self.parts, self.index)
+        put(self.outputs[0], Token(piece, x.stop + self.rank if last else self.stops[self.index]))
         if last:
             take(self.inputs[0])
         self.index = 0 if last else self.index + 1
@@ -61,7 +64,7 @@ class Counted(Machine):
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
         x = aligned(*tokens)
-        count = self.pieces(*[each.value for each in tokens]) if x.has_value else 0
+        count = self.pieces(*values(tokens)) if x.has_value else 0
         room(self.outputs[0])
         last = self.index >= count - 1
         if last:
@@ -73,7 +76,7 @@ class Counted(Machine):
         if count == 0:
             put(self.outputs[0], empty(x.rank + 1, x.stop + 1))
             return None
-        piece = self.piece(self.index, *[each.value for each in tokens])
+        piece = self.piece(self.index, *values(tokens))
         put(self.outputs[0], Token(piece, x.stop + 1 if last else 0))
         self.index = 0 if last else self.index + 1
         return COMPUTES
@@ -108,7 +111,7 @@ def build(site: Site) -> Machine:
     stops = piece_stops(shape)
 
     def expand(value: Any) -> Sequence[Any]:
-        return [piece.value for piece in function.expand(value)] if site.computes else [unknown()] * len(stops)
+        return [piece.value for piece in function.expand(value)]
 
     return site.add(
         FlatMap(
@@ -117,6 +120,7 @@ def build(site: Site) -> Machine:
             interval=timing.initiation_interval,
             rank=function.rank,
             stops=stops,
-            expand=expand,
+            expand=expand if site.computes else unknown,
+            part=getitem if site.computes else unknown,
         )
     )

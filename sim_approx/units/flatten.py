@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
-from step.language.tokens import Token, empty
+from step.language.tokens import UNKNOWN, Token, empty
 from step.ops.flatten import Flatten as Operator
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Flatten(Machine):
-    """No merged row can end with an empty that adds nothing to it, so that no token has to wait."""
+    """No merged row can end with an empty that adds nothing to it, so that no token has to wait.
+
+    ``stops`` has by stop what becomes of it.
+    """
 
     low: int
     high: int
-    merged: Callable[[Token], Token]
+    stops: tuple[int, ...]
 
     def fire(self) -> int | None:
         x = need(self.inputs[0])
@@ -26,7 +28,8 @@ class Flatten(Machine):
             room(self.outputs[0])
         take(self.inputs[0])
         if not vanishes:
-            put(self.outputs[0], self.merged(x))
+            rank = x.rank - self.high + self.low if x.rank > self.high else x.rank
+            put(self.outputs[0], Token(x.value, self.stops[x.stop], rank, x.done))
         elif x.stop > self.high:
             put(self.outputs[0], empty(self.low + 1, x.stop - self.high + self.low))
         if x.has_value:
@@ -38,12 +41,12 @@ class Flatten(Machine):
 class HoldingFlatten(Machine):
     """A token that does not end the merged row waits for the next one, which may be an empty that does.
 
-    Word: ``held``, the token that waits.
+    ``stops`` as above. Word: ``held``, the token that waits.
     """
 
     low: int
     high: int
-    merged: Callable[[Token], Token]
+    stops: tuple[int, ...]
     held: Token | None = None
 
     def fire(self) -> int | None:
@@ -60,6 +63,8 @@ class HoldingFlatten(Machine):
             self.held = None
             return COMPUTES if row.has_value else None
         holdable = self.low < x.stop <= self.high
+        rank = x.rank - self.high + self.low if x.rank > self.high else x.rank
+        merged = Token(x.value, self.stops[x.stop], rank, x.done)
         if self.held is not None:
             room(self.outputs[0])
             row = self.held
@@ -67,15 +72,15 @@ class HoldingFlatten(Machine):
             self.held = None
             if holdable:
                 take(self.inputs[0])
-                self.held = self.merged(x)
+                self.held = merged
             return COMPUTES if row.has_value else None
         if not holdable:
             room(self.outputs[0])
         take(self.inputs[0])
         if holdable:
-            self.held = self.merged(x)
+            self.held = merged
             return None
-        put(self.outputs[0], self.merged(x))
+        put(self.outputs[0], merged)
         if x.has_value:
             return COMPUTES
         return ENDS if x.done else None
@@ -84,7 +89,6 @@ class HoldingFlatten(Machine):
 def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
+    stops = tuple(operator.merged(Token(UNKNOWN, stop)).stop for stop in range(site.node.inputs[0].rank + 1))
     kind = HoldingFlatten if operator.holds(site.node.input_types[0]) else Flatten
-    return site.add(
-        kind(**site.ports(), interval=site.beats, low=operator.low, high=operator.high, merged=operator.merged)
-    )
+    return site.add(kind(**site.ports(), interval=site.beats, low=operator.low, high=operator.high, stops=stops))

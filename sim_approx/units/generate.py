@@ -14,7 +14,7 @@ from step.ops.generate import Generate as Operator
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Generate(Machine):
-    """A value per firing: those ``before``, those for every element of the reference, those ``behind``.
+    """A value per firing: those ``before``, those for every element of the reference, those behind: ``total``.
 
     Words: ``place`` of the next value, ``step`` of an element of the reference, ``left`` of those behind.
     """
@@ -23,6 +23,7 @@ class Generate(Machine):
     period: int
     levels: list[int]
     rank: int
+    total: int
     left: int
     value: Callable[[int], Any]
     place: int = 0
@@ -51,7 +52,7 @@ class Generate(Machine):
             self.step = 0 if last and referred else self.step + 1
             return COMPUTES
         if reference.done and self.left:
-            put(self.outputs[0], Token(self.value(-self.left)))
+            put(self.outputs[0], Token(self.value(self.total - self.left)))
             self.left -= 1
             return COMPUTES
         if referred:
@@ -77,6 +78,7 @@ def build(site: Site) -> Machine:
             period=len(operator.values),
             levels=operator.levels(bool(site.inputs)),
             rank=len(operator.extents),
+            total=len(operator.before) + len(operator.values) + len(operator.behind),
             left=len(operator.behind),
             value=value,
         )

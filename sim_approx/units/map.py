@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, room, take, unknown
+from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, number, put, room, take, unknown, values
 from sim_approx.site import Site
 from step.language.faults import Fault, aligned
 from step.language.tokens import Token
@@ -25,13 +25,13 @@ class Map(Machine):
         x = aligned(*tokens)
         if x.has_value:
             for port, bound in self.bounds:
-                if tokens[port].value[0, 0] >= bound:
+                if number(tokens[port].value) >= bound:
                     fault(Fault.OUT_OF_RANGE)
         room(self.outputs[0])
         for each in self.inputs:
             take(each)
         if x.has_value:
-            put(self.outputs[0], Token(self.apply(*[each.value for each in tokens]), x.stop))
+            put(self.outputs[0], Token(self.apply(*values(tokens)), x.stop))
             return COMPUTES
         put(self.outputs[0], x)
         return ENDS if x.done else None

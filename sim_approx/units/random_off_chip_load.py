@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import ENDS, Machine, fault, need, put, room, take
+from sim_approx.machine import ENDS, Machine, fault, need, number, put, room, take
 from sim_approx.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
 from sim_approx.site import Site
 from step.language.faults import Fault
@@ -29,7 +29,7 @@ class RandomIssue(Machine):
             take(self.inputs[0])
             put(self.outputs[PENDING], x)
             return ENDS if x.done else None
-        address = int(x.value[0, 0])
+        address = number(x.value)
         if address >= len(self.tiles):
             fault(Fault.OUT_OF_RANGE)
         room(self.outputs[REQUEST])

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, room, take
+from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, number, put, room, take, write
 from sim_approx.off_chip import WRITE_DEPTH, deliver
 from sim_approx.site import Site
 from step.language.faults import Fault, aligned
-from step.language.tokens import UNKNOWN, Token
+from step.language.tokens import Token
 from step.ops.random_off_chip_store import RandomOffChipStore as Operator
 
 ADDRESS, DATA = 0, 1
@@ -21,30 +21,16 @@ WRITE, PENDING = 0, 1
 ACKNOWLEDGED = np.ones((1, 1), np.bool_)
 
 
-class Contents:
-    """The tiles of a tensor; they change by what is appended."""
-
-    def __init__(self, tiles: MutableSequence[Any]) -> None:
-        self._tiles = tiles
-
-    def append(self, written: tuple[int, Any]) -> None:
-        """A tile at an address; what is not known leaves the old one there."""
-        address, tile = written
-        if tile is not UNKNOWN:
-            self._tiles[address] = tile
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class RandomWrite(Machine):
     """One beat per firing, which goes on when all its words are there.
 
-    ``tiles`` of ``beats`` lie from beat ``base`` on; ``contents`` are their values. Word: ``beat`` of the tile.
+    ``tiles`` (values) of ``beats`` lie from beat ``base`` on. Word: ``beat`` of the tile.
     """
 
     base: int
     beats: int
-    tiles: int
-    contents: Contents
+    tiles: MutableSequence[Any]
     beat: int = 0
 
     def fire(self) -> int | None:
@@ -56,8 +42,8 @@ class RandomWrite(Machine):
             take(self.inputs[DATA])
             put(self.outputs[PENDING], x)
             return ENDS if x.done else None
-        address = int(x.value[0, 0])
-        if address >= self.tiles:
+        address = number(x.value)
+        if address >= len(self.tiles):
             fault(Fault.OUT_OF_RANGE)
         last = self.beat == self.beats - 1
         room(self.outputs[WRITE])
@@ -68,7 +54,7 @@ class RandomWrite(Machine):
             take(self.inputs[ADDRESS])
             take(self.inputs[DATA])
             put(self.outputs[PENDING], Token(ACKNOWLEDGED, x.stop))
-            self.contents.append((address, tokens[DATA].value))
+            write(self.tiles, address, tokens[DATA].value)
         self.beat = 0 if last else self.beat + 1
         return COMPUTES
 
@@ -89,8 +75,7 @@ def build(site: Site) -> Machine:
             interval=words,
             base=region.base,
             beats=region.beats_per_tile,
-            tiles=operator.tiling.count,
-            contents=Contents(site.tiles()),
+            tiles=site.tiles(),
         )
     )
     return deliver(site, pending, visible)

@@ -9,6 +9,8 @@ from sim_approx.machine import (
     COMPUTES,
     ENDS,
     Machine,
+    Mask,
+    all_done,
     fault,
     front,
     lowest,
@@ -18,7 +20,9 @@ from sim_approx.machine import (
     oldest,
     put,
     room,
+    several,
     take,
+    without,
 )
 from sim_approx.site import Site
 from step.language.faults import Fault
@@ -41,7 +45,7 @@ class Reassemble(Machine):
     by_arrival: bool
     passing: int = IDLE
     selector: Token = DONE
-    left: int = 0
+    left: Mask = 0
     arrivals: list[int] = field(default_factory=list)
 
     def fire(self) -> int | None:
@@ -54,7 +58,7 @@ class Reassemble(Machine):
             ends = x.stop >= self.rank
         elif self.passing == ALL:
             tokens = need_all(self.inputs[:-1])
-            if not all(each.done for each in tokens):
+            if not all_done(tokens):
                 fault(Fault.LEFTOVER_DATA)
             for each in self.inputs[:-1]:
                 take(each)
@@ -76,13 +80,13 @@ class Reassemble(Machine):
                 chosen = IDLE
             elif not mask:
                 chosen = SELECTOR
-            elif not self.by_arrival or not mask & (mask - 1):
+            elif not self.by_arrival or not several(mask):
                 chosen = lowest(mask)
             elif idle:
                 chosen = need_oldest(self.inputs, mask)
             else:
                 # Behind the token that goes now nothing is seen yet.
-                chosen = oldest(self.inputs, mask & ~(1 << self.passing) if self.passing >= 0 else mask)
+                chosen = oldest(self.inputs, without(mask, self.passing) if self.passing >= 0 else mask)
         if not idle:
             room(self.outputs[0])
             end = self.rank + 1 + self.selector.stop
@@ -97,7 +101,7 @@ class Reassemble(Machine):
                 if selector is not None and not self.left:
                     take(self.inputs[-1])
                     self.selector = selector
-                self.left = mask & ~(1 << chosen) if chosen >= 0 else 0
+                self.left = without(mask, chosen) if chosen >= 0 else 0
             self.passing = chosen
         return COMPUTES if passes else None
 

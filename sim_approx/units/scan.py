@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take, unknown
+from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take, unknown, values
 from sim_approx.site import Site
 from step.language.faults import aligned
 from step.language.tokens import Token
@@ -34,7 +34,7 @@ class Scan(Machine):
             take(each)
         before = self.state
         if x.has_value:
-            self.state = self.update(self.state, *[each.value for each in tokens])
+            self.state = self.update(self.state, *values(tokens))
             put(self.outputs[0], Token(before if self.exclusive else self.state, x.stop))
         else:
             put(self.outputs[0], x)

@@ -9,11 +9,16 @@ from sim_approx.machine import (
     COMPUTES,
     ENDS,
     Banks,
+    Buffers,
     Channel,
     Machine,
+    drop,
     enter,
+    entry,
     fault,
     need,
+    page_count,
+    page_of,
     pass_through,
     put,
     room,
@@ -43,6 +48,7 @@ class Streamify(Machine):
     in_flight: Channel
     taken: tuple[Channel, ...]
     returned: Channel
+    buffers: Buffers
     banks: Banks | None
     number: int
     page_words: int
@@ -73,11 +79,11 @@ class Streamify(Machine):
         elif not (data.has_value and x.has_value):
             token = empty(x.rank + self.depth, x.stop + self.depth)
         else:
-            token = data.value.entries[min(slot, len(data.value.entries) - 1)]
+            token = entry(self.buffers, slot)
             level = self.levels[self.step] if self.walk else token.stop
             last = level == self.depth
             token = Token(token.value, level + x.stop if last else level, token.rank)
-            page = data.value.pages[min(slot // self.slots, len(data.value.pages) - 1)]
+            page = page_of(self.buffers, slot // self.slots)
             place = page * self.page_words + slot % self.slots * self.beats
         if token.has_value and self.banks is not None:
             enter(self.banks, self.number, place)
@@ -94,10 +100,11 @@ class Streamify(Machine):
             take(self.inputs[0])
         if last and ends and data.has_value:
             take(self.in_flight)
-            for page in data.value.pages:
-                put(self.returned, Token(page))
+            for number in range(page_count(self.buffers)):
+                put(self.returned, Token(page_of(self.buffers, number)))
                 for each in self.taken:
                     take(each)
+            drop(self.buffers)
         if token.has_value:
             return COMPUTES
         return ENDS if x.done else None

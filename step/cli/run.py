@@ -27,6 +27,11 @@ WITH_OUTPUTS = ("interpret", "rtl")
 @click.command()
 @program_options
 @click.option("--backend", "name", type=click.Choice(["interpret", "approx", "rtl"]), default="rtl", show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(["compiled", "python"]),
+    help="Engine of the fast model (default: the fastest there is).",
+)
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop a timed run there.")
 @click.option("--events", is_flag=True, help="Keep the cycle of every token (with --json or --save).")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of an RTL run (.vcd or .fst).")
@@ -38,6 +43,7 @@ def command(
     inputs: Path | None,
     settings: tuple[str, ...],
     name: str,
+    engine: str | None,
     max_cycles: int | None,
     events: bool,
     waves: Path | None,
@@ -53,6 +59,7 @@ def command(
     """
     options: dict[str, Any] = {}
     for option, value, backends in (
+        ("engine", engine, ("approx",)),
         ("max_cycles", max_cycles, TIMED),
         ("events", events or None, TIMED),
         ("waves", waves, ("rtl",)),
@@ -82,6 +89,8 @@ def command(
             if error.result is None:
                 raise
             failure, result = error, error.result
+    if result.engine_reason is not None:
+        warn([f"the Python engine ran, which is slower: {result.engine_reason}"])
     if save is not None:
         with writing(save):
             result.save(save)
@@ -111,10 +120,11 @@ def _checked(program: Program, result: RunResult) -> str:
 
 def show_result(result: RunResult, netlist: Netlist) -> None:
     """The run as a table per operator, the busiest first, and its outputs in short."""
+    engine = "" if result.engine is None else f" ({result.engine} engine)"
     if result.operators:
         waits = awaited(netlist, result)
         table = new_table(
-            f"{result.program} on {result.backend}: {result.cycles:,} cycles",
+            f"{result.program} on {result.backend}{engine}: {result.cycles:,} cycles",
             *("operator", "busy", "of run", "starved", "blocked", "waits for"),
             names=("waits for",),
         )

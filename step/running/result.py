@@ -89,6 +89,8 @@ class RunResult:
     ``error`` is the text of what ended a run that did not finish; ``events`` are there where they were asked for.
     ``buffers`` has, per operator that fills them, the most bytes of on-chip memory that they took, in whole pages;
     ``buffer_bytes``: the most that all took together.
+    ``engine``: the one of the back end `approx` that ran, ``compiled`` or ``python``; ``engine_reason``: why it was not
+    the compiled one, if nobody asked for that.
     """
 
     backend: str
@@ -104,6 +106,8 @@ class RunResult:
     events: dict[str, ChannelEvents] | None = None
     buffers: dict[str, int] = field(default_factory=dict)
     buffer_bytes: int = 0
+    engine: str | None = None
+    engine_reason: str | None = None
 
     def __repr__(self) -> str:
         return f"<result of {self.program} on {self.backend}: {self.status}, {self.cycles:,} cycles>"
@@ -125,6 +129,8 @@ class RunResult:
             "format": FORMAT,
             "written_by": written_by(),
             "backend": self.backend,
+            "engine": self.engine,
+            "engine_reason": self.engine_reason,
             "program": self.program,
             "status": self.status.value,
             "error": self.error,
@@ -160,6 +166,8 @@ class RunResult:
             error=data["error"],
             buffers=data["buffers"],
             buffer_bytes=data["buffer_bytes"],
+            engine=data.get("engine"),
+            engine_reason=data.get("engine_reason"),
             events=None
             if events is None
             else {

@@ -265,7 +265,7 @@ class ClockedMemory:
         self._wires = wires
         self._config = netlist.fabric.memory
         self._need, self._take, self._put_at = need, take, put_at
-        self._ports = [(port.asks, port.arrives, port.beats, port.writes) for port in memory._ports]
+        self._ports = [(port.asks, port.arrives, port.beats, port.writes) for port in memory.ports]
         self._beat = [0] * len(self._ports)
         self._last = [-1] * self._config.channels
         self._free = [0] * self._config.channels

@@ -57,7 +57,7 @@ def compare(seed: int, steps: int) -> str:
         return "faulty"
     netlist = lower(program.graph, program.fabric)
     data = program.bound()
-    simulation = simulate(netlist, data, events=True, timing_of=program.timing_of, max_cycles=LONGEST)
+    simulation = simulate(netlist, data, events=True, timing_of=program.timing_of, max_cycles=LONGEST, engine="python")
     if simulation.ending.status == Status.RUNAWAY:
         return "long"
     reference = clocked(netlist, data, program.timing_of)

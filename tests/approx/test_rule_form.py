@@ -15,11 +15,14 @@ from sim_approx.machine import Machine
 from step.language.operator import OPERATORS
 
 NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned"}
-EFFECTS = {"take", "put", "reserve", "pass_through"}
-PLAIN = {"Token", "empty", "min", "len", "all", "tuple", "lowest", "chosen", "Filled", "int"}
+EFFECTS = {"take", "put", "reserve", "pass_through", "begin", "fill", "lay", "drop", "write"}
+PLAIN = {
+    "Token", "empty", "min", "len", "range", "lowest", "chosen", "several", "without", "only", "values", "all_done",
+    "number", "entry", "page_of", "page_count",
+}  # fmt: skip
 """What a rule may call besides the words: pure functions of control."""
 
-VALUES = {"apply", "update", "expand", "merged", "pieces", "piece", "value"}
+VALUES = {"apply", "update", "expand", "part", "pair", "pieces", "piece", "value"}
 """Parameters that are functions; they give values, or a token for a token."""
 
 NOTES = {"append"}

@@ -1,0 +1,95 @@
+// What `sim_approx.compiled.engine` calls.
+#pragma once
+#include "reader.hpp"
+
+// The machines that the rules were made for, by number; the memory is MEMORY.
+std::unique_ptr<Machine> make_machine(int64_t kind, Reader& reader);
+constexpr int64_t MEMORY = -1;
+
+// A rule that goes over all ports is there for the most common numbers of them, and for any.
+#define RULE(fire, machine) fire<ANY, ANY>
+#define RULE_BY_PORTS(fire, machine)                                              \
+    ((machine).outputs.count == 1 && (machine).inputs.count == 1   ? fire<1, 1>   \
+     : (machine).outputs.count == 1 && (machine).inputs.count == 2 ? fire<2, 1>   \
+     : (machine).outputs.count == 2 && (machine).inputs.count == 1 ? fire<1, 2>   \
+                                                                   : fire<ANY, ANY>)
+
+struct Run {
+    Engine engine;
+    Out out;
+};
+
+extern "C" {
+
+Run* step_start(const int64_t* packed, Callback callback) {
+    auto run = new Run;
+    run->engine.callback = callback;
+    Reader reader{packed, run->engine};
+    reader.read_parts();
+    for (int64_t count = reader.next(); count > 0; count--) {
+        int64_t kind = reader.next();
+        if (kind == MEMORY) reader.read_memory();
+        else run->engine.machines.push_back(make_machine(kind, reader));
+    }
+    run->engine.start();
+    return run;
+}
+
+int64_t step_run(Run* run, int64_t limit, int64_t budget) { return run->engine.run(limit, budget); }
+
+int64_t step_now(Run* run) { return run->engine.now; }
+
+void step_end(Run* run) { delete run; }
+
+// The ending, and the state behind it, as numbers; they stay there until the next call.
+const int64_t* step_report(Run* run, int64_t* count) {
+    Engine& engine = run->engine;
+    Out& out = run->out;
+    out = {engine.ending.status, engine.ending.cycles};
+    out.insert(out.end(), engine.ending.machines.begin(), engine.ending.machines.end());
+    out.insert(out.end(), engine.ending.channels.begin(), engine.ending.channels.end());
+    out.push_back(int64_t(engine.faults.size()));
+    for (const Met& each : engine.faults) out.insert(out.end(), {each.machine, each.code});
+    for (int64_t at = 0; at < engine.counted; at++) {
+        const Channel& channel = engine.channels[at];
+        out.insert(out.end(), {channel.taken, channel.peak, channel.space, channel.shown});
+        for (uint32_t place = 0; place < channel.shown; place++) save(out, channel.at(place));
+    }
+    for (const auto& machine : engine.machines) {
+        out.insert(out.end(), {machine->activity, machine->firings});
+        machine->save(out);
+    }
+    for (const Tiles& each : engine.tiles) {
+        out.push_back(each.written ? int64_t(each.all.size()) : 0);
+        if (each.written) out.insert(out.end(), each.all.begin(), each.all.end());
+    }
+    for (const TokenNotes& each : engine.token_notes) {
+        out.push_back(int64_t(each.all.size()));
+        for (const Token& token : each.all) save(out, token);
+    }
+    for (const IntNotes& each : engine.int_notes) {
+        out.push_back(int64_t(each.all.size()));
+        out.insert(out.end(), each.all.begin(), each.all.end());
+    }
+    *count = int64_t(out.size());
+    return out.data();
+}
+
+// What entered channels since the run began, or left them, or showed in those that are watched since the last call.
+const Event* step_events(Run* run, int64_t* count) {
+    *count = int64_t(run->engine.events.size());
+    return run->engine.events.data();
+}
+
+const Event* step_leaves(Run* run, int64_t* count) {
+    *count = int64_t(run->engine.leaves.size());
+    return run->engine.leaves.data();
+}
+
+const Event* step_seen(Run* run, int64_t* count) {
+    *count = int64_t(run->engine.seen.size());
+    return run->engine.seen.data();
+}
+
+void step_forget_seen(Run* run) { run->engine.seen.clear(); }
+}

@@ -1,0 +1,151 @@
+// The words in which rules are written (`sim_approx.machine`). A word that may end a try is a macro that returns from
+// the rule with the outcome; `e` is the engine.
+#pragma once
+#include <alloca.h>
+
+#include "engine.hpp"
+
+#define NEED(channel)                          \
+    ({                                         \
+        Channel& c_ = *(channel);              \
+        if (!c_.shown) {                       \
+            c_.reader_waits = true;            \
+            return STARVES;                    \
+        }                                      \
+        c_.front();                            \
+    })
+
+#define NEED_ALL(channels)                                                     \
+    ({                                                                         \
+        const Channels all_ = (channels);                                      \
+        Token* found_ = static_cast<Token*>(alloca(sizeof(Token) * all_.count)); \
+        for (int64_t at_ = 0; at_ < all_.count; at_++) found_[at_] = NEED(all_.all[at_]); \
+        Tokens{found_, all_.count};                                            \
+    })
+
+#define NEED_OLDEST(channels, mask)                                              \
+    ({                                                                           \
+        const Channels all_ = (channels);                                        \
+        const Mask mask_ = (mask);                                               \
+        int64_t best_ = oldest(all_, mask_);                                     \
+        if (best_ < 0) {                                                         \
+            for (int64_t at_ = 0; at_ < all_.count; at_++)                       \
+                if (mask_.has(at_)) all_.all[at_]->reader_waits = true;          \
+            return STARVES;                                                      \
+        }                                                                        \
+        best_;                                                                   \
+    })
+
+#define CHOSEN(channels, mask)                                                         \
+    ({                                                                                 \
+        const Channels all_ = (channels);                                              \
+        const Mask mask_ = (mask);                                                     \
+        Channel** found_ = static_cast<Channel**>(alloca(sizeof(Channel*) * all_.count)); \
+        int64_t count_ = 0;                                                            \
+        for (int64_t at_ = 0; at_ < all_.count; at_++)                                 \
+            if (mask_.has(at_)) found_[count_++] = all_.all[at_];                      \
+        Channels{found_, count_};                                                      \
+    })
+
+#define ROOM(channel)                          \
+    do {                                       \
+        Channel& c_ = *(channel);              \
+        if (c_.closed || c_.space <= 0) {      \
+            c_.writer_waits = true;            \
+            return BLOCKS;                     \
+        }                                      \
+    } while (0)
+
+#define ENTER(banks, who, place) \
+    do {                         \
+        if (e.crowded(banks, who, place)) return IS_CROWDED; \
+    } while (0)
+
+#define FAULT(number)         \
+    do {                      \
+        e.code = (number);    \
+        return FAULTS;        \
+    } while (0)
+
+#define ALIGNED(tokens)                                                          \
+    ({                                                                           \
+        const Tokens all_ = (tokens);                                            \
+        for (int64_t at_ = 1; at_ < all_.count; at_++)                           \
+            if (!all_.all[at_].aligned(all_.all[0])) FAULT(STOPS_DISAGREE);      \
+        all_.all[0];                                                             \
+    })
+
+// What asks the caller for something may come back with an error of his, or with a fault.
+#define ASK(question)                                 \
+    ({                                                \
+        auto found_ = (question);                     \
+        if (e.code) return e.code < 0 ? FAILS : FAULTS; \
+        found_;                                       \
+    })
+
+inline const Token front(const Channel* channel) { return channel->shown ? channel->front() : Token(); }
+
+inline Mask going(const Channels& channels) {
+    Mask mask;
+    for (int64_t at = 0; at < channels.count; at++)
+        if (!(channels.all[at]->shown && channels.all[at]->front().done)) mask.add(at);
+    return mask;
+}
+
+inline int64_t oldest(const Channels& channels, const Mask& mask) {
+    int64_t best = -1, since = INT64_MAX;
+    for (int64_t at = 0; at < channels.count; at++) {
+        const Channel& channel = *channels.all[at];
+        if (channel.shown && channel.available < since && mask.has(at)) best = at, since = channel.available;
+    }
+    return best;
+}
+
+inline bool all_done(const Tokens& tokens) {
+    for (const Token& each : tokens)
+        if (!each.done) return false;
+    return true;
+}
+
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+inline void begin(Buffers& buffers) { buffers.all.emplace_back(); }
+inline void fill(Buffers& buffers, const Token& token) { buffers.all.back().entries.push_back(token); }
+inline void lay(Buffers& buffers, int64_t page) { buffers.all.back().pages.push_back(page); }
+inline void drop(Buffers& buffers) { buffers.all.pop_front(); }
+inline const Token entry(const Buffers& buffers, int64_t number) {
+    const auto& entries = buffers.all.front().entries;
+    return entries[least(number, int64_t(entries.size()) - 1)];
+}
+inline int64_t page_of(const Buffers& buffers, int64_t number) {
+    const auto& pages = buffers.all.front().pages;
+    return pages[least(number, int64_t(pages.size()) - 1)];
+}
+inline int64_t page_count(const Buffers& buffers) { return int64_t(buffers.all.front().pages.size()); }
+
+inline void write(Tiles& tiles, int64_t address, Value tile) {
+    if (tile == UNKNOWN) return;
+    tiles.all[address] = tile;
+    tiles.written = true;
+}
+
+inline void note(TokenNotes& notes, const Token& token) {
+    if (notes.wanted) notes.all.push_back(token);
+}
+inline void note(IntNotes& notes, int64_t number) { notes.all.push_back(number); }
+
+// Arguments of a function of values.
+struct Arguments {
+    std::vector<Value> all;
+    Arguments& add(Value value) {
+        all.push_back(value);
+        return *this;
+    }
+    Arguments& add(const Tokens& tokens) {
+        for (const Token& each : tokens) all.push_back(each.value);
+        return *this;
+    }
+};
+
+#define CALL(function, arguments) \
+    ((function) < 0 ? UNKNOWN : ASK(e.call(function, (arguments).all.data(), int64_t((arguments).all.size()))))

@@ -1,0 +1,146 @@
+"""One run on the compiled engine, with the interface of `sim_approx.engine.Engine`."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sim_approx.compiled.functions import CALLBACK, Functions
+from sim_approx.compiled.handles import Handles
+from sim_approx.compiled.library import library_for
+from sim_approx.compiled.pack import Packed
+from sim_approx.compiled.text import rules_for
+from sim_approx.engine import Ending, Events, Watch
+from sim_approx.machine import Channel, Machine
+from sim_approx.memory import Memory
+from step.errors import EnvironmentProblem
+from step.language.faults import Fault, Violation
+from step.running.result import Status, control_token
+
+SLICE = 5_000_000
+"""Tries between two moments in which an interrupt is seen, and progress told: some 0.1 s."""
+
+GOES_ON, BROKEN = 0, 5
+STATUS = {1: Status.FINISHED, 2: Status.DEADLOCK, 3: Status.RUNAWAY, 4: Status.FAULT}
+UNBOUNDED = (1 << 63) - 1
+
+WORD = np.dtype(np.int64)
+EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int32)])
+
+
+class CompiledEngine:
+    """One run of ``machines`` joined by ``channels``; raises `RuleError` and `NoLibrary` where there can be none, and
+    `EnvironmentProblem` for DRAM.
+
+    ``outputs``: whether what leaves the program is kept.
+    """
+
+    def __init__(
+        self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
+    ) -> None:
+        if any(isinstance(each, Memory) and each.config.dram for each in machines):
+            raise EnvironmentProblem("memory with DRAM runs on the Python engine")
+        self._machines, self._channels, self._watch, self._outputs = machines, channels, watch, outputs
+        self._rules = rules_for(type(each) for each in machines if not isinstance(each, Memory))
+        self._mask_words = mask_words(machines)
+        self._library = library_for(self._rules.text, self._mask_words)
+
+    def run(self, max_cycles: int | None = None, events: Events | None = None) -> Ending:
+        """As `sim_approx.engine.Engine.run`."""
+        handles = Handles(self._rules.constants)
+        functions = Functions(handles)
+        callback = CALLBACK(functions.call)
+        packed = self._pack(handles, functions, events is not None)
+        library, numbers = self._library, np.frombuffer(packed.numbers, np.int64)
+        run = library.step_start(numbers.ctypes.data, callback)
+        try:
+            limit, outcome = UNBOUNDED if max_cycles is None else max_cycles, GOES_ON
+            while outcome == GOES_ON:
+                outcome = library.step_run(run, limit, SLICE)
+                self._show(run)
+            if outcome == BROKEN:
+                assert functions.error is not None
+                raise functions.error
+            if events is not None:
+                self._log(run, events)
+            return self._ending(_array(library.step_report, run, WORD).tolist(), packed)
+        finally:
+            library.step_end(run)
+
+    def _pack(self, handles: Handles, functions: Functions, logged: bool) -> Packed:
+        return Packed(
+            self._machines,
+            self._channels,
+            self._rules.layouts,
+            handles,
+            functions,
+            mask_words=self._mask_words,
+            outputs=self._outputs,
+            watched=self._watch.keys(),
+            logged=logged,
+        )
+
+    def _show(self, run: int) -> None:
+        """Show the tokens that were seen to those who watch."""
+        if self._watch:
+            see = {channel.index: each for channel, each in self._watch.items()}
+            for _, channel, control in _array(self._library.step_seen, run, EVENT).tolist():
+                see[channel](control_token(control))
+            self._library.step_forget_seen(run)
+
+    def _log(self, run: int, events: Events) -> None:
+        for index, part in self._by_channel(self._library.step_events, run):
+            cycles, controls, _ = events[index]
+            cycles.extend(part["cycle"].tolist())
+            controls.extend(part["control"].tolist())
+        for index, part in self._by_channel(self._library.step_leaves, run):
+            events[index][2].extend(part["cycle"].tolist())
+
+    def _by_channel(self, ask: Callable[[int, Any], int], run: int) -> Iterator[tuple[int, np.ndarray]]:
+        """The events that the library answers, of each channel that has any."""
+        found = _array(ask, run, EVENT)
+        found = found[np.argsort(found["channel"], kind="stable")]
+        bounds = np.searchsorted(found["channel"], np.arange(len(self._channels) + 1))
+        for index in np.unique(found["channel"]).tolist():
+            yield index, found[bounds[index] : bounds[index + 1]]
+
+    def _ending(self, numbers: list[int], packed: Packed) -> Ending:
+        status, cycles, *_ = numbers
+        at = 2
+        activities, firings = {}, {}
+        for machine in self._machines:
+            activities[machine], firings[machine] = numbers[at : at + 4], numbers[at + 4]
+            at += 5
+        entered = {}
+        for channel in self._channels:
+            entered[channel] = numbers[at], numbers[at + 1]
+            at += 2
+        count, at = numbers[at], at + 1
+        met = numbers[at : at + 2 * count]
+        packed.restore(numbers, at + 2 * count)
+        faults = [
+            (self._machines[machine], Violation(Fault(code))) for machine, code in zip(met[::2], met[1::2], strict=True)
+        ]
+        return Ending(STATUS[status], cycles, activities, firings, entered, faults)
+
+
+def mask_words(machines: Collection[Machine]) -> int:
+    """64-bit words for a set of ports of the machine that has the most of them: a power of two."""
+    ports = max(
+        (max(len(each.inputs), len(each.outputs)) for each in machines if not isinstance(each, Memory)), default=1
+    )
+    words = 1
+    while 64 * words < ports:
+        words *= 2
+    return words
+
+
+def _array(ask: Callable[[int, Any], int], run: int, kind: np.dtype) -> np.ndarray:
+    """What the library answers: a pointer to items of ``kind``, and their number."""
+    count = ctypes.c_int64()
+    address = ask(run, ctypes.byref(count))
+    size = count.value * kind.itemsize
+    return np.frombuffer(ctypes.string_at(address, size), kind)

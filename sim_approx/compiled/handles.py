@@ -1,0 +1,50 @@
+"""Values as numbers: integers >= 0 stand for themselves, and for an object stands the complement of its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from step.language.tokens import NOTHING, Token
+
+LARGEST = 1 << 62
+NO_VALUE = -(1 << 63)
+
+
+class Handles:
+    """The objects that a run handles; the first ones are those that rules name, and `UNKNOWN` (-1) is among them."""
+
+    def __init__(self, named: Sequence[Any]) -> None:
+        self._objects: list[Any] = []
+        self._places: dict[int, int] = {}
+        for each in named:
+            self.number(each)
+
+    def number(self, value: Any) -> int:
+        """The number of ``value``; objects are the same if they are one object."""
+        if type(value) is int and 0 <= value < LARGEST:
+            return value
+        if value is NOTHING:
+            return NO_VALUE
+        place = self._places.get(id(value))
+        if place is None:
+            place = self._places[id(value)] = len(self._objects)
+            self._objects.append(value)
+        return ~place
+
+    def value(self, number: int) -> Any:
+        """The value of ``number``."""
+        if number >= 0:
+            return number
+        return NOTHING if number == NO_VALUE else self._objects[~number]
+
+    def words(self, token: Token | None) -> tuple[int, int, int, int]:
+        """A token, or none, as C++ reads it."""
+        if token is None:
+            return NO_VALUE, 0, 0, 0
+        return self.number(token.value), token.stop, token.rank, token.done | 2
+
+    def token(self, words: Sequence[int]) -> Token | None:
+        """The opposite of `words`."""
+        value, stop, rank, state = words
+        return Token(self.value(value), stop, rank, bool(state & 1)) if state & 2 else None

@@ -1,0 +1,164 @@
+"""A fabric as numbers, in the order in which ``cpp/reader.hpp`` reads them, and back."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from sim_approx.compiled import fields
+from sim_approx.compiled.fields import Kind
+from sim_approx.compiled.functions import Functions
+from sim_approx.compiled.handles import Handles
+from sim_approx.compiled.text import Layout
+from sim_approx.machine import Channel, Machine, Unread
+from sim_approx.memory import Memory
+from step.language.tokens import UNKNOWN
+
+MEMORY = -1
+NO_INTEGER = -(1 << 63)
+DEEP, WATCHED, LOGGED = 1, 2, 4
+WORD = (1 << 64) - 1
+
+
+class Parts:
+    """Objects that several machines share, by the order in which they were met."""
+
+    def __init__(self) -> None:
+        self.all: list[Any] = []
+        self._places: dict[int, int] = {}
+
+    def place(self, part: Any) -> int:
+        if part is None:
+            return -1
+        if id(part) not in self._places:
+            self._places[id(part)] = len(self.all)
+            self.all.append(part)
+        return self._places[id(part)]
+
+
+class Packed:
+    """The ``numbers`` of ``machines`` and ``channels``, and how to read the state that comes back.
+
+    ``mask_words``: so many 64-bit words has a set of ports. Tokens that leave the program are kept if ``outputs``.
+    """
+
+    def __init__(
+        self,
+        machines: Sequence[Machine],
+        channels: Sequence[Channel],
+        layouts: Mapping[type[Machine], Layout],
+        handles: Handles,
+        functions: Functions,
+        *,
+        mask_words: int,
+        outputs: bool,
+        watched: Collection[Channel],
+        logged: bool,
+    ) -> None:
+        self._handles, self._functions, self._layouts = handles, functions, layouts
+        self._machines, self._channels, self._mask_words = machines, channels, mask_words
+        self._banks, self._buffers, self._tiles = Parts(), Parts(), Parts()
+        self._token_notes, self._int_notes = Parts(), Parts()
+        unread = [each for machine in machines for each in machine.outputs if isinstance(each, Unread)]
+        every = [*channels, *unread]
+        self._index = {id(each): place for place, each in enumerate(every)}
+        self._pack: dict[Kind, Callable[[Any], Sequence[int]]] = {
+            fields.INT: lambda value: (NO_INTEGER if value is None else value,),
+            fields.BOOL: lambda value: (int(value),),
+            fields.MASK: self._mask,
+            fields.TOKEN: handles.words,
+            fields.VALUE: lambda value: (handles.number(value),),
+            fields.CHANNEL: lambda value: (self._index[id(value)],),
+            fields.CHANNELS: lambda value: (len(value), *(self._index[id(each)] for each in value)),
+            fields.INTS: lambda value: (len(value), *value),
+            fields.PAIRS: lambda value: (len(value), *(each for pair in value for each in pair)),
+            fields.TOKENS: lambda value: (len(value), *(each for token in value for each in handles.words(token))),
+            fields.FUNCTION: lambda value: (functions.number(value),),
+            fields.BANKS: lambda value: (self._banks.place(value),),
+            fields.BUFFERS: lambda value: (self._buffers.place(value),),
+            fields.TILES: lambda value: (self._tiles.place(value),),
+            fields.TOKEN_NOTES: lambda value: (self._token_notes.place(value),),
+            fields.INT_NOTES: lambda value: (self._int_notes.place(value),),
+        }
+        packed = array("q", [len(machines)])
+        for machine in machines:
+            packed.extend(self._memory(machine) if isinstance(machine, Memory) else self._machine(machine))
+        head = array("q", [len(channels), len(every)])
+        for channel in every:
+            flags = DEEP * channel.deep | WATCHED * (channel in watched) | LOGGED * (logged and channel.index >= 0)
+            head.extend((channel.index, channel.space, flags, len(channel.tokens)))
+            for token in channel.tokens:
+                head.extend(handles.words(token))
+        head.extend((len(self._banks.all), *(each.count for each in self._banks.all), len(self._buffers.all)))
+        head.append(len(self._tiles.all))
+        for tiles in self._tiles.all:
+            wanted = any(each is not UNKNOWN for each in tiles)
+            head.extend((len(tiles), functions.number(tiles.__getitem__) if wanted else -1))
+        head.append(len(self._token_notes.all))
+        head.extend([int(outputs)] * len(self._token_notes.all))
+        head.append(len(self._int_notes.all))
+        self.numbers = head + packed
+
+    def _mask(self, mask: int) -> list[int]:
+        words = [mask >> 64 * place & WORD for place in range(self._mask_words)]
+        return [word - (1 << 64) if word >> 63 else word for word in words]
+
+    def _base(self, machine: Machine) -> list[int]:
+        channels = self._pack[fields.CHANNELS]
+        base = [*channels(machine.inputs), *channels(machine.outputs), machine.latency, machine.interval]
+        return [*base, int(machine.ends_run), int(machine.contends)]
+
+    def _machine(self, machine: Machine) -> list[int]:
+        layout = self._layouts[type(machine)]
+        own = [word for name, kind in layout.fields.items() for word in self._pack[kind](getattr(machine, name))]
+        return [layout.number, *self._base(machine), *own]
+
+    def _memory(self, memory: Memory) -> list[int]:
+        config, ports = memory.config, memory.ports
+        packed = [MEMORY, *self._base(memory), config.interval, config.interleave]
+        packed += [config.channels, len(ports)]
+        for port in ports:
+            arrives = -1 if port.arrives is None else self._index[id(port.arrives)]
+            packed += [self._index[id(port.asks)], arrives, port.beats, int(port.writes)]
+        return packed
+
+    # -- back ----------------------------------------------------------------------------------------------------------
+
+    def restore(self, numbers: Sequence[int], at: int) -> None:
+        """Bring the state behind a run, which begins at place ``at`` of ``numbers``, into machines and channels."""
+
+        def take(count: int) -> Sequence[int]:
+            nonlocal at
+            at += count
+            return numbers[at - count : at]
+
+        for channel in self._channels:
+            channel.taken, channel.peak, channel.space, count = take(4)
+            channel.tokens.clear()
+            for _ in range(count):
+                token = self._handles.token(take(4))
+                assert token is not None
+                channel.tokens.append(token)
+        for machine in self._machines:
+            machine.activity, machine.firings = take(2)
+            for name, kind in () if isinstance(machine, Memory) else self._layouts[type(machine)].back.items():
+                setattr(machine, name, self._state(kind, getattr(machine, name), take))
+        for tiles in self._tiles.all:
+            for place, number in enumerate(take(take(1)[0])):
+                if number != NO_INTEGER and (value := self._handles.value(number)) is not UNKNOWN:
+                    tiles[place] = value
+        for notes in self._token_notes.all:
+            notes.extend(self._handles.token(take(4)) for _ in range(take(1)[0]))
+        for notes in self._int_notes.all:
+            notes.extend(take(take(1)[0]))
+
+    def _state(self, kind: Kind, before: Any, take: Callable[[int], Sequence[int]]) -> Any:
+        if kind is fields.TOKEN:
+            return self._handles.token(take(4))
+        if kind is fields.MASK:
+            return sum((word & WORD) << 64 * place for place, word in enumerate(take(self._mask_words)))
+        (word,) = take(1)
+        if kind is fields.VALUE:
+            return self._handles.value(word)
+        return bool(word) if isinstance(before, bool) else word

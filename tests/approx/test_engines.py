@@ -1,0 +1,209 @@
+"""Which engine runs, and what becomes of compilers, caches, interrupts and exceptions that are not as they should."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from same import both
+
+from sim_approx.backend import run
+from sim_approx.compiled import library
+from sim_approx.compiled.text import rules_for
+from step.errors import EnvironmentProblem, FabricError
+from step.functions.cast import Cast
+from step.functions.elementwise import Add
+from step.functions.select import SelectValid
+from step.language.dtypes import BF16
+from step.language.graph import Graph
+from step.language.types import Selector, Tile
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
+from step.running.result import Status
+
+FABRIC = FabricConfig()
+
+
+def line() -> Graph:
+    graph = Graph("line")
+    graph.source("x", Tile(BF16), [graph.symbol("N")]).map(Cast(BF16)).sink("y")
+    return graph
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """Libraries are looked for once more."""
+    library._loaded.cache_clear()
+    yield
+    library._loaded.cache_clear()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> Path:
+    """A cache of its own, in which libraries are compiled in no time."""
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path))
+    monkeypatch.setattr(library, "FLAGS", ("-std=c++17", "-O0", "-fPIC", "-shared"))
+    return tmp_path
+
+
+def test_the_result_says_which() -> None:
+    for engine in ("compiled", "python"):
+        result = run(line(), {"x": [1, 2]}, FABRIC, engine=engine)  # type: ignore[arg-type]
+        assert (result.engine, result.engine_reason, result.cycles) == (engine, None, 6)
+    assert run(line(), {"x": [1, 2]}, FABRIC).engine == "compiled"
+    with pytest.raises(FabricError, match=r"^engine must be \"compiled\" or \"python\", not 'fast'$"):
+        run(line(), {"x": [1, 2]}, FABRIC, engine="fast")  # type: ignore[arg-type]
+
+
+def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path))
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    result = run(line(), {"x": [1, 2]}, FABRIC)
+    reason = "there is no C++ compiler no-such-compiler; install g++, or set CXX"
+    assert (result.engine, result.engine_reason) == ("python", reason)
+    with pytest.raises(EnvironmentProblem, match=f"^the compiled engine can not run this program: {reason}$"):
+        run(line(), {"x": [1, 2]}, FABRIC, engine="compiled")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_compiler_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
+    compiler = tmp_path / "g++"
+    compiler.write_text("#!/bin/sh\n[ $1 = --version ] && exit 0\necho rules.cpp:1: error: out of ink >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    reason = f"{compiler} can not compile the engine: rules.cpp:1: error: out of ink"
+    assert run(line(), {"x": [1, 2]}, FABRIC).engine_reason == reason
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_cache_that_can_not_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path / "my cache"))
+    result = run(line(), {"x": [1, 2]}, FABRIC)
+    assert result.engine == "python" and "has a blank in its name" in str(result.engine_reason)
+
+
+def test_a_corrupt_library_is_made_again(cache: Path) -> None:
+    """Also: two that compile at once do not disturb each other, and nothing else stays in the cache."""
+    text = rules_for([]).text
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: library._loaded(text, 1, "g++", str(cache)), range(2)))
+    (kept,) = cache.glob("*.so")
+    assert sorted(each.suffix for each in cache.iterdir()) == [".sha256", ".so"]
+    kept.unlink()
+    kept.write_bytes(b"no library")
+    library._loaded.cache_clear()
+    assert run(line(), {"x": [1, 2]}, FABRIC, engine="compiled").cycles == 6
+    assert kept.read_bytes()[:4] == b"\x7fELF"
+
+
+def test_an_exception_of_a_value_function() -> None:
+    """It reaches the caller, in whatever run it is raised."""
+
+    class Odd(Exception):
+        pass
+
+    class Fails(Cast):
+        family = "cast"
+
+        def apply(self, *values: Any) -> Any:
+            raise Odd("here")
+
+    graph = Graph("fails")
+    graph.source("x", Tile(BF16), [graph.symbol("N")]).map(Fails(BF16)).sink("y")
+    with pytest.raises(Odd, match="here"):
+        run(graph, {"x": [1, 2]}, FABRIC, values="all", engine="compiled")
+    assert run(graph, {"x": [1, 2]}, FABRIC, engine="compiled").cycles == 6
+
+
+def test_a_run_inside_of_a_run() -> None:
+    inner: list[int] = []
+
+    class Runs(Cast):
+        family = "cast"
+
+        def apply(self, *values: Any) -> Any:
+            inner.append(run(line(), {"x": [1, 2]}, FABRIC, engine="compiled").cycles)
+            return super().apply(*values)
+
+    graph = Graph("runs")
+    graph.source("x", Tile(BF16), [graph.symbol("N")]).map(Runs(BF16)).sink("y")
+    assert run(graph, {"x": [1, 2]}, FABRIC, values="all", engine="compiled").cycles == 6
+    assert inner == [6, 6]
+
+
+def test_threads() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(run, line(), {"x": list(range(count))}, FABRIC, engine="compiled") for count in range(20)]
+        assert [each.result().cycles for each in runs] == [count + 4 for count in range(20)]
+
+
+def test_an_interrupt_stops_a_run() -> None:
+    """A loop without end is left as soon as Ctrl-C comes."""
+    graph = Graph("loop")
+    edge = graph.feedback(Tile(BF16), [graph.symbol("N")], name="edge")
+    x = graph.source("x", Tile(BF16), [graph.symbol("M")])
+    merged, _ = graph.eager_merge([x, edge.stream], rank=0)
+    again = merged.map(Cast(BF16))
+    edge.close(again)
+    again.sink("y")
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(graph, {"x": [1]}, FABRIC, engine="compiled")
+    timer.join()
+
+
+def test_more_targets_than_a_word_has_bits() -> None:
+    targets = 70
+    graph = Graph("wide")
+    x = graph.source("x", Tile(BF16), [graph.symbol("N")])
+    which = graph.source("which", Selector(targets), x.shape)
+    graph.reassemble(x.partition(which, targets=targets), which).sink("y")
+    masks = [1 << n * 29 % targets | 1 << n * 31 % targets for n in range(200)]
+    netlist = lower(graph, FABRIC)
+    data = bind_inputs(netlist.graph, {"x": np.zeros(200, BF16.numpy), "which": masks})
+    assert both(netlist, data, values="all") == Status.FINISHED
+
+
+def test_computed_selectors() -> None:
+    graph = Graph("padded")
+    x = graph.source("x", Tile(BF16), [graph.symbol("N")]).map(
+        Add(), graph.source("z", Tile(BF16), [graph.symbol("N")])
+    )
+    data, padding = x.reshape(4)
+    (real,) = data.partition(padding.map(SelectValid()), targets=1)
+    real.sink("y")
+    netlist = lower(graph, FABRIC)
+    values = np.arange(6, dtype=BF16.numpy)
+    assert both(netlist, bind_inputs(netlist.graph, {"x": values, "z": values})) == Status.FINISHED
+
+
+def test_a_library_is_loaded_without_a_compiler(cache: Path) -> None:
+    """The one in the package, if the text is the same."""
+    text = rules_for([]).text
+    name = library.content_hash(text, 1)
+    shipped = cache / "shipped"
+    library.compile_to(shipped / f"{name}.so", text, 1, "g++")
+    code = f"""
+import sys
+from pathlib import Path
+from sim_approx.compiled import library
+library.SHIPPED, library.FLAGS = Path({str(shipped)!r}), {library.FLAGS!r}
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_engines import FABRIC, line, run
+print(run(line(), {{"x": [1, 2]}}, FABRIC).engine)
+"""
+    environment = {**os.environ, "CXX": "no-such-compiler", "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert found.stdout == "compiled\n", found.stderr

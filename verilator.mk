@@ -12,7 +12,7 @@
 #
 # Variables
 #   DIR         directory of the fabric
-#   DATA        its input: source.NAME for each source, and memory       (DIR/data)
+#   DATA        its input: source.NAME for each source, memory, memory.timing  (DIR/data)
 #   OUT         where to build                                           (DIR/build)
 #   RUN         where a run records                                      (OUT/run)
 #   WAVES       where waves go                                           (OUT/waves.vcd)

@@ -33,6 +33,7 @@ def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
         slots=share.slots,
         pages=share.pages,
         reads_first=order.index(share.reader) if share.beats else 0,
+        control=token.bits if token.control else 0,
     )
 
 

@@ -25,7 +25,8 @@ from step.lowering.scratchpads import IN_FLIGHT
 class ShareFormat:
     """What the buffers of a share are: of ``rank``, in tiles of ``beats`` words of ``word_bits``, ``slots`` a page.
 
-    ``reads_first``: how many shares of the scratchpad read before this one where both want the same bank.
+    Tiles that are control have ``control`` bits in their entries instead of words. ``reads_first``: how many shares of
+    the scratchpad read before this one where both want the same bank.
     """
 
     rank: int
@@ -34,12 +35,14 @@ class ShareFormat:
     slots: int
     pages: int
     reads_first: int = 0
+    control: int = 0
 
     @property
     def entry(self) -> data.StructLayout:
-        """A token inside of a buffer: whether it has a value, whether it is the last one, its stop and rank."""
+        """A token inside of a buffer: whether it has a value and is the last one, its stop and rank, and control."""
         level = range(self.rank + 1)
-        return data.StructLayout({"value": 1, "last": 1, "stop": level, "rank": level})
+        fields = {"value": 1, "last": 1, "stop": level, "rank": level}
+        return data.StructLayout(fields | ({"control": self.control} if self.control else {}))
 
     @property
     def page_bits(self) -> int:

@@ -65,6 +65,8 @@ class Bufferize(Rule):
             firing.fault(Fault.BUFFER_TOO_LARGE)
         firing.room(~inside | scratchpad.space)
         entry = {"value": token.value, "last": last, "stop": Mux(last, self.rank, token.stop), "rank": token.rank}
+        if self.share.control:
+            entry["control"] = token.control
         m.d.comb += [scratchpad.entry[name].eq(value) for name, value in entry.items()]
         m.d.comb += [scratchpad.value.eq(token.value), scratchpad.store.eq(firing.fires & inside)]
         if self.share.word_bits:

@@ -88,6 +88,7 @@ class Streamify(Rule):
             value=reads & value,
             stop=Mux(reads & ~last, stop, up),
             rank=Mux(reads, rank, Mux(reference.rank != 0, reference.rank + self.depth, 0)),
+            **({"control": scratchpad.entry.control} if self.token.control else {}),
         )
         firing.room(~(reads & value) | scratchpad.space)
         if self.reference is not None:

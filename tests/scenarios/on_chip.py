@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from scenarios.scenario import NUMBER, STREAMS, Bench, Inputs, add, broken, single
+from scenarios.scenario import ADDRESS, NUMBER, STREAMS, Bench, Inputs, add, broken, single
 from step.language.dims import Dim
 from step.language.dtypes import BF16, BOOL, FP32
 from step.language.faults import Fault
@@ -93,6 +93,8 @@ add("streamify", "nested", streamify("1 2 S1 E1 3 S2 E2 4 S2 D", ["N", "M", "R"]
 add("streamify", "two-more", streamify("1 2 S1 3 S1 4 S1 E1 D", ["N", "R"], 1,
                                        "9 9 S1 E1 9 S2 E2 E1 S2 9 S1 9 9 S2 D", ["P", "Q"], SQUARE))  # fmt: skip
 add("streamify", "rows", streamify("1 2 S1 3 4 S2 5 6 S2 E2 D", ["N", "R", 2], 2, "9 9 S1 9 S1 9 9 S1 D", ["Q"]))
+add("streamify", "control", streamify("1 2 S1 3 S1 E1 4 5 6 S1 D", ["N", "R"], 1,
+                                      "9 9 S1 9 S1 9 S1 E1 D", ["Q"], ADDRESS))  # fmt: skip
 add("streamify", "nothing", streamify("D", ["N", "R"], 1, "D", ["Q"]))
 
 _SIX = "1 2 3 S1 4 5 6 S2 7 8 9 S1 10 11 12 S2 D"
@@ -108,6 +110,8 @@ for _name, _out, _stride in (
            Tile(BF16, 2, 3), ["N", 2, 3])  # fmt: skip
     add("streamify", f"affine-{_name}-again",
         streamify(_SIX, ["N", 2, 3], 2, "9 9 S1 E1 D", ["Q"], SQUARE, _out, _stride))  # fmt: skip
+single("streamify", "affine-control", 2, _SIX,
+       lambda x: x.bufferize(rank=2).streamify(count=2, out=[3, 2], stride=[1, 3]), ADDRESS, ["N", 2, 3])  # fmt: skip
 single("streamify", "affine-count", 2, _SIX,
        lambda x: x.bufferize(rank=2).streamify(count=2, out=[3, 2], stride=[1, 3]), SQUARE, ["N", 2, 3])  # fmt: skip
 

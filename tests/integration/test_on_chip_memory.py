@@ -139,7 +139,7 @@ def test_a_third_buffer_waits_for_the_first() -> None:
     line = test_a_third_buffer_waits_for_the_first.__code__.co_firstlineno + 5
     found = str(model).splitlines()
     assert f"  bufferize 'b' ({HERE}:{line}) waits for a buffer: 2 are filled, and read has read neither" in found
-    assert found[-1].startswith("  x_broadcast.1: 4 instead of 2 (input 0 of bufferize 'b'")
+    assert any(each.startswith("  x_broadcast.1: 4 instead of 2 (input 0 of bufferize 'b'") for each in found[:4])
 
 
 @pytest.mark.parametrize("tile", [Tile(INT32), Tile(INT32, 1, 4), Tile(FP32, 4, 4)], ids=str)

@@ -43,7 +43,7 @@ def _loaded(text: str, mask_words: int, compiler: str, directory: str) -> ctypes
     if shipped is not None:
         return shipped
     key = hashlib.sha256(f"{name} {_version(compiler)}".encode()).hexdigest()[:32]
-    kept = Path(directory) / f"engine-{key}.so"
+    kept = Path(directory) / "engine" / f"{key}.so"
     found = _whole(kept)
     if found is None:
         compile_to(kept, text, mask_words, compiler)

@@ -20,7 +20,7 @@ from hw.emit import check_synthesisable
 from hw.fabric import Fabric, elaborate
 from step.lowering.netlist import Netlist
 
-LUT_WEIGHTS = {"choice": 0.21, "branch": 0.41, "comparison": 1.22, "row": 0.6, "bank": 1.8}
+LUT_WEIGHTS = {"choice": 0.21, "branch": 0.33, "comparison": 1.22, "row": 0.6, "bank": 1.8}
 """LUTs per bit of ``a ? b : c``, of an assignment below ``if``, of operands compared, of an assignment in a row of a
 case, and of LUT RAM beyond its first 16 words; and, or and not are part of the LUTs that they feed."""
 

@@ -94,23 +94,23 @@ class Run:
         return f"<run of {self.program.name} on {self.backend}{length}>"
 
     def _repr_html_(self) -> str:
-        shown = table(("output", "type"), [(name, each.type) for name, each in self._outputs().items()])
-        if not self.result.operators:
-            return shown
-        spent = zip(*(self.operators[name].tolist() for name in ACTIVITIES), strict=True)
-        rows = [
-            (
-                name,
-                *cycles,
-                bar({what: each / self.cycles for what, each in zip(ACTIVITIES, cycles, strict=True)}, COLOURS),
-            )
-            for name, cycles in zip(self.operators["operator"], spent, strict=True)
-        ]
-        caption = f"{self.program.name} on {self.backend}: {self.cycles:,} cycles"
-        return table(("operator", *ACTIVITIES, "share of the cycles"), rows, caption) + shown
+        return self._activities() + self._outputs()
 
-    def _outputs(self) -> dict[str, Output]:
-        return {} if self.result.outputs is None else self.outputs
+    def _activities(self) -> str:
+        if not self.result.operators:
+            return ""
+        rows = []
+        for name, each in self.result.operators.items():
+            spent = {activity: getattr(each, activity) for activity in ACTIVITIES}
+            shares = {activity: cycles / self.cycles for activity, cycles in spent.items()}
+            rows.append((name, *spent.values(), bar(shares, COLOURS)))
+        caption = f"{self.program.name} on {self.backend}: {self.cycles:,} cycles"
+        return table(("operator", *ACTIVITIES, "share of the cycles"), rows, caption)
+
+    def _outputs(self) -> str:
+        if self.result.outputs is None:
+            return ""
+        return table(("output", "type"), [(name, each.type) for name, each in self.outputs.items()])
 
 
 def run(

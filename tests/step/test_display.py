@@ -74,7 +74,9 @@ def test_a_run_is_a_table_of_what_operators_did() -> None:
     assert cells[0] == f"scaled on approx: {run.cycles} cycles"
     assert cells[1:7] == ["operator", "busy", "starved", "blocked", "finished", "share of the cycles"]
     assert [cells[7 + 6 * row] for row in range(3)] == ["x", "map_0", "y"]
-    assert sum(map(int, cells[8:12])) == run.cycles
+    assert sum(map(int, cells[8:12])) == run.cycles and cells[25:] == []
+    cells = Cells(step.run(program(), "approx", values="all")._repr_html_()).cells
+    assert cells[25:] == ["output", "type", "y", "[N] of Tile(FP32, 1, 1)"]
     cells = Cells(step.run(program(), "interpret")._repr_html_()).cells
     assert cells == ["output", "type", "y", "[N] of Tile(FP32, 1, 1)"]
 

@@ -1,8 +1,9 @@
-"""Which engine runs, and what becomes of compilers, caches, interrupts and exceptions that are not as they should be."""
+"""Which engine runs, and what becomes of bad compilers and caches, of interrupts and of exceptions."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -71,7 +72,7 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Non
     result = run(line(), {"x": [1, 2]}, FABRIC)
     reason = "there is no C++ compiler no-such-compiler; install g++, or set CXX"
     assert (result.engine, result.engine_reason) == ("python", reason)
-    with pytest.raises(EnvironmentProblem, match=f"^the compiled engine can not run this program: {reason}$"):
+    with pytest.raises(EnvironmentProblem, match=re.escape(f"the compiled engine can not run this program: {reason}")):
         run(line(), {"x": [1, 2]}, FABRIC, engine="compiled")
     assert list(tmp_path.iterdir()) == []
 
@@ -149,14 +150,9 @@ def test_threads() -> None:
 
 
 def test_an_interrupt_stops_a_run() -> None:
-    """A loop without end is left as soon as Ctrl-C comes."""
-    graph = Graph("loop")
-    edge = graph.feedback(Tile(BF16), [graph.symbol("N")], name="edge")
-    x = graph.source("x", Tile(BF16), [graph.symbol("M")])
-    merged, _ = graph.eager_merge([x, edge.stream], rank=0)
-    again = merged.map(Cast(BF16))
-    edge.close(again)
-    again.sink("y")
+    """One that would go on for a billion cycles."""
+    graph = Graph("long")
+    graph.source("x", Tile(BF16), [graph.symbol("N")]).repeat(1_000_000_000).sink("y")
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
@@ -170,17 +166,16 @@ def test_more_targets_than_a_word_has_bits() -> None:
     x = graph.source("x", Tile(BF16), [graph.symbol("N")])
     which = graph.source("which", Selector(targets), x.shape)
     graph.reassemble(x.partition(which, targets=targets), which).sink("y")
-    masks = [1 << n * 29 % targets | 1 << n * 31 % targets for n in range(200)]
+    chosen = [sorted({n * 29 % targets, n * 31 % targets}) for n in range(200)]
     netlist = lower(graph, FABRIC)
-    data = bind_inputs(netlist.graph, {"x": np.zeros(200, BF16.numpy), "which": masks})
+    data = bind_inputs(netlist.graph, {"x": np.zeros(200, BF16.numpy), "which": chosen})
     assert both(netlist, data, values="all") == Status.FINISHED
 
 
 def test_computed_selectors() -> None:
     graph = Graph("padded")
-    x = graph.source("x", Tile(BF16), [graph.symbol("N")]).map(
-        Add(), graph.source("z", Tile(BF16), [graph.symbol("N")])
-    )
+    n = [graph.symbol("N")]
+    x = graph.source("x", Tile(BF16), n).map(Add(), graph.source("z", Tile(BF16), n))
     data, padding = x.reshape(4)
     (real,) = data.partition(padding.map(SelectValid()), targets=1)
     real.sink("y")

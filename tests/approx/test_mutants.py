@@ -1,0 +1,67 @@
+"""Each of these mistakes in the compiled engine is found by the programs of `test_compiled`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from scenarios import SCENARIOS
+from test_compiled import random_program, run_scenario
+
+from sim_approx.compiled import library
+
+MUTANTS = [
+    ("engine.hpp", "channel->available = now + 1;\n            channel->space++;", "channel->space++;"),
+    ("engine.hpp", "if (each.who != who && now < each.since", "if (now < each.since"),
+    ("engine.hpp", "if (!has_last_ && !open_) has_last_ = settle();", "if (!open_) has_last_ = settle();"),
+    (
+        "engine.hpp",
+        "wheel_.add(OPEN, now, now + cycles, channel);",
+        "wheel_.add(OPEN, now, now + cycles + 1, channel);",
+    ),
+    ("engine.hpp", "machine->change(FINISHED, now + 1);", "machine->change(FINISHED, now);"),
+    ("engine.hpp", "has_last_ && last_ < now) end", "has_last_ && last_ <= now) end"),
+    ("engine.hpp", "stopped() <= limit) end", "stopped() < limit) end"),
+    (
+        "engine.hpp",
+        "if (channel->shown > channel->peak) channel->peak = channel->shown;",
+        "channel->peak = channel->shown;",
+    ),
+    ("engine.hpp", "later_.push_back(channel);\n            } else", "show(channel);\n            } else"),
+    ("engine.hpp", "return a->order < b->order;", "return a->order > b->order;"),
+    ("engine.hpp", "counts[BUSY] += std::min<int64_t>(rest, 0);", ""),
+    ("memory.hpp", "int64_t first = granted_[channel] + 1;", "int64_t first = granted_[channel];"),
+    ("memory.hpp", "free_at_[channel] = e.now + beat_interval;", "free_at_[channel] = e.now + beat_interval - 1;"),
+    ("memory.hpp", "if (each.writes && each.asks->shown)", "if (each.asks->shown)"),
+    ("words.hpp", "channel.available < since && mask.has(at)", "channel.available <= since && mask.has(at)"),
+    ("words.hpp", "if (c_.closed || c_.space <= 0)", "if (c_.space <= 0)"),
+    ("tokens.hpp", "stop == other.stop && rank == other.rank && done", "stop == other.stop && done"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file, right, wrong", MUTANTS, ids=[each[1][:40] for each in MUTANTS])
+def test_mutant(file: str, right: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = tmp_path / "cpp"
+    shutil.copytree(library.CPP, sources)
+    text = (sources / file).read_text()
+    assert text.count(right) == 1
+    (sources / file).write_text(text.replace(right, wrong))
+    monkeypatch.setattr(library, "CPP", sources)
+    monkeypatch.setattr(library, "FLAGS", ("-std=c++17", "-O0", "-fPIC", "-shared"))
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
+    library._loaded.cache_clear()
+    try:
+        with pytest.raises(AssertionError):
+            programs()
+    finally:
+        library._loaded.cache_clear()
+
+
+def programs() -> None:
+    """What the default tests run, the quickest to find something first."""
+    for seed in range(50_000, 50_120):
+        random_program(seed, 3 + seed % 14)
+    for scenario in SCENARIOS:
+        run_scenario(scenario, "control")

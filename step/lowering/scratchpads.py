@@ -21,8 +21,8 @@ IN_FLIGHT = 2
 class Share:
     """The buffers between ``filler`` and ``reader``.
 
-    A tile takes ``beats`` words (0: nobody needs the values, and only headers are kept); ``slots`` tokens lie in a
-    page, a power of two; a scratchpad has ``pages``.
+    A tile takes ``beats`` words (0: values are control, or nobody needs them, and only headers are kept); ``slots``
+    tokens lie in a page, a power of two; a scratchpad has ``pages``.
     """
 
     filler: Node
@@ -60,7 +60,7 @@ def scratchpads(netlist: Netlist) -> tuple[Scratchpad, ...]:
         (references,), (data,) = netlist.outputs(node), netlist.inputs(node)
         if references is None:
             continue
-        beats = netlist.beats(data) if data.carries else 0
+        beats = netlist.beats(data) if data.carries and not data.type.element.is_control else 0
         slots = 1 << (max(1, page_words // max(1, beats)).bit_length() - 1)
         shares.append(Share(node, netlist.graph.nodes[references.consumer[0]], beats, slots, pages))
     count = -(-len(shares) // fabric.scratchpad_ports)

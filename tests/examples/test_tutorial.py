@@ -49,6 +49,7 @@ def test_the_tutorial_without_a_build(session: dict[str, object], tmp_path: Path
     assert (tmp_path / "triage.svg").read_text().startswith("<")
     assert "module fabric_triage" in (tmp_path / "build" / "fabric_triage.sv").read_text()
     assert (tmp_path / "build" / "fabric.json").is_file()
+    assert {"route.vcd", "route.gtkw", "route.sucl"} <= {each.name for each in tmp_path.iterdir()}
 
 
 def shown(book: nbformat.NotebookNode) -> list[set[str]]:

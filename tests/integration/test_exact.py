@@ -12,6 +12,7 @@ import pytest
 from farm import farm
 from scenarios import SCENARIOS
 
+import step
 from benchmarks import unit_rates
 from cosim import backend as rtl
 from cosim.compare import compare
@@ -86,6 +87,16 @@ def test_the_simplified_mixture_of_experts_is_exact(arithmetic: str) -> None:
     program = load_program(str(EXAMPLES / "moe_simple.py"))
     program.fabric = type(program.fabric)(arithmetic=arithmetic)
     check(program)
+
+
+def test_a_comparison_in_python_shows_itself() -> None:
+    found = step.compare(EXAMPLES / "moe_simple.py")
+    assert found.passed and (found.mismatches, found.first_mismatch, found.first_difference) == (0, None, None)
+    run = step.run(EXAMPLES / "moe_simple.py")
+    assert run.cycles == found.exact_cycles == found.approximate_cycles
+    assert run.check().relative == found.deviation and run.outputs["output"].numpy().shape == (10, 1, 64)
+    assert repr(found) == f"<comparison of moe_simple: {run.cycles:,} cycles, {found.tokens:,} tokens, equal>"
+    assert f'<td style="text-align:right">{run.cycles:,}</td>' in found._repr_html_()  # type: ignore[attr-defined]
 
 
 def test_a_program_of_the_readme_runs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
-from step.errors import FormatError, InputError, Runaway, SimulationError
+from step.errors import EnvironmentProblem, FormatError, InputError, Runaway, SimulationError
 from step.functions import Scale
 from step.programs.npz import write_arrays
 from step.running.result import RunResult
@@ -118,3 +119,9 @@ def test_a_run_that_fails_says_how_far_it_came() -> None:
     with pytest.raises(Runaway) as raised:
         step.run(program(), "approx", max_cycles=2)
     assert raised.value.result.cycles == 2
+
+
+def test_a_comparison_needs_the_floor_that_compares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cosim.compare", None)
+    message = "step.compare needs the module cosim.compare; install it with: pip install 'step-fabric[sim]'"
+    assert text_of(EnvironmentProblem, lambda: step.compare(program())) == message

@@ -12,9 +12,15 @@ from same import both
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 from step.errors import Deadlock, StreamFault
+from step.functions.cast import Cast
+from step.functions.elementwise import Add
+from step.language.dtypes import BF16
 from step.language.graph import Graph
+from step.language.tokens import DONE, UNKNOWN, Token
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.inputs import BoundInputs, bind_inputs
 from step.running.result import Status
 
 LONGEST = 5000
@@ -31,6 +37,30 @@ def run_scenario(scenario: Scenario, values: str) -> None:
     inputs = scenario.build(graph)
     netlist = lower(graph, FABRIC)
     assert both(netlist, bind_inputs(netlist.graph, inputs), values=values) == Status.FINISHED  # type: ignore[arg-type]
+
+
+def test_a_read_that_nobody_waits_for() -> None:
+    """It goes on behind the end, which it does not move."""
+    graph = Graph("reads")
+    n = [graph.symbol("N")]
+    table = graph.tensor("t", (4, 64), BF16)
+    graph.load(table, tile=(4, 4), reference=graph.source("x", Tile(BF16), n)).map(Cast(BF16))
+    graph.source("z", Tile(BF16), n).sink("y")
+    netlist = lower(graph, FABRIC)
+    assert both(netlist, BoundInputs({}, {name: [*[Token(UNKNOWN)] * 3, DONE] for name in "xz"})) == Status.FINISHED
+
+
+def test_cut_off_in_every_cycle() -> None:
+    """A program that can not go on, in which a write becomes visible last."""
+    graph = Graph("stands")
+    x = graph.source("x", Tile(BF16), [graph.symbol("N"), graph.symbol("M", ragged=True)])
+    x.accum(Add()).repeat(1).expand(x).sink("y")
+    graph.source("t", Tile(BF16), [graph.symbol("T")]).store("s")
+    netlist = lower(graph, FabricConfig())
+    data = bind_inputs(netlist.graph, {"x": [[1, 2, 3, 4, 5], [1, 2]], "t": [1, 2]})
+    found = [both(netlist, data, max_cycles=cycles) for cycles in range(1, 60)]
+    assert found == sorted(found, key=[Status.RUNAWAY, Status.DEADLOCK].index)
+    assert set(found) == {Status.RUNAWAY, Status.DEADLOCK}
 
 
 def random_program(seed: int, steps: int) -> Status | None:

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 from scenarios import SCENARIOS
-from test_compiled import random_program, run_scenario
+from test_compiled import random_program, run_scenario, test_a_read_that_nobody_waits_for, test_cut_off_in_every_cycle
 
 from sim_approx.compiled import library
 
 MUTANTS = [
     ("engine.hpp", "channel->available = now + 1;\n            channel->space++;", "channel->space++;"),
-    ("engine.hpp", "if (each.who != who && now < each.since", "if (now < each.since"),
-    ("engine.hpp", "if (!has_last_ && !open_) has_last_ = settle();", "if (!open_) has_last_ = settle();"),
+    ("engine.hpp", "now < each.since + each.cycles", "now <= each.since + each.cycles"),
     (
         "engine.hpp",
         "wheel_.add(OPEN, now, now + cycles, channel);",
@@ -61,6 +60,8 @@ def test_mutant(file: str, right: str, wrong: str, tmp_path: Path, monkeypatch: 
 
 def programs() -> None:
     """What the default tests run, the quickest to find something first."""
+    test_a_read_that_nobody_waits_for()
+    test_cut_off_in_every_cycle()
     for seed in range(50_000, 50_120):
         random_program(seed, 3 + seed % 14)
     for scenario in SCENARIOS:

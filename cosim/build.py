@@ -19,7 +19,7 @@ from cosim.hierarchy import Hierarchy
 from cosim.process import run_logged
 from cosim.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4
 from step.errors import BuildError, EnvironmentProblem
-from step.host.files import full_disk
+from step.host.files import full_disk, has_room
 
 Progress = Callable[[str], None]
 
@@ -29,9 +29,6 @@ NO_OPTIMIZATION = "-O0"
 builds longer; -Os half as fast, -O0 a sixth (`benchmarks/build_speed.py` has random programs)."""
 
 RUNTIME_OPTIMIZATION = "-O2 -march=native"
-ROOM = 1 << 16
-"""Free bytes below which a disk is full."""
-
 RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
 TRACE_PARTS = {None: (), "vcd": ("verilated_vcd_c",), "fst": ("verilated_fst_c",)}
 
@@ -197,7 +194,7 @@ def run_or_fail(command: list[str], directory: Path, toolchain: Toolchain, name:
 
 def check_room(log: Path) -> None:
     """Raise `EnvironmentProblem` where a tool failed because the disk that has its ``log`` is full."""
-    if shutil.disk_usage(log.parent).free < ROOM or "No space left on device" in log.read_text(errors="replace"):
+    if not has_room(log.parent) or "No space left on device" in log.read_text(errors="replace"):
         raise full_disk(log.parent)
 
 

@@ -19,7 +19,7 @@ from cosim.process import run_logged
 from cosim.run_files import RawRun, read_run, write_inputs
 from cosim.toolchain import Toolchain
 from step.errors import InputError, SimulationError
-from step.host.files import check_writable
+from step.host.files import FULL, check_writable, full_disk, has_room
 
 NO_LIMIT = 1 << 36
 
@@ -58,7 +58,8 @@ def simulate(
         if waves is not None:
             waves.unlink(missing_ok=True)
             arguments += ["--trace", "--trace-file", str(waves.absolute())]
-        run_simulator(built, "cosim.bench", directory, arguments, progress)
+        with whole_or_gone(waves):
+            run_simulator(built, "cosim.bench", directory, arguments, progress)
         run = read_run(design, directory, built.seconds)
     if waves is not None and (not waves.is_file() or waves.stat().st_size == 0):
         raise SimulationError(f"the simulator wrote no waves to {waves}")
@@ -67,12 +68,37 @@ def simulate(
 
 @contextlib.contextmanager
 def run_directory() -> Iterator[Path]:
-    """A directory for the files of one run, gone afterwards."""
+    """A directory for the files of one run, gone afterwards.
+
+    Raises `EnvironmentProblem` where its disk is full at the end: the simulation hardware does not notice, and what it
+    wrote may be a part of what it had to write.
+    """
     directory = Path(tempfile.mkdtemp(prefix="step-run-"))
+    full = full_disk(directory, "set TMPDIR to another place")
     try:
         yield directory
+        if not has_room(directory):
+            raise full
+    except OSError as error:
+        raise (full if error.errno in FULL else error) from None
+    except SimulationError as error:
+        raise (error if has_room(directory) else full) from None
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def whole_or_gone(waves: Path | None) -> Iterator[None]:
+    """Leaves no part of ``waves`` behind a run that breaks off; `EnvironmentProblem` where their disk is full."""
+    try:
+        yield
+    except BaseException as error:
+        if waves is not None:
+            full = isinstance(error, SimulationError) and not has_room(waves.absolute().parent)
+            waves.unlink(missing_ok=True)
+            if full:
+                raise full_disk(waves, "let it be written to another place") from None
+        raise
 
 
 def run_simulator(

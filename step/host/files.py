@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +13,9 @@ from pathlib import Path
 from step.errors import EnvironmentProblem
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
+ROOM = 1 << 16
+"""Free bytes below which a disk is full."""
+
 _TOOL_CACHES = "XDG_CACHE_HOME"
 _LOCKED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -102,9 +106,14 @@ def writing_cache() -> Iterator[None]:
         raise
 
 
-def full_disk(path: Path) -> EnvironmentProblem:
-    """The error for a disk that has no room for ``path``."""
-    return EnvironmentProblem(f"the disk is full, where {path} is: make room there, or set STEP_CACHE to another place")
+def has_room(directory: Path) -> bool:
+    """Whether more can be written in ``directory``."""
+    return shutil.disk_usage(directory).free >= ROOM
+
+
+def full_disk(path: Path, otherwise: str = "set STEP_CACHE to another place") -> EnvironmentProblem:
+    """The error for a disk that has no room for ``path``; ``otherwise``: what to do where none can be made."""
+    return EnvironmentProblem(f"the disk is full, where {path} is: make room there, or {otherwise}")
 
 
 def tool_environment() -> dict[str, str]:

@@ -17,8 +17,9 @@ import pytest
 from commanding import ROOT, Step, commanding
 
 from step import BF16, Graph, Tile
+from step.errors import FormatError
 from step.lowering.dram import Dram
-from step.programs.program import load_programs
+from step.programs.program import load_program, load_programs
 from step.programs.schema import schema
 
 SIMPLE = "examples/moe_simple.py"
@@ -187,6 +188,15 @@ def test_a_pattern_stands_for_all_files_that_match(tmp_path: Path) -> None:
     assert [each.name for each in found] == ["q2", "q3", "q4", "p2", "p3", "p4"]
     assert [each.name for each in load_programs(f"{tmp_path}/*.py:sweep[1]")] == ["q3", "p3", "r3"]
     assert [each.name for each in load_programs(f"{tmp_path}/c[1].py:sweep[0]")] == ["r2"]
+
+
+def test_a_path_is_as_good_as_its_text(tmp_path: Path) -> None:
+    file = tmp_path / "several.py"
+    file.write_text(SWEEP)
+    assert [each.name for each in load_programs(Path(f"{file}:sweep"))] == ["p2", "p3", "p4"]
+    with pytest.raises(FormatError) as error:
+        load_program(tmp_path / "none.py")
+    assert str(error.value) == f"there is no file '{tmp_path}/none.py'"
 
 
 def test_an_operator_that_may_have_been_meant() -> None:

@@ -27,6 +27,15 @@ def program():
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
 
 
+def ctrl_c(process: int) -> None:
+    """As a terminal does it: to all of the group."""
+    os.killpg(process, signal.SIGINT)
+
+
+def terminate(process: int) -> None:
+    os.kill(process, signal.SIGTERM)
+
+
 class Session:
     """A cold cache and a place for temporary files, by which the processes of a command are known."""
 
@@ -57,15 +66,17 @@ class Session:
                     continue
         return {process: command for process, command in found.items() if command}  # a zombie has none
 
-    def interrupt_when(self, reached: Callable[[], bool]) -> tuple[int, str, str]:
-        """Start the command and press Ctrl-C once ``reached``; the exit code, stdout and stderr."""
+    def interrupt_when(
+        self, reached: Callable[[], bool], interrupt: Callable[[int], None] = ctrl_c
+    ) -> tuple[int, str, str]:
+        """Start the command and ``interrupt`` its process once ``reached``; the exit code, stdout and stderr."""
         started = self.start()
         try:
             deadline = time.monotonic() + 120
             while not reached():
                 assert started.poll() is None and time.monotonic() < deadline, "the build never got there"
                 time.sleep(0.02)
-            os.killpg(started.pid, signal.SIGINT)
+            interrupt(started.pid)
             out, err = started.communicate(timeout=30)
         finally:
             if started.poll() is None:
@@ -99,6 +110,13 @@ def session(tmp_path: Path) -> Session:
 
 def test_an_interrupted_build_leaves_nothing(session: Session) -> None:
     code, out, err = session.interrupt_when(lambda: session.compiles("runtime"))
+    assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")
+    session.is_clean()
+
+
+def test_a_build_whose_command_is_told_to_end(session: Session) -> None:
+    """SIGTERM reaches the command alone: what it started ends all the same."""
+    code, out, err = session.interrupt_when(lambda: session.compiles("runtime"), terminate)
     assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")
     session.is_clean()
 

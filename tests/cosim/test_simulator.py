@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import tempfile
@@ -12,7 +13,7 @@ import pytest
 from designs import DONE, memory_ports, nothing, pass_through, payload
 
 from cosim import toolchain
-from cosim.simulator import simulate
+from cosim.simulator import run_directory, simulate
 from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError
 
 
@@ -187,6 +188,42 @@ def test_interrupted_runs_leave_nothing(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         simulate(design, sources={"a": [payload(1)] * 3_000_000}, log=False, progress=interrupt)
     assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_disk_that_fills_up_during_a_run(tmp_path, monkeypatch):
+    """The simulation hardware writes what fits, without a word."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "runs"))
+    (tmp_path / "runs").mkdir()
+    design = pass_through(tmp_path / "design")
+    monkeypatch.setattr("cosim.simulator.has_room", lambda _: False)
+    with pytest.raises(EnvironmentProblem) as error:
+        simulate(design, sources={"a": [DONE]})
+    head, _, tail = str(error.value).partition("/step-run-")
+    assert head == f"the disk is full, where {tmp_path}/runs"
+    assert tail.partition(" ")[2] == "is: make room there, or set TMPDIR to another place"
+    with pytest.raises(EnvironmentProblem, match="set TMPDIR to another place"), run_directory() as directory:
+        raise OSError(errno.ENOSPC, "No space left on device", str(directory))
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_disk_that_fills_up_with_waves(tmp_path, monkeypatch):
+    def break_off(*_: object) -> None:
+        (tmp_path / "x.vcd").write_text("$date")
+        raise SimulationError("the simulator broke off")
+
+    monkeypatch.setattr("cosim.simulator.run_simulator", break_off)
+    monkeypatch.setattr("cosim.simulator.build", lambda *_, **__: None)
+    design = pass_through(tmp_path / "design")
+    with pytest.raises(SimulationError, match="broke off"):
+        simulate(design, sources={"a": [DONE]}, waves=tmp_path / "x.vcd")
+    assert not (tmp_path / "x.vcd").exists()
+    monkeypatch.setattr("cosim.simulator.has_room", lambda directory: directory != tmp_path)
+    with pytest.raises(EnvironmentProblem) as error:
+        simulate(design, sources={"a": [DONE]}, waves=tmp_path / "x.vcd")
+    assert str(error.value) == (
+        f"the disk is full, where {tmp_path}/x.vcd is: make room there, or let it be written to another place"
+    )
+    assert not (tmp_path / "x.vcd").exists()
 
 
 def test_a_directory_without_sidecar(tmp_path):

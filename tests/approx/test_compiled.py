@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -64,14 +63,13 @@ def test_cut_off_in_every_cycle() -> None:
 
 
 def random_program(seed: int, steps: int) -> Status | None:
-    """A random program without DRAM on both engines, also cut off somewhere."""
+    """A random program on both engines, also cut off somewhere."""
     program = Program(Random(seed))
     try:
         program.build(steps)
     except (StreamFault, Deadlock):
         return None
-    plain = replace(program.fabric, memory=replace(program.fabric.memory, dram=None))
-    netlist, data = lower(program.graph, plain), program.bound()
+    netlist, data = lower(program.graph, program.fabric), program.bound()
     status = both(netlist, data, timing_of=program.timing_of, max_cycles=LONGEST)
     both(netlist, data, timing_of=program.timing_of, max_cycles=Random(seed).randint(1, 120))
     return status

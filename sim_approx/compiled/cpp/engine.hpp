@@ -100,7 +100,7 @@ struct Engine {
 
     // -- what rules do -----------------------------------------------------------------------------------------------
 
-    void put(Channel* channel, const Token& token) { send(channel, token, now + channel->delay); }
+    __attribute__((always_inline)) void put(Channel* channel, const Token& token) { send(channel, token, now + channel->delay); }
 
     // As `put`, for a token that is seen from cycle `seen` on.
     __attribute__((always_inline)) void send(Channel* channel, const Token& token, int64_t seen) {
@@ -164,7 +164,7 @@ struct Engine {
 
     void start() {
         for (auto& each : machines) {
-            if (each.get() != memory) current_.push_back(each.get());
+            if (each.get() != memory) current_->push_back(each.get());
             open_ += each->ends_run;
         }
         if (!open_) last_ = -1, has_last_ = true;
@@ -174,7 +174,7 @@ struct Engine {
     Status run(int64_t limit, int64_t budget) {
         while (now != NEVER && now < limit) {
             if (ending.status == GOES_ON && has_last_ && last_ < now) end(HAS_FINISHED, last_ + 1);
-            budget -= int64_t(current_.size()) + 1;
+            budget -= int64_t(current_->size()) + 1;
             if (!fire()) return BROKEN;
             if (faults.size() && ending.status != FAULT) end(FAULT, now);
             if (!has_last_ && !open_) has_last_ = settle();
@@ -191,7 +191,9 @@ struct Engine {
 
    private:
     Wheel<Machine> wheel_;
-    std::vector<Machine*> current_, next_;  // to be tried in this cycle, and in the next one
+    using Machines = std::vector<Machine*>;
+    Machines one_, other_;
+    Machines *current_ = &one_, *next_ = &other_;  // to be tried in this cycle, and in the next one
     std::unordered_map<Value, int64_t> numbers_;
     std::unordered_map<Value, Mask> masks_;
     int64_t open_ = 0, last_ = 0;
@@ -199,8 +201,8 @@ struct Engine {
 
     bool fire() {
         if (contended)
-            std::sort(current_.begin(), current_.end(), [](Machine* a, Machine* b) { return a->order < b->order; });
-        for (Machine* machine : current_) {
+            std::sort(current_->begin(), current_->end(), [](Machine* a, Machine* b) { return a->order < b->order; });
+        for (Machine* machine : *current_) {
             if (machine->due != now) continue;  // it was woken before, or twice
             machine->due = NEVER;
             machine->asleep = false;
@@ -239,7 +241,7 @@ struct Engine {
     // Try `machine` so many cycles after this one.
     void again(Machine& machine, int64_t cycles) {
         machine.due = now + cycles;
-        if (cycles == 1) next_.push_back(&machine);
+        if (cycles == 1) next_->push_back(&machine);
         else wheel_.add(now, now + cycles, &machine);
     }
 
@@ -256,11 +258,11 @@ struct Engine {
 
     // On to the next cycle in which anything is to be tried, with the machines to be tried in it.
     void step() {
-        bool goes_on = !next_.empty() || (memory && !memory->is_idle());
+        bool goes_on = !next_->empty() || (memory && !memory->is_idle());
         now = goes_on ? now + 1 : wheel_.next(now);
-        current_.clear();
-        current_.swap(next_);
-        if (now != NEVER) wheel_.advance(now, [&](Machine* machine) { current_.push_back(machine); });
+        current_->clear();
+        std::swap(current_, next_);
+        if (now != NEVER) wheel_.advance(now, [&](Machine* machine) { current_->push_back(machine); });
     }
 
     // Whether the run ends, and then with which cycle.

@@ -24,6 +24,7 @@ struct Memory final : SharedMemory {
     // `row_beats`: of the DRAM; 0: there is none.
     void prepare(int64_t channels, int64_t row_beats) {
         words_ = int64_t(ports.size() + 63) / 64;
+        interleave_bits_ = __builtin_ctzll(uint64_t(interleave));
         wants_.assign(channels * words_, 0);
         granted_.assign(channels, -1);
         free_at_.assign(channels, 0);
@@ -68,7 +69,9 @@ struct Memory final : SharedMemory {
     }
 
    private:
+    static constexpr uint64_t ALL = ~uint64_t(0);
     int64_t words_ = 0;                // of a set of ports
+    int interleave_bits_ = 0;
     std::vector<uint64_t> wants_;      // by channel, the ports that present a beat for it
     std::vector<uint64_t> is_wanted_;  // the channels for which any does
     std::vector<int64_t> granted_, free_at_, out_of_turn_;
@@ -83,7 +86,7 @@ struct Memory final : SharedMemory {
 
     void present(Port& port) {
         port.address = port.asks->front().value + (port.writes ? 0 : port.beat);
-        int64_t channel = port.address / interleave & (int64_t(free_at_.size()) - 1);
+        int64_t channel = port.address >> interleave_bits_ & (int64_t(free_at_.size()) - 1);
         wants_[channel * words_ + port.order / 64] |= uint64_t(1) << port.order % 64;
         is_wanted_[channel / 64] |= uint64_t(1) << channel % 64;
     }
@@ -94,15 +97,12 @@ struct Memory final : SharedMemory {
     void visit_in_turn(int64_t channel, Visit visit) const {
         const uint64_t* wants = &wants_[channel * words_];
         int64_t first = granted_[channel] + 1;
-        uint64_t later = ~uint64_t(0) << first % 64;
-        for (int64_t step = 0; step <= words_; step++) {
-            int64_t word = (first / 64 + step) % words_;
-            uint64_t rest = wants[word];
-            if (step == 0) rest &= first / 64 < words_ ? later : ~uint64_t(0);
-            if (step == words_) rest &= first / 64 < words_ ? ~later : 0;
-            for (; rest; rest &= rest - 1)
-                if (visit(word * 64 + __builtin_ctzll(rest))) return;
-        }
+        for (bool later : {true, false})
+            for (int64_t word = 0; word < words_; word++) {
+                uint64_t behind = first <= word * 64 ? ALL : first >= word * 64 + 64 ? 0 : ALL << first % 64;
+                for (uint64_t rest = wants[word] & (later ? behind : ~behind); rest; rest &= rest - 1)
+                    if (visit(word * 64 + __builtin_ctzll(rest))) return;
+            }
     }
 
     int64_t in_turn(int64_t channel) const {

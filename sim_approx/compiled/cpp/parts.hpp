@@ -70,7 +70,8 @@ struct Channel {
 
     void append(const Token& token, int64_t seen) {
         if (__builtin_expect(stored > mask, false)) grow();
-        ring[(head + stored) & mask] = {token, seen};
+        Slot& slot = ring[(head + stored) & mask];
+        slot.token = token, slot.seen = seen;
         stored++;
     }
 

@@ -9,12 +9,18 @@ constexpr Value NOTHING = INT64_MIN, UNKNOWN = -1;
 
 inline bool is_object(Value value) { return value < 0; }
 
-// Two whole words, so that the processor can pass on a token that was just written.
+// Two words, which are written and copied as such: a load that spans several stores which were made just before has to
+// wait until they are through, and tokens are read in the cycle behind that in which they are written.
 struct Token {
     Value value = NOTHING;
     uint64_t word = 0;  // stop, rank, done, and whether there is a token: where a rule has None, there is not
 
     Token() = default;
+    Token(const Token& other) : value(other.value), word(other.word) {}
+    Token& operator=(const Token& other) {
+        value = other.value, word = other.word;
+        return *this;
+    }
     explicit Token(Value value, int64_t stop = 0, int64_t rank = 0, bool done = false)
         : value(value), word(uint16_t(stop) | uint64_t(uint16_t(rank)) << 16 | uint64_t(done) << 32 | THERE) {}
 

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 from scenarios import SCENARIOS
-from test_compiled import random_program, run_scenario, test_a_read_that_nobody_waits_for, test_cut_off_in_every_cycle
+from test_compiled import (
+    random_program,
+    run_scenario,
+    test_a_read_that_nobody_waits_for,
+    test_cut_off_in_every_cycle,
+    test_long_waits,
+    test_what_takes_turns,
+)
 
 from sim_approx.compiled import library
 
@@ -20,7 +27,7 @@ MUTANTS = [
     ("engine.hpp", "is_quiet(limit) && stopped()", "stopped()"),
     ("engine.hpp", "return a->order < b->order;", "return a->order > b->order;"),
     ("engine.hpp", "counts[BUSY] += std::min<int64_t>(rest, 0);", ""),
-    ("engine.hpp", "if (now < channel.open_from) wake(machine, channel.open_from);\n        else ", ""),
+    ("engine.hpp", "wake(machine, channel.open_from);", "wake(machine, channel.open_from + 1);"),
     ("engine.hpp", "seen - channel.deep - 1", "seen - 1"),
     ("parts.hpp", "return std::max(freed_at + 1, ring[head].seen);", "return ring[head].seen;"),
     ("parts.hpp", "capacity - stored - (freed_at == now ? freed : 0)", "capacity - stored"),
@@ -64,5 +71,7 @@ def programs() -> None:
     test_cut_off_in_every_cycle()
     for seed in range(50_000, 50_120):
         random_program(seed, 3 + seed % 14)
+    test_what_takes_turns()
+    test_long_waits(10)
     for scenario in SCENARIOS:
         run_scenario(scenario, "control")

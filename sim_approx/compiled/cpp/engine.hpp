@@ -124,12 +124,15 @@ struct Engine {
         }
     }
 
-    void reserve(Channel* channel, int64_t cycles) { channel->open_from = now + cycles; }
+    void reserve(Channel* channel, int64_t cycles) {
+        channel->open_from = now + cycles;
+        channel->reserved = true;
+    }
 
     // `machine` sleeps until a token is seen in `channel`.
     __attribute__((noinline)) int starve(Machine& machine, Channel& channel) {
         machine.asleep = true;
-        if (channel.stored) wake(machine, channel.ring[channel.head].seen);
+        if (channel.stored) wake(machine, channel.head().seen);
         else channel.reader_waits = true;
         return STARVES;
     }
@@ -137,8 +140,8 @@ struct Engine {
     // `machine` sleeps until `channel` has space.
     __attribute__((noinline)) int block(Machine& machine, Channel& channel) {
         machine.asleep = true;
-        if (now < channel.open_from) wake(machine, channel.open_from);
-        else if (channel.stored < channel.capacity) wake(machine, now + 1);
+        if (channel.is_closed(now)) wake(machine, channel.open_from);
+        else if (int32_t(channel.stored) < channel.capacity) wake(machine, now + 1);
         else channel.writer_waits = true;
         return BLOCKS;
     }

@@ -16,6 +16,12 @@ struct Port final : Machine {
     }
 };
 
+// What the memory knows of one of its channels: which port was granted last, how many ports want it, how many beats in a
+// row were not in turn.
+struct MemoryChannel {
+    int64_t granted = -1, free_at = 0, wanted = 0, out_of_turn = 0;
+};
+
 struct Memory final : SharedMemory {
     int64_t beat_interval = 1, interleave = 1;
     std::vector<Port> ports;
@@ -25,11 +31,9 @@ struct Memory final : SharedMemory {
     void prepare(int64_t channels, int64_t row_beats) {
         words_ = int64_t(ports.size() + 63) / 64;
         interleave_bits_ = __builtin_ctzll(uint64_t(interleave));
+        channels_.resize(channels);
         wants_.assign(channels * words_, 0);
-        granted_.assign(channels, -1);
-        free_at_.assign(channels, 0);
         is_wanted_.assign((channels + 63) / 64, 0);
-        out_of_turn_.assign(channels, 0);
         for (int64_t channel = 0; channel < channels && row_beats; channel++)
             drams_.emplace_back(dram, channels, interleave, row_beats);
         for (Port& port : ports) {
@@ -53,15 +57,13 @@ struct Memory final : SharedMemory {
     bool is_idle() const override { return presenting_.empty() && !is_waited_for(); }
 
     bool serve(Engine& e) override {
-        for (Port* port : presenting_)
-            if (port->asks->readable(e.now)) present(*port);
-            else e.starve(*port, *port->asks);
+        for (Port* port : presenting_) present(*port, e);
         presenting_.clear();
         if (!is_waited_for()) return false;
         for (int64_t word = 0; word < int64_t(is_wanted_.size()); word++)
             for (uint64_t rest = is_wanted_[word]; rest; rest &= rest - 1) {
                 int64_t channel = word * 64 + __builtin_ctzll(rest);
-                if (free_at_[channel] > e.now) continue;
+                if (channels_[channel].free_at > e.now) continue;
                 int64_t winner = drams_.empty() ? in_turn(channel) : in_dram(channel, e.now);
                 if (winner >= 0) grant(channel, ports[winner], e);
             }
@@ -69,13 +71,12 @@ struct Memory final : SharedMemory {
     }
 
    private:
-    static constexpr uint64_t ALL = ~uint64_t(0);
-    int64_t words_ = 0;                // of a set of ports
+    int64_t words_ = 0;  // of a set of ports
     int interleave_bits_ = 0;
+    std::vector<MemoryChannel> channels_;
     std::vector<uint64_t> wants_;      // by channel, the ports that present a beat for it
     std::vector<uint64_t> is_wanted_;  // the channels for which any does
-    std::vector<int64_t> granted_, free_at_, out_of_turn_;
-    std::vector<Port*> presenting_;  // those to be looked at in the next cycle
+    std::vector<Port*> presenting_;    // those to be looked at in the next cycle
     std::vector<DramChannel> drams_;
 
     bool is_waited_for() const {
@@ -84,11 +85,19 @@ struct Memory final : SharedMemory {
         return false;
     }
 
-    void present(Port& port) {
-        port.address = port.asks->front().value + (port.writes ? 0 : port.beat);
-        int64_t channel = port.address >> interleave_bits_ & (int64_t(free_at_.size()) - 1);
+    void present(Port& port, Engine& e) {
+        if (port.beat && !port.writes) {  // another one of the tile that it asked for
+            port.address++;
+        } else if (port.asks->readable(e.now)) {
+            port.address = port.asks->front().value;
+        } else {
+            e.starve(port, *port.asks);
+            return;
+        }
+        int64_t channel = port.address >> interleave_bits_ & (int64_t(channels_.size()) - 1);
         wants_[channel * words_ + port.order / 64] |= uint64_t(1) << port.order % 64;
         is_wanted_[channel / 64] |= uint64_t(1) << channel % 64;
+        channels_[channel].wanted++;
     }
 
     // Calls `visit` with the ports that want `channel`, those after the one that was granted last first, until it
@@ -96,13 +105,14 @@ struct Memory final : SharedMemory {
     template <typename Visit>
     void visit_in_turn(int64_t channel, Visit visit) const {
         const uint64_t* wants = &wants_[channel * words_];
-        int64_t first = granted_[channel] + 1;
-        for (bool later : {true, false})
-            for (int64_t word = 0; word < words_; word++) {
-                uint64_t behind = first <= word * 64 ? ALL : first >= word * 64 + 64 ? 0 : ALL << first % 64;
-                for (uint64_t rest = wants[word] & (later ? behind : ~behind); rest; rest &= rest - 1)
-                    if (visit(word * 64 + __builtin_ctzll(rest))) return;
-            }
+        int64_t first = channels_[channel].granted + 1, word = first / 64 < words_ ? first / 64 : 0;
+        uint64_t later = word == first / 64 ? ~uint64_t(0) << first % 64 : ~uint64_t(0);
+        for (int64_t step = 0; step <= words_; step++) {
+            uint64_t rest = wants[word] & (step == 0 ? later : step == words_ ? ~later : ~uint64_t(0));
+            for (; rest; rest &= rest - 1)
+                if (visit(word * 64 + __builtin_ctzll(rest))) return;
+            word = word + 1 < words_ ? word + 1 : 0;
+        }
     }
 
     int64_t in_turn(int64_t channel) const {
@@ -117,7 +127,8 @@ struct Memory final : SharedMemory {
         if (!bank.has_room(clock)) return -1;
         bank.refresh(clock);
         int64_t turn = in_turn(channel), best = turn;
-        if (out_of_turn_[channel] < dram.out_of_turn) {
+        int64_t& out_of_turn = channels_[channel].out_of_turn;
+        if (out_of_turn < dram.out_of_turn) {
             int64_t first = 0;
             visit_in_turn(channel, [&](int64_t number) {
                 const Port& port = ports[number];
@@ -126,18 +137,16 @@ struct Memory final : SharedMemory {
                 return false;
             });
         }
-        out_of_turn_[channel] = best == turn ? 0 : out_of_turn_[channel] + 1;
+        out_of_turn = best == turn ? 0 : out_of_turn + 1;
         return best;
     }
 
     void grant(int64_t channel, Port& port, Engine& e) {
-        uint64_t* wants = &wants_[channel * words_];
-        wants[port.order / 64] &= ~(uint64_t(1) << port.order % 64);
-        uint64_t others = 0;
-        for (int64_t word = 0; word < words_; word++) others |= wants[word];
-        if (!others) is_wanted_[channel / 64] &= ~(uint64_t(1) << channel % 64);
-        granted_[channel] = port.order;
-        free_at_[channel] = e.now + beat_interval;
+        MemoryChannel& served = channels_[channel];
+        wants_[channel * words_ + port.order / 64] &= ~(uint64_t(1) << port.order % 64);
+        if (!--served.wanted) is_wanted_[channel / 64] &= ~(uint64_t(1) << channel % 64);
+        served.granted = port.order;
+        served.free_at = e.now + beat_interval;
         int64_t arrival = e.now;
         if (!drams_.empty()) {
             DramChannel& bank = drams_[channel];

@@ -62,7 +62,7 @@ struct Reader {
         read(to.inputs);
         read(to.outputs);
         read(to.latency);
-        read(to.interval);
+        to.interval = int32_t(next());
         read(to.ends_run);
         engine.contended |= next() != 0;
         to.order = int32_t(engine.machines.size());
@@ -103,7 +103,7 @@ struct Reader {
             Channel& channel = engine.channels[number];
             channel.unread = number >= engine.counted;
             channel.index = int32_t(next());
-            channel.capacity = next();  // less what is there already
+            channel.capacity = int32_t(std::min<int64_t>(next(), INT32_MAX));  // less what is there already
             int64_t flags = next();
             channel.deep = flags & 1, channel.watched = flags & 2, channel.logged = flags & 4;
             channel.special = channel.unread || channel.watched || channel.logged;

@@ -45,7 +45,7 @@
 #define ROOM(channel)                                               \
     do {                                                            \
         Channel& c_ = *(channel);                                   \
-        if (e.now < c_.open_from || c_.space(e.now) <= 0) return e.block(machine, c_); \
+        if (c_.space(e.now) <= 0 || c_.is_closed(e.now)) return e.block(machine, c_); \
     } while (0)
 
 #define ENTER(banks, who, place) \

@@ -1,4 +1,4 @@
-"""Speed of the fast back end's two engines: firings per second of one core, on four shapes of program.
+"""Speed of the fast back end's two engines: firings per second of one core, on five shapes of program.
 
 Usage: python -m benchmarks.approx_speed [tokens]
 
@@ -15,18 +15,21 @@ from sim_approx.simulation import simulate
 from sim_approx.timing import Timing
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
+from step.functions.matmul import Matmul
 from step.functions.retile import RetileRow
+from step.functions.silu import Silu
 from step.language.dtypes import BF16
 from step.language.function import Function
 from step.language.graph import Graph, Node
 from step.language.tokens import DONE, UNKNOWN, Token
 from step.language.types import Selector, Tile
-from step.lowering.fabric import FabricConfig
+from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist, lower
 from step.programs.inputs import BoundInputs
 
 SCALAR = Tile(BF16)
-TARGETS = 16
+SIZE, TARGETS, MANY_TARGETS = 16, 16, 72
+FABRIC = FabricConfig(memory=MemoryConfig(channels=32))
 ENGINES: tuple[EngineName, ...] = ("python", "compiled")
 
 
@@ -65,16 +68,37 @@ def memory(graph: Graph) -> None:
         graph.load(table, tile=(16, 16), out=(1,), reference=x).store(f"y{port}")
 
 
+def mixture(graph: Graph) -> None:
+    """1,000 units: every row goes to two of 72 experts, which read two weights each through 32 channels of memory."""
+    x = graph.source("x", Tile(BF16, 1, SIZE), [graph.symbol("N")])
+    which = graph.source("which", Selector(MANY_TARGETS), x.shape)
+    results = []
+    for number, rows in enumerate(x.partition(which, targets=MANY_TARGETS)):
+        rows = rows.buffered(16)
+        tables = [graph.tensor(f"w{number}_{layer}", (SIZE, 2 * SIZE), BF16) for layer in range(2)]
+        up, down = (graph.load(table, tile=(SIZE, SIZE), out=(2,), reference=rows) for table in tables)
+        hidden = rows.repeat(2).map(Matmul(out=BF16), up).map(Silu())
+        results.append(hidden.map(Cast(BF16)).accum(Matmul(), down).map(Cast(BF16)).buffered(16))
+    graph.reassemble(results, which.buffered(64)).sink("y")
+
+
 def timing_of(node: Node, function: Function, reduce: bool) -> Timing:
-    """An addition takes eight cycles, all else one."""
-    return Timing(8, 9) if isinstance(function, Add) else Timing(1, 0)
+    """An addition and a product take eight cycles, all else one."""
+    return Timing(8, 9) if isinstance(function, Add | Matmul) else Timing(1, 0)
+
+
+def selector(number: int, targets: int) -> int:
+    """One of a few targets, or two of many."""
+    first = number * number % targets
+    return 1 << first | (1 << (first + 29) % targets if targets > TARGETS else 0)
 
 
 def bound(netlist: Netlist, count: int) -> BoundInputs:
     """``count`` tokens for every source."""
     streams = {node.name: [*[Token(UNKNOWN)] * count, DONE] for node in netlist.graph if node.operator.name == "source"}
     if "which" in streams:
-        streams["which"] = [*[Token(1 << n * n % TARGETS) for n in range(count)], DONE]
+        targets = netlist.graph.nodes["which"].output_types[0].element.targets
+        streams["which"] = [*[Token(selector(number, targets)) for number in range(count)], DONE]
     return BoundInputs({}, streams)
 
 
@@ -82,10 +106,10 @@ def main() -> None:
     """Print one line per program."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     print(f"{'program':8} {'units':>5} {'cycles':>9} {'firings':>9} {'python/s':>9} {'compiled/s':>11} {'times':>6}")
-    for build in (chain, compute, experts, memory):
+    for build in (chain, compute, experts, memory, mixture):
         graph = Graph(build.__name__)
         build(graph)
-        netlist = lower(graph, FabricConfig())
+        netlist = lower(graph, FABRIC if build is mixture else FabricConfig())
         simulate(netlist, bound(netlist, 1), timing_of=timing_of, engine="compiled")
         speed = {}
         for engine in ENGINES:

@@ -16,7 +16,6 @@ from sim_approx.compiled.text import rules_for
 from sim_approx.engine import Ending, Events, Watch
 from sim_approx.machine import Channel, Machine
 from sim_approx.memory import Memory
-from step.errors import EnvironmentProblem
 from step.language.faults import Fault, Violation
 from step.running.result import Status, control_token
 
@@ -32,8 +31,7 @@ EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int
 
 
 class CompiledEngine:
-    """One run of ``machines`` joined by ``channels``; raises `RuleError` and `NoLibrary` where there can be none, and
-    `EnvironmentProblem` for DRAM.
+    """One run of ``machines`` joined by ``channels``; raises `RuleError` and `NoLibrary` where there can be none.
 
     ``outputs``: whether what leaves the program is kept.
     """
@@ -41,8 +39,6 @@ class CompiledEngine:
     def __init__(
         self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
     ) -> None:
-        if any(isinstance(each, Memory) and each.config.dram for each in machines):
-            raise EnvironmentProblem("memory with DRAM runs on the Python engine")
         self._machines, self._channels, self._watch, self._outputs = machines, channels, watch, outputs
         self._rules = rules_for(type(each) for each in machines if not isinstance(each, Memory))
         self._mask_words = mask_words(machines)

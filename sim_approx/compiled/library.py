@@ -24,7 +24,8 @@ from step.host.files import cache_directory, write_atomically
 
 CPP = Path(__file__).parent / "cpp"
 SHIPPED = Path(__file__).parent / "shipped"
-FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fno-plt", "-pipe")
+FLAGS = ("-std=c++17", "-O2", "-fno-tree-slp-vectorize", "-fPIC", "-shared", "-fno-plt", "-pipe")
+"""Without vectors of two words: see ``cpp/tokens.hpp``."""
 
 
 class NoLibrary(EnvironmentProblem):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
 from sim_approx.compiled import fields
@@ -121,7 +122,9 @@ class Packed:
         for port in ports:
             arrives = -1 if port.arrives is None else self._index[id(port.arrives)]
             packed += [self._index[id(port.asks)], arrives, port.beats, int(port.writes)]
-        return packed
+        if config.dram is None:
+            return [*packed, 0]
+        return [*packed, config.dram.row_bytes // config.beat_bytes, *astuple(config.dram)]
 
     # -- back ----------------------------------------------------------------------------------------------------------
 

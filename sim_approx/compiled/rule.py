@@ -59,9 +59,9 @@ WORDS: dict[str, tuple[str, tuple[Kind, ...], Kind]] = {
     "need": ("NEED({})", (CHANNEL,), TOKEN),
     "need_all": ("NEED_ALL({})", (CHANNELS,), TOKENS),
     "need_oldest": ("NEED_OLDEST({}, {})", (CHANNELS, MASK), INT),
-    "front": ("front({})", (CHANNEL,), TOKEN),
-    "oldest": ("oldest({}, {})", (CHANNELS, MASK), INT),
-    "going": ("going({})", (CHANNELS,), MASK),
+    "front": ("front({}, e.now)", (CHANNEL,), TOKEN),
+    "oldest": ("oldest({}, {}, e.now)", (CHANNELS, MASK), INT),
+    "going": ("going({}, e.now)", (CHANNELS,), MASK),
     "room": ("ROOM({})", (CHANNEL,), NONE),
     "enter": ("ENTER({}, {}, {})", (BANKS, INT, INT), NONE),
     "take": ("e.take({})", (CHANNEL,), NONE),
@@ -309,7 +309,7 @@ class Rule:
             case ast.Attribute(value=ast.Name(id=name), attr=member) if name not in self._locals:
                 return self._global(node, getattr(self._globals.get(name), member, None))
             case ast.Attribute(value=token, attr=part) if part in PARTS:
-                call = "()" if part == "has_value" else ""
+                call = "" if part == "value" else "()"
                 return Text(f"{self._as(token, TOKEN)}.{part}{call}", PARTS[part])
             case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
                 return Text(self._truth(node), BOOL)
@@ -367,7 +367,7 @@ class Rule:
         match node:
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as which], comparators=[ast.Constant(value=None)]):
                 found = self._expression(left)
-                missing = {TOKEN: "!{}.there", INT: "({} == " + NO_INTEGER + ")", BANKS: "({} == nullptr)"}
+                missing = {TOKEN: "!{}.there()", INT: "({} == " + NO_INTEGER + ")", BANKS: "({} == nullptr)"}
                 if found.kind not in missing:
                     self._refuse(node, ast.unparse(node), "only tokens, integers and banks may be missing")
                 text = missing[found.kind].format(found.cpp)

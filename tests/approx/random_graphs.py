@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
@@ -205,10 +205,18 @@ class Program:
                 tokens.append(Token(self.random.randrange(1 << targets), token.stop - rank))
         return tokens
 
-    def build(self, steps: int) -> None:
+    def contend(self, steps: int) -> None:
+        """As `build`, of what takes turns: at the memory, at scratchpads, and in order of arrival."""
+        self.add_source()
+        self.build(
+            steps,
+            [self.add_source, *[self.add_load] * 4, self.add_routing, *[self.add_merge] * 2, *[self.add_buffer] * 2],
+        )
+
+    def build(self, steps: int, kinds: Sequence[Callable[[], None]] = ()) -> None:
         """Take random steps, and end all streams in a sink, a store or nothing."""
         self.add_source()
-        kinds: list[Callable[[], None]] = [
+        kinds = kinds or [
             self.add_source, self.add_twin, self.add_map, self.add_map, self.add_join, self.add_join, self.add_zip,
             self.add_accum, self.add_accum, self.add_reshape, self.add_flatten, self.add_promote, self.add_repeat,
             self.add_row_sum, self.add_row_sum, self.add_routing, self.add_routing, self.add_load, self.add_load,

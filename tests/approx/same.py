@@ -44,7 +44,9 @@ def compare(compiled: Simulation, python: Simulation) -> None:
         assert words(one) == words(other)
     for one, other in zip(compiled.fabric.all_channels, python.fabric.all_channels, strict=True):
         assert ours.entered[one] == theirs.entered[other], other.index
-        assert (one.taken, one.peak, texts(one.tokens)) == (other.taken, other.peak, texts(other.tokens)), other.index
+        assert (one.taken, one.peak, len(one.tokens)) == (other.taken, other.peak, len(other.tokens)), other.index
+        # Into this one several machines put in the same cycle, in any order: nobody reads it, it is only counted.
+        assert one is compiled.fabric.shares.all_pages or texts(one.tokens) == texts(other.tokens), other.index
     number = {machine: place for pair in machines for place in [machines.index(pair)] for machine in pair}
     assert sorted((number[machine], each.fault) for machine, each in ours.faults) == sorted(
         (number[machine], each.fault) for machine, each in theirs.faults

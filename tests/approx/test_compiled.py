@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
@@ -11,11 +12,13 @@ from random_graphs import Program
 from same import both
 from scenarios import FABRIC, SCENARIOS, Scenario
 
+from sim_approx.timing import Timing
 from step.errors import Deadlock, StreamFault
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.language.dtypes import BF16
-from step.language.graph import Graph
+from step.language.function import Function
+from step.language.graph import Graph, Node
 from step.language.tokens import DONE, UNKNOWN, Token
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
@@ -63,23 +66,63 @@ def test_cut_off_in_every_cycle() -> None:
     assert set(found) == {Status.RUNAWAY, Status.DEADLOCK}
 
 
-def random_program(seed: int, steps: int) -> Status | None:
-    """A random program without DRAM on both engines, also cut off somewhere."""
+def random_program(seed: int, steps: int, build: Callable[[Program, int], None] = Program.build) -> Status | None:
+    """A random program on both engines, also cut off somewhere; None: it can not be built."""
     program = Program(Random(seed))
     try:
-        program.build(steps)
+        build(program, steps)
     except (StreamFault, Deadlock):
         return None
-    plain = replace(program.fabric, memory=replace(program.fabric.memory, dram=None))
-    netlist, data = lower(program.graph, plain), program.bound()
+    netlist, data = lower(program.graph, program.fabric), program.bound()
     status = both(netlist, data, timing_of=program.timing_of, max_cycles=LONGEST)
     both(netlist, data, timing_of=program.timing_of, max_cycles=Random(seed).randint(1, 120))
     return status
 
 
+def slow(node: Node, function: Function, reduce: bool) -> Timing:
+    """So slow that the wheel has to turn around, or just not."""
+    choose = Random(node.name)
+    return Timing(choose.choice([1, 1022, 1023, 1024, 3000]), choose.choice([0, 1, 1022, 1023, 1024, 1025, 5000]))
+
+
 @pytest.mark.parametrize("block", range(4))
 def test_random_programs(block: int) -> None:
-    endings: Counter[Status | None] = Counter()
-    for seed in range(50_000 + block * 30, 50_000 + (block + 1) * 30):
-        endings[random_program(seed, 3 + seed % 14)] += 1
+    endings = Counter(random_program(seed, 3 + seed % 14) for seed in range(50_000 + block * 30, 50_030 + block * 30))
     assert endings[Status.FINISHED] > 10 and endings[Status.DEADLOCK] + endings[Status.FAULT] > 2, endings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(36))
+def test_many_random_programs(block: int) -> None:
+    endings = Counter(random_program(seed, 3 + seed % 18) for seed in range(60_000 + block * 100, 60_100 + block * 100))
+    assert endings[Status.FINISHED] > 30 and endings[Status.DEADLOCK] > 2 and endings[Status.FAULT] > 2, endings
+
+
+def test_what_takes_turns() -> None:
+    for seed in range(80_000, 80_010):
+        random_program(seed, 10, Program.contend)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(6))
+def test_much_that_takes_turns(block: int) -> None:
+    endings = Counter(
+        random_program(seed, 6 + seed % 12, Program.contend)
+        for seed in range(81_000 + block * 100, 81_100 + block * 100)
+    )
+    assert endings[Status.FINISHED] > 30, endings
+
+
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_long_waits(count: int) -> None:
+    """Functions and a memory that take longer than a turn of the wheel; who came first is known for as long."""
+    for seed in range(90_000, 90_000 + count):
+        program = Program(Random(seed))
+        try:
+            program.build(12)
+        except (StreamFault, Deadlock):
+            continue
+        memory = replace(program.fabric.memory, latency=Random(seed).choice([1000, 1022, 1023, 1024, 4000]))
+        netlist = lower(program.graph, replace(program.fabric, memory=memory))
+        both(netlist, program.bound(), timing_of=slow, max_cycles=200_000)
+        both(netlist, program.bound(), timing_of=slow, max_cycles=Random(seed).randint(1000, 6000))

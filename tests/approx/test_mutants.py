@@ -7,35 +7,42 @@ from pathlib import Path
 
 import pytest
 from scenarios import SCENARIOS
-from test_compiled import random_program, run_scenario, test_a_read_that_nobody_waits_for, test_cut_off_in_every_cycle
+from test_compiled import (
+    random_program,
+    run_scenario,
+    test_a_read_that_nobody_waits_for,
+    test_cut_off_in_every_cycle,
+    test_long_waits,
+    test_what_takes_turns,
+)
 
 from sim_approx.compiled import library
 
 MUTANTS = [
-    ("engine.hpp", "channel->available = now + 1;\n            channel->space++;", "channel->space++;"),
     ("engine.hpp", "now < each.since + each.cycles", "now <= each.since + each.cycles"),
-    (
-        "engine.hpp",
-        "wheel_.add(OPEN, now, now + cycles, channel);",
-        "wheel_.add(OPEN, now, now + cycles + 1, channel);",
-    ),
+    ("engine.hpp", "channel->open_from = now + cycles;", "channel->open_from = now + cycles + 1;"),
     ("engine.hpp", "machine->change(FINISHED, now + 1);", "machine->change(FINISHED, now);"),
     ("engine.hpp", "has_last_ && last_ < now) end", "has_last_ && last_ <= now) end"),
     ("engine.hpp", "stopped() <= limit) end", "stopped() < limit) end"),
-    (
-        "engine.hpp",
-        "if (channel->shown > channel->peak) channel->peak = channel->shown;",
-        "channel->peak = channel->shown;",
-    ),
-    ("engine.hpp", "later_.push_back(channel);\n            } else", "show(channel);\n            } else"),
+    ("engine.hpp", "is_quiet(limit) && stopped()", "stopped()"),
     ("engine.hpp", "return a->order < b->order;", "return a->order > b->order;"),
     ("engine.hpp", "counts[BUSY] += std::min<int64_t>(rest, 0);", ""),
+    ("engine.hpp", "wake(machine, channel.open_from);", "wake(machine, channel.open_from + 1);"),
+    ("engine.hpp", "seen - channel.deep - 1", "seen - 1"),
+    ("parts.hpp", "return std::max(freed_at + 1, ring[head].seen);", "return ring[head].seen;"),
+    ("parts.hpp", "capacity - stored - (freed_at == now ? freed : 0)", "capacity - stored"),
+    ("parts.hpp", "freed = freed_at == now ? freed + 1 : 1;", "freed = 1;"),
+    ("parts.hpp", "peak = std::max<int64_t>(peak, counted);", "peak = counted;"),
+    ("parts.hpp", "return at(place).seen - deep;", "return at(place).seen;"),
     ("memory.hpp", "int64_t first = granted_[channel] + 1;", "int64_t first = granted_[channel];"),
     ("memory.hpp", "free_at_[channel] = e.now + beat_interval;", "free_at_[channel] = e.now + beat_interval - 1;"),
-    ("memory.hpp", "if (each.writes && each.asks->shown)", "if (each.asks->shown)"),
-    ("words.hpp", "channel.available < since && mask.has(at)", "channel.available <= since && mask.has(at)"),
-    ("words.hpp", "if (c_.closed || c_.space <= 0)", "if (c_.space <= 0)"),
-    ("tokens.hpp", "stop == other.stop && rank == other.rank && done", "stop == other.stop && done"),
+    ("memory.hpp", "if (each.writes && each.asks->readable", "if (each.asks->readable"),
+    ("memory.hpp", "std::max(port.arrived + 1, arrival + latency)", "arrival + latency"),
+    ("dram.hpp", "data_ends_[granted_ % dram_.queue] <= clock", "data_ends_[granted_ % dram_.queue] < clock"),
+    ("dram.hpp", "begin + dram_.trfc", "begin + dram_.trfc + 1"),
+    ("words.hpp", "channel.available() < since)", "channel.available() <= since)"),
+    ("words.hpp", "if (e.now < c_.open_from || c_.space", "if (c_.space"),
+    ("tokens.hpp", "return word == other.word;", "return stop() == other.stop() && done() == other.done();"),
 ]
 
 
@@ -64,5 +71,7 @@ def programs() -> None:
     test_cut_off_in_every_cycle()
     for seed in range(50_000, 50_120):
         random_program(seed, 3 + seed % 14)
+    test_what_takes_turns()
+    test_long_waits(10)
     for scenario in SCENARIOS:
         run_scenario(scenario, "control")

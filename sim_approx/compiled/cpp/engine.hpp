@@ -27,16 +27,20 @@ struct Event {
     int32_t channel, control;
 };
 
-struct Memory;
-bool is_writing(const Memory&);
-int64_t last_write(const Memory&);
-int64_t last_read(const Memory&);
+// What the engine knows of the off-chip memory.
+struct SharedMemory : Machine {
+    int64_t last_read = 0, last_write = 0;
+
+    virtual bool is_idle() const = 0;                  // nothing is to be served in the next cycle
+    virtual bool is_writing(int64_t now) const = 0;    // a beat waits to be written behind this cycle
+    virtual bool serve(Engine& e) = 0;                 // what it does in a cycle; returns whether any port waited
+};
 
 struct Engine {
     std::vector<std::unique_ptr<Machine>> machines;
     std::vector<Channel> channels;
     int64_t counted = 0;  // so many of the channels are those of the fabric, the others have no reader
-    Memory* memory = nullptr;
+    SharedMemory* memory = nullptr;
     std::vector<Banks> banks;
     std::vector<Buffers> buffers;
     std::vector<Tiles> tiles;
@@ -46,9 +50,9 @@ struct Engine {
     Callback callback = nullptr;
     bool contended = false;
 
-    int64_t now = 0, code = 0;
+    int64_t now = 0, reached = 0, code = 0;  // what is before the cycle `reached` has happened
     std::vector<Met> faults;
-    std::vector<Event> events, leaves, seen;  // what entered and left the channels that are logged; what showed in those watched
+    std::vector<Event> events, leaves, shown;  // what entered and left the channels that are logged; what showed in those watched
     Ending ending;
 
     ~Engine() {
@@ -96,26 +100,50 @@ struct Engine {
 
     // -- what rules do -----------------------------------------------------------------------------------------------
 
-    __attribute__((always_inline)) void put(Channel* channel, const Token& token) {
-        if (channel->unread) return;
-        channel->space--;
-        channel->append(token);
-        if (channel->latency) wheel_.add(ARRIVE, now, now + channel->latency, channel);
-        else entering_.push_back(channel);
+    __attribute__((always_inline)) void put(Channel* channel, const Token& token) { send(channel, token, now + channel->delay); }
+
+    // As `put`, for a token that is seen from cycle `seen` on.
+    __attribute__((always_inline)) void send(Channel* channel, const Token& token, int64_t seen) {
+        if (__builtin_expect(channel->special, false)) {
+            if (channel->unread) return;
+            log_sent(*channel, token, seen);
+        }
+        channel->append(token, seen);
+        if (channel->reader_waits) {
+            channel->reader_waits = false;
+            wake(*channel->reader, seen);
+        }
     }
 
     __attribute__((always_inline)) void take(Channel* channel) {
-        channel->head = (channel->head + 1) & channel->mask;
-        channel->shown--;
-        channel->stored--;
-        channel->taken++;
-        freed_.push_back(channel);
+        if (__builtin_expect(channel->logged, false)) leaves.push_back({now, channel->index, 0});
+        channel->remove(now);
+        if (channel->writer_waits) {
+            channel->writer_waits = false;
+            wake(*channel->writer, now + 1);
+        }
     }
 
     void reserve(Channel* channel, int64_t cycles) {
-        if (channel->unread) return;
-        channel->closed = true;
-        wheel_.add(OPEN, now, now + cycles, channel);
+        channel->open_from = now + cycles;
+        channel->reserved = true;
+    }
+
+    // `machine` sleeps until a token is seen in `channel`.
+    __attribute__((noinline)) int starve(Machine& machine, Channel& channel) {
+        machine.asleep = true;
+        if (channel.stored) wake(machine, channel.head().seen);
+        else channel.reader_waits = true;
+        return STARVES;
+    }
+
+    // `machine` sleeps until `channel` has space.
+    __attribute__((noinline)) int block(Machine& machine, Channel& channel) {
+        machine.asleep = true;
+        if (channel.is_closed(now)) wake(machine, channel.open_from);
+        else if (int32_t(channel.stored) < channel.capacity) wake(machine, now + 1);
+        else channel.writer_waits = true;
+        return BLOCKS;
     }
 
     bool crowded(const Banks* banks, int64_t who, int64_t place) const {
@@ -139,7 +167,7 @@ struct Engine {
 
     void start() {
         for (auto& each : machines) {
-            current_.push_back(each.get());
+            if (each.get() != memory) current_->push_back(each.get());
             open_ += each->ends_run;
         }
         if (!open_) last_ = -1, has_last_ = true;
@@ -149,28 +177,26 @@ struct Engine {
     Status run(int64_t limit, int64_t budget) {
         while (now != NEVER && now < limit) {
             if (ending.status == GOES_ON && has_last_ && last_ < now) end(HAS_FINISHED, last_ + 1);
-            budget -= int64_t(current_.size()) + 1;
+            budget -= int64_t(current_->size()) + 1;
             if (!fire()) return BROKEN;
             if (faults.size() && ending.status != FAULT) end(FAULT, now);
-            free();
-            enter();
             if (!has_last_ && !open_) has_last_ = settle();
             step();
+            reached = std::min(now, limit);
             if (budget < 0) return GOES_ON;
         }
         if (ending.status != GOES_ON) return ending.status;
         if (has_last_ && last_ < limit) end(HAS_FINISHED, last_ + 1);
-        else if (!has_last_ && now == NEVER && stopped() <= limit) end(DEADLOCK, stopped());
+        else if (!has_last_ && is_quiet(limit) && stopped() <= limit) end(DEADLOCK, stopped());
         else end(RUNAWAY, limit);
         return ending.status;
     }
 
    private:
-    enum Lane { WAKE, OPEN, ARRIVE, LANES };
-
-    Wheel<LANES> wheel_;
-    std::vector<Machine*> current_, awake_;
-    std::vector<Channel*> entering_, freed_, showing_, later_;
+    Wheel<Machine> wheel_;
+    using Machines = std::vector<Machine*>;
+    Machines one_, other_;
+    Machines *current_ = &one_, *next_ = &other_;  // to be tried in this cycle, and in the next one
     std::unordered_map<Value, int64_t> numbers_;
     std::unordered_map<Value, Mask> masks_;
     int64_t open_ = 0, last_ = 0;
@@ -178,23 +204,24 @@ struct Engine {
 
     bool fire() {
         if (contended)
-            std::sort(current_.begin(), current_.end(), [](Machine* a, Machine* b) { return a->order < b->order; });
-        awake_.clear();
-        for (Machine* machine : current_) {
+            std::sort(current_->begin(), current_->end(), [](Machine* a, Machine* b) { return a->order < b->order; });
+        for (Machine* machine : *current_) {
+            if (machine->due != now) continue;  // it was woken before, or twice
+            machine->due = NEVER;
+            machine->asleep = false;
             int outcome = machine->rule(*machine, *this);
             if (outcome <= ENDS) {
                 machine->firings++;
                 if (machine->activity != BUSY) machine->change(BUSY, now);
-                if (outcome == FIRES || (outcome == COMPUTES && machine->interval == 1)) {
-                    awake_.push_back(machine);
+                if (outcome == FIRES) {
+                    again(*machine, 1);
                 } else if (outcome == COMPUTES) {
-                    wheel_.add(WAKE, now, now + machine->interval, machine);
+                    again(*machine, machine->interval);
                 } else {
                     machine->change(FINISHED, now + 1);
                     open_ -= machine->ends_run;
                 }
             } else if (outcome == STARVES) {
-                machine->asleep = true;
                 if (machine->activity != STARVED) machine->change(STARVED, now);
             } else if (outcome == FAULTS) {
                 faults.push_back({machine->order, code});
@@ -202,97 +229,59 @@ struct Engine {
             } else if (outcome == FAILS) {
                 return false;
             } else {
-                if (outcome == BLOCKS) machine->asleep = true;
-                else awake_.push_back(machine);
+                if (outcome == IS_CROWDED) again(*machine, 1);
                 if (machine->activity != BLOCKED) machine->change(BLOCKED, now);
             }
+        }
+        if (memory) {
+            bool busy = memory->serve(*this);
+            memory->firings += busy;
+            if (memory->activity != busy) memory->change(busy ? BUSY : STARVED, now);
         }
         return true;
     }
 
-    void wake(Machine* machine) {
-        if (machine->asleep) {
-            machine->asleep = false;
-            awake_.push_back(machine);
-        }
+    // Try `machine` so many cycles after this one.
+    void again(Machine& machine, int64_t cycles) {
+        machine.due = now + cycles;
+        if (cycles == 1) next_->push_back(&machine);
+        else wheel_.add(now, now + cycles, &machine);
     }
 
-    void wake_writer(Channel* channel) {
-        if (channel->writer_waits) {
-            channel->writer_waits = false;
-            wake(channel->writer);
-        }
+    // Try `machine` in `cycle` at the latest, if it is asleep.
+    void wake(Machine& machine, int64_t cycle) {
+        if (machine.asleep && cycle < machine.due) again(machine, cycle - now);
     }
 
-    void free() {
-        for (Channel* channel : freed_) {
-            if (channel->logged) leaves.push_back({now, channel->index, 0});
-            channel->available = now + 1;
-            channel->space++;
-            wake_writer(channel);
-        }
-        freed_.clear();
+    void log_sent(const Channel& channel, const Token& token, int64_t seen) {
+        Event event{seen - channel.deep - 1, channel.index, token.control()};
+        if (channel.logged) events.push_back(event);
+        if (channel.watched) shown.push_back({seen - 1, channel.index, token.control()});
     }
 
-    void enter() {
-        for (Channel* channel : later_) {
-            channel->coming--;
-            showing_.push_back(channel);
-        }
-        later_.clear();
-        wheel_.happen(ARRIVE, now, [&](void* channel) { entering_.push_back(static_cast<Channel*>(channel)); });
-        for (Channel* channel : showing_) show(channel);
-        showing_.clear();
-        for (Channel* channel : entering_) {
-            if (channel->logged) events.push_back({now, channel->index, next(*channel).control()});
-            channel->entered_last = now;
-            if (channel->deep) {
-                channel->coming++;
-                channel->peak = std::max<int64_t>(channel->peak, channel->shown + channel->coming);
-                later_.push_back(channel);
-            } else {
-                show(channel);
-            }
-        }
-        entering_.clear();
-    }
-
-    // The token of `channel` that enters now.
-    static const Token& next(const Channel& channel) { return channel.at(channel.shown + channel.coming); }
-
-    void show(Channel* channel) {
-        if (channel->watched) seen.push_back({now, channel->index, channel->at(channel->shown).control()});
-        if (!channel->shown) {
-            channel->available = now + 1;
-            if (channel->reader_waits) {
-                channel->reader_waits = false;
-                wake(channel->reader);
-            }
-        }
-        channel->shown++;
-        if (channel->shown > channel->peak) channel->peak = channel->shown;
-    }
-
-    // On to the next cycle in which anything is to happen, with the machines to be tried in it.
+    // On to the next cycle in which anything is to be tried, with the machines to be tried in it.
     void step() {
-        wheel_.pass(now);
-        now = awake_.empty() && later_.empty() ? wheel_.next(now) : now + 1;
-        if (now == NEVER) return;
-        wheel_.advance(now);
-        wheel_.happen(WAKE, now, [&](void* machine) { awake_.push_back(static_cast<Machine*>(machine)); });
-        wheel_.happen(OPEN, now, [&](void* what) {
-            Channel* channel = static_cast<Channel*>(what);
-            channel->closed = false;
-            wake_writer(channel);
-        });
-        current_.swap(awake_);
+        bool goes_on = !next_->empty() || (memory && !memory->is_idle());
+        now = goes_on ? now + 1 : wheel_.next(now);
+        current_->clear();
+        std::swap(current_, next_);
+        if (now != NEVER) wheel_.advance(now, [&](Machine* machine) { current_->push_back(machine); });
     }
 
     // Whether the run ends, and then with which cycle.
     bool settle() {
-        if (memory && is_writing(*memory)) return false;
-        last_ = memory ? std::max(now, last_write(*memory)) : now;
+        if (memory && memory->is_writing(now)) return false;
+        last_ = memory ? std::max(now, memory->last_write) : now;
         return true;
+    }
+
+    // Whether all that was to happen has happened before the cycle `limit`.
+    bool is_quiet(int64_t limit) const {
+        for (const auto& each : machines)
+            if (each->due != NEVER) return false;
+        for (const Channel& each : channels)
+            if (each.last_change() >= limit) return false;
+        return !memory || memory->is_idle();
     }
 
     int64_t stopped() const {
@@ -300,8 +289,8 @@ struct Engine {
         int64_t last = 0;
         auto moved = [&](int64_t cycle) { last = any ? std::max(last, cycle) : cycle, any = true; };
         for (const Channel& each : channels)
-            if (each.index >= 0) moved(std::max(each.available, each.entered_last + 1));
-        if (memory) moved(last_read(*memory)), moved(last_write(*memory) + 1);
+            if (each.index >= 0) moved(each.settled());
+        if (memory) moved(memory->last_read), moved(memory->last_write + 1);
         return last;
     }
 
@@ -317,8 +306,10 @@ struct Engine {
             ending.machines.push_back(machine->firings);
         }
         for (int64_t at = 0; at < counted; at++) {
-            ending.channels.push_back(channels[at].entered());
-            ending.channels.push_back(channels[at].peak);
+            Channel& channel = channels[at];
+            channel.count(status == DEADLOCK ? NEVER : cycles);
+            ending.channels.push_back(channel.taken + channel.counted);
+            ending.channels.push_back(channel.peak);
         }
     }
 };

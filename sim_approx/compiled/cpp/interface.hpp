@@ -17,6 +17,14 @@ constexpr int64_t MEMORY = -1;
 struct Run {
     Engine engine;
     Out out;
+    int64_t passed = 0;
+
+    // Brings what did not happen yet behind the others.
+    const Event* happened(std::vector<Event>& events, int64_t* count) {
+        auto is_past = [&](const Event& each) { return each.cycle < engine.reached; };
+        *count = passed = std::stable_partition(events.begin(), events.end(), is_past) - events.begin();
+        return events.data();
+    }
 };
 
 extern "C" {
@@ -51,9 +59,11 @@ const int64_t* step_report(Run* run, int64_t* count) {
     out.push_back(int64_t(engine.faults.size()));
     for (const Met& each : engine.faults) out.insert(out.end(), {each.machine, each.code});
     for (int64_t at = 0; at < engine.counted; at++) {
-        const Channel& channel = engine.channels[at];
-        out.insert(out.end(), {channel.taken, channel.peak, channel.space, channel.shown});
-        for (uint32_t place = 0; place < channel.shown; place++) save(out, channel.at(place));
+        Channel& channel = engine.channels[at];
+        channel.count(engine.reached);
+        uint32_t seen = channel.seen(engine.reached);
+        out.insert(out.end(), {channel.taken, channel.peak, channel.space(NEVER), seen});
+        for (uint32_t place = 0; place < seen; place++) save(out, channel.at(place).token);
     }
     for (const auto& machine : engine.machines) {
         out.insert(out.end(), {machine->activity, machine->firings});
@@ -75,21 +85,16 @@ const int64_t* step_report(Run* run, int64_t* count) {
     return out.data();
 }
 
-// What entered channels since the run began, or left them, or showed in those that are watched since the last call.
-const Event* step_events(Run* run, int64_t* count) {
-    *count = int64_t(run->engine.events.size());
-    return run->engine.events.data();
-}
+// What entered channels since the run began, or left them, or was seen in those that are watched since the last call.
+const Event* step_events(Run* run, int64_t* count) { return run->happened(run->engine.events, count); }
 
-const Event* step_leaves(Run* run, int64_t* count) {
-    *count = int64_t(run->engine.leaves.size());
-    return run->engine.leaves.data();
-}
+const Event* step_leaves(Run* run, int64_t* count) { return run->happened(run->engine.leaves, count); }
 
-const Event* step_seen(Run* run, int64_t* count) {
-    *count = int64_t(run->engine.seen.size());
-    return run->engine.seen.data();
-}
+const Event* step_seen(Run* run, int64_t* count) { return run->happened(run->engine.shown, count); }
 
-void step_forget_seen(Run* run) { run->engine.seen.clear(); }
+// Those that were returned by the last call.
+void step_forget_seen(Run* run) {
+    auto& shown = run->engine.shown;
+    shown.erase(shown.begin(), shown.begin() + run->passed);
+}
 }

@@ -1,113 +1,167 @@
 // The off-chip memory: `sim_approx.memory` in C++, by hand like that.
 #pragma once
-#include "words.hpp"
+#include "dram.hpp"
 
-struct Port {
+// A port sleeps until it has something to ask for; then it is the memory that looks at it in every cycle.
+struct Port final : Machine {
     Channel *asks, *arrives;
-    int64_t beats, beat;
+    int64_t beats, beat = 0, address = 0, arrived = -1;
     bool writes;
+    std::vector<Port*>* presenting;
+
+    static int fire(Machine& machine, Engine&) {
+        Port& self = static_cast<Port&>(machine);
+        self.presenting->push_back(&self);
+        return STARVES;
+    }
 };
 
-struct Memory final : Machine {
+// What the memory knows of one of its channels: which port was granted last, how many ports want it, how many beats in a
+// row were not in turn.
+struct MemoryChannel {
+    int64_t granted = -1, free_at = 0, wanted = 0, out_of_turn = 0;
+};
+
+struct Memory final : SharedMemory {
     int64_t beat_interval = 1, interleave = 1;
     std::vector<Port> ports;
-    int64_t last_read = 0, last_write = 0;
+    DramConfig dram = {};
 
-    void prepare(int64_t channels) {
+    // `row_beats`: of the DRAM; 0: there is none.
+    void prepare(int64_t channels, int64_t row_beats) {
         words_ = int64_t(ports.size() + 63) / 64;
+        interleave_bits_ = __builtin_ctzll(uint64_t(interleave));
+        channels_.resize(channels);
         wants_.assign(channels * words_, 0);
-        granted_.assign(channels, -1);
-        free_at_.assign(channels, 0);
         is_wanted_.assign((channels + 63) / 64, 0);
-        for (int64_t port = 0; port < int64_t(ports.size()); port++) idle_.push_back(port);
+        for (int64_t channel = 0; channel < channels && row_beats; channel++)
+            drams_.emplace_back(dram, channels, interleave, row_beats);
+        for (Port& port : ports) {
+            port.rule = Port::fire;
+            port.order = int32_t(&port - ports.data());
+            port.due = NEVER;
+            port.presenting = &presenting_;
+            port.asks->reader = &port;
+            presenting_.push_back(&port);
+        }
+        due = NEVER;
         last_read = last_write = -latency;
     }
 
-    bool writing() const {
+    bool is_writing(int64_t now) const override {
         for (const Port& each : ports)
-            if (each.writes && each.asks->shown) return true;
+            if (each.writes && each.asks->readable(now + 1)) return true;
         return false;
     }
 
-    static int fire(Machine& machine, Engine& e) {
-        Memory& self = static_cast<Memory&>(machine);
-        self.next_idle_.clear();
-        for (int64_t port : self.idle_)
-            if (!self.present(port)) self.next_idle_.push_back(port);
-        self.idle_.swap(self.next_idle_);
-        if (!self.waiting()) {
-            for (int64_t port : self.idle_) self.ports[port].asks->reader_waits = true;
-            return STARVES;
-        }
-        for (int64_t word = 0; word < int64_t(self.is_wanted_.size()); word++)
-            for (uint64_t rest = self.is_wanted_[word]; rest; rest &= rest - 1) {
+    bool is_idle() const override { return presenting_.empty() && !is_waited_for(); }
+
+    bool serve(Engine& e) override {
+        for (Port* port : presenting_) present(*port, e);
+        presenting_.clear();
+        if (!is_waited_for()) return false;
+        for (int64_t word = 0; word < int64_t(is_wanted_.size()); word++)
+            for (uint64_t rest = is_wanted_[word]; rest; rest &= rest - 1) {
                 int64_t channel = word * 64 + __builtin_ctzll(rest);
-                if (self.free_at_[channel] <= e.now) self.grant(channel, e);
+                if (channels_[channel].free_at > e.now) continue;
+                int64_t winner = drams_.empty() ? in_turn(channel) : in_dram(channel, e.now);
+                if (winner >= 0) grant(channel, ports[winner], e);
             }
-        return FIRES;
+        return true;
     }
 
    private:
-    int64_t words_ = 0;               // of a set of ports
-    std::vector<uint64_t> wants_;     // by channel, the ports that present a beat for it
+    int64_t words_ = 0;  // of a set of ports
+    int interleave_bits_ = 0;
+    std::vector<MemoryChannel> channels_;
+    std::vector<uint64_t> wants_;      // by channel, the ports that present a beat for it
     std::vector<uint64_t> is_wanted_;  // the channels for which any does
-    std::vector<int64_t> granted_, free_at_, idle_, next_idle_;
+    std::vector<Port*> presenting_;    // those to be looked at in the next cycle
+    std::vector<DramChannel> drams_;
 
-    bool waiting() const {
+    bool is_waited_for() const {
         for (uint64_t word : is_wanted_)
             if (word) return true;
         return false;
     }
 
-    bool present(int64_t number) {
-        const Port& port = ports[number];
-        if (!port.asks->shown) return false;
-        int64_t channels = int64_t(free_at_.size());
-        int64_t address = port.asks->front().value + (port.writes ? 0 : port.beat);
-        int64_t channel = address / interleave & (channels - 1);
-        wants_[channel * words_ + number / 64] |= uint64_t(1) << number % 64;
-        is_wanted_[channel / 64] |= uint64_t(1) << channel % 64;
-        return true;
-    }
-
-    // The first port after the one that was granted last.
-    int64_t turn(int64_t channel) const {
-        const uint64_t* wants = &wants_[channel * words_];
-        int64_t first = granted_[channel] + 1;
-        for (int64_t word = first / 64; word < words_; word++) {
-            uint64_t found = wants[word] & (word == first / 64 ? ~uint64_t(0) << first % 64 : ~uint64_t(0));
-            if (found) return word * 64 + __builtin_ctzll(found);
-        }
-        for (int64_t word = 0;; word++)
-            if (wants[word]) return word * 64 + __builtin_ctzll(wants[word]);
-    }
-
-    void grant(int64_t channel, Engine& e) {
-        int64_t number = turn(channel);
-        uint64_t* wants = &wants_[channel * words_];
-        wants[number / 64] &= ~(uint64_t(1) << number % 64);
-        bool others = false;
-        for (int64_t word = 0; word < words_; word++) others |= wants[word] != 0;
-        if (!others) is_wanted_[channel / 64] &= ~(uint64_t(1) << channel % 64);
-        granted_[channel] = number;
-        free_at_[channel] = e.now + beat_interval;
-        Port& port = ports[number];
-        port.beat++;
-        if (port.writes) {
-            e.take(port.asks);
-            last_write = e.now + latency;
+    void present(Port& port, Engine& e) {
+        if (port.beat && !port.writes) {  // another one of the tile that it asked for
+            port.address++;
+        } else if (port.asks->readable(e.now)) {
+            port.address = port.asks->front().value;
         } else {
-            last_read = e.now + latency;
+            e.starve(port, *port.asks);
+            return;
         }
+        int64_t channel = port.address >> interleave_bits_ & (int64_t(channels_.size()) - 1);
+        wants_[channel * words_ + port.order / 64] |= uint64_t(1) << port.order % 64;
+        is_wanted_[channel / 64] |= uint64_t(1) << channel % 64;
+        channels_[channel].wanted++;
+    }
+
+    // Calls `visit` with the ports that want `channel`, those after the one that was granted last first, until it
+    // returns true.
+    template <typename Visit>
+    void visit_in_turn(int64_t channel, Visit visit) const {
+        const uint64_t* wants = &wants_[channel * words_];
+        int64_t first = channels_[channel].granted + 1, word = first / 64 < words_ ? first / 64 : 0;
+        uint64_t later = word == first / 64 ? ~uint64_t(0) << first % 64 : ~uint64_t(0);
+        for (int64_t step = 0; step <= words_; step++) {
+            uint64_t rest = wants[word] & (step == 0 ? later : step == words_ ? ~later : ~uint64_t(0));
+            for (; rest; rest &= rest - 1)
+                if (visit(word * 64 + __builtin_ctzll(rest))) return;
+            word = word + 1 < words_ ? word + 1 : 0;
+        }
+    }
+
+    int64_t in_turn(int64_t channel) const {
+        int64_t found = -1;
+        visit_in_turn(channel, [&](int64_t port) { return found = port, true; });
+        return found;
+    }
+
+    int64_t in_dram(int64_t channel, int64_t now) {
+        DramChannel& bank = drams_[channel];
+        int64_t clock = bank.clock_of(now);
+        if (!bank.has_room(clock)) return -1;
+        bank.refresh(clock);
+        int64_t turn = in_turn(channel), best = turn;
+        int64_t& out_of_turn = channels_[channel].out_of_turn;
+        if (out_of_turn < dram.out_of_turn) {
+            int64_t first = 0;
+            visit_in_turn(channel, [&](int64_t number) {
+                const Port& port = ports[number];
+                int64_t data = bank.plan(bank.place(port.address), port.writes, clock).data;
+                if (number == turn || data < first) best = number, first = data;
+                return false;
+            });
+        }
+        out_of_turn = best == turn ? 0 : out_of_turn + 1;
+        return best;
+    }
+
+    void grant(int64_t channel, Port& port, Engine& e) {
+        MemoryChannel& served = channels_[channel];
+        wants_[channel * words_ + port.order / 64] &= ~(uint64_t(1) << port.order % 64);
+        if (!--served.wanted) is_wanted_[channel / 64] &= ~(uint64_t(1) << channel % 64);
+        served.granted = port.order;
+        served.free_at = e.now + beat_interval;
+        int64_t arrival = e.now;
+        if (!drams_.empty()) {
+            DramChannel& bank = drams_[channel];
+            arrival = bank.cycle_of(bank.grant(bank.place(port.address), port.writes, bank.clock_of(e.now)));
+        }
+        port.arrived = std::max(port.arrived + 1, arrival + latency);
+        port.beat++;
+        int64_t& last = port.writes ? last_write : last_read;
+        last = std::max(last, port.arrived);
+        if (port.writes) e.take(port.asks);
         if (port.beat == port.beats) {
             port.beat = 0;
             if (!port.writes) e.take(port.asks);
-            if (port.arrives) e.put(port.arrives, Token(UNKNOWN));
+            if (port.arrives) e.send(port.arrives, Token(UNKNOWN), port.arrived + 1);
         }
-        idle_.push_back(number);
+        presenting_.push_back(&port);
     }
 };
-
-inline bool is_writing(const Memory& memory) { return memory.writing(); }
-inline int64_t last_write(const Memory& memory) { return memory.last_write; }
-inline int64_t last_read(const Memory& memory) { return memory.last_read; }

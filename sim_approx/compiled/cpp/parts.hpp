@@ -1,5 +1,6 @@
 // What an engine is made of: machines, the channels between them, and what several machines draw on.
 #pragma once
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -12,35 +13,89 @@ struct Machine;
 enum Activity : uint8_t { STARVED, BUSY, BLOCKED, FINISHED };
 enum Outcome { FIRES, COMPUTES, ENDS, STARVES, BLOCKS, IS_CROWDED, FAULTS, FAILS };
 
-// A FIFO, as `sim_approx.machine.Channel` describes it. The ring holds what is `shown`, then what is coming: a token is
-// in it from the firing that sent it on.
-struct Channel {
-    Token* ring = new Token[2];
-    uint32_t head = 0, mask = 1, shown = 0, stored = 0;
-    int64_t space = 0;
+constexpr int64_t NEVER = INT64_MAX;
+
+// A token in a channel, and the first cycle in which it is seen; NEVER: there is none.
+struct Slot {
+    Token token;
+    int64_t seen = NEVER;
+};
+
+// A FIFO, as `sim_approx.machine.Channel` describes it. A token is in the ring from the firing that sent it on. That it
+// is seen later, and a slot that is freed too, is no event here: both are cycles, with which the present one is compared.
+// What every firing touches comes first, and fits into a cache line.
+struct alignas(64) Channel {
+    Slot* ring = new Slot[2];
+    int64_t taken = 0, freed_at = -1;
+    uint32_t mask = 1, stored = 0, counted = 0;  // `counted` of those stored are known to have entered
+    int32_t capacity = 0, freed = 0, delay = 1;  // slots freed in that cycle; cycles from a firing to its token being seen
+    uint32_t peak = 0;
+    bool reader_waits = false, writer_waits = false, reserved = false;  // the last one: it was, and may still be
+    bool unread = false, watched = false, logged = false, special = false;  // the last one: any of the three
+    bool deep = false;
+
+    int64_t open_from = 0;
     Machine *reader = nullptr, *writer = nullptr;
-    bool reader_waits = false, writer_waits = false, closed = false, deep = false, unread = false;
-    bool watched = false, logged = false;
-    uint32_t coming = 0;
-    int32_t latency = 0, index = -1;
-    int64_t taken = 0, available = 0, entered_last = -1, peak = 0;
+    int32_t index = -1;
 
-    const Token& front() const { return ring[head]; }
-    const Token& at(uint32_t place) const { return ring[(head + place) & mask]; }
-    int64_t entered() const { return taken + shown + coming; }
+    Slot& head() const { return ring[taken & mask]; }
+    const Token& front() const { return head().token; }
+    const Slot& at(uint32_t place) const { return ring[(taken + place) & mask]; }
+    bool readable(int64_t now) const { return head().seen <= now; }
+    int32_t space(int64_t now) const { return capacity - int32_t(stored) - (freed_at == now ? freed : 0); }
+    bool is_closed(int64_t now) const { return reserved && now < open_from; }
 
-    void append(const Token& token) {
-        if (__builtin_expect(stored > mask, 0)) grow();
-        ring[(head + stored) & mask] = token;
+    // The first cycle behind the one in which the token at `place` enters, and is counted; a deep one shows it later.
+    int64_t entered(uint32_t place) const { return at(place).seen - deep; }
+
+    // The cycle since which the token in front has been there for the reader.
+    int64_t available() const { return std::max(freed_at + 1, head().seen); }
+
+    // The first cycle behind the last one in which anything happened here that is seen outside.
+    int64_t settled() const {
+        return stored ? std::max(available(), entered(stored - 1)) : freed_at + 1;
+    }
+
+    // Of those stored, how many are seen in cycle `now`.
+    uint32_t seen(int64_t now) const {
+        uint32_t count = 0;
+        while (count < stored && at(count).seen <= now) count++;
+        return count;
+    }
+
+    // The last cycle in which anything happens here.
+    int64_t last_change() const { return std::max(stored ? at(stored - 1).seen - 1 : -1, open_from); }
+
+    // Count the tokens that entered before the cycle `now`.
+    void count(int64_t now) {
+        if (counted == stored || entered(counted) > now) return;
+        while (++counted < stored && entered(counted) <= now) {}
+        peak = std::max(peak, counted);
+    }
+
+    void append(const Token& token, int64_t seen) {
+        if (__builtin_expect(stored > mask, false)) grow();
+        Slot& slot = ring[(taken + stored) & mask];
+        slot.token = token, slot.seen = seen;
         stored++;
+    }
+
+    void remove(int64_t now) {
+        if (stored > peak) count(now);
+        counted -= counted > 0;
+        head().seen = NEVER;
+        taken++;
+        stored--;
+        freed = freed_at == now ? freed + 1 : 1;
+        freed_at = now;
     }
 
     __attribute__((noinline)) void grow() {
         uint32_t size = 2 * (mask + 1);
-        Token* larger = new Token[size];
-        for (uint32_t place = 0; place < stored; place++) larger[place] = at(place);
+        Slot* larger = new Slot[size];
+        for (uint32_t place = 0; place < stored; place++) larger[(taken + place) & (size - 1)] = at(place);
         delete[] ring;
-        ring = larger, mask = size - 1, head = 0;
+        ring = larger, mask = size - 1;
     }
 };
 
@@ -79,14 +134,16 @@ using Ints = List<int64_t>;
 using Pairs = List<Pair>;
 using Tokens = List<Token>;
 
-struct Machine {
+// What every try touches comes first, and fits into a cache line.
+struct alignas(64) Machine {
     int (*rule)(Machine&, Engine&) = nullptr;
+    int64_t due = 0;  // the cycle in which it is tried next, if that is known
     Channels inputs, outputs;
-    int64_t interval = 1, firings = 0, since = 0, latency = 0;
-    int64_t cycles_in[4] = {};
-    int32_t order = 0;
+    int32_t interval = 1, order = 0;
     uint8_t activity = STARVED;
-    bool asleep = false, ends_run = false;
+    bool asleep = false, ends_run = false;  // asleep: it could not fire, and may be woken before it is due
+    int64_t firings = 0, since = 0, latency = 0;
+    int64_t cycles_in[4] = {};
 
     virtual ~Machine() = default;
     virtual void save(std::vector<int64_t>&) const {}

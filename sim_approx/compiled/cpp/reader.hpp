@@ -21,8 +21,7 @@ struct Reader {
     void read(Token& to) {
         Value value = next();
         int64_t stop = next(), rank = next(), state = next();
-        to = Token(value, stop, rank, state & 1);
-        to.there = state & 2;
+        to = state & 2 ? Token(value, stop, rank, state & 1) : Token();
     }
     void read(Channel*& to) {
         int64_t number = next();
@@ -63,20 +62,19 @@ struct Reader {
         read(to.inputs);
         read(to.outputs);
         read(to.latency);
-        read(to.interval);
+        to.interval = int32_t(next());
         read(to.ends_run);
         engine.contended |= next() != 0;
         to.order = int32_t(engine.machines.size());
         for (Channel* each : to.inputs) each->reader = &to;
         for (Channel* each : to.outputs) {
             each->writer = &to;
-            each->latency = int32_t(to.latency);
+            each->delay = int32_t(to.latency) + 1 + each->deep;
         }
     }
 
     void read_memory() {
         auto memory = std::make_unique<Memory>();
-        memory->rule = Memory::fire;
         read_base(*memory);
         memory->beat_interval = next();
         memory->interleave = next();
@@ -87,9 +85,13 @@ struct Reader {
             read(port.arrives);
             read(port.beats);
             read(port.writes);
-            port.beat = 0;
         }
-        memory->prepare(channels);
+        int64_t row_beats = next();
+        if (row_beats) {
+            std::copy_n(at, DRAM_FIELDS, reinterpret_cast<int64_t*>(&memory->dram));
+            at += DRAM_FIELDS;
+        }
+        memory->prepare(channels, row_beats);
         engine.memory = memory.get();
         engine.machines.push_back(std::move(memory));
     }
@@ -101,14 +103,16 @@ struct Reader {
             Channel& channel = engine.channels[number];
             channel.unread = number >= engine.counted;
             channel.index = int32_t(next());
-            channel.space = next();
+            channel.capacity = int32_t(std::min<int64_t>(next(), INT32_MAX));  // less what is there already
             int64_t flags = next();
             channel.deep = flags & 1, channel.watched = flags & 2, channel.logged = flags & 4;
+            channel.special = channel.unread || channel.watched || channel.logged;
             for (int64_t count = next(); count > 0; count--) {
                 Token token;
                 read(token);
-                channel.append(token);
-                channel.shown++;
+                channel.append(token, 0);
+                channel.counted++;
+                channel.capacity++;
             }
         }
         for (int64_t count = next(); count > 0; count--) engine.banks.push_back({next(), {}});
@@ -127,5 +131,5 @@ using Out = std::vector<int64_t>;
 inline void save(Out& out, int64_t value) { out.push_back(value); }
 inline void save(Out& out, const Mask& mask) { out.insert(out.end(), mask.words, mask.words + MASK_WORDS); }
 inline void save(Out& out, const Token& token) {
-    out.insert(out.end(), {token.value, token.stop, token.rank, token.done + 2 * token.there});
+    out.insert(out.end(), {token.value, token.stop(), token.rank(), token.done() + 2 * token.there()});
 }

@@ -5,14 +5,11 @@
 
 #include "engine.hpp"
 
-#define NEED(channel)                          \
-    ({                                         \
-        Channel& c_ = *(channel);              \
-        if (!c_.shown) {                       \
-            c_.reader_waits = true;            \
-            return STARVES;                    \
-        }                                      \
-        c_.front();                            \
+#define NEED(channel)                                             \
+    ({                                                            \
+        Channel& c_ = *(channel);                                 \
+        if (!c_.readable(e.now)) return e.starve(machine, c_);    \
+        c_.front();                                               \
     })
 
 #define NEED_ALL(channels)                                                     \
@@ -27,10 +24,9 @@
     ({                                                                           \
         const Channels all_ = (channels);                                        \
         const Mask mask_ = (mask);                                               \
-        int64_t best_ = oldest(all_, mask_);                                     \
+        int64_t best_ = oldest(all_, mask_, e.now);                              \
         if (best_ < 0) {                                                         \
-            for (int64_t at_ = 0; at_ < all_.count; at_++)                       \
-                if (mask_.has(at_)) all_.all[at_]->reader_waits = true;          \
+            for (int64_t at_ : mask_) e.starve(machine, *all_.all[at_]);         \
             return STARVES;                                                      \
         }                                                                        \
         best_;                                                                   \
@@ -42,18 +38,14 @@
         const Mask mask_ = (mask);                                                     \
         Channel** found_ = static_cast<Channel**>(alloca(sizeof(Channel*) * all_.count)); \
         int64_t count_ = 0;                                                            \
-        for (int64_t at_ = 0; at_ < all_.count; at_++)                                 \
-            if (mask_.has(at_)) found_[count_++] = all_.all[at_];                      \
+        for (int64_t at_ : mask_) found_[count_++] = all_.all[at_];                    \
         Channels{found_, count_};                                                      \
     })
 
-#define ROOM(channel)                          \
-    do {                                       \
-        Channel& c_ = *(channel);              \
-        if (c_.closed || c_.space <= 0) {      \
-            c_.writer_waits = true;            \
-            return BLOCKS;                     \
-        }                                      \
+#define ROOM(channel)                                               \
+    do {                                                            \
+        Channel& c_ = *(channel);                                   \
+        if (c_.space(e.now) <= 0 || c_.is_closed(e.now)) return e.block(machine, c_); \
     } while (0)
 
 #define ENTER(banks, who, place) \
@@ -83,27 +75,29 @@
         found_;                                       \
     })
 
-inline const Token front(const Channel* channel) { return channel->shown ? channel->front() : Token(); }
+inline const Token front(const Channel* channel, int64_t now) {
+    return channel->readable(now) ? channel->front() : Token();
+}
 
-inline Mask going(const Channels& channels) {
+inline Mask going(const Channels& channels, int64_t now) {
     Mask mask;
     for (int64_t at = 0; at < channels.count; at++)
-        if (!(channels.all[at]->shown && channels.all[at]->front().done)) mask.add(at);
+        if (!(channels.all[at]->readable(now) && channels.all[at]->front().done())) mask.add(at);
     return mask;
 }
 
-inline int64_t oldest(const Channels& channels, const Mask& mask) {
+inline int64_t oldest(const Channels& channels, const Mask& mask, int64_t now) {
     int64_t best = -1, since = INT64_MAX;
-    for (int64_t at = 0; at < channels.count; at++) {
+    for (int64_t at : mask) {
         const Channel& channel = *channels.all[at];
-        if (channel.shown && channel.available < since && mask.has(at)) best = at, since = channel.available;
+        if (channel.readable(now) && channel.available() < since) best = at, since = channel.available();
     }
     return best;
 }
 
 inline bool all_done(const Tokens& tokens) {
     for (const Token& each : tokens)
-        if (!each.done) return false;
+        if (!each.done()) return false;
     return true;
 }
 

@@ -15,12 +15,27 @@ from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.text import Layout
 from sim_approx.machine import Channel, Machine, Unread
 from sim_approx.memory import Memory
-from step.language.tokens import UNKNOWN
+from step.language.loops import RegularStream, Stops, Walk
+from step.language.tokens import UNKNOWN, Token
 
 MEMORY = -1
 NO_INTEGER = -(1 << 63)
 DEEP, WATCHED, LOGGED = 1, 2, 4
 WORD = (1 << 64) - 1
+LISTED, WALK, STOPS = 0, 1, 2
+"""How integers are given."""
+LOOPS = -1
+"""Instead of the number of tokens: that of loops."""
+
+
+def ints(entries: Sequence[int]) -> Sequence[int]:
+    """A list as its entries, loops as what they are made of."""
+    match entries:
+        case Walk(extents=extents, strides=strides, offset=offset):
+            return WALK, len(entries), len(extents), *extents, *strides, offset
+        case Stops(extents=extents, most=most):
+            return STOPS, len(entries), len(extents), *extents, most
+    return array("q", (LISTED, len(entries), *entries))
 
 
 class Parts:
@@ -73,9 +88,10 @@ class Packed:
             fields.VALUE: lambda value: (handles.number(value),),
             fields.CHANNEL: lambda value: (self._index[id(value)],),
             fields.CHANNELS: lambda value: (len(value), *(self._index[id(each)] for each in value)),
-            fields.INTS: lambda value: (len(value), *value),
+            fields.INTS: ints,
             fields.PAIRS: lambda value: (len(value), *(each for pair in value for each in pair)),
-            fields.TOKENS: lambda value: (len(value), *(each for token in value for each in handles.words(token))),
+            fields.TOKENS: self._tokens,
+            fields.STREAM: self._stream,
             fields.FUNCTION: lambda value: (functions.number(value),),
             fields.BANKS: lambda value: (self._banks.place(value),),
             fields.BUFFERS: lambda value: (self._buffers.place(value),),
@@ -133,6 +149,17 @@ class Packed:
     def _mask(self, mask: int) -> list[int]:
         words = [mask >> 64 * place & WORD for place in range(self._mask_words)]
         return [word - (1 << 64) if word >> 63 else word for word in words]
+
+    def _tokens(self, tokens: Sequence[Token]) -> Sequence[int]:
+        return array("q", (len(tokens), *(word for token in tokens for word in self._handles.words(token))))
+
+    def _stream(self, tokens: Sequence[Token]) -> Sequence[int]:
+        if not isinstance(tokens, RegularStream):
+            return self._tokens(tokens)
+        words = array("q", (LOOPS, *ints(tokens.stops), tokens.values is not None))
+        if tokens.values is not None:
+            words.extend(map(self._handles.number, tokens.values))
+        return words
 
     def _base(self, machine: Machine) -> list[int]:
         channels = self._pack[fields.CHANNELS]

@@ -9,6 +9,7 @@ from sim_approx.build import TimingOf
 from sim_approx.engines import EngineName
 from sim_approx.simulation import Values
 from sim_approx.simulator import Simulator
+from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
@@ -27,6 +28,7 @@ def run(
     depths: Mapping[str, int] | None = None,
     timing_of: TimingOf | None = None,
     engine: EngineName | None = None,
+    progress: Progress = silent,
 ) -> RunResult:
     """Run ``program`` on ``inputs`` (see `step.programs.inputs.bind_inputs`) and return times and counts.
 
@@ -35,11 +37,11 @@ def run(
     their name in the netlist. ``timing_of`` replaces the formulas for how long functions take.
 
     ``engine``: ``"compiled"`` or ``"python"``. Without one the compiled engine runs, and the Python engine where it can
-    not be made, which the result says with the reason.
+    not be made, which the result says with the reason. ``progress`` is told cycle and speed of long runs.
 
     Raises `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
     as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist;
     `EnvironmentProblem` where the compiled engine was asked for and can not be made.
     """
     simulator = Simulator(program, inputs, fabric, values=values, timing_of=timing_of, engine=engine)
-    return simulator.run(depths=depths, events=events, max_cycles=max_cycles)
+    return simulator.run(depths=depths, events=events, max_cycles=max_cycles, progress=progress)

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from sim_approx.build import Fabric
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.compiled.rule import RuleError
-from sim_approx.engine import Ending, Engine, Events, Watch
+from sim_approx.engine import Ending, Engine, Events, Told, Watch
 from step.errors import EnvironmentProblem, FabricError
 
 EngineName = Literal["compiled", "python"]
@@ -19,7 +19,7 @@ class Runs(Protocol):
 
     repeats: bool
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None) -> Ending:
+    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
         """See `sim_approx.engine.Engine.run`."""
 
 

@@ -15,6 +15,7 @@ from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.engine import Ending, Events
 from sim_approx.engines import Chosen, EngineName, make_engine
 from step.errors import FabricError, StreamFault
+from step.host.progress import Progress, silent
 from step.language.tokens import Token
 from step.lowering.fabric import MemoryConfig
 from step.lowering.memory_map import same_addresses
@@ -24,6 +25,9 @@ from step.running.deadlock import Snapshot
 from step.running.promises import Promises, timed_promises
 from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult
 from step.running.stream_fault import stream_fault
+
+SAID_AFTER = 1.0
+"""Seconds from one line of progress to the next one."""
 
 Values = Literal["control", "all"]
 
@@ -100,6 +104,21 @@ class Simulation:
         )
 
 
+class _Speed:
+    """Says, once a second, how far a run has come and how fast."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._tokens, self._time = progress, 0, time.perf_counter()
+
+    def told(self, cycle: int, tokens: int) -> None:
+        """See `sim_approx.engine.Told`."""
+        now = time.perf_counter()
+        if now - self._time >= SAID_AFTER:
+            rate = (tokens - self._tokens) / (now - self._time)
+            self._progress(f"cycle {cycle:,}, {rate:,.0f} tokens/s")
+            self._tokens, self._time = tokens, now
+
+
 class Prepared:
     """``netlist`` with ``data``, ready to run any number of times, one after the other; see `simulate` for the options.
 
@@ -136,6 +155,7 @@ class Prepared:
         *,
         events: bool = False,
         max_cycles: int | None = None,
+        progress: Progress = silent,
     ) -> Simulation:
         """Run to whatever end it comes, with other ``depths`` of channels, by name, and another ``memory``.
 
@@ -146,7 +166,7 @@ class Prepared:
         promises = self._promises = self._promised.copy()
         record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         start = time.perf_counter()
-        ending = chosen.engine.run(max_cycles, record)
+        ending = chosen.engine.run(max_cycles, record, _Speed(progress).told)
         seconds = time.perf_counter() - start
         return Simulation(netlist, fabric, promises, ending, record, self._values, seconds, chosen)
 

@@ -12,6 +12,7 @@ from sim_approx.depths import clearing_depths
 from sim_approx.engines import EngineName
 from sim_approx.simulation import Prepared, Simulation, Values
 from step.errors import Deadlock, FabricError, Runaway, SimulationError, StreamFault
+from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig, MemoryConfig
@@ -53,13 +54,16 @@ class Simulator:
         memory: MemoryConfig | None = None,
         events: bool = False,
         max_cycles: int | None = None,
+        progress: Progress = silent,
     ) -> RunResult:
         """Run with ``inputs``, ``depths`` of channels and ``memory`` in the place of those that are there.
+
+        ``progress`` is told cycle and speed of long runs; what it raises ends the run.
 
         Raises what `sim_approx.backend.run` raises.
         """
         with self._prepared(inputs) as prepared:
-            simulation = prepared.run(depths, memory, events=events, max_cycles=max_cycles)
+            simulation = prepared.run(depths, memory, events=events, max_cycles=max_cycles, progress=progress)
             error, result = _error(simulation, max_cycles), simulation.result()
             if isinstance(error, Deadlock):
                 netlist, snapshot = simulation.netlist, simulation.snapshot()
@@ -81,13 +85,14 @@ class Simulator:
         memory: MemoryConfig | None = None,
         events: bool = False,
         max_cycles: int | None = None,
+        progress: Progress = silent,
     ) -> RunResult:
         """As `run`, but a run that fails is a result like others, whose ``status`` and ``error`` say so.
 
         Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
         """
         with self._prepared(inputs) as prepared:
-            simulation = prepared.run(depths, memory, events=events, max_cycles=max_cycles)
+            simulation = prepared.run(depths, memory, events=events, max_cycles=max_cycles, progress=progress)
             error, result = _error(simulation, max_cycles), simulation.result()
         return result if error is None else _failed(result, error)
 

@@ -13,7 +13,7 @@ from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.library import library_for
 from sim_approx.compiled.pack import Packed
 from sim_approx.compiled.text import rules_for
-from sim_approx.engine import Ending, Events, Watch
+from sim_approx.engine import Ending, Events, Told, Watch
 from sim_approx.machine import Channel, Machine
 from sim_approx.memory import Memory
 from step.errors import EnvironmentProblem
@@ -63,7 +63,7 @@ class CompiledEngine:
             watched=watch.keys(),
         )
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None) -> Ending:
+    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
         """As `sim_approx.engine.Engine.run`."""
         library, functions, packed = self._library, self._functions, self._packed
         packed.rewind()
@@ -74,6 +74,8 @@ class CompiledEngine:
             while outcome == GOES_ON:
                 outcome = library.step_run(run, limit, SLICE)
                 self._show(run)
+                if told is not None and outcome == GOES_ON:
+                    told(library.step_now(run), library.step_entered(run))
             if outcome == BROKEN:
                 assert functions.error is not None
                 raise functions.error

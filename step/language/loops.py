@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
+import numpy as np
+
 from step.language.tokens import DONE, UNKNOWN, Token
 
 Entry = TypeVar("Entry")
@@ -96,7 +98,7 @@ class RegularStream(_Loops[Token]):
     """
 
     extents: tuple[int, ...]
-    values: Sequence[Any] | None = None
+    values: Sequence[Any] | np.ndarray | None = None
 
     def __len__(self) -> int:
         return math.prod(self.extents) + 1

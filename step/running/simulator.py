@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 from step.host.floors import from_floor
@@ -62,10 +63,16 @@ class Simulator:
         >>> [run.cycles for run in simulator.attempts({"depths": {"x": depth}} for depth in (2, 4))]
         [32, 32]
         """
-        pool = ThreadPoolExecutor(threads or os.cpu_count())
+        pool, left = ThreadPoolExecutor(threads or os.cpu_count()), Event()
+
+        def go_on(text: str) -> None:
+            if left.is_set():
+                raise KeyboardInterrupt
+
         try:
-            yield from pool.map(lambda change: self.attempt(**change), changes)
+            yield from pool.map(lambda change: self.attempt(progress=go_on, **change), changes)
         finally:
+            left.set()
             pool.shutdown(cancel_futures=True)
 
     def _with(self, inputs: Inputs | None, memory: MemoryConfig | None) -> tuple[Program, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from random_graphs import Program as RandomProgram
 from same import compare
@@ -146,3 +148,36 @@ def test_threads() -> None:
     depths = [2, 9, 3, 5, 4, 6] * 4
     runs = simulator.attempts([{"depths": {"x_broadcast.1": depth}} for depth in depths], threads=4)
     assert [each.result.status == Status.FINISHED for each in runs] == [depth >= 5 for depth in depths]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_progress(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long runs say how far they are; who is told may end them, and the next run begins anew."""
+    for what, value in (("simulation.SAID_AFTER", 0), ("compiled.engine.SLICE", 20), ("engine.BETWEEN", 4)):
+        monkeypatch.setattr(f"sim_approx.{what}", value)
+    program = Program(fork_join(9), {"x": STREAM * 20})
+    lines: list[str] = []
+    first = step.run(program, "approx", engine=engine, progress=lines.append)
+    found = [re.fullmatch(r"cycle ([\d,]+), ([\d,]+) tokens/s", line) for line in lines]
+    cycles = [int(each[1].replace(",", "")) for each in found if each]
+    assert len(cycles) == len(lines) > 10 and sorted(set(cycles)) == cycles and cycles[-1] < first.cycles
+    simulator = step.Simulator(program, engine=engine)
+
+    def stop(text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulator.run(progress=stop)
+    assert plain(simulator.run().result) == plain(first.result)
+
+
+def test_nobody_waits_for_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that nobody wants any more end soon."""
+    monkeypatch.setattr("sim_approx.simulation.SAID_AFTER", 0)
+    endless = Graph("endless")
+    endless.source("x", Tile(BF16), [endless.symbol("N")]).sink("y")
+    tokens = np.broadcast_to(np.zeros((), BF16.numpy), (10**12, 1, 1))
+    simulator = step.Simulator(Program(endless, {"x": tokens}))
+    runs = simulator.attempts([{"max_cycles": 5}, {}, {}], threads=2)
+    assert next(runs).result.status == Status.RUNAWAY
+    runs.close()

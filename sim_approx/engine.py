@@ -20,6 +20,9 @@ from step.language.faults import Violation
 from step.language.tokens import UNKNOWN, Token
 from step.running.result import Activity, Status, control_word
 
+BETWEEN = 4096
+"""Cycles in which something happens between two moments in which progress is told: some 0.1 s in large programs."""
+
 STARVED, BUSY, BLOCKED, FINISHED = map(int, Activity)
 
 _ORDER = attrgetter("order")
@@ -32,6 +35,9 @@ left."""
 
 Watch = Mapping[Channel, Callable[[Token], None]]
 """By channel, who is shown the control of every token that is seen in it."""
+
+Told = Callable[[int, int], None]
+"""Told every now and then in a run: the cycle, and the tokens that entered the channels of the program by then."""
 
 Faults = list[tuple[Machine, Violation]]
 
@@ -138,6 +144,8 @@ class _Agenda:
 class Engine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
 
+    repeats = False
+
     def __init__(
         self,
         machines: Sequence[Machine],
@@ -169,7 +177,7 @@ class Engine:
                 if not isinstance(channel, Unread):
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None) -> Ending:
+    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
         """Run until nothing moves, or for ``max_cycles``, and say how the run ended.
 
         The run ends, and what is counted stands still, with the cycle in which all that ends it has ended, or with the
@@ -181,7 +189,11 @@ class Engine:
         last = None if self._open else -1
         ending: Ending | None = None
         now: int | None = 0
+        rounds = 0
         while now is not None and now < limit:
+            rounds += 1
+            if told is not None and rounds % BETWEEN == 0:
+                told(now, sum(each.entered for each in self._channels if each.index >= 0))
             self._clock.now = now
             if ending is None and last is not None and last < now:
                 ending = self._ending(Status.FINISHED, last + 1)

@@ -8,16 +8,18 @@ from typing import Literal, Protocol
 from sim_approx.build import Fabric
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.compiled.rule import RuleError
-from sim_approx.engine import Ending, Engine, Events, Watch
+from sim_approx.engine import Ending, Engine, Events, Told, Watch
 from step.errors import EnvironmentProblem, FabricError
 
 EngineName = Literal["compiled", "python"]
 
 
 class Runs(Protocol):
-    """What both engines do."""
+    """What both engines do; ``repeats``: whether they can run once more."""
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None) -> Ending:
+    repeats: bool
+
+    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
         """See `sim_approx.engine.Engine.run`."""
 
 

@@ -37,6 +37,9 @@ COMPUTES, ENDS = 1, 2
 Mask = int
 """A set of ports: bit n is port n."""
 
+Stream = Sequence[Token]
+"""The tokens of a stream, up to Done: a list, or loops (`step.language.loops.RegularStream`)."""
+
 UNLIMITED = 1 << 60
 
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar
 
-from sim_approx.machine import Channel, Machine
+from sim_approx.machine import Channel, Machine, Stream
 from sim_approx.memory import Memory
 from sim_approx.scratchpad import ShareSite
 from sim_approx.timing import Timing
 from step.language.function import Function
 from step.language.graph import Node
+from step.language.loops import RegularStream
 from step.language.tokens import Token
 from step.lowering.fabric import FabricConfig
 from step.lowering.memory_map import MemoryMap
@@ -86,6 +87,11 @@ class Site:
     def tiles(self) -> MutableSequence[Any]:
         """The tiles of the declared tensor that the unit reads or writes, as far as they are wanted."""
         return self.tensors.tiles(self.node, known=self.computes)
+
+    def stream(self) -> Stream:
+        """What the unit plays, with values only where they are wanted and may be large."""
+        tokens = self.data.streams[self.node.name]
+        return RegularStream(tokens.extents) if isinstance(tokens, RegularStream) and not self.computes else tokens
 
     def output(self) -> list[Token]:
         """The list that gets the tokens which leave the program through this unit."""

@@ -32,3 +32,4 @@ from .running.comparing import compare as compare
 from .running.interpreter import interpret as interpret
 from .running.run import Run as Run
 from .running.run import run as run
+from .running.simulator import Simulator as Simulator

@@ -20,6 +20,7 @@ INT, BOOL = Kind("int", "int64_t", True), Kind("bool", "bool", True)
 MASK, TOKEN, VALUE = Kind("mask", "Mask", True), Kind("token", "Token", True), Kind("value", "Value", True)
 CHANNEL, CHANNELS = Kind("channel", "Channel*"), Kind("channels", "Channels")
 INTS, PAIRS, TOKENS = Kind("ints", "Ints"), Kind("pairs", "Pairs"), Kind("tokens", "Tokens")
+STREAM = Kind("stream", "Stream")
 FUNCTION = Kind("function", "int64_t")
 BANKS, BUFFERS, TILES = Kind("banks", "Banks*"), Kind("buffers", "Buffers*"), Kind("tiles", "Tiles*")
 TOKEN_NOTES, INT_NOTES = Kind("token notes", "TokenNotes*"), Kind("int notes", "IntNotes*")
@@ -40,6 +41,7 @@ ANNOTATIONS = {
     "tuple[int, ...]": INTS,
     "tuple[tuple[int, int], ...]": PAIRS,
     "list[Token]": TOKENS,
+    "Stream": STREAM,
     "Banks | None": BANKS,
     "Buffers": BUFFERS,
     "Sequence[Any]": TILES,

@@ -100,6 +100,7 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
         ("start", run, (run, CALLBACK)),
         ("run", number, (run, number, number)),
         ("now", number, (run,)),
+        ("entered", number, (run,)),
         ("end", None, (run,)),
         ("report", run, (run, count)),
         ("events", run, (run, count)),

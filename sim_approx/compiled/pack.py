@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableSequence, Sequence
 from dataclasses import astuple
 from typing import Any
+
+import numpy as np
 
 from sim_approx.compiled import fields
 from sim_approx.compiled.fields import Kind
@@ -14,12 +16,27 @@ from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.text import Layout
 from sim_approx.machine import Channel, Machine, Unread
 from sim_approx.memory import Memory
-from step.language.tokens import UNKNOWN
+from step.language.loops import RegularStream, Stops, Walk
+from step.language.tokens import UNKNOWN, Token
 
 MEMORY = -1
 NO_INTEGER = -(1 << 63)
 DEEP, WATCHED, LOGGED = 1, 2, 4
 WORD = (1 << 64) - 1
+LISTED, WALK, STOPS = 0, 1, 2
+"""How integers are given."""
+LOOPS = -1
+"""Instead of the number of tokens: that of loops."""
+
+
+def ints(entries: Sequence[int]) -> Sequence[int]:
+    """A list as its entries, loops as what they are made of."""
+    match entries:
+        case Walk(extents=extents, strides=strides, offset=offset):
+            return WALK, len(entries), len(extents), *extents, *strides, offset
+        case Stops(extents=extents, most=most):
+            return STOPS, len(entries), len(extents), *extents, most
+    return array("q", (LISTED, len(entries), *entries))
 
 
 class Parts:
@@ -39,9 +56,10 @@ class Parts:
 
 
 class Packed:
-    """The ``numbers`` of ``machines`` and ``channels``, and how to read the state that comes back.
+    """``machines`` and ``channels`` as they begin, for any number of runs, and how to read the state that comes back.
 
     ``mask_words``: so many 64-bit words has a set of ports. Tokens that leave the program are kept if ``outputs``.
+    Capacities of channels, and the memory, may be others in each run.
     """
 
     def __init__(
@@ -55,7 +73,6 @@ class Packed:
         mask_words: int,
         outputs: bool,
         watched: Collection[Channel],
-        logged: bool,
     ) -> None:
         self._handles, self._functions, self._layouts = handles, functions, layouts
         self._machines, self._channels, self._mask_words = machines, channels, mask_words
@@ -72,9 +89,10 @@ class Packed:
             fields.VALUE: lambda value: (handles.number(value),),
             fields.CHANNEL: lambda value: (self._index[id(value)],),
             fields.CHANNELS: lambda value: (len(value), *(self._index[id(each)] for each in value)),
-            fields.INTS: lambda value: (len(value), *value),
+            fields.INTS: ints,
             fields.PAIRS: lambda value: (len(value), *(each for pair in value for each in pair)),
-            fields.TOKENS: lambda value: (len(value), *(each for token in value for each in handles.words(token))),
+            fields.TOKENS: self._tokens,
+            fields.STREAM: self._stream,
             fields.FUNCTION: lambda value: (functions.number(value),),
             fields.BANKS: lambda value: (self._banks.place(value),),
             fields.BUFFERS: lambda value: (self._buffers.place(value),),
@@ -83,14 +101,20 @@ class Packed:
             fields.INT_NOTES: lambda value: (self._int_notes.place(value),),
         }
         packed = array("q", [len(machines)])
-        for machine in machines:
-            packed.extend(self._memory(machine) if isinstance(machine, Memory) else self._machine(machine))
+        self._memories = [each for each in machines if isinstance(each, Memory)]  # one at most, behind all others
+        for machine in machines[: len(machines) - len(self._memories)]:
+            packed.extend(self._machine(machine))
         head = array("q", [len(channels), len(every)])
+        self._places: list[int] = []
+        """Of each channel, where its space stands; its flags are the next number."""
+        filled = []
         for channel in every:
-            flags = DEEP * channel.deep | WATCHED * (channel in watched) | LOGGED * (logged and channel.index >= 0)
-            head.extend((channel.index, channel.space, flags, len(channel.tokens)))
+            self._places.append(len(head) + 1)
+            filled.append(len(channel.tokens))
+            head.extend((channel.index, 0, WATCHED * (channel in watched), len(channel.tokens)))
             for token in channel.tokens:
                 head.extend(handles.words(token))
+        self._filled = np.array(filled, np.int64)
         head.extend((len(self._banks.all), *(each.count for each in self._banks.all), len(self._buffers.all)))
         head.append(len(self._tiles.all))
         for tiles in self._tiles.all:
@@ -99,11 +123,44 @@ class Packed:
         head.append(len(self._token_notes.all))
         head.extend([int(outputs)] * len(self._token_notes.all))
         head.append(len(self._int_notes.all))
-        self.numbers = head + packed
+        self._numbers = np.frombuffer(head + packed, np.int64)
+        self._every = every
+        self._changed: list[tuple[MutableSequence[Any], int, Any]] = []
+        self._objects = handles.count
+
+    def numbers(self, *, logged: bool) -> np.ndarray:
+        """What a run begins with, ``logged`` or not, with the channels and the memory as they are now."""
+        memories = [number for each in self._memories for number in self._memory(each)]
+        numbers = np.concatenate((self._numbers, np.array(memories, np.int64)))
+        places = np.array(self._places)
+        numbers[places] = np.array([each.capacity for each in self._every], np.int64) - self._filled
+        numbers[places + 1] |= [DEEP * each.deep | LOGGED * (logged and each.index >= 0) for each in self._every]
+        return numbers
+
+    def rewind(self) -> None:
+        """Forget what the last run left, where another one would add to it."""
+        for notes in (*self._token_notes.all, *self._int_notes.all):
+            notes.clear()
+        for tiles, place, value in self._changed:
+            tiles[place] = value
+        self._changed.clear()
+        self._functions.forget()
+        self._handles.forget(self._objects)
 
     def _mask(self, mask: int) -> list[int]:
         words = [mask >> 64 * place & WORD for place in range(self._mask_words)]
         return [word - (1 << 64) if word >> 63 else word for word in words]
+
+    def _tokens(self, tokens: Sequence[Token]) -> Sequence[int]:
+        return array("q", (len(tokens), *(word for token in tokens for word in self._handles.words(token))))
+
+    def _stream(self, tokens: Sequence[Token]) -> Sequence[int]:
+        if not isinstance(tokens, RegularStream):
+            return self._tokens(tokens)
+        words = array("q", (LOOPS, *ints(tokens.stops), tokens.values is not None))
+        if tokens.values is not None:
+            words.extend(map(self._handles.number, tokens.values))
+        return words
 
     def _base(self, machine: Machine) -> list[int]:
         channels = self._pack[fields.CHANNELS]
@@ -150,6 +207,7 @@ class Packed:
         for tiles in self._tiles.all:
             for place, number in enumerate(take(take(1)[0])):
                 if number != NO_INTEGER and (value := self._handles.value(number)) is not UNKNOWN:
+                    self._changed.append((tiles, place, tiles[place]))
                     tiles[place] = value
         for notes in self._token_notes.all:
             notes.extend(self._handles.token(take(4)) for _ in range(take(1)[0]))

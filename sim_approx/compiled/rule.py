@@ -28,6 +28,7 @@ from sim_approx.compiled.fields import (
     NONE,
     NOTES,
     PAIRS,
+    STREAM,
     TILES,
     TOKEN,
     TOKEN_NOTES,
@@ -89,7 +90,12 @@ WORDS: dict[str, tuple[str, tuple[Kind, ...], Kind]] = {
 """Words, and the functions of control that rules call: how they read in C++, what they take and what they give."""
 
 LENGTHS = {CHANNELS: "{}.count", INTS: "{}.count", TOKENS: "{}.count", TILES: "int64_t({}->all.size())"}
-ELEMENTS = {CHANNELS: ("{}[{}]", CHANNEL), INTS: ("{}[{}]", INT), TOKENS: ("{}[{}]", TOKEN)}
+ELEMENTS = {
+    CHANNELS: ("{}[{}]", CHANNEL),
+    INTS: ("{}[{}]", INT),
+    TOKENS: ("{}[{}]", TOKEN),
+    STREAM: ("{}[{}]", TOKEN),
+}
 PARTS = {"stop": INT, "rank": INT, "done": BOOL, "has_value": BOOL, "value": VALUE}
 COMPARED = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 CALCULATED = {ast.Add: "({} + {})", ast.Sub: "({} - {})", ast.Mult: "({} * {})"}

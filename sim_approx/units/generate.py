@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ class Generate(Machine):
 
     before: int
     period: int
-    levels: list[int]
+    levels: Sequence[int]
     rank: int
     total: int
     left: int

@@ -9,6 +9,7 @@ from typing import Any
 from sim_approx.machine import ENDS, Machine, need, put, room, take
 from sim_approx.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
 from sim_approx.site import Site
+from step.language.loops import listed
 from step.language.tokens import DONE, Token, empty
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
 
@@ -22,9 +23,9 @@ class IssuePerReference(Machine):
     """
 
     rank: int
-    addresses: list[int]
-    indices: list[int]
-    levels: list[int]
+    addresses: Sequence[int]
+    indices: Sequence[int]
+    levels: Sequence[int]
     tiles: Sequence[Any]
     step: int = 0
 
@@ -51,9 +52,9 @@ class IssuePerReference(Machine):
 class IssueOnce(Machine):
     """One read, then Done. Word: ``step`` of the walk."""
 
-    addresses: list[int]
-    indices: list[int]
-    levels: list[int]
+    addresses: Sequence[int]
+    indices: Sequence[int]
+    levels: Sequence[int]
     tiles: Sequence[Any]
     step: int = 0
 
@@ -74,16 +75,15 @@ class IssueOnce(Machine):
 def build(site: Site) -> Machine:
     node, operator = site.node, site.node.operator
     assert isinstance(operator, Operator)
-    region = site.memory_map.loads[node.name]
-    walk = operator.walk()
+    walk, region = operator.indices, site.memory_map.loads[node.name]
     request = site.channel(REQUEST_DEPTH)
     pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
     issue: dict[str, Any] = {
         "inputs": site.inputs,
         "outputs": (request, pending),
-        "addresses": [region.base + index * region.beats_per_tile for index, _ in walk],
-        "levels": [level for _, level in walk],
-        "indices": [index for index, _ in walk],
+        "addresses": listed(walk.times(region.beats_per_tile, region.base)),
+        "levels": listed(operator.levels),
+        "indices": listed(walk),
         "tiles": site.tiles(),
     }
     if site.inputs:

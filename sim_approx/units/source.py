@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.machine import ENDS, Machine, put, room
+from sim_approx.machine import ENDS, Machine, Stream, put, room
 from sim_approx.site import Site
-from step.language.tokens import Token
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -16,7 +15,7 @@ class Source(Machine):
     A token enters with its last word. Word: ``beat`` of the value that comes.
     """
 
-    tokens: list[Token]
+    tokens: Stream
     beats: int
     beat: int = field(default=0, init=False)
     position: int = field(default=0, init=False)
@@ -34,4 +33,4 @@ class Source(Machine):
 
 
 def build(site: Site) -> Machine:
-    return site.add(Source(**site.ports(), tokens=site.data.streams[site.node.name], beats=site.beats_out[0]))
+    return site.add(Source(**site.ports(), tokens=site.stream(), beats=site.beats_out[0]))

@@ -65,7 +65,7 @@ class Growth:
             self._tiles[key] = list(cut_tiles(self.tensors[access.tensor], access.tile.shape))
         return self._tiles[key]
 
-    def stream(self) -> list[Token]:
+    def stream(self) -> Sequence[Token]:
         return self.played[self._node.name]
 
     def port(self) -> int:

@@ -201,7 +201,7 @@ def _carried(program: Program) -> dict[str, list[Token]]:
     try:
         return interpret(program.graph, bound, record=True).streams
     except StepError:
-        growth = Growth(dict(bound.streams), dict(bound.tensors))
+        growth = Growth({name: list(each) for name, each in bound.streams.items()}, dict(bound.tensors))
         for node in program.graph:
             growth.add(program.graph, node)
         return growth.streams

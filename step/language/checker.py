@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from copy import copy
+
 from step.errors import StreamFault
 from step.language.dims import Shape, format_shape
 from step.language.operator import StreamType
@@ -24,6 +28,13 @@ class StreamChecker:
         self.done = False
         self.extents: list[set[int]] = [set() for _ in stream.shape]
         self.totals = [0] * len(stream.shape)
+
+    def copy(self) -> StreamChecker:
+        """One that has seen the same tokens."""
+        other = copy(self)
+        other._counts, other.totals = list(self._counts), list(self.totals)
+        other.extents = [set(each) for each in self.extents]
+        return other
 
     @property
     def shape(self) -> Shape:
@@ -54,6 +65,17 @@ class StreamChecker:
             self._close(level)
             self._counts[level + 1] += 1
         self.position += 1
+
+    def fits(self, extents: Sequence[int]) -> bool:
+        """Whether a tensor with these ``extents``, the outermost one first, is what was declared."""
+        static = reversed(self._static)
+        return all(wanted in (None, extent) for extent, wanted in zip(extents, static, strict=True))
+
+    def see_regular(self, extents: Sequence[int]) -> None:
+        """Take all tokens of one tensor that `fits`, and Done, before which nothing came; every extent is >= 1."""
+        self.position, self.done = math.prod(extents), True
+        self.extents = [{extent} for extent in reversed(extents)]
+        self.totals = [math.prod(extents[: len(extents) - level]) for level in range(len(extents))]
 
     def _check_empty(self, token: Token) -> None:
         if not 1 <= token.rank <= token.stop:

@@ -103,7 +103,7 @@ class Surroundings(Protocol):
         """
         ...
 
-    def stream(self) -> list[Token]:
+    def stream(self) -> Sequence[Token]:
         """The tokens that a source plays."""
         ...
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -15,6 +14,7 @@ from step.language import numerics
 from step.language.dims import DimKind, derive, shape
 from step.language.dtypes import BF16, INTEGERS, UINT32, DType, as_dtype
 from step.language.graph import Graph, graph_method
+from step.language.loops import Stops, listed
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token, empty
@@ -101,16 +101,9 @@ class Generate(Operator):
         """Value ``index`` of a range, as a tile."""
         return self._tile([[self.values[index]]])
 
-    def levels(self, referred: bool) -> list[int]:
+    def levels(self, referred: bool) -> Sequence[int]:
         """The own stops of the values that follow each other: for an element of the reference, or in all."""
-        dims = self.extents if referred else self.extents[1:]
-        found: list[int] = []
-        for position in product(*map(range, self.extents)):
-            level = 0
-            while level < len(dims) and position[-1 - level] == dims[-1 - level] - 1:
-                level += 1
-            found.append(level)
-        return found
+        return listed(Stops(self.extents, len(self.extents) - (not referred)))
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         referred = bool(node.input_types)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import sympy
 
 from step.errors import TypeMismatch
 from step.language.dims import dim, shape
 from step.language.graph import Graph, Tensor, graph_method
+from step.language.loops import Stops, Walk
 from step.language.operator import (
     Access,
     Accounting,
@@ -76,19 +76,18 @@ class LinearOffChipLoad(Operator):
         outer = inputs[0].shape if inputs else (dim(1),)
         return (StreamType(self.tiling.element, (*outer, *shape(self.out))),)
 
-    def walk(self) -> list[tuple[int, int]]:
-        """Tile index and own stop level of every tile of one read."""
-        indices = []
-        for position in product(*(range(extent) for extent in self.out)):
-            index = self.offset + sum(i * s for i, s in zip(position, self.stride, strict=True))
-            level = 0
-            while level < len(self.out) and position[-1 - level] == self.out[-1 - level] - 1:
-                level += 1
-            indices.append((index, level))
-        return indices
+    @property
+    def indices(self) -> Walk:
+        """Of the tiles of one read."""
+        return Walk(self.out, self.stride, self.offset)
+
+    @property
+    def levels(self) -> Stops:
+        """Own stops of the tiles of one read."""
+        return Stops(self.out, len(self.out))
 
     def process(self, node: Placed, around: Surroundings) -> Process:
-        tiles, walk, depth = around.tiles(), self.walk(), len(self.out)
+        tiles, walk, depth = around.tiles(), [*zip(self.indices, self.levels, strict=True)], len(self.out)
         done = False
         while not done:
             reference = (yield 0) if node.input_types else Token(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ class BoundInputs:
     """Data that was checked against a program's declarations; equal if it is so bit for bit."""
 
     tensors: Mapping[str, np.ndarray]
-    streams: Mapping[str, list[Token]]
+    streams: Mapping[str, Sequence[Token]]
 
     def __eq__(self, other: object) -> bool:
         return (

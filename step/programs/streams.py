@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from step.errors import InputError, StreamFault
 from step.language.checker import StreamChecker
 from step.language.dims import Shape, format_shape
+from step.language.loops import SHORT, RegularStream
 from step.language.operator import StreamType
 from step.language.tokens import Token, from_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
@@ -18,8 +20,13 @@ from step.programs.selectors import Entry, bind_selectors
 from step.programs.spellings import Bits, Masks
 
 
-def bind_stream(value: Any, stream: StreamType, name: str) -> list[Token]:
-    """``value`` as the tokens of a stream of this type; raises `InputError`."""
+def bind_stream(value: Any, stream: StreamType, name: str) -> Sequence[Token]:
+    """``value`` as the tokens of a stream of this type, which are loops where it is a long array of tiles.
+
+    Raises `InputError`.
+    """
+    if (long := _long(value, stream, name)) is not None:
+        return long
     if isinstance(value, list | tuple) and any(isinstance(each, Token) for each in value):
         tokens = _given(value, name)
     else:
@@ -33,6 +40,21 @@ def bind_stream(value: Any, stream: StreamType, name: str) -> list[Token]:
     if not checker.done:
         raise InputError(f"input {name!r}: the stream does not end with Done")
     return tokens
+
+
+def _long(value: Any, stream: StreamType, name: str) -> RegularStream | None:
+    """A long array of tiles as loops over it; None for what is something else.
+
+    An array fits or not as a whole, so nobody has to look at every token.
+    """
+    if not (isinstance(value, np.ndarray) and isinstance(stream.element, Tile) and value.size > SHORT):
+        return None
+    _check_shape(value, stream, name, None)
+    depth = len(stream.shape)
+    extents, tile = value.shape[:depth], value.shape[depth:] or (1, 1)
+    if math.prod(extents) <= SHORT:
+        return None
+    return RegularStream(extents, scalars(value, stream.element.dtype, name).reshape(-1, *tile))
 
 
 def _given(values: Sequence[Any], name: str) -> list[Token]:

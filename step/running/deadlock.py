@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-import networkx
-
 from step.language.graph import Node
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.scratchpads import IN_FLIGHT, Scratchpad, Share, scratchpads
@@ -92,6 +90,8 @@ def _memory_waits(netlist: Netlist, snapshot: Snapshot, pad: Scratchpad, share: 
 
 def find_cycle(waits: list[Wait]) -> list[Wait]:
     """The first shortest cycle of waits, or nothing if there is none."""
+    import networkx  # which takes a while
+
     graph = networkx.DiGraph()
     for wait in waits:
         if not graph.has_edge(wait.unit.name, wait.awaited()):

@@ -83,7 +83,7 @@ class _Run:
     def tiles(self) -> MutableSequence[np.ndarray]:
         return self.tensors.tiles(self._node())
 
-    def stream(self) -> list[Token]:
+    def stream(self) -> Sequence[Token]:
         return self.inputs.streams[self._node().name]
 
     def port(self) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from copy import copy
 
 from step.errors import StreamFault
 from step.language.checker import StreamChecker
 from step.language.dims import Dim, DimKind
 from step.language.graph import Graph
+from step.language.loops import RegularStream
 from step.language.stream import Stream
 from step.language.symbols import measure
 from step.language.tokens import Token
@@ -26,6 +28,13 @@ class Promises:
         self._writers = {str(stream): graph.nodes[stream.producer] for stream in streams}
         self.broken: dict[str, StreamFault] = {}
 
+    def copy(self) -> Promises:
+        """The same checks, at the same place of the streams."""
+        other = copy(self)
+        other.checkers = {name: each.copy() for name, each in self.checkers.items()}
+        other.broken = dict(self.broken)
+        return other
+
     def see(self, name: str, token: Token) -> None:
         """Take the next token of the stream called ``name``."""
         if name not in self.broken:
@@ -33,6 +42,14 @@ class Promises:
                 self.checkers[name].see(token)
             except StreamFault as error:
                 self.broken[name] = StreamFault(f"{self._writers[name].describe()}: {error}")
+
+    def see_all(self, name: str, tokens: Sequence[Token]) -> None:
+        """Take all of the stream called ``name``."""
+        if isinstance(tokens, RegularStream) and self.checkers[name].fits(tokens.extents):
+            self.checkers[name].see_regular(tokens.extents)
+            return
+        for token in tokens:
+            self.see(name, token)
 
     def disagreement(self) -> StreamFault | None:
         """The error where symbols or derived dimensions do not have the one extent that they should have."""
@@ -47,8 +64,7 @@ def timed_promises(graph: Graph, inputs: BoundInputs) -> Promises:
     """The checks of a timed run of the lowered ``graph``; those of its sources are done, as their tokens are known."""
     promises = Promises(graph, promising(graph, inputs.streams))
     for name in promises.checkers.keys() & inputs.streams.keys():
-        for token in inputs.streams[name]:
-            promises.see(name, token)
+        promises.see_all(name, inputs.streams[name])
     return promises
 
 

@@ -7,7 +7,7 @@ interpreted on what was made up before.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -230,7 +230,7 @@ class _Sample:
             feedbacks=self.graph.feedbacks,
         )
 
-    def see(self, stream: StreamType, tokens: list[Token]) -> None:
+    def see(self, stream: StreamType, tokens: Iterable[Token]) -> None:
         """Note the extents of a stream's symbols, unless they are known."""
         nested = [to_nested(tokens, stream.rank)]
         for dim in stream.shape:

@@ -47,6 +47,13 @@ int64_t step_run(Run* run, int64_t limit, int64_t budget) { return run->engine.r
 
 int64_t step_now(Run* run) { return run->engine.now; }
 
+// Tokens that entered the channels of the program so far.
+int64_t step_entered(Run* run) {
+    int64_t count = 0;
+    for (const Channel& each : run->engine.channels) count += each.index >= 0 ? each.entered() : 0;
+    return count;
+}
+
 void step_end(Run* run) { delete run; }
 
 // The ending, and the state behind it, as numbers; they stay there until the next call.

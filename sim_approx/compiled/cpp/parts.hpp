@@ -130,9 +130,50 @@ struct Pair {
     int64_t first, second;
 };
 
-using Ints = List<int64_t>;
 using Pairs = List<Pair>;
 using Tokens = List<Token>;
+
+// A list, or what `step.language.loops` calculates: entries of a Walk, or of Stops. Extents and strides are in order.
+struct Ints {
+    enum Kind { LISTED, WALK, STOPS } kind = LISTED;
+    int64_t count = 0;
+    const int64_t *all = nullptr, *extents = nullptr, *strides = nullptr;
+    int64_t loops = 0, offset = 0, most = 0;
+
+    int64_t operator[](int64_t at) const {
+        if (at < 0) at += count;
+        if (__builtin_expect(kind == LISTED, 1)) return all[at];
+        return kind == WALK ? walk(at) : stops(at);
+    }
+
+    int64_t walk(int64_t at) const {
+        int64_t found = offset;
+        for (int64_t loop = loops - 1; loop >= 0; loop--) {
+            found += at % extents[loop] * strides[loop];
+            at /= extents[loop];
+        }
+        return found;
+    }
+
+    int64_t stops(int64_t at) const {
+        int64_t found = 0;
+        for (at++; found < most && at % extents[loops - 1 - found] == 0; found++) at /= extents[loops - 1 - found];
+        return found;
+    }
+};
+
+// The tokens that a source plays: all of them, or the stops of those before Done, and their values if these are known.
+struct Stream {
+    Tokens listed;
+    Ints stops;
+    const Value* values = nullptr;
+
+    Token operator[](int64_t at) const {
+        if (listed.count) return listed[at];
+        if (at == stops.count) return Token(NOTHING, 0, 0, true);
+        return Token(values ? values[at] : UNKNOWN, stops[at]);
+    }
+};
 
 // What every try touches comes first, and fits into a cache line.
 struct alignas(64) Machine {

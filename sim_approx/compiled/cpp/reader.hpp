@@ -32,10 +32,33 @@ struct Reader {
         to.all = reinterpret_cast<Channel**>(list(to.count));
         for (Channel*& each : to) read(each);
     }
+    // Numbers that stay where they are: the caller keeps them until the run is over.
+    const int64_t* here(int64_t count) {
+        at += count;
+        return at - count;
+    }
+
     void read(Ints& to) {
+        to.kind = Ints::Kind(next());
         to.count = next();
-        to.all = list(to.count);
-        for (int64_t& each : to) read(each);
+        if (to.kind == Ints::LISTED) {
+            to.all = here(to.count);
+            return;
+        }
+        to.loops = next();
+        to.extents = here(to.loops);
+        if (to.kind == Ints::WALK) to.strides = here(to.loops), to.offset = next();
+        else to.most = next();
+    }
+    void read(Stream& to) {
+        int64_t count = next();
+        if (count >= 0) {
+            at--;
+            read(to.listed);
+            return;
+        }
+        read(to.stops);
+        if (next()) to.values = here(to.stops.count);
     }
     void read(Pairs& to) {
         to.count = next();

@@ -50,7 +50,10 @@ int64_t step_now(Run* run) { return run->engine.now; }
 // Tokens that entered the channels of the program so far.
 int64_t step_entered(Run* run) {
     int64_t count = 0;
-    for (const Channel& each : run->engine.channels) count += each.index >= 0 ? each.entered() : 0;
+    for (Channel& each : run->engine.channels) {
+        each.count(run->engine.now);
+        count += each.index >= 0 ? each.taken + each.counted : 0;
+    }
     return count;
 }
 

@@ -6,7 +6,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.engine import Ending, Events
 from sim_approx.engines import Chosen, EngineName, make_engine
+from sim_approx.footprint import Footprint
 from step.errors import FabricError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.tokens import Token
@@ -148,6 +149,10 @@ class Prepared:
         self._promises = self._promised = timed_promises(netlist.graph, data)
         self._made: tuple[Fabric, Chosen] | None = None
 
+    @cached_property
+    def _footprint(self) -> Footprint:
+        return Footprint(self._netlist, self._promised.checkers)
+
     def run(
         self,
         depths: Mapping[str, int] | None = None,
@@ -159,8 +164,12 @@ class Prepared:
     ) -> Simulation:
         """Run to whatever end it comes, with other ``depths`` of channels, by name, and another ``memory``.
 
-        What the last run left in the fabric is gone then. Raises `FabricError` for depths that can not be.
+        What the last run left in the fabric is gone then. Raises `FabricError` for depths that can not be, and
+        `EnvironmentProblem` for a run that does not fit into memory.
         """
+        held = self._values == "all" and self._engine != "python"
+        if events or held:
+            self._footprint.check(values=held, events=events, max_cycles=max_cycles)
         netlist = self._netlist.with_depths(depths or {}).with_memory(memory or self._netlist.fabric.memory)
         fabric, chosen = self._made = self._ready(netlist)
         promises = self._promises = self._promised.copy()

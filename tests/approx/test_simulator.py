@@ -17,7 +17,7 @@ from test_deadlock import fork_join
 import step
 from sim_approx.backend import run
 from sim_approx.simulation import Prepared, simulate
-from step.errors import Deadlock, FabricError, InputError, StreamFault
+from step.errors import Deadlock, EnvironmentProblem, FabricError, InputError, Runaway, StreamFault
 from step.functions.cast import Cast
 from step.language.dtypes import BF16
 from step.language.graph import Graph
@@ -181,3 +181,25 @@ def test_nobody_waits_for_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = simulator.attempts([{"max_cycles": 5}, {}, {}], threads=2)
     assert next(runs).result.status == Status.RUNAWAY
     runs.close()
+
+
+def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would be kept of a run is known before it."""
+    monkeypatch.setattr("sim_approx.footprint.free_bytes", lambda: 2_000_000_000)
+    graph = Graph("large")
+    graph.source("x", Tile(BF16, 2, 2), [graph.symbol("N"), 10]).map(Cast(BF16)).sink("y")
+    tokens = np.broadcast_to(np.zeros((), BF16.numpy), (10**6, 10, 2, 2))
+    with pytest.raises(EnvironmentProblem) as caught:
+        run(graph, {"x": tokens}, values="all")
+    assert str(caught.value) == (
+        "this run would keep the values of 20,000,000 tokens, which takes at least 4.2 GB of memory, and 2.0 GB are "
+        'free; values="control" keeps none of them'
+    )
+    with pytest.raises(EnvironmentProblem) as caught:
+        run(graph, {"x": tokens}, events=True)
+    assert str(caught.value) == (
+        "this run would keep the cycles of 20,000,000 tokens, which takes at least 3.0 GB of memory, and 2.0 GB are "
+        "free; a run without events keeps none of them"
+    )
+    with pytest.raises(Runaway):
+        run(graph, {"x": tokens}, max_cycles=9, events=True, values="all")

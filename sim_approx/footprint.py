@@ -1,0 +1,71 @@
+"""Whether a run fits into memory, estimated before it begins.
+
+The engines themselves take little: some hundred bytes per unit and channel, and what the channels hold. What grows with a
+run is what is kept of it: values, which the compiled engine holds until the end, and the cycle of every token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import psutil
+import sympy
+
+from step.errors import EnvironmentProblem, StreamFault
+from step.language.checker import StreamChecker
+from step.language.operator import StreamType
+from step.language.symbols import evaluate, measure
+from step.lowering.netlist import Netlist
+
+OBJECT = 200
+"""Bytes of a value besides its scalars: an array, and its number."""
+EVENT = 150
+"""Bytes of the cycles in which a token entered and left a channel, in all the forms that they take."""
+
+
+class Footprint:
+    """What a run of ``netlist`` keeps, as far as the ``checkers`` of its sources say how many tokens there are."""
+
+    def __init__(self, netlist: Netlist, checkers: Mapping[str, StreamChecker]) -> None:
+        self._netlist, self._known = netlist, dict[sympy.Expr, int]()
+        try:
+            self._values = measure(netlist.graph, checkers)
+        except StreamFault:  # which the run itself will meet
+            self._values = dict.fromkeys(netlist.graph.symbols, 0)
+
+    def check(self, *, values: bool, events: bool, max_cycles: int | None) -> None:
+        """Raise `EnvironmentProblem` for a run that keeps more than there is memory."""
+        if values:
+            streams = [each.type for each in self._netlist.graph.streams()]
+            counts = [self._tokens(each, max_cycles) for each in streams]
+            sizes = [OBJECT + self._known_or_zero(each.element.bytes) for each in streams]
+            needed = sum(count * size for count, size in zip(counts, sizes, strict=True))
+            _refuse(needed, f"the values of {sum(counts):,} tokens", 'values="control" keeps none of them')
+        if events:
+            tokens = sum(self._tokens(each.type, max_cycles) for each in self._netlist.channels)
+            _refuse(tokens * EVENT, f"the cycles of {tokens:,} tokens", "a run without events keeps none of them")
+
+    def _tokens(self, stream: StreamType, max_cycles: int | None) -> int:
+        """How many come: at most one in a cycle."""
+        count = self._known_or_zero(stream.count)
+        return count if max_cycles is None else min(count, max_cycles)
+
+    def _known_or_zero(self, count: sympy.Expr) -> int:
+        """``count``, in which symbols that are known at run time only are 0."""
+        if count not in self._known:
+            self._known[count] = max(0, int(evaluate(count, self._values, self._netlist.graph)))
+        return self._known[count]
+
+
+def free_bytes() -> int:
+    """Memory that a run can have."""
+    return int(psutil.virtual_memory().available)
+
+
+def _refuse(needed: int, what: str, advice: str) -> None:
+    """Raise `EnvironmentProblem` if there are no ``needed`` bytes to keep ``what``."""
+    if needed > (free := free_bytes()):
+        raise EnvironmentProblem(
+            f"this run would keep {what}, which takes at least {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} "
+            f"GB are free; {advice}"
+        )

@@ -11,8 +11,9 @@ from rich.table import Table
 
 from cosim.doctor import diagnose
 from step.cli.console import new_table, show_json, show_table, show_written, talk, working
-from step.cli.options import inputs_option, json_option, save_json, settings_option, with_settings, writable
+from step.cli.options import inputs_option, json_option, save_json, settings_option, writable
 from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError, StepError
+from step.lowering.settings import with_settings
 from step.programs.program import Program, load_program, load_programs
 from step.running.backend import backend
 

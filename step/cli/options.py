@@ -6,17 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from step.errors import FabricError, InputError
+from step.errors import InputError
 from step.host.files import check_writable, write_atomically
-from step.host.nearest import did_you_mean
-from step.lowering.dram import preset
-from step.lowering.fabric import FabricConfig
+from step.lowering.settings import with_settings
 from step.programs.program import Program, load_program
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -68,35 +65,6 @@ def open_program(spec: str, inputs: Path | None, settings: tuple[str, ...]) -> P
     program = load_program(spec, inputs)
     program.fabric = with_settings(program.fabric, settings)
     return program
-
-
-def with_settings(fabric: FabricConfig, settings: tuple[str, ...]) -> FabricConfig:
-    """``fabric`` with some parameters replaced; raises `FabricError` for unknown names and bad values."""
-    data = fabric.to_json()
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals:
-            raise FabricError(f"a fabric parameter must be NAME=VALUE, not {setting!r}")
-        if name == "memory":
-            data["memory"] |= asdict(preset(text))
-            continue
-        *groups, leaf = name.split(".")
-        target: Any = data
-        for group in groups:
-            target = target.get(group) if isinstance(target, dict) else None
-        if not isinstance(target, dict) or target.get(leaf) is None or isinstance(target[leaf], dict):
-            known = [*_names(data), "memory"]
-            raise FabricError(f"fabric has no parameter {name!r}; {did_you_mean(name, known)}it has {', '.join(known)}")
-        target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
-    return FabricConfig.from_json(data)
-
-
-def _names(data: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    """The parameters that there are; those of a group come behind the others."""
-    yield from (f"{prefix}{key}" for key, value in data.items() if not isinstance(value, dict) and value is not None)
-    for key, value in data.items():
-        if isinstance(value, dict):
-            yield from _names(value, f"{prefix}{key}.")
 
 
 def parse_bindings(bindings: tuple[str, ...]) -> dict[str, int]:

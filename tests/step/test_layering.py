@@ -64,6 +64,7 @@ ROOMS = (
     "running",
     "waves",
     "fuzz",
+    "sweeps",
     "cli",
 )
 """The rooms of `step`, each of which may use those before it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Iterator
 from types import TracebackType
@@ -34,6 +35,7 @@ class Cluster:
                 f"a sweep on a cluster needs the module {error.name}; "
                 "install it with: pip install 'step-fabric[cluster]'"
             ) from None
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it is told as an error
         self._work, self._address, self._patience = work, address, patience
         self._library: Any = distributed
         try:
@@ -59,19 +61,21 @@ class Cluster:
                 for future in self._done(list(flying)):
                     yield self._row(future, flying.pop(future))
         finally:
-            self._client.cancel(list(flying))
+            for future in flying:
+                future.release()  # nobody waits for it: the scheduler forgets it
 
     def _done(self, futures: list[Any]) -> Iterable[Any]:
         try:
-            done: Iterable[Any] = self._library.wait(futures, timeout=1, return_when="FIRST_COMPLETED").done
+            with self._client.as_current():
+                done: Iterable[Any] = self._library.wait(futures, timeout=1, return_when="FIRST_COMPLETED").done
             return done
         except TimeoutError:
             self._check_workers()
             return []
+        except self._library.client.FuturesCancelledError:
+            raise self._lost() from None
 
     def _row(self, future: Any, point: Point) -> Row:
-        if future.status == "cancelled":
-            raise EnvironmentProblem(f"the Dask scheduler at {self._address} was lost, or cancelled the sweep")
         try:
             row: Row = future.result()
             return row
@@ -81,15 +85,20 @@ class Cluster:
     def _check_workers(self) -> None:
         """Raise `EnvironmentProblem` where there was none for too long."""
         now = time.monotonic()
-        if self._client.status != "running":
-            raise EnvironmentProblem(f"the Dask scheduler at {self._address} was lost")
-        if self._client.nthreads():
+        try:
+            workers = self._client.nthreads()
+        except OSError:
+            raise self._lost() from None
+        if workers:
             self._seen = now
         elif now - self._seen > self._patience:
             raise EnvironmentProblem(
                 f"the Dask scheduler at {self._address} has had no worker for {self._patience:.0f} s; start one with: "
                 f"dask worker {self._address}"
             )
+
+    def _lost(self) -> EnvironmentProblem:
+        return EnvironmentProblem(f"the Dask scheduler at {self._address} was lost, or somebody cancelled the sweep")
 
     def __enter__(self) -> Cluster:
         return self

@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 import click
 
-from step.errors import InputError
+from step.cli.console import warn
+from step.errors import FormatError, InputError
 from step.host.files import check_writable, write_atomically
 from step.lowering.settings import with_settings
+from step.programs.depth_binding import DepthBinding
 from step.programs.program import Program, load_program
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -30,6 +32,13 @@ settings_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     help="A fabric parameter, such as tile=8, memory=hbm2 or memory.channels=4.",
+)
+
+
+binding_option = click.option(
+    "--binding",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Depths of channels from this file, which `step fifos --save` wrote.",
 )
 
 
@@ -60,11 +69,22 @@ def save_json(path: Path, data: Any) -> None:
         write_atomically(path, (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
 
 
-def open_program(spec: str, inputs: Path | None, settings: tuple[str, ...]) -> Program:
-    """The program with the fabric parameters of ``settings``."""
+def open_program(spec: str, inputs: Path | None, settings: tuple[str, ...], binding: Path | None = None) -> Program:
+    """The program with the fabric parameters of ``settings`` and the depths of ``binding``."""
     program = load_program(spec, inputs)
     program.fabric = with_settings(program.fabric, settings)
-    return program
+    return program if binding is None else bound(program, binding)
+
+
+def bound(program: Program, binding: Path) -> Program:
+    """``program`` with the depths of ``binding``, and warnings where they were found for something else."""
+    depths = DepthBinding.load(binding)
+    try:
+        made = depths.applied(program)
+    except FormatError as error:
+        raise FormatError(f"{binding}: {error}") from None
+    warn(f"{binding}: {doubt}" for doubt in depths.doubts(program))
+    return made
 
 
 def parse_bindings(bindings: tuple[str, ...]) -> dict[str, int]:

@@ -92,6 +92,8 @@ class Netlist:
                 raise FabricError(f"there is no channel {name!r}; there are {', '.join(sorted(names))}")
             if not isinstance(depth, int) or depth < 2:
                 raise FabricError(f"the depth of channel {name!r} must be an integer >= 2, not {depth!r}")
+        if not depths:
+            return self
         channels = tuple(replace(each, depth=depths.get(each.name, each.depth)) for each in self.channels)
         return Netlist(self.graph, self.fabric, self.units, channels)
 
@@ -125,4 +127,4 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     }
     channels.sort(key=lambda channel: order[channel.producer])
     numbered = tuple(replace(each, index=index) for index, each in enumerate(channels))
-    return Netlist(lowered, fabric, tuple(lowered), numbered)
+    return Netlist(lowered, fabric, tuple(lowered), numbered).with_depths(graph.depths)

@@ -90,7 +90,7 @@ def main() -> None:
         speed = {}
         for engine in ENGINES:
             simulation = simulate(netlist, bound(netlist, count), timing_of=timing_of, engine=engine)
-            result = simulation.result(None)
+            result = simulation.result()
             firings = sum(simulation.ending.firings.values())
             speed[engine] = firings / result.wall_seconds
         print(

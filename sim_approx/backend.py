@@ -6,18 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from sim_approx.build import TimingOf
-from sim_approx.depths import depths_that_clear
 from sim_approx.engines import EngineName
-from sim_approx.simulation import Simulation, Values, simulate
-from step.errors import Deadlock, FabricError, Runaway, SimulationError
+from sim_approx.simulation import Values
+from sim_approx.simulator import Simulator
 from step.language.graph import Graph
-from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
-from step.lowering.netlist import Netlist, lower
-from step.programs.inputs import BoundInputs, bind_inputs
-from step.running.deadlock import report
-from step.running.result import RunResult, Status
-from step.running.stream_fault import first_fault
+from step.lowering.netlist import Netlist
+from step.programs.inputs import BoundInputs
+from step.running.result import RunResult
 
 
 def run(
@@ -45,39 +41,5 @@ def run(
     as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist;
     `EnvironmentProblem` where the compiled engine was asked for and can not be made.
     """
-    netlist = _netlist(program, fabric, depths or {})
-    check_outputs(netlist.graph)
-    bound = bind_inputs(netlist.graph, inputs)
-    simulation = simulate(
-        netlist, bound, values=values, events=events, max_cycles=max_cycles, timing_of=timing_of, engine=engine
-    )
-    error = _error(netlist, bound, simulation, max_cycles, timing_of)
-    if error is None:
-        return simulation.result()
-    error.result = simulation.result(error)
-    raise error
-
-
-def _error(
-    netlist: Netlist, data: BoundInputs, simulation: Simulation, max_cycles: int | None, timing_of: TimingOf | None
-) -> SimulationError | None:
-    """What is wrong with a run, or None."""
-    status = simulation.ending.status
-    if fault := first_fault(netlist.graph, simulation.faults(), simulation.promises.broken):
-        return fault
-    if status == Status.DEADLOCK:
-        snapshot = simulation.snapshot()
-        engine = simulation.chosen.name
-        depths = depths_that_clear(netlist, data, snapshot, max_cycles=max_cycles, timing_of=timing_of, engine=engine)
-        return Deadlock(report(netlist, snapshot, depths))
-    if status == Status.RUNAWAY:
-        return Runaway(f"the run did not end within {max_cycles} cycles; raise max_cycles if that is too few")
-    return simulation.promises.disagreement()
-
-
-def _netlist(program: Graph | Netlist, fabric: FabricConfig | None, depths: Mapping[str, int]) -> Netlist:
-    if isinstance(program, Netlist):
-        if fabric is not None and fabric != program.fabric:
-            raise FabricError("the netlist was made for another fabric; lower the graph again")
-        return program.with_depths(depths)
-    return lower(program, fabric or FabricConfig()).with_depths(depths)
+    simulator = Simulator(program, inputs, fabric, values=values, timing_of=timing_of, engine=engine)
+    return simulator.run(depths=depths, events=events, max_cycles=max_cycles)

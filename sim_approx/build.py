@@ -24,9 +24,9 @@ from step.programs.stored import Tensors
 TimingOf = Callable[[Node, Function, bool], Timing]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Fabric:
-    """All machines of a netlist, ready to run once.
+    """All machines of a netlist, ready to run.
 
     ``units``: per unit the machine whose activity is the unit's. ``channels``: those of the netlist, by its order;
     ``owners`` has the unit of every machine, ``all_channels`` also the channels inside of units. ``tensors``,
@@ -45,6 +45,16 @@ class Fabric:
     clock: Clock
     memory: Memory | None
     shares: ShareSites
+
+    def change(self, netlist: Netlist) -> None:
+        """Have the depths and the memory of ``netlist``, which is the same otherwise, in the runs that come."""
+        for before, each, channel in zip(self.netlist.channels, netlist.channels, self.channels, strict=True):
+            if each.depth != before.depth:
+                channel.capacity += each.depth - before.depth
+                channel.deep = netlist.is_deep(each)
+        if self.memory is not None:
+            self.memory.configure(netlist.fabric.memory)
+        self.netlist = netlist
 
 
 def formula_timing(netlist: Netlist) -> TimingOf:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sim_approx.build import TimingOf
 from sim_approx.engines import EngineName
-from sim_approx.simulation import Simulation, simulate
+from sim_approx.simulation import Prepared, Simulation
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot, full_channels
@@ -16,6 +16,7 @@ ENOUGH = 1 << 40
 """A depth that no run fills."""
 
 Rerun = Callable[[Mapping[str, int]], Simulation]
+"""Runs with other depths, after which nothing is left of the last run but what was taken from it."""
 
 
 def depths_that_clear(
@@ -28,11 +29,8 @@ def depths_that_clear(
     engine: EngineName | None = None,
 ) -> dict[str, int]:
     """The smallest depths, by channel, that get ``netlist`` past the deadlock of ``snapshot``; empty: none do."""
-
-    def rerun(depths: Mapping[str, int]) -> Simulation:
-        return simulate(netlist.with_depths(depths), data, max_cycles=max_cycles, timing_of=timing_of, engine=engine)
-
-    return clearing_depths(netlist, snapshot, rerun)
+    prepared = Prepared(netlist, data, timing_of=timing_of, engine=engine)
+    return clearing_depths(netlist, snapshot, lambda depths: prepared.run(depths, max_cycles=max_cycles))
 
 
 def clearing_depths(netlist: Netlist, snapshot: Snapshot, rerun: Rerun) -> dict[str, int]:

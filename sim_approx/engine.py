@@ -138,6 +138,8 @@ class _Agenda:
 class Engine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
 
+    repeats = False
+
     def __init__(
         self,
         machines: Sequence[Machine],

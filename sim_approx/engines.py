@@ -15,7 +15,9 @@ EngineName = Literal["compiled", "python"]
 
 
 class Runs(Protocol):
-    """What both engines do."""
+    """What both engines do; ``repeats``: whether they can run once more."""
+
+    repeats: bool
 
     def run(self, max_cycles: int | None = None, events: Events | None = None) -> Ending:
         """See `sim_approx.engine.Engine.run`."""

@@ -62,11 +62,16 @@ class Memory(Machine):
     )
 
     def __init__(self, config: MemoryConfig, clock: Clock) -> None:
-        super().__init__(inputs=(), outputs=(), latency=config.latency)
-        self.config, self._clock = config, clock
+        super().__init__(inputs=(), outputs=())
+        self._clock = clock
         self.ports: list[Port] = []
         self._reads: list[Port] = []
         self._writes: list[Port] = []
+        self.configure(config)
+
+    def configure(self, config: MemoryConfig) -> None:
+        """Be the memory of ``config``, which has beats as wide as before; nothing was asked for yet."""
+        self.config, self.latency = config, config.latency
         self._wants = [0] * config.channels
         self._later = [0] * config.channels
         self._free_at = [0] * config.channels

@@ -1,9 +1,10 @@
-"""One run of the timing model, to whatever end it comes, and all that is left of it."""
+"""Runs of the timing model, to whatever end they come, and all that is left of them."""
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -13,12 +14,15 @@ import numpy as np
 from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.engine import Ending, Events
 from sim_approx.engines import Chosen, EngineName, make_engine
-from step.errors import FabricError, SimulationError, StreamFault
+from step.errors import FabricError, StreamFault
+from step.language.tokens import Token
+from step.lowering.fabric import MemoryConfig
+from step.lowering.memory_map import same_addresses
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot
 from step.running.promises import Promises, timed_promises
-from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
+from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult
 from step.running.stream_fault import stream_fault
 
 Values = Literal["control", "all"]
@@ -26,8 +30,12 @@ Values = Literal["control", "all"]
 
 @dataclass(frozen=True)
 class Simulation:
-    """A run that came to its ``ending`` and went on until nothing moved, with all that is left of it."""
+    """A run that came to its ``ending`` and went on until nothing moved, with all that is left of it.
 
+    That is in the ``fabric``, until another run begins in it; a `result` stays. ``netlist`` has the depths of the run.
+    """
+
+    netlist: Netlist
     fabric: Fabric
     promises: Promises
     ending: Ending
@@ -38,7 +46,7 @@ class Simulation:
 
     def snapshot(self) -> Snapshot:
         """The state at the end, as the report of a deadlock needs it."""
-        channels = list(zip(self.fabric.netlist.channels, self.fabric.channels, strict=True))
+        channels = list(zip(self.netlist.channels, self.fabric.channels, strict=True))
         return Snapshot(
             self.ending.cycles,
             {name: Activity(machine.activity) for name, machine in self.fabric.units.items()},
@@ -58,12 +66,12 @@ class Simulation:
             }
             heads |= {port: (machine.inputs[port].taken - 1, token) for port, token in machine.unfinished().items()}
             node = self.fabric.owners[machine]
-            found[node.name] = stream_fault(node, violation.fault, heads, self.fabric.netlist.fabric)
+            found[node.name] = stream_fault(node, violation.fault, heads, self.netlist.fabric)
         return found
 
-    def result(self, error: SimulationError | None = None) -> RunResult:
-        """The counters, outputs and events as plain data; ``error`` says what is wrong with the run."""
-        netlist, fabric, ending = self.fabric.netlist, self.fabric, self.ending
+    def result(self) -> RunResult:
+        """The counters, outputs and events as plain data."""
+        netlist, fabric, ending = self.netlist, self.fabric, self.ending
         page, all_pages = netlist.fabric.page_bytes, fabric.shares.all_pages
         operators = {}
         for name, machine in fabric.units.items():
@@ -72,9 +80,11 @@ class Simulation:
         return RunResult(
             backend="approx",
             program=netlist.graph.name,
-            status=Status.FAULT if isinstance(error, StreamFault) else ending.status,
+            status=ending.status,
             cycles=ending.cycles,
-            outputs=fabric.outputs | fabric.tensors.outputs() if self.values == "all" else None,
+            outputs={name: list(each) for name, each in fabric.outputs.items()} | fabric.tensors.outputs()
+            if self.values == "all"
+            else None,
             operators=operators,
             channels={
                 each.name: ChannelResult(*ending.entered[channel], channel.capacity)
@@ -83,12 +93,83 @@ class Simulation:
             wall_seconds=self.seconds,
             buffers={name: page * ending.entered[each.held][1] for name, each in fabric.shares.by_filler.items()},
             buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
-            arrivals=fabric.arrivals,
-            error=None if error is None else str(error),
+            arrivals={name: list(each) for name, each in fabric.arrivals.items()},
             engine=self.chosen.name,
             engine_reason=self.chosen.reason,
             events=None if self.events is None else _events(netlist, self.events, ending.cycles),
         )
+
+
+class Prepared:
+    """``netlist`` with ``data``, ready to run any number of times, one after the other; see `simulate` for the options.
+
+    What it takes to begin is made once where the compiled engine runs: other depths of channels, and another memory
+    in which everything has the same address, are changes of a few numbers there. On the Python engine, and for a memory
+    with other addresses, every run makes a fabric.
+    """
+
+    def __init__(
+        self,
+        netlist: Netlist,
+        data: BoundInputs,
+        *,
+        values: Values = "control",
+        timing_of: TimingOf | None = None,
+        engine: EngineName | None = None,
+    ) -> None:
+        if values not in ("control", "all"):
+            raise FabricError(f'values must be "control" or "all", not {values!r}')
+        self._netlist, self._data, self._values, self._timing_of, self._engine = (
+            netlist,
+            data,
+            values,
+            timing_of,
+            engine,
+        )
+        self._promises = self._promised = timed_promises(netlist.graph, data)
+        self._made: tuple[Fabric, Chosen] | None = None
+
+    def run(
+        self,
+        depths: Mapping[str, int] | None = None,
+        memory: MemoryConfig | None = None,
+        *,
+        events: bool = False,
+        max_cycles: int | None = None,
+    ) -> Simulation:
+        """Run to whatever end it comes, with other ``depths`` of channels, by name, and another ``memory``.
+
+        What the last run left in the fabric is gone then. Raises `FabricError` for depths that can not be.
+        """
+        netlist = self._netlist.with_depths(depths or {}).with_memory(memory or self._netlist.fabric.memory)
+        fabric, chosen = self._made = self._ready(netlist)
+        promises = self._promises = self._promised.copy()
+        record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
+        start = time.perf_counter()
+        ending = chosen.engine.run(max_cycles, record)
+        seconds = time.perf_counter() - start
+        return Simulation(netlist, fabric, promises, ending, record, self._values, seconds, chosen)
+
+    def _ready(self, netlist: Netlist) -> tuple[Fabric, Chosen]:
+        """A fabric with what ``netlist`` has, in which a run can begin."""
+        if self._made is not None:
+            fabric, chosen = self._made
+            before, memory = fabric.netlist.fabric.memory, netlist.fabric.memory
+            same_kind = (before.dram is None) == (memory.dram is None)
+            if chosen.engine.repeats and same_kind and same_addresses(before, memory):
+                fabric.change(netlist)
+                return fabric, chosen
+        computing = frozenset(node.name for node in netlist.units) if self._values == "all" else netlist.deciding
+        fabric = build_fabric(netlist, self._data, computing, self._timing_of)
+        watch = {
+            channel: partial(self._see, each.name)
+            for each, channel in zip(netlist.channels, fabric.channels, strict=True)
+            if each.name in self._promises.checkers and each.name not in self._data.streams
+        }
+        return fabric, make_engine(fabric, watch, self._engine, outputs=self._values == "all")
+
+    def _see(self, name: str, token: Token) -> None:
+        self._promises.see(name, token)
 
 
 def simulate(
@@ -101,25 +182,9 @@ def simulate(
     timing_of: TimingOf | None = None,
     engine: EngineName | None = None,
 ) -> Simulation:
-    """Run ``netlist`` to whatever end it comes; see `sim_approx.backend.run` for the options."""
-    if values == "all":
-        computing = frozenset(node.name for node in netlist.units)
-    elif values == "control":
-        computing = netlist.deciding
-    else:
-        raise FabricError(f'values must be "control" or "all", not {values!r}')
-    fabric = build_fabric(netlist, data, computing, timing_of)
-    promises = timed_promises(netlist.graph, data)
-    watch = {
-        channel: partial(promises.see, each.name)
-        for each, channel in zip(netlist.channels, fabric.channels, strict=True)
-        if each.name in promises.checkers and each.name not in data.streams
-    }
-    chosen = make_engine(fabric, watch, engine, outputs=values == "all")
-    record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
-    start = time.perf_counter()
-    ending = chosen.engine.run(max_cycles, record)
-    return Simulation(fabric, promises, ending, record, values, time.perf_counter() - start, chosen)
+    """Run ``netlist`` once, to whatever end it comes; see `sim_approx.backend.run` for the options."""
+    prepared = Prepared(netlist, data, values=values, timing_of=timing_of, engine=engine)
+    return prepared.run(events=events, max_cycles=max_cycles)
 
 
 def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:

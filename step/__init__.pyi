@@ -32,5 +32,6 @@ from .running.comparing import compare as compare
 from .running.interpreter import interpret as interpret
 from .running.run import Run as Run
 from .running.run import run as run
+from .running.simulator import Simulator as Simulator
 from .sweeps.sweep import Sweep as Sweep
 from .sweeps.sweep import sweep as sweep

@@ -32,29 +32,42 @@ EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int
 
 
 class CompiledEngine:
-    """One run of ``machines`` joined by ``channels``; raises `RuleError` and `NoLibrary` where there can be none, and
-    `EnvironmentProblem` for DRAM.
+    """Any number of runs, one after the other, of ``machines`` joined by ``channels``.
+
+    Raises `RuleError` and `NoLibrary` where there can be none, and `EnvironmentProblem` for DRAM.
 
     ``outputs``: whether what leaves the program is kept.
     """
+
+    repeats = True
 
     def __init__(
         self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
     ) -> None:
         if any(isinstance(each, Memory) and each.config.dram for each in machines):
             raise EnvironmentProblem("memory with DRAM runs on the Python engine")
-        self._machines, self._channels, self._watch, self._outputs = machines, channels, watch, outputs
-        self._rules = rules_for(type(each) for each in machines if not isinstance(each, Memory))
-        self._mask_words = mask_words(machines)
-        self._library = library_for(self._rules.text, self._mask_words)
+        self._machines, self._channels, self._watch = machines, channels, watch
+        rules = rules_for(type(each) for each in machines if not isinstance(each, Memory))
+        words = mask_words(machines)
+        self._library = library_for(rules.text, words)
+        handles = Handles(rules.constants)
+        self._functions = Functions(handles)
+        self._packed = Packed(
+            machines,
+            channels,
+            rules.layouts,
+            handles,
+            self._functions,
+            mask_words=words,
+            outputs=outputs,
+            watched=watch.keys(),
+        )
 
     def run(self, max_cycles: int | None = None, events: Events | None = None) -> Ending:
         """As `sim_approx.engine.Engine.run`."""
-        handles = Handles(self._rules.constants)
-        functions = Functions(handles)
-        callback = CALLBACK(functions.call)
-        packed = self._pack(handles, functions, events is not None)
-        library, numbers = self._library, np.frombuffer(packed.numbers, np.int64)
+        library, functions, packed = self._library, self._functions, self._packed
+        packed.rewind()
+        callback, numbers = CALLBACK(functions.call), packed.numbers(logged=events is not None)
         run = library.step_start(numbers.ctypes.data, callback)
         try:
             limit, outcome = UNBOUNDED if max_cycles is None else max_cycles, GOES_ON
@@ -66,22 +79,9 @@ class CompiledEngine:
                 raise functions.error
             if events is not None:
                 self._log(run, events)
-            return self._ending(_array(library.step_report, run, WORD).tolist(), packed)
+            return self._ending(_array(library.step_report, run, WORD).tolist())
         finally:
             library.step_end(run)
-
-    def _pack(self, handles: Handles, functions: Functions, logged: bool) -> Packed:
-        return Packed(
-            self._machines,
-            self._channels,
-            self._rules.layouts,
-            handles,
-            functions,
-            mask_words=self._mask_words,
-            outputs=self._outputs,
-            watched=self._watch.keys(),
-            logged=logged,
-        )
 
     def _show(self, run: int) -> None:
         """Show the tokens that were seen to those who watch."""
@@ -107,7 +107,7 @@ class CompiledEngine:
         for index in np.unique(found["channel"]).tolist():
             yield index, found[bounds[index] : bounds[index + 1]]
 
-    def _ending(self, numbers: list[int], packed: Packed) -> Ending:
+    def _ending(self, numbers: list[int]) -> Ending:
         status, cycles, *_ = numbers
         at = 2
         activities, firings = {}, {}
@@ -120,7 +120,7 @@ class CompiledEngine:
             at += 2
         count, at = numbers[at], at + 1
         met = numbers[at : at + 2 * count]
-        packed.restore(numbers, at + 2 * count)
+        self._packed.restore(numbers, at + 2 * count)
         faults = [
             (self._machines[machine], Violation(Fault(code))) for machine, code in zip(met[::2], met[1::2], strict=True)
         ]

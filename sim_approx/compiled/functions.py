@@ -46,6 +46,11 @@ class Functions:
         self._all.append(function)
         return len(self._all) - 1
 
+    def forget(self) -> None:
+        """Keep no results."""
+        self._last.clear()
+        self.error = None
+
     def call(self, function: int, count: int, arguments: Any, code: Any) -> int:
         """Function ``function`` of values by their numbers; the last result of each is kept, as rules ask again."""
         numbers = arguments[:count]

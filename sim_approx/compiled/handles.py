@@ -20,6 +20,17 @@ class Handles:
         for each in named:
             self.number(each)
 
+    @property
+    def count(self) -> int:
+        """Of the objects that have numbers."""
+        return len(self._objects)
+
+    def forget(self, count: int) -> None:
+        """Keep the first ``count`` objects only."""
+        for each in self._objects[count:]:
+            del self._places[id(each)]
+        del self._objects[count:]
+
     def number(self, value: Any) -> int:
         """The number of ``value``; objects are the same if they are one object."""
         if type(value) is int and 0 <= value < LARGEST:

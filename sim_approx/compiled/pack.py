@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableSequence, Sequence
 from typing import Any
+
+import numpy as np
 
 from sim_approx.compiled import fields
 from sim_approx.compiled.fields import Kind
@@ -38,9 +40,10 @@ class Parts:
 
 
 class Packed:
-    """The ``numbers`` of ``machines`` and ``channels``, and how to read the state that comes back.
+    """``machines`` and ``channels`` as they begin, for any number of runs, and how to read the state that comes back.
 
     ``mask_words``: so many 64-bit words has a set of ports. Tokens that leave the program are kept if ``outputs``.
+    Capacities of channels, and the memory, may be others in each run.
     """
 
     def __init__(
@@ -54,7 +57,6 @@ class Packed:
         mask_words: int,
         outputs: bool,
         watched: Collection[Channel],
-        logged: bool,
     ) -> None:
         self._handles, self._functions, self._layouts = handles, functions, layouts
         self._machines, self._channels, self._mask_words = machines, channels, mask_words
@@ -82,14 +84,20 @@ class Packed:
             fields.INT_NOTES: lambda value: (self._int_notes.place(value),),
         }
         packed = array("q", [len(machines)])
-        for machine in machines:
-            packed.extend(self._memory(machine) if isinstance(machine, Memory) else self._machine(machine))
+        self._memories = [each for each in machines if isinstance(each, Memory)]  # one at most, behind all others
+        for machine in machines[: len(machines) - len(self._memories)]:
+            packed.extend(self._machine(machine))
         head = array("q", [len(channels), len(every)])
+        self._places: list[int] = []
+        """Of each channel, where its space stands; its flags are the next number."""
+        filled = []
         for channel in every:
-            flags = DEEP * channel.deep | WATCHED * (channel in watched) | LOGGED * (logged and channel.index >= 0)
-            head.extend((channel.index, channel.space, flags, len(channel.tokens)))
+            self._places.append(len(head) + 1)
+            filled.append(len(channel.tokens))
+            head.extend((channel.index, 0, WATCHED * (channel in watched), len(channel.tokens)))
             for token in channel.tokens:
                 head.extend(handles.words(token))
+        self._filled = np.array(filled, np.int64)
         head.extend((len(self._banks.all), *(each.count for each in self._banks.all), len(self._buffers.all)))
         head.append(len(self._tiles.all))
         for tiles in self._tiles.all:
@@ -98,7 +106,29 @@ class Packed:
         head.append(len(self._token_notes.all))
         head.extend([int(outputs)] * len(self._token_notes.all))
         head.append(len(self._int_notes.all))
-        self.numbers = head + packed
+        self._numbers = np.frombuffer(head + packed, np.int64)
+        self._every = every
+        self._changed: list[tuple[MutableSequence[Any], int, Any]] = []
+        self._objects = handles.count
+
+    def numbers(self, *, logged: bool) -> np.ndarray:
+        """What a run begins with, ``logged`` or not, with the channels and the memory as they are now."""
+        memories = [number for each in self._memories for number in self._memory(each)]
+        numbers = np.concatenate((self._numbers, np.array(memories, np.int64)))
+        places = np.array(self._places)
+        numbers[places] = np.array([each.capacity for each in self._every], np.int64) - self._filled
+        numbers[places + 1] |= [DEEP * each.deep | LOGGED * (logged and each.index >= 0) for each in self._every]
+        return numbers
+
+    def rewind(self) -> None:
+        """Forget what the last run left, where another one would add to it."""
+        for notes in (*self._token_notes.all, *self._int_notes.all):
+            notes.clear()
+        for tiles, place, value in self._changed:
+            tiles[place] = value
+        self._changed.clear()
+        self._functions.forget()
+        self._handles.forget(self._objects)
 
     def _mask(self, mask: int) -> list[int]:
         words = [mask >> 64 * place & WORD for place in range(self._mask_words)]
@@ -147,6 +177,7 @@ class Packed:
         for tiles in self._tiles.all:
             for place, number in enumerate(take(take(1)[0])):
                 if number != NO_INTEGER and (value := self._handles.value(number)) is not UNKNOWN:
+                    self._changed.append((tiles, place, tiles[place]))
                     tiles[place] = value
         for notes in self._token_notes.all:
             notes.extend(self._handles.token(take(4)) for _ in range(take(1)[0]))

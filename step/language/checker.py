@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from step.errors import StreamFault
 from step.language.dims import Shape, format_shape
 from step.language.operator import StreamType
@@ -24,6 +26,13 @@ class StreamChecker:
         self.done = False
         self.extents: list[set[int]] = [set() for _ in stream.shape]
         self.totals = [0] * len(stream.shape)
+
+    def copy(self) -> StreamChecker:
+        """One that has seen the same tokens."""
+        other = copy(self)
+        other._counts, other.totals = list(self._counts), list(self.totals)
+        other.extents = [set(each) for each in self.extents]
+        return other
 
     @property
     def shape(self) -> Shape:

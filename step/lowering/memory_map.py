@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from step.language.operator import Access
 from step.language.tiling import stored
+from step.lowering.fabric import MemoryConfig
 from step.lowering.netlist import Netlist
 
 ALIGNMENT = 64
@@ -45,10 +46,20 @@ class MemoryMap:
     beats: int
 
 
+def alignment(memory: MemoryConfig) -> int:
+    """What regions start at a multiple of, in beats."""
+    return max(ALIGNMENT, memory.channels * memory.interleave)
+
+
+def same_addresses(one: MemoryConfig, other: MemoryConfig) -> bool:
+    """Whether programs have the same beats at the same addresses in both memories."""
+    return one.beat_bytes == other.beat_bytes and alignment(one) == alignment(other)
+
+
 def memory_map(netlist: Netlist) -> MemoryMap:
     """Lay out the off-chip memory of ``netlist``: what is read first, then what is written, each in unit order."""
     memory = netlist.fabric.memory
-    end, alignment = 0, max(ALIGNMENT, memory.channels * memory.interleave)
+    end, start = 0, alignment(memory)
     shared: dict[str, Region | None] = dict.fromkeys(stored(netlist.graph))
 
     def place(accesses: Iterator[tuple[str, Access | None]]) -> dict[str, Region]:
@@ -62,7 +73,7 @@ def memory_map(netlist: Netlist) -> MemoryMap:
                 continue
             tiles = DYNAMIC_TILES if access.tiles is None else access.tiles
             regions[name] = Region(name, end, memory.beats(access.tile.bits), tiles)
-            end += -(-regions[name].beats // alignment) * alignment
+            end += -(-regions[name].beats // start) * start
             if access.tensor in shared:
                 shared[access.tensor] = regions[name]
         return regions

@@ -15,7 +15,7 @@ from step.language.operator import StreamType
 from step.language.types import Buffer, ElementType
 from step.language.validate import check
 from step.lowering.carried import carried, deciding
-from step.lowering.fabric import FabricConfig
+from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.limits import check_depths
 from step.lowering.links import beats
 from step.lowering.passes.broadcast import insert_broadcasts
@@ -86,16 +86,23 @@ class Netlist:
 
     def with_depths(self, depths: Mapping[str, int]) -> Netlist:
         """The same with other depths of channels, by name; raises `FabricError` for what can not be."""
-        names = {channel.name for channel in self.channels}
+        places = self._places
+        channels = list(self.channels)
         for name, depth in depths.items():
-            if name not in names:
-                raise FabricError(f"there is no channel {name!r}; there are {', '.join(sorted(names))}")
+            if name not in places:
+                raise FabricError(f"there is no channel {name!r}; there are {', '.join(sorted(places))}")
             if not isinstance(depth, int) or depth < 2:
                 raise FabricError(f"the depth of channel {name!r} must be an integer >= 2, not {depth!r}")
-        if not depths:
-            return self
-        channels = tuple(replace(each, depth=depths.get(each.name, each.depth)) for each in self.channels)
-        return Netlist(self.graph, self.fabric, self.units, channels)
+            channels[places[name]] = replace(channels[places[name]], depth=depth)
+        return replace(self, channels=tuple(channels)) if depths else self
+
+    def with_memory(self, memory: MemoryConfig) -> Netlist:
+        """The same for a fabric with another memory."""
+        return self if memory == self.fabric.memory else replace(self, fabric=replace(self.fabric, memory=memory))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {channel.name: place for place, channel in enumerate(self.channels)}
 
 
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from copy import copy
 
 from step.errors import StreamFault
 from step.language.checker import StreamChecker
@@ -25,6 +26,13 @@ class Promises:
         self.checkers = {str(stream): StreamChecker(str(stream), stream.type) for stream in streams}
         self._writers = {str(stream): graph.nodes[stream.producer] for stream in streams}
         self.broken: dict[str, StreamFault] = {}
+
+    def copy(self) -> Promises:
+        """The same checks, at the same place of the streams."""
+        other = copy(self)
+        other.checkers = {name: each.copy() for name, each in self.checkers.items()}
+        other.broken = dict(self.broken)
+        return other
 
     def see(self, name: str, token: Token) -> None:
         """Take the next token of the stream called ``name``."""

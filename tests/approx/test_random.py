@@ -23,7 +23,7 @@ LONGEST = 5000
 def check(simulation: Simulation, reference: Reference) -> None:
     """Both runs are the same."""
     assert simulation.ending.status.value == reference.status
-    result = simulation.result(None)
+    result = simulation.result()
     assert result.events is not None
     events = reference.events()
     for name, each in result.events.items():

@@ -103,7 +103,7 @@ def fast(graph: Graph, inputs: BoundInputs, config: FabricConfig, values: Values
     simulation = simulate(lower(graph, config), inputs, values=values)
     if simulation.ending.status == Status.FAULT:
         raise simulation.fault()
-    return simulation.result(None)
+    return simulation.result()
 
 
 def check_interpreter(graph: Graph, inputs: BoundInputs, arrivals: Mapping[str, list[int]]) -> Evaluation:

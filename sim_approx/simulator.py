@@ -1,0 +1,134 @@
+"""A program that is lowered and made ready once, and runs many times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from sim_approx.build import TimingOf
+from sim_approx.depths import clearing_depths
+from sim_approx.engines import EngineName
+from sim_approx.simulation import Prepared, Simulation, Values
+from step.errors import Deadlock, FabricError, Runaway, SimulationError, StreamFault
+from step.language.graph import Graph
+from step.language.validate import check_outputs
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.netlist import Netlist, lower
+from step.programs.inputs import BoundInputs, bind_inputs
+from step.running.deadlock import report
+from step.running.result import RunResult, Status
+from step.running.stream_fault import first_fault
+
+
+class Simulator:
+    """``program`` on the fast model; see `sim_approx.backend.run` for the options and errors.
+
+    Runs of the same data have one beginning, in which depths and memory are changed (`Prepared`). Several threads may
+    run at once: each has a fabric of its own.
+    """
+
+    def __init__(
+        self,
+        program: Graph | Netlist,
+        inputs: Mapping[str, Any] | BoundInputs,
+        fabric: FabricConfig | None = None,
+        *,
+        values: Values = "control",
+        timing_of: TimingOf | None = None,
+        engine: EngineName | None = None,
+    ) -> None:
+        self.netlist = _netlist(program, fabric)
+        check_outputs(self.netlist.graph)
+        self._data = bind_inputs(self.netlist.graph, inputs)
+        self._values, self._timing_of, self._engine = values, timing_of, engine
+        self._idle: list[Prepared] = []
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | BoundInputs | None = None,
+        *,
+        depths: Mapping[str, int] | None = None,
+        memory: MemoryConfig | None = None,
+        events: bool = False,
+        max_cycles: int | None = None,
+    ) -> RunResult:
+        """Run with ``inputs``, ``depths`` of channels and ``memory`` in the place of those that are there.
+
+        Raises what `sim_approx.backend.run` raises.
+        """
+        with self._prepared(inputs) as prepared:
+            simulation = prepared.run(depths, memory, events=events, max_cycles=max_cycles)
+            error, result = _error(simulation, max_cycles), simulation.result()
+            if isinstance(error, Deadlock):
+                netlist, snapshot = simulation.netlist, simulation.snapshot()
+
+                def rerun(others: Mapping[str, int]) -> Simulation:
+                    return prepared.run({**(depths or {}), **others}, memory, max_cycles=max_cycles)
+
+                error = Deadlock(report(netlist, snapshot, clearing_depths(netlist, snapshot, rerun)))
+        if error is None:
+            return result
+        error.result = _failed(result, error)
+        raise error
+
+    def attempt(
+        self,
+        inputs: Mapping[str, Any] | BoundInputs | None = None,
+        *,
+        depths: Mapping[str, int] | None = None,
+        memory: MemoryConfig | None = None,
+        events: bool = False,
+        max_cycles: int | None = None,
+    ) -> RunResult:
+        """As `run`, but a run that fails is a result like others, whose ``status`` and ``error`` say so.
+
+        Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
+        """
+        with self._prepared(inputs) as prepared:
+            simulation = prepared.run(depths, memory, events=events, max_cycles=max_cycles)
+            error, result = _error(simulation, max_cycles), simulation.result()
+        return result if error is None else _failed(result, error)
+
+    @contextmanager
+    def _prepared(self, inputs: Mapping[str, Any] | BoundInputs | None) -> Iterator[Prepared]:
+        """What can run, and is nobody else's meanwhile; kept for the next run if it has the simulator's own data."""
+        if inputs is not None:
+            yield self._prepare(bind_inputs(self.netlist.graph, inputs))
+            return
+        try:
+            prepared = self._idle.pop()
+        except IndexError:
+            prepared = self._prepare(self._data)
+        yield prepared
+        self._idle.append(prepared)
+
+    def _prepare(self, data: BoundInputs) -> Prepared:
+        return Prepared(self.netlist, data, values=self._values, timing_of=self._timing_of, engine=self._engine)
+
+
+def _error(simulation: Simulation, max_cycles: int | None) -> SimulationError | None:
+    """What is wrong with a run, or None."""
+    status, cycles = simulation.ending.status, simulation.ending.cycles
+    if fault := first_fault(simulation.netlist.graph, simulation.faults(), simulation.promises.broken):
+        return fault
+    if status == Status.DEADLOCK:
+        return Deadlock(f"nothing moves any more from cycle {cycles} on")
+    if status == Status.RUNAWAY:
+        return Runaway(f"the run did not end within {max_cycles} cycles; raise max_cycles if that is too few")
+    return simulation.promises.disagreement()
+
+
+def _failed(result: RunResult, error: SimulationError) -> RunResult:
+    """``result`` of a run that ``error`` ended."""
+    status = Status.FAULT if isinstance(error, StreamFault) else result.status
+    return replace(result, status=status, error=str(error))
+
+
+def _netlist(program: Graph | Netlist, fabric: FabricConfig | None) -> Netlist:
+    if isinstance(program, Netlist):
+        if fabric is not None and fabric != program.fabric:
+            raise FabricError("the netlist was made for another fabric; lower the graph again")
+        return program
+    return lower(program, fabric or FabricConfig())

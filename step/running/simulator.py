@@ -1,0 +1,77 @@
+"""The fast model of one program, made ready once and run many times."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from step.host.floors import from_floor
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.programs.opening import Inputs, Openable, open_program
+from step.programs.program import Program
+from step.running.run import Run
+
+
+class Simulator:
+    """``program``, ready to run on the fast model with other data, depths of channels and memories.
+
+    The program is checked, lowered and made ready once; where the compiled engine runs, a run costs little more than
+    its firings then. ``inputs`` and ``fabric`` replace the program's own; ``values="all"`` computes outputs;
+    ``engine`` is ``"compiled"`` or ``"python"``. Several threads may run at once. Raises what `run` raises.
+
+    >>> simulator = step.Simulator(program)
+    >>> simulator.run().cycles, simulator.run(depths={"x": 8}).cycles, simulator.run({"x": [[1, 2, 3]] * 4}).cycles
+    (32, 32, 56)
+    """
+
+    def __init__(
+        self,
+        program: Openable,
+        *,
+        inputs: Inputs | None = None,
+        fabric: FabricConfig | None = None,
+        **options: Any,
+    ) -> None:
+        self.program = open_program(program, inputs=inputs, fabric=fabric)
+        simulator = from_floor("step.simulators", "approx", "step.Simulator")
+        self._simulator = simulator(self.program.graph, self.program.inputs, self.program.fabric, **options)
+
+    def run(self, inputs: Inputs | None = None, **options: Any) -> Run:
+        """Run with ``inputs``, or with the data that is there.
+
+        ``depths`` of channels, by name, and ``memory`` replace those of the fabric in this run; ``events`` and
+        ``max_cycles`` are those of `run`. Raises what `run` raises.
+        """
+        program, data = self._with(inputs, options.get("memory"))
+        return Run(program, self._simulator.run(data, **options))
+
+    def attempt(self, inputs: Inputs | None = None, **options: Any) -> Run:
+        """As `run`, but a run that fails is one like others: the ``status`` and ``error`` of its ``result`` say so.
+
+        Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
+        """
+        program, data = self._with(inputs, options.get("memory"))
+        return Run(program, self._simulator.attempt(data, **options))
+
+    def attempts(self, changes: Iterable[Mapping[str, Any]], *, threads: int | None = None) -> Iterator[Run]:
+        """`attempt` with each of ``changes``, arguments by name, in turn; so many ``threads`` run them, or all cores.
+
+        >>> [run.cycles for run in simulator.attempts({"depths": {"x": depth}} for depth in (2, 4))]
+        [32, 32]
+        """
+        pool = ThreadPoolExecutor(threads or os.cpu_count())
+        try:
+            yield from pool.map(lambda change: self.attempt(**change), changes)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _with(self, inputs: Inputs | None, memory: MemoryConfig | None) -> tuple[Program, Any]:
+        """The program of a run, and its data if that is not the simulator's own."""
+        fabric = None if memory is None else replace(self.program.fabric, memory=memory)
+        if inputs is None:
+            return (self.program if fabric is None else replace(self.program, fabric=fabric)), None
+        program = open_program(self.program, inputs=inputs, fabric=fabric)
+        return program, program.inputs

@@ -1,0 +1,148 @@
+"""Programs that are made ready once and run many times: every run is as if it were the first one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from random_graphs import Program as RandomProgram
+from same import compare
+from scenarios import FABRIC, SCENARIOS
+from test_deadlock import fork_join
+
+import step
+from sim_approx.backend import run
+from sim_approx.simulation import Prepared, simulate
+from step.errors import Deadlock, FabricError, InputError, StreamFault
+from step.functions.cast import Cast
+from step.language.dtypes import BF16
+from step.language.graph import Graph
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
+from step.programs.program import Program
+from step.running.result import RunResult, Status
+
+LONGEST = 5000
+STREAM = [[1, 2, 3, 4, 5], [1, 2]]
+
+
+def plain(result: RunResult) -> dict[str, Any]:
+    """All of a result but how fast it came."""
+    return {name: each for name, each in result.to_json().items() if name not in ("wall_seconds", "tokens_per_second")}
+
+
+def copies() -> Program:
+    """A stream that is loaded, stored, and goes through memory."""
+    graph = Graph("copies")
+    table = graph.tensor("t", (16, 64), BF16)
+    read = graph.load(table, tile=(4, 4), reference=graph.source("x", Tile(BF16), [graph.symbol("N")]))
+    read.map(Cast(BF16), name="cast").store("y")
+    return Program(graph, {"t": [[n + m for n in range(64)] for m in range(16)], "x": [1, 2]})
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_random_programs(block: int) -> None:
+    """Other depths and another memory, then those of the first run again."""
+    compared = 0
+    for seed in range(90_000 + block * 12, 90_000 + (block + 1) * 12):
+        random, program = Random(seed), RandomProgram(Random(seed))
+        try:
+            program.build(3 + seed % 14)
+        except (StreamFault, Deadlock):
+            continue
+        memory = replace(program.fabric.memory, dram=None)
+        netlist, data = lower(program.graph, replace(program.fabric, memory=memory)), program.bound()
+        prepared = Prepared(netlist, data, timing_of=program.timing_of)
+        depths = {each.name: random.randint(2, 40) for each in netlist.channels if random.random() < 0.3}
+        other = replace(memory, channels=random.choice([1, 4, 32]), latency=random.randint(1, 60), interleave=4)
+        for changed in ((), (depths, other), (depths, memory), ()):
+            runs = netlist.with_depths(changed[0]).with_memory(changed[1]) if changed else netlist
+            compiled = prepared.run(*changed, events=True, max_cycles=LONGEST)
+            compare(
+                compiled,
+                simulate(runs, data, events=True, timing_of=program.timing_of, max_cycles=LONGEST, engine="python"),
+            )
+            compared += 1
+    assert compared >= 24
+
+
+def test_values_of_every_run() -> None:
+    """What was stored is forgotten, and outputs are those of one run."""
+    for number, scenario in enumerate(SCENARIOS):
+        if number % 10 and not scenario.operator.endswith("store"):
+            continue
+        graph = Graph("scenario")
+        inputs = scenario.build(graph)
+        netlist = lower(graph, FABRIC)
+        data = bind_inputs(netlist.graph, inputs)
+        prepared = Prepared(netlist, data, values="all")
+        first = prepared.run().result()
+        compare(prepared.run(events=True), simulate(netlist, data, values="all", events=True, engine="python"))
+        assert plain(prepared.run().result()) == plain(first)
+
+
+@pytest.mark.parametrize("engine", [None, "python"])
+def test_changes(engine: str | None) -> None:
+    """Data, depths and memory of one run are not those of the next one."""
+    program = copies()
+    simulator = step.Simulator(program, engine=engine)
+    first = simulator.run()
+    other = replace(program, inputs={**program.inputs, "x": [1] * 9})
+    slow = MemoryConfig(channels=2, latency=100)
+    dram, wide = MemoryConfig.preset("hbm2"), MemoryConfig(beat_bytes=16)
+    assert simulator.run(other.inputs).cycles == step.run(other, "approx", engine=engine).cycles > first.cycles
+    for memory in (slow, dram, wide, MemoryConfig(channels=128)):
+        alone = step.run(program, "approx", fabric=FabricConfig(memory=memory))
+        again = simulator.run(memory=memory)
+        assert (again.cycles, again.program.fabric.memory) == (alone.cycles, memory)
+    assert simulator.run(depths={"cast": 9}).result.channels["cast"].capacity > first.result.channels["cast"].capacity
+    assert plain(simulator.run().result) == plain(first.result)
+
+
+def test_outputs() -> None:
+    simulator = step.Simulator(copies(), values="all")
+    for _ in range(2):
+        assert simulator.run().outputs["y"].numpy().ravel()[:4].tolist() == [0, 1, 2, 3]
+    changed = simulator.run({**copies().inputs, "t": [[1] * 64] * 16})
+    assert set(changed.outputs["y"].numpy().ravel().tolist()) == {1}
+
+
+def test_failing_runs() -> None:
+    """They raise what a run raises, or are results; the next run is not touched."""
+    program = Program(fork_join(), {"x": STREAM})
+    simulator = step.Simulator(program)
+    with pytest.raises(Deadlock) as alone:
+        run(program.graph, program.inputs)
+    for _ in range(2):
+        with pytest.raises(Deadlock) as caught:
+            simulator.run()
+        assert str(caught.value) == str(alone.value)
+        assert caught.value.result is not None and alone.value.result is not None
+        assert plain(caught.value.result) == plain(alone.value.result)
+        assert simulator.run(depths={"x_broadcast.1": 5}).result.status == Status.FINISHED
+    attempt = simulator.attempt().result
+    assert (attempt.status, attempt.cycles, attempt.error) == (
+        Status.DEADLOCK,
+        alone.value.result.cycles,
+        f"nothing moves any more from cycle {attempt.cycles} on",
+    )
+    assert simulator.attempt(max_cycles=3).result.error == (
+        "the run did not end within 3 cycles; raise max_cycles if that is too few"
+    )
+    with pytest.raises(FabricError, match=r"^there is no channel 'z'; there are one, one_chunks, "):
+        simulator.run(depths={"z": 3})
+    with pytest.raises(InputError, match=r"^the program has no tensor or source 'z'; it has x$"):
+        simulator.run({"x": STREAM, "z": 1})
+
+
+def test_threads() -> None:
+    """They run at once, and the answers come in the order of the questions."""
+    program = Program(fork_join(), {"x": STREAM})
+    simulator = step.Simulator(program)
+    depths = [2, 9, 3, 5, 4, 6] * 4
+    runs = simulator.attempts([{"depths": {"x_broadcast.1": depth}} for depth in depths], threads=4)
+    assert [each.result.status == Status.FINISHED for each in runs] == [depth >= 5 for depth in depths]

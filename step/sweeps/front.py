@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from step.errors import InputError
 from step.host.nearest import did_you_mean
@@ -27,15 +27,20 @@ def costs(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:
     return None if None in found else tuple(found)
 
 
+def undominated(costs: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Those of which no other one is as low in all places and lower in one, sorted."""
+    front: list[tuple[int, ...]] = []
+    for cost in sorted(set(costs)):  # in this order one can be beaten only by those before it
+        if not any(all(map(int.__le__, other, cost)) for other in front):
+            front.append(cost)
+    return front
+
+
 def pareto_front(rows: Sequence[Row], objectives: Sequence[str]) -> list[Row]:
     """Those of ``rows`` of which no other one is as good in all ``objectives`` and better in one, the best first.
 
     Rows that are equal in all of them are all there.
     """
     known = [(cost, row) for row in rows if (cost := costs(row, objectives)) is not None]
-    known.sort(key=lambda pair: pair[0])
-    front: list[tuple[tuple[int, ...], Row]] = []
-    for cost, row in known:  # in this order a row can be beaten only by those before it
-        if not any(other != cost and all(map(int.__le__, other, cost)) for other, _ in front):
-            front.append((cost, row))
-    return [row for _, row in front]
+    front = undominated(cost for cost, _ in known)
+    return [row for cost in front for mine, row in known if mine == cost]

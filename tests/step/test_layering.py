@@ -65,6 +65,7 @@ ROOMS = (
     "waves",
     "fuzz",
     "sweeps",
+    "fifos",
     "cli",
 )
 """The rooms of `step`, each of which may use those before it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
-from step.errors import FormatError, InputError, StepError
+from step.errors import Deadlock, FormatError, InputError, StepError
 from step.functions import Add
 from step.sweeps import record
 from step.sweeps.axis import Axis, Point, grid, parse_axis
@@ -126,7 +127,10 @@ def test_what_can_not_be_is_a_row(spec: str) -> None:
 def test_a_run_that_fails_is_a_row(spec: str) -> None:
     found = step.sweep(f"{spec}:stuck", {"room": [20, 2]}, jobs=1)
     assert [row.status for row in found.rows] == ["finished", "deadlock"]
-    assert str(found.rows[1].error).startswith("deadlock: from cycle ") and "\n" not in str(found.rows[1].error)
+    with pytest.raises(Deadlock) as caught:
+        step.run(step.load_program(f"{spec}:stuck"), "approx")
+    cycle = re.match(r"deadlock: from cycle (\d+) on", str(caught.value))
+    assert cycle is not None and found.rows[1].error == f"nothing moves any more from cycle {cycle[1]} on"
     short = step.sweep(f"{spec}:stuck", {"room": [20]}, jobs=1, max_cycles=5).rows[0]
     assert (short.status, short.cycles) == ("runaway", None)
     assert short.error == "the run did not end within 5 cycles; raise max_cycles if that is too few"

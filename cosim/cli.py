@@ -11,8 +11,17 @@ from rich.table import Table
 
 from cosim.doctor import diagnose
 from step.cli.console import new_table, show_json, show_table, show_written, talk, working
-from step.cli.options import inputs_option, json_option, save_json, settings_option, with_settings, writable
+from step.cli.options import (
+    binding_option,
+    bound,
+    inputs_option,
+    json_option,
+    save_json,
+    settings_option,
+    writable,
+)
 from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError, StepError
+from step.lowering.settings import with_settings
 from step.programs.program import Program, load_program, load_programs
 from step.running.backend import backend
 
@@ -26,6 +35,7 @@ FORMAT = "step-comparison-1"
 @click.argument("programs", nargs=-1, required=True)
 @inputs_option
 @settings_option
+@binding_option
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop both timed runs there.")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of the RTL (.vcd or .fst).")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write what was found to this file.")
@@ -35,6 +45,7 @@ def compare(
     programs: tuple[str, ...],
     inputs: Path | None,
     settings: tuple[str, ...],
+    binding: Path | None,
     max_cycles: int | None,
     waves: Path | None,
     save: Path | None,
@@ -43,12 +54,13 @@ def compare(
 ) -> None:
     """Run programs on RTL, fast model and interpreter, and compare cycles, token times and outputs.
 
-    Several PROGRAMs, lists of them, and patterns such as 'examples/*.py' may be given. --inputs and --waves need one.
+    Several PROGRAMs, lists of them, and patterns such as 'examples/*.py' may be given. --inputs, --waves and --binding
+    need one.
     """
     backend("rtl")  # says what to install where a module is missing; `doctor`, beside this, must do without them
     from cosim.compare import compare as compare_program
 
-    opened = _open(programs, inputs, waves)
+    opened = _open(programs, inputs, waves, binding)
     if save is not None:
         writable(save)
     found: list[Comparison] = []
@@ -57,6 +69,8 @@ def compare(
         with working() as progress:
             for program in opened:
                 program.fabric = with_settings(program.fabric, settings)
+                if binding is not None:
+                    program = bound(program, binding)
                 found.append(compare_program(program, progress, max_cycles=max_cycles, waves=waves))
     except StepError as error:
         failure = error  # what was compared before is shown first
@@ -76,14 +90,14 @@ def compare(
         click.echo(f"ok: RTL, fast model and interpreter agree on {_several(len(found), 'program')}")
 
 
-def _open(specs: tuple[str, ...], inputs: Path | None, waves: Path | None) -> list[Program]:
+def _open(specs: tuple[str, ...], inputs: Path | None, waves: Path | None, binding: Path | None) -> list[Program]:
     """All programs, before the first of them is built."""
     if inputs is not None and len(specs) == 1:
         return [load_program(specs[0], inputs)]
     opened = [program for spec in specs for program in load_programs(spec)]
     if not opened:
         raise FormatError(f"there is no program in {', '.join(specs)}")
-    for option, value in (("--inputs", inputs), ("--waves", waves)):
+    for option, value in (("--inputs", inputs), ("--waves", waves), ("--binding", binding)):
         if value is not None and len(opened) != 1:
             raise InputError(f"{option} needs one program, but there are {len(opened)}")
     return opened

@@ -11,7 +11,7 @@ from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import write_inputs
 from hw.emit import emit
 from step.cli.console import show_json, working
-from step.cli.options import json_option, open_program, program_options, writing
+from step.cli.options import binding_option, json_option, open_program, program_options, writing
 from step.errors import InputError
 from step.host.installing import installing
 from step.lowering.netlist import lower
@@ -20,6 +20,7 @@ from step.programs.inputs import bind_inputs
 
 @click.command()
 @program_options
+@binding_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write."
 )
@@ -38,6 +39,7 @@ def verilog(
     program: str,
     inputs: Path | None,
     settings: tuple[str, ...],
+    binding: Path | None,
     output: Path,
     bench: bool,
     style: str,
@@ -48,7 +50,7 @@ def verilog(
     Without --bench the Verilog is for synthesis. With it, `make -f verilator.mk DIR=...` builds and runs it. Of what it
     wrote to DIR before nothing is left; files of others, and those that were changed since, stay.
     """
-    opened = open_program(program, inputs, settings)
+    opened = open_program(program, inputs, settings, binding)
     if bench and not opened.inputs:
         raise InputError("--bench needs input data, but the program has none; give --inputs FILE.npz")
     netlist = lower(opened.graph, opened.fabric)

@@ -21,7 +21,7 @@ from step.language.dtypes import BOOL
 from step.language.graph import Node
 from step.language.tokens import DONE, Token, empty
 from step.language.types import ElementType, Tile, Tuple
-from step.lowering.links import item_bits, words
+from step.lowering.links import item_bits, stop_bits, words
 from step.lowering.links import word_bits as widest_word
 from step.lowering.netlist import Channel, Netlist
 
@@ -67,7 +67,7 @@ class TokenFormat:
 
     @property
     def stop_bits(self) -> int:
-        return max(1, self.rank.bit_length())
+        return stop_bits(self.rank)
 
     @property
     def header_bits(self) -> int:

@@ -3,6 +3,8 @@
 from . import functions as functions
 from . import ops as ops
 from .errors import StepError as StepError
+from .fifos.sizing import Sizing as Sizing
+from .fifos.sizing import size_fifos as size_fifos
 from .language.dims import Dim as Dim
 from .language.dims import DimKind as DimKind
 from .language.dtypes import BF16 as BF16
@@ -33,3 +35,5 @@ from .running.interpreter import interpret as interpret
 from .running.run import Run as Run
 from .running.run import run as run
 from .running.simulator import Simulator as Simulator
+from .sweeps.sweep import Sweep as Sweep
+from .sweeps.sweep import sweep as sweep

@@ -6,17 +6,16 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from step.errors import FabricError, InputError
+from step.cli.console import warn
+from step.errors import FormatError, InputError
 from step.host.files import check_writable, write_atomically
-from step.host.nearest import did_you_mean
-from step.lowering.dram import preset
-from step.lowering.fabric import FabricConfig
+from step.lowering.settings import with_settings
+from step.programs.depth_binding import DepthBinding
 from step.programs.program import Program, load_program
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -33,6 +32,13 @@ settings_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     help="A fabric parameter, such as tile=8, memory=hbm2 or memory.channels=4.",
+)
+
+
+binding_option = click.option(
+    "--binding",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Depths of channels from this file, which `step fifos --save` wrote.",
 )
 
 
@@ -63,40 +69,22 @@ def save_json(path: Path, data: Any) -> None:
         write_atomically(path, (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
 
 
-def open_program(spec: str, inputs: Path | None, settings: tuple[str, ...]) -> Program:
-    """The program with the fabric parameters of ``settings``."""
+def open_program(spec: str, inputs: Path | None, settings: tuple[str, ...], binding: Path | None = None) -> Program:
+    """The program with the fabric parameters of ``settings`` and the depths of ``binding``."""
     program = load_program(spec, inputs)
     program.fabric = with_settings(program.fabric, settings)
-    return program
+    return program if binding is None else bound(program, binding)
 
 
-def with_settings(fabric: FabricConfig, settings: tuple[str, ...]) -> FabricConfig:
-    """``fabric`` with some parameters replaced; raises `FabricError` for unknown names and bad values."""
-    data = fabric.to_json()
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals:
-            raise FabricError(f"a fabric parameter must be NAME=VALUE, not {setting!r}")
-        if name == "memory":
-            data["memory"] |= asdict(preset(text))
-            continue
-        *groups, leaf = name.split(".")
-        target: Any = data
-        for group in groups:
-            target = target.get(group) if isinstance(target, dict) else None
-        if not isinstance(target, dict) or target.get(leaf) is None or isinstance(target[leaf], dict):
-            known = [*_names(data), "memory"]
-            raise FabricError(f"fabric has no parameter {name!r}; {did_you_mean(name, known)}it has {', '.join(known)}")
-        target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
-    return FabricConfig.from_json(data)
-
-
-def _names(data: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    """The parameters that there are; those of a group come behind the others."""
-    yield from (f"{prefix}{key}" for key, value in data.items() if not isinstance(value, dict) and value is not None)
-    for key, value in data.items():
-        if isinstance(value, dict):
-            yield from _names(value, f"{prefix}{key}.")
+def bound(program: Program, binding: Path) -> Program:
+    """``program`` with the depths of ``binding``, and warnings where they were found for something else."""
+    depths = DepthBinding.load(binding)
+    try:
+        made = depths.applied(program)
+    except FormatError as error:
+        raise FormatError(f"{binding}: {error}") from None
+    warn(f"{binding}: {doubt}" for doubt in depths.doubts(program))
+    return made
 
 
 def parse_bindings(bindings: tuple[str, ...]) -> dict[str, int]:

@@ -10,7 +10,7 @@ import numpy as np
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, warn, working
-from step.cli.options import json_option, open_program, program_options, writable, writing
+from step.cli.options import binding_option, json_option, open_program, program_options, writable, writing
 from step.errors import InputError, SimulationError
 from step.language.validate import check as check_graph
 from step.lowering.netlist import Netlist, lower
@@ -26,6 +26,7 @@ WITH_OUTPUTS = ("interpret", "rtl")
 
 @click.command()
 @program_options
+@binding_option
 @click.option("--backend", "name", type=click.Choice(["interpret", "approx", "rtl"]), default="rtl", show_default=True)
 @click.option(
     "--engine",
@@ -42,6 +43,7 @@ def command(
     program: str,
     inputs: Path | None,
     settings: tuple[str, ...],
+    binding: Path | None,
     name: str,
     engine: str | None,
     max_cycles: int | None,
@@ -75,7 +77,9 @@ def command(
     options.pop("check", None)
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
-    opened = open_program(program, inputs, settings)
+    if binding is not None and name not in TIMED:
+        raise InputError(f"--binding has no effect with --backend {name}; it needs {' or '.join(TIMED)}")
+    opened = open_program(program, inputs, settings, binding)
     if check and not opened.expected:
         raise InputError("--check needs expected outputs, but the program has none for this data")
     warn(check_graph(opened.graph))

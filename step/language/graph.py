@@ -144,6 +144,8 @@ class Graph(GraphMethods):
     symbols: dict[str, SymbolInfo] = field(default_factory=dict)
     feedbacks: dict[str, Feedback] = field(default_factory=dict)
     refinements: dict[str, Shape] = field(default_factory=dict)
+    depths: dict[str, int] = field(default_factory=dict)
+    """Of channels of the lowered program, by name, in the place of what streams and fabric say."""
     _shared_symbols: dict[tuple[Any, ...], Shape] = field(default_factory=dict)
     _counters: dict[str, int] = field(default_factory=dict)
 

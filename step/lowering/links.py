@@ -39,6 +39,16 @@ def data_words(element: ElementType | None, link_bytes: int) -> int:
     return sum(words(item_bits(element), link_bytes))
 
 
+def stop_bits(rank: int) -> int:
+    """Bits of a stop token, or of the rank of an empty, in a stream of ``rank``."""
+    return max(1, rank.bit_length())
+
+
+def slot_bits(rank: int, element: ElementType | None) -> int:
+    """Bits of a slot of a channel: a header, which says Done, value, stop and rank, and a value of ``element``."""
+    return 2 + 2 * stop_bits(rank) + (0 if element is None else sum(item_bits(element)))
+
+
 def beats(element: ElementType | None, link_bytes: int) -> int:
     """Cycles that a value of ``element`` takes on a link, at least one."""
     return max(1, data_words(element, link_bytes))

@@ -134,4 +134,4 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     }
     channels.sort(key=lambda channel: order[channel.producer])
     numbered = tuple(replace(each, index=index) for index, each in enumerate(channels))
-    return Netlist(lowered, fabric, tuple(lowered), numbered)
+    return Netlist(lowered, fabric, tuple(lowered), numbered).with_depths(graph.depths)

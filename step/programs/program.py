@@ -131,13 +131,13 @@ def _scalars(stream: StreamType) -> sympy.Expr:
     return stream.count * (stream.element.elements if isinstance(stream.element, Tile) else 1)
 
 
-def load_program(spec: str | Path, inputs: Path | None = None) -> Program:
-    """The one program that ``spec`` names; see `load_programs`.
+def load_program(spec: str | Path, inputs: Path | None = None, arguments: Mapping[str, Any] | None = None) -> Program:
+    """The one program that ``spec`` names, made with ``arguments``; see `load_programs`.
 
     ``inputs`` is an .npz file (docs/inputs.md) that replaces the program's own input data, and with it what is expected
     of that data.
     """
-    programs = load_programs(spec)
+    programs = load_programs(spec, arguments)
     if len(programs) != 1:
         raise FormatError(f"{spec} gives {len(programs)} programs, but one is needed here{_how_to_choose(spec)}")
     (program,) = programs
@@ -155,31 +155,34 @@ def _how_to_choose(spec: str | Path) -> str:
     return f"; choose one: {path}:{function if colon else 'program'}[0]"
 
 
-def load_programs(spec: str | Path) -> list[Program]:
+def load_programs(spec: str | Path, arguments: Mapping[str, Any] | None = None) -> list[Program]:
     """The programs named ``file.py``, ``file.py:function`` or ``file.json``.
 
     A function (``program`` unless named) returns a `Program`, a `Graph`, or a list of them; ``file.py:function[3]`` is
     one of a list, and counts from the end where it is negative. Instead of a file there may be a pattern (``*.py``,
-    ``**/*.json:small``) for all that match, sorted by name. Raises `FormatError` for files that can not be read.
+    ``**/*.json:small``) for all that match, sorted by name. ``arguments`` are those of the function, by name. Raises
+    `FormatError` for files that can not be read, and `InputError` for arguments that nobody takes.
     """
     path_text, colon, function = _parts(str(spec))
     if Path(path_text).is_file() or not has_magic(path_text):
-        return _load_file(path_text, colon, function)
+        return _load_file(path_text, colon, function, arguments)
     matching = sorted(path for path in glob(path_text, recursive=True) if Path(path).is_file())
     if not matching:
         raise FormatError(f"no file matches {path_text!r}")
-    return [program for path in matching for program in _load_file(path, colon, function)]
+    return [program for path in matching for program in _load_file(path, colon, function, arguments)]
 
 
-def _load_file(path_text: str, colon: str, function: str) -> list[Program]:
+def _load_file(path_text: str, colon: str, function: str, arguments: Mapping[str, Any] | None) -> list[Program]:
     path = Path(path_text)
     if not path.is_file():
         raise FormatError(f"there is no file {path_text!r}")
     if path.suffix == ".py":
         function, bracket, index = function.partition("[")
-        programs = _from_python(path, function if function or (colon and not bracket) else "program")
+        programs = _from_python(path, function if function or (colon and not bracket) else "program", arguments)
         return [_one_of(programs, f"{path}:{function}", bracket + index)] if bracket else programs
     if path.suffix == ".json" and not colon:
+        if arguments:
+            raise InputError(f"{path} has no parameter {next(iter(arguments))!r}; functions of Python files have some")
         return [_from_json(path)]
     raise FormatError(
         "a program must be file.py, file.py:function, file.py:function[NUMBER] or file.json, "
@@ -204,8 +207,8 @@ def _parts(spec: str) -> tuple[str, str, str]:
     return tuple(spec.rpartition(":"))  # type: ignore[return-value]
 
 
-def _from_python(path: Path, function: str) -> list[Program]:
-    made = made_by(path, function)
+def _from_python(path: Path, function: str, arguments: Mapping[str, Any] | None) -> list[Program]:
+    made = made_by(path, function, arguments)
     if isinstance(made, list) and not made:
         raise FormatError(f"{path}:{function} returns an empty list, so there is no program")
     programs = []

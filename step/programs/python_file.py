@@ -5,22 +5,22 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from step.errors import FormatError, ProgramError, StepError, UserCodeError
+from step.errors import FormatError, InputError, ProgramError, StepError, UserCodeError
 from step.host.nearest import did_you_mean
 from step.language.location import raised_at, where_raised
 
 
-def made_by(path: Path, function: str) -> Any:
-    """What ``function`` of the Python file ``path`` returns; what the file prints goes to stderr.
+def made_by(path: Path, function: str, arguments: Mapping[str, Any] | None = None) -> Any:
+    """What ``function`` of the Python file ``path`` returns, called with ``arguments``; what it prints goes to stderr.
 
-    Raises `FormatError` where there is no such function, and `UserCodeError` with the lines of the user's files for
-    whatever these raise. A `StepError` that they raise passes on, a `ProgramError` with a
-    note of the line unless it names it.
+    Raises `FormatError` where there is no such function, `InputError` for arguments that it does not take, and
+    `UserCodeError` with the lines of the user's files for whatever these raise. A `StepError` that they raise passes
+    on, a `ProgramError` with a note of the line unless it names it.
     """
     name = f"step_program_{path.stem}"
     module_spec = importlib.util.spec_from_file_location(name, path)
@@ -36,10 +36,23 @@ def made_by(path: Path, function: str) -> Any:
             known = [key for key, each in vars(module).items() if inspect.isfunction(each) and each.__module__ == name]
             hint = did_you_mean(function, known)
             raise FormatError(f"{path} has no function {function!r}; {hint}it has {', '.join(known) or 'none'}")
+        _check_arguments(f"{path}:{function}", maker, arguments or {})
         with _of_the_user(f"{path}:{function}"), redirect_stdout(sys.stderr):
-            return maker()
+            return maker(**(arguments or {}))
     finally:
         sys.path.pop(0)
+
+
+def _check_arguments(what: str, maker: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Raise `InputError` for the first of ``arguments`` that ``maker`` does not take by name."""
+    parameters = inspect.signature(maker).parameters.values() if arguments else ()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return
+    known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    for name in arguments:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise InputError(f"{what} has no parameter {name!r}; {hint}it has {', '.join(known) or 'none'}")
 
 
 @contextmanager

@@ -167,6 +167,7 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
             for node in graph
         ],
         "refinements": [{"stream": name, "shape": encode(dims)} for name, dims in graph.refinements.items()],
+        **({"depths": dict(graph.depths)} if graph.depths else {}),
     }
 
 
@@ -235,6 +236,7 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
             raise GraphError(f"the shape of {name!r} is assumed, but nobody writes that stream")
         written(name)
     graph.refinements = {each["stream"]: graph.refinements[each["stream"]] for each in data["refinements"]}
+    graph.depths = dict(data.get("depths", {}))
     for each in data["nodes"]:
         for port, output in enumerate(graph.nodes[each["name"]].output_types):
             _check_shape(each, port, output)

@@ -351,7 +351,10 @@ def test_data_without_data(step: Any, small: Path) -> None:
     assert (result.code, result.err) == (1, message)
 
 
-VERBS = "cache, check, compare, doctor, fuzz, inputs, metrics, run, schema, show, synth, tokens, verilog, waves"
+VERBS = (
+    "cache, check, compare, doctor, fifos, fuzz, inputs, metrics, run, schema, show, sweep, synth, tokens, verilog, "
+    "waves"
+)
 
 
 @pytest.mark.parametrize(

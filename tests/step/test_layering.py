@@ -64,6 +64,8 @@ ROOMS = (
     "running",
     "waves",
     "fuzz",
+    "sweeps",
+    "fifos",
     "cli",
 )
 """The rooms of `step`, each of which may use those before it."""

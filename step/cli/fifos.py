@@ -1,0 +1,112 @@
+"""``step fifos``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from step.cli.console import new_table, show_json, show_table, show_written, working
+from step.cli.options import json_option, open_program, settings_option, writable, writing
+from step.errors import InputError
+from step.fifos.shrink import LEAST
+from step.fifos.sizing import Sized, Sizing, size_fifos
+
+
+@click.command()
+@click.argument("program")
+@click.option(
+    "--inputs",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Input data (.npz) instead of the program's own; repeat for several, for all of which the depths hold.",
+)
+@settings_option
+@click.option(
+    "--loss", type=click.FloatRange(min=0), metavar="PERCENT", help="Cycles that --save may lose.  [default: 0]"
+)
+@click.option("--least", is_flag=True, help="Save the depths that only do not deadlock.")
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write depths to this file, which run, compare and verilog take as --binding.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time.  [default: one per core]")
+@json_option
+def command(
+    program: str,
+    inputs: tuple[Path, ...],
+    settings: tuple[str, ...],
+    loss: float | None,
+    least: bool,
+    save: Path | None,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Find how deep the FIFOs of a program have to be, by many runs on the fast model.
+
+    The first line of the table are depths that lose no cycle, the last one those that only do not deadlock; between
+    them is what no other choice beats in storage and cycles. It holds for the data that ran.
+    """
+    if save is None and (loss is not None or least):
+        raise InputError(f"--{'least' if least else 'loss'} has no effect without --save")
+    if loss is not None and least:
+        raise InputError("--loss has no effect with --least")
+    if save is not None:
+        writable(save)
+    opened = open_program(program, None, settings)
+    with working() as progress:
+        found = size_fifos(opened, inputs=inputs, threads=jobs, progress=progress)
+    if save is not None:
+        with writing(save):
+            found.binding(found.least if least else found.within((loss or 0) / 100)).save(save)
+    if as_json:
+        show_json(_plain(found))
+    else:
+        _show(found)
+        show_written(save)
+
+
+def _plain(found: Sizing) -> dict[str, Any]:
+    named = {"asked": found.asked, "lossless": found.lossless, "least": found.least}
+    return {
+        "program": found.program.name,
+        "data": list(found.data),
+        "runs": found.runs,
+        **{name: {**_cost(each), "depths": dict(each.depths)} for name, each in named.items()},
+        "front": [{**_cost(each), "loss": each.loss(found.fewest)} for each in found.front],
+    }
+
+
+def _cost(each: Sized) -> dict[str, Any]:
+    return {"bits": each.bits, "cycles": None if each.cycles is None else list(each.cycles)}
+
+
+def _show(found: Sizing) -> None:
+    title = (
+        f"{found.program.name}: storage of {len(found.asked.depths):,} channels, from {found.runs:,} choices of depths"
+    )
+    headings = ["cycles"] if len(found.data) == 1 else [f"cycles {Path(str(name)).name}" for name in found.data]
+    table = new_table(title, "", "bits", *headings, "loss")
+    for name, each in (("asked for", found.asked), *((_name(found, each), each) for each in found.front)):
+        cycles = ["-"] * len(found.data) if each.cycles is None else [f"{count:,}" for count in each.cycles]
+        loss = "deadlock" if each.cycles is None else f"{each.loss(found.fewest):.2%}"
+        table.add_row(name, f"{each.bits:,}", *cycles, loss)
+    show_table(table)
+    deep = [name for name, depth in found.lossless.depths.items() if max(depth, found.least.depths[name]) > LEAST]
+    if not deep:
+        click.echo(f"\na depth of {LEAST} is enough everywhere")
+        return
+    click.echo()
+    table = new_table(f"channels that need more than {LEAST}", "channel", "asked for", "no loss", "least")
+    for name in deep:
+        depths = (each.depths[name] for each in (found.asked, found.lossless, found.least))
+        table.add_row(escape(name), *(f"{depth:,}" for depth in depths))
+    show_table(table)
+
+
+def _name(found: Sizing, each: Sized) -> str:
+    return "no loss" if each.depths == found.lossless.depths else "least" if each.depths == found.least.depths else ""

@@ -1,0 +1,133 @@
+"""``step sweep``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from step.cli.console import new_table, show_json, show_table, show_written, warn, working
+from step.cli.options import json_option, program_options, writable, writing
+from step.errors import InputError
+from step.sweeps.axis import parse_axis
+from step.sweeps.front import check_objectives
+from step.sweeps.plot import check_plot
+from step.sweeps.row import Row
+from step.sweeps.sweep import OBJECTIVES, Sweep, sweep
+
+SHOWN = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes")
+
+
+@click.command()
+@program_options
+@click.option(
+    "--over",
+    "axes",
+    multiple=True,
+    required=True,
+    metavar="NAME=VALUES",
+    help="memory.channels=1,2,4, fabric.matmul_lanes=16..256 (doubled), rows=4..12:4 (in steps); repeat for several.",
+)
+@click.option(
+    "--objective",
+    default=",".join(OBJECTIVES),
+    show_default=True,
+    metavar="NAME,NAME,...",
+    help="What should be small: of this is the front, and what --search looks for.",
+)
+@click.option("--search", type=click.IntRange(min=1), metavar="N", help="Not all points: N that Optuna chooses.")
+@click.option("--seed", type=click.IntRange(min=0), help="That of the search.  [default: 0]")
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep the rows in this file (.csv or .parquet), and do not run again what it has.",
+)
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf).")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, not here.")
+@click.option("--max-cycles", type=click.IntRange(min=1), help="Stop every run there.")
+@json_option
+def command(
+    program: str,
+    inputs: Path | None,
+    settings: tuple[str, ...],
+    axes: tuple[str, ...],
+    objective: str,
+    search: int | None,
+    seed: int | None,
+    save: Path | None,
+    plot: Path | None,
+    jobs: int | None,
+    scheduler: str | None,
+    max_cycles: int | None,
+    as_json: bool,
+) -> None:
+    """Run a program on the fast model with many parameters, and show which points no other one beats.
+
+    A name that begins with fabric. or memory. is a parameter of the fabric, all others are those of the function of
+    PROGRAM.
+    """
+    if seed is not None and search is None:
+        raise InputError("--seed has no effect without --search")
+    if jobs is not None and scheduler is not None:
+        raise InputError("--jobs has no effect with --scheduler, whose workers run the points")
+    objectives = objective.split(",")
+    check_objectives(objectives)
+    if plot is not None:
+        check_plot(plot, objectives)
+        writable(plot)
+    over = {}
+    for each in map(parse_axis, axes):
+        if each.name in over:
+            raise InputError(f"{each.name} is swept over twice")
+        over[each.name] = each.values
+    with working() as progress:
+        found = sweep(
+            program,
+            over,
+            inputs=inputs,
+            settings=settings,
+            objectives=objectives,
+            search=search,
+            seed=seed or 0,
+            save=save,
+            jobs=jobs,
+            scheduler=scheduler,
+            max_cycles=max_cycles,
+            progress=progress,
+        )
+    if plot is not None:
+        with writing(plot):
+            found.plot(plot)
+    if as_json:
+        front = set(map(id, found.front))
+        show_json([{**row.plain(), "front": id(row) in front} for row in found.rows])
+    else:
+        _show(found)
+        show_written(save, plot)
+    _warn(found.rows)
+
+
+def _show(found: Sweep) -> None:
+    names = [each.name for each in found.axes]
+    front = set(map(id, found.front))
+    best = f"{len(front):,} of them on the front of {', '.join(found.objectives)}"
+    table = new_table(
+        f"{found.program}: {len(found.rows):,} points, {best}", "", *names, "status", *SHOWN, names=("status",)
+    )
+    for row in found.rows:
+        cells = [str(row.point[name]) for name in names]
+        numbers = ["-" if (value := getattr(row, name)) is None else f"{value:,}" for name in SHOWN]
+        table.add_row("*" if id(row) in front else "", *map(escape, cells), row.status, *numbers)
+    show_table(table)
+
+
+def _warn(rows: tuple[Row, ...]) -> None:
+    """A warning for every kind of error, with the number of points that have it."""
+    errors: dict[str, int] = {}
+    for row in rows:
+        if row.error is not None:
+            errors[row.error] = errors.get(row.error, 0) + 1
+    warn(f"{count} of {len(rows)} points: {error}" for error, count in errors.items())

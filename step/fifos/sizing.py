@@ -1,0 +1,205 @@
+"""The depths that lose no cycle, those that do not deadlock, and what lies between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from step.errors import SimulationError
+from step.fifos.runs import Cycles, Depths, Outcome, Runs
+from step.fifos.shrink import LEAST, Good, shrink
+from step.host.progress import Progress, silent
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Channel, Netlist, lower
+from step.programs.depth_binding import DataSet, DepthBinding
+from step.programs.digest import data_digest
+from step.programs.inputs import bind_inputs
+from step.programs.opening import Openable, open_program
+from step.programs.program import Program
+from step.running.simulator import Simulator
+from step.sweeps.front import undominated
+from step.sweeps.processes import cores
+
+UNBOUNDED = 1 << 40
+"""A depth that no run fills."""
+
+LOSSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""What the points between may lose, in parts of the fewest cycles."""
+
+
+@dataclass(frozen=True)
+class Sized:
+    """``depths`` of all channels, the ``bits`` that these hold, and the ``cycles`` on each data set.
+
+    ``cycles`` is None for depths with which a run fails.
+    """
+
+    depths: Mapping[str, int]
+    bits: int
+    cycles: Cycles | None
+
+    def loss(self, fewest: Cycles) -> float:
+        """The largest part that a data set takes more than ``fewest`` cycles; infinite where a run fails."""
+        if self.cycles is None:
+            return float("inf")
+        return max(mine / least - 1 for mine, least in zip(self.cycles, fewest, strict=True))
+
+
+@dataclass(frozen=True, repr=False)
+class Sizing:
+    """What was found for ``program`` on the data called ``data`` (None: its own) in so many ``runs``.
+
+    ``asked`` are the depths that program and fabric have. ``lossless`` lose no cycle against any depths that ran, with
+    the least storage that was found; ``least`` only do not deadlock; ``front`` has both and those between that no other
+    beats in bits and cycles, the fastest first. Of ``lossless`` and ``least`` no single depth can be lowered by one.
+    """
+
+    program: Program
+    data: tuple[str | None, ...]
+    digests: tuple[str, ...]
+    asked: Sized
+    lossless: Sized
+    least: Sized
+    front: tuple[Sized, ...]
+    runs: int
+
+    @cached_property
+    def fewest(self) -> Cycles:
+        """The cycles of ``lossless``."""
+        assert self.lossless.cycles is not None
+        return self.lossless.cycles
+
+    def within(self, loss: float) -> Sized:
+        """The least storage that was found to take at most the part ``loss`` more cycles on all data."""
+        return min((each for each in self.front if each.loss(self.fewest) <= loss), key=lambda each: each.bits)
+
+    def binding(self, chosen: Sized) -> DepthBinding:
+        """The depths ``chosen`` as a file takes them."""
+        assert chosen.cycles is not None
+        sets = map(DataSet, self.data, self.digests, chosen.cycles)
+        return DepthBinding.of(self.program, tuple(sets), chosen.depths)
+
+    def __repr__(self) -> str:
+        return (
+            f"<FIFOs of {self.program.name}: {self.lossless.bits:,} bits lose no cycle, {self.least.bits:,} do not "
+            f"deadlock, {self.asked.bits:,} asked for>"
+        )
+
+
+def size_fifos(
+    program: Openable,
+    *,
+    inputs: Sequence[Path | str] = (),
+    fabric: FabricConfig | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Sizing:
+    """Find depths for the channels of ``program`` by running it on the fast model.
+
+    ``inputs``: .npz files that take the place of the program's own data; what is found holds for all of them.
+    ``fabric`` replaces that of the program. ``threads`` run at a time, by default one per core.
+
+    Raises what a run with unbounded channels raises: no depths help then.
+
+    >>> found = step.size_fifos(program)
+    >>> found
+    <FIFOs of sums: 152 bits lose no cycle, 152 do not deadlock, 152 asked for>
+    """
+    opened = open_program(program, fabric=fabric)
+    programs = [open_program(opened, inputs=each) for each in inputs] or [opened]
+    netlist = lower(opened.graph, opened.fabric)
+    simulators = [Simulator(each) for each in programs]
+    runs = Runs(netlist, simulators, threads or cores(), progress)
+    fast = _lossless(runs, simulators)
+    fewest = runs.outcome(fast).cycles
+    assert fewest is not None
+    order = _order(runs, fast)
+    chosen = fast
+    for loss in LOSSES:
+        chosen = shrink(chosen, order, _within(runs, fewest, loss))
+    least = shrink(chosen, order, lambda candidates: [each.cycles is not None for each in runs.outcomes(candidates)])
+    return Sizing(
+        opened,
+        tuple(str(each) for each in inputs) or (None,),
+        tuple(data_digest(each.graph, bind_inputs(each.graph, each.inputs)) for each in programs),
+        _sized(runs, runs.asked),
+        _sized(runs, fast),
+        _sized(runs, least),
+        _front(runs),
+        len(runs.known),
+    )
+
+
+def _lossless(runs: Runs, simulators: Sequence[Simulator]) -> Depths:
+    """Depths with the fewest cycles that were seen, made as small as they can be without losing one."""
+    fast = _observed(runs, simulators)
+    while True:
+        fewest = runs.outcome(fast).cycles
+        assert fewest is not None
+        fast = shrink(fast, _order(runs, fast), _within(runs, fewest, 0.0))
+        if runs.outcome(fast).cycles == fewest:
+            return fast
+
+
+def _observed(runs: Runs, simulators: Sequence[Simulator]) -> Depths:
+    """The fastest of the depths that runs without bounds took, as registers or as block RAM, and those asked for.
+
+    A channel that has its words in block RAM shows a token a cycle later, so the deepest are not the fastest.
+    """
+    free = runs.outcome(dict.fromkeys(runs.asked, UNBOUNDED))
+    if free.cycles is None:
+        for each in simulators:
+            each.run(depths=dict.fromkeys(runs.asked, UNBOUNDED))
+        raise SimulationError("a run failed that did not fail again")
+    observed = _peaks(free)
+    shallow = {each.name: _shallow(runs.netlist, each) for each in runs.netlist.channels}
+    deep = {name: max(depth, shallow[name] + 1) for name, depth in observed.items()}
+    candidates: list[Depths] = [observed, deep, shallow, runs.asked]
+    if (again := runs.outcome(observed)).cycles is not None:
+        candidates.append(_peaks(again))
+    ran = zip(runs.outcomes(candidates), candidates, strict=True)
+    costs = [(sum(each.cycles), runs.bits(depths), place) for place, (each, depths) in enumerate(ran) if each.cycles]
+    return candidates[min(costs)[2]]
+
+
+def _peaks(outcome: Outcome) -> dict[str, int]:
+    """Depths for the occupancy that was seen: one more, as a slot that is freed is claimed a cycle later."""
+    return {name: max(LEAST, peak + 1) for name, peak in outcome.peaks.items()}
+
+
+def _shallow(netlist: Netlist, channel: Channel) -> int:
+    """The largest depth of ``channel`` that needs no block RAM."""
+    return max(LEAST, netlist.fabric.block_ram_words // netlist.beats(channel))
+
+
+def _order(runs: Runs, depths: Depths) -> list[str]:
+    """The channels, those first of which a slot is large: so the least storage is left."""
+    return sorted(depths, key=lambda name: (-runs.slot_bits(name), name))
+
+
+def _within(runs: Runs, fewest: Cycles, loss: float) -> Good:
+    def good(candidates: Sequence[Depths]) -> list[bool]:
+        return [
+            each.cycles is not None
+            and all(mine <= least * (1 + loss) for mine, least in zip(each.cycles, fewest, strict=True))
+            for each in runs.outcomes(candidates)
+        ]
+
+    return good
+
+
+def _sized(runs: Runs, depths: Depths) -> Sized:
+    return Sized(depths, runs.bits(depths), runs.outcome(depths).cycles)
+
+
+def _front(runs: Runs) -> tuple[Sized, ...]:
+    """Of all that ran, what nothing else beats."""
+    found = [(outcome.cycles, key) for key, outcome in runs.known.items() if outcome.cycles is not None]
+    sized = [Sized(runs.depths(key), runs.bits(runs.depths(key)), cycles) for cycles, key in found]
+    best: dict[tuple[int, ...], Sized] = {}
+    for each in sized:
+        assert each.cycles is not None
+        best.setdefault((*each.cycles, each.bits), each)
+    return tuple(best[cost] for cost in undominated(list(best)))

@@ -1,0 +1,96 @@
+"""What a sweep goes over: the values of one parameter."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from step.errors import InputError
+
+Value = int | float | bool | str
+Point = Mapping[str, Value]
+"""A value for every parameter that is swept over."""
+
+MOST_VALUES = 1 << 16
+"""Of one range: more are a slip of the pen."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """``values`` of the parameter called ``name``, in the order in which they are taken."""
+
+    name: str
+    values: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise InputError(f"{self.name} has no values to sweep over")
+        twice = [each for place, each in enumerate(self.values) if each in self.values[:place]]
+        if twice:
+            raise InputError(f"{self.name} has the value {twice[0]!r} twice")
+
+
+def parse_axis(text: str) -> Axis:
+    """``NAME=1,2,4``, ``NAME=16..256`` (doubled: 16, 32, ..., 256), ``NAME=2..10:4`` (2, 6, 10), or a mixture.
+
+    Values are integers, numbers, true, false, or else texts. Raises `InputError` for anything else.
+    """
+    name, equals, values = text.partition("=")
+    if not equals or not name or not values:
+        raise InputError(f"a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not {text!r}")
+    return Axis(name, tuple(value for part in values.split(",") for value in _values(name, part)))
+
+
+def _values(name: str, text: str) -> Iterator[Value]:
+    if not text:
+        raise InputError(f"{name} has an empty value")
+    match = re.fullmatch(r"(-?[0-9]{1,18})\.\.(-?[0-9]{1,18})(?::([0-9]{1,18}))?", text)
+    if match is None:
+        yield parse_value(text)
+        return
+    low, high, step = int(match[1]), int(match[2]), int(match[3] or 0)
+    if low > high:
+        raise InputError(f"{name}={text} is empty: {low} is more than {high}")
+    if match[3] is None:
+        yield from _doubled(name, low, high)
+        return
+    if step == 0 or (high - low) % step:
+        raise InputError(f"{name}={text}: steps of {step} do not lead from {low} to {high}")
+    if (high - low) // step >= MOST_VALUES:
+        raise InputError(f"{name}={text} has {(high - low) // step + 1:,} values, more than {MOST_VALUES:,}")
+    yield from range(low, high + 1, step)
+
+
+def _doubled(name: str, low: int, high: int) -> Iterator[int]:
+    value = low
+    while 0 < value < high:
+        value *= 2
+    if value != high or low < 1:
+        raise InputError(
+            f"{name}={low}..{high}: doubling {low} does not lead to {high}; steps are written {low}..{high}:1"
+        )
+    while low <= high:
+        yield low
+        low *= 2
+
+
+def parse_value(text: str) -> Value:
+    """An integer, a number, true or false, or the text itself."""
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"-?[0-9]{1,30}", text):
+        return int(text)
+    if re.fullmatch(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e[-+]?[0-9]+", text):
+        return float(text)
+    return text
+
+
+def grid(axes: Sequence[Axis]) -> list[Point]:
+    """All points of ``axes``; the last one changes fastest. Raises `InputError` for an axis that is there twice."""
+    names = [each.name for each in axes]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InputError(f"{name} is swept over twice")
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*(each.values for each in axes))]

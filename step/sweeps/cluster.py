@@ -1,0 +1,113 @@
+"""The points of a sweep on the machines of a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Any
+
+from step.errors import EnvironmentProblem
+from step.sweeps.axis import Point
+from step.sweeps.processes import Work
+from step.sweeps.row import LOST, Row
+
+PATIENCE = 60.0
+"""Seconds without any worker after which a sweep gives up."""
+
+CONNECTING = 10.0
+"""Seconds that a scheduler may take to answer."""
+
+
+class Cluster:
+    """The workers of the Dask scheduler at ``address``, which do ``work``.
+
+    All of them need this toolkit, and see the files of the program under the names that they have here. Raises
+    `EnvironmentProblem` where nobody answers, and where no worker is left for ``patience`` seconds.
+    """
+
+    def __init__(self, work: Work, address: str, patience: float = PATIENCE) -> None:
+        try:
+            import distributed
+        except ModuleNotFoundError as error:
+            raise EnvironmentProblem(
+                f"a sweep on a cluster needs the module {error.name}; "
+                "install it with: pip install 'step-fabric[cluster]'"
+            ) from None
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it is told as an error
+        self._work, self._address, self._patience = work, address, patience
+        self._library: Any = distributed
+        try:
+            self._client = distributed.Client(address, timeout=CONNECTING, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise EnvironmentProblem(f"there is no Dask scheduler at {address}: {_reason(error)}") from None
+        self._seen = time.monotonic()
+
+    @property
+    def together(self) -> int:
+        """How many points run at once: threads of the workers."""
+        return max(1, sum(self._client.nthreads().values()))
+
+    def rows(self, points: Iterable[Point]) -> Iterator[Row]:
+        """The rows of ``points``, as they come.
+
+        Where a worker is lost, the scheduler gives its points to others. A point that took several with it
+        (``distributed.scheduler.allowed-failures``) gets a row that says so.
+        """
+        flying = {self._client.submit(self._work, point, pure=False): point for point in points}
+        try:
+            while flying:
+                for future in self._done(list(flying)):
+                    yield self._row(future, flying.pop(future))
+        finally:
+            for future in flying:
+                future.release()  # nobody waits for it: the scheduler forgets it
+
+    def _done(self, futures: list[Any]) -> Iterable[Any]:
+        try:
+            with self._client.as_current():
+                done: Iterable[Any] = self._library.wait(futures, timeout=1, return_when="FIRST_COMPLETED").done
+            return done
+        except TimeoutError:
+            self._check_workers()
+            return []
+        except self._library.client.FuturesCancelledError:
+            raise self._lost() from None
+
+    def _row(self, future: Any, point: Point) -> Row:
+        try:
+            row: Row = future.result()
+            return row
+        except self._library.KilledWorker:
+            return Row(point, LOST, error="every worker that ran it was killed; is there enough memory?")
+
+    def _check_workers(self) -> None:
+        """Raise `EnvironmentProblem` where there was none for too long."""
+        now = time.monotonic()
+        try:
+            workers = self._client.nthreads()
+        except OSError:
+            raise self._lost() from None
+        if workers:
+            self._seen = now
+        elif now - self._seen > self._patience:
+            raise EnvironmentProblem(
+                f"the Dask scheduler at {self._address} has had no worker for {self._patience:.0f} s; start one with: "
+                f"dask worker {self._address}"
+            )
+
+    def _lost(self) -> EnvironmentProblem:
+        return EnvironmentProblem(f"the Dask scheduler at {self._address} was lost, or somebody cancelled the sweep")
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+
+def _reason(error: BaseException) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__

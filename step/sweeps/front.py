@@ -1,0 +1,46 @@
+"""The points of a sweep that no other one beats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from step.errors import InputError
+from step.host.nearest import did_you_mean
+from step.sweeps.row import OBJECTIVES, Row
+
+
+def check_objectives(names: Sequence[str]) -> None:
+    """Raise `InputError` for what is no objective, and for none."""
+    if not names:
+        raise InputError(f"there must be an objective: {', '.join(OBJECTIVES)}")
+    for place, name in enumerate(names):
+        if name not in OBJECTIVES:
+            hint = did_you_mean(name, OBJECTIVES)
+            raise InputError(f"there is no objective {name!r}; {hint}there are {', '.join(OBJECTIVES)}")
+        if name in names[:place]:
+            raise InputError(f"the objective {name} is there twice")
+
+
+def costs(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:
+    """What ``row`` costs in each of ``objectives``; None where one is not known."""
+    found = [getattr(row, name) for name in objectives]
+    return None if None in found else tuple(found)
+
+
+def undominated(costs: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Those of which no other one is as low in all places and lower in one, sorted."""
+    front: list[tuple[int, ...]] = []
+    for cost in sorted(set(costs)):  # in this order one can be beaten only by those before it
+        if not any(all(map(int.__le__, other, cost)) for other in front):
+            front.append(cost)
+    return front
+
+
+def pareto_front(rows: Sequence[Row], objectives: Sequence[str]) -> list[Row]:
+    """Those of ``rows`` of which no other one is as good in all ``objectives`` and better in one, the best first.
+
+    Rows that are equal in all of them are all there.
+    """
+    known = [(cost, row) for row in rows if (cost := costs(row, objectives)) is not None]
+    front = undominated(cost for cost, _ in known)
+    return [row for cost in front for mine, row in known if mine == cost]

@@ -1,0 +1,117 @@
+"""The points of a sweep in processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from types import TracebackType
+from typing import Protocol
+
+from step.sweeps.axis import Point
+from step.sweeps.row import LOST, Row
+
+Work = Callable[[Point], Row]
+
+
+class Workers(Protocol):
+    """Who runs points: used in a ``with``, behind which nobody works any more."""
+
+    @property
+    def together(self) -> int:
+        """How many points run at once."""
+        ...
+
+    def rows(self, points: Iterable[Point]) -> Iterator[Row]:
+        """The rows of ``points``, as they come."""
+        ...
+
+    def __enter__(self) -> Workers: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Processes:
+    """``together`` processes that do ``work``; with one, this process does it itself."""
+
+    def __init__(self, work: Work, together: int) -> None:
+        self._work, self.together = work, together
+        self._pool: ProcessPoolExecutor | None = None
+
+    def rows(self, points: Iterable[Point]) -> Iterator[Row]:
+        """The rows of ``points``, as they come.
+
+        Where a process is killed, the points that were under way run again, each in a process of its own; one that
+        is killed there as well gets a row that says so.
+        """
+        if self.together == 1:
+            yield from map(self._work, points)
+            return
+        waiting = deque(points)
+        while waiting:
+            flying: dict[Future[Row], Point] = {}
+            try:
+                yield from self._fly(waiting, flying)
+            except BrokenProcessPool:
+                self._end()
+                yield from map(self._alone, list(flying.values()))
+
+    def _fly(self, waiting: deque[Point], flying: dict[Future[Row], Point]) -> Iterator[Row]:
+        if self._pool is None:
+            self._pool = _pool(self.together)
+        while waiting or flying:
+            while waiting and len(flying) < 2 * self.together:  # so that nobody waits for the next one
+                future = self._pool.submit(self._work, waiting[0])
+                flying[future] = waiting.popleft()
+            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                row = future.result()
+                del flying[future]
+                yield row
+
+    def _alone(self, point: Point) -> Row:
+        self._pool = _pool(1)
+        try:
+            return self._pool.submit(self._work, point).result()
+        except BrokenProcessPool:
+            return Row(point, LOST, error="its process was killed, alone too; is there enough memory?")
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        """No process goes on, whatever it is doing."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            processes = list((pool._processes or {}).values())
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()
+                process.join()
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+
+def _pool(count: int) -> ProcessPoolExecutor:
+    # Not by fork: this process may have threads.
+    return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_quietly)
+
+
+def _quietly() -> None:
+    """An interrupt from the terminal reaches every process; these end without a word."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,0 +1,113 @@
+"""A search instead of a grid: Optuna chooses the points from what is known of others."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from step.errors import EnvironmentProblem
+from step.sweeps.axis import Axis, Point
+from step.sweeps.front import costs
+from step.sweeps.row import Row
+
+TRIES = 20
+"""Times that Optuna may choose what is known already, before a point is drawn."""
+
+
+class Search:
+    """Chooses points of ``axes`` with little of the ``objectives``, the same ones for the same ``seed`` and rows.
+
+    Raises `EnvironmentProblem` where Optuna is not installed.
+    """
+
+    def __init__(self, axes: Sequence[Axis], objectives: Sequence[str], seed: int) -> None:
+        try:
+            import optuna
+        except ModuleNotFoundError as error:
+            raise EnvironmentProblem(
+                f"a search needs the module {error.name}; install it with: pip install 'step-fabric[sweeps]'"
+            ) from None
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._optuna: Any = optuna
+        self._axes, self._objectives = {each.name: each for each in axes}, objectives
+        self._choices = {each.name: _choice(optuna, each) for each in axes}
+        self._random = random.Random(seed)
+        self._study = optuna.create_study(
+            directions=["minimize"] * len(objectives),
+            sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
+        )
+        self._open: dict[tuple[Any, ...], Any] = {}
+        self._known: dict[tuple[Any, ...], Row | None] = {}
+
+    @property
+    def size(self) -> int:
+        """How many points there are."""
+        return math.prod(len(each.values) for each in self._axes.values())
+
+    @property
+    def told(self) -> int:
+        """How many points are known."""
+        return len(self._known)
+
+    def has(self, point: Point) -> bool:
+        """Whether ``point`` is one of those that may be chosen."""
+        return all(point[name] in axis.values for name, axis in self._axes.items())
+
+    def ask(self, count: int) -> list[Point]:
+        """At most ``count`` points that are not known; fewer only where there are no more."""
+        count = max(0, min(count, self.size - len(self._known)))
+        return [self._next() for _ in range(count)]
+
+    def tell(self, rows: Iterable[Row]) -> None:
+        """What was found, of points that were asked for or of others."""
+        for row in rows:
+            key = self._key(row.point)
+            self._known[key] = row
+            trial = self._open.pop(key, None)
+            if trial is not None:
+                self._finish(trial, row)
+            elif (values := costs(row, self._objectives)) is not None:
+                places = {name: axis.values.index(row.point[name]) for name, axis in self._axes.items()}
+                self._study.add_trial(
+                    self._optuna.trial.create_trial(params=places, distributions=self._choices, values=values)
+                )
+
+    def _next(self) -> Point:
+        for _ in range(TRIES):
+            trial = self._study.ask(self._choices)
+            point = {name: axis.values[trial.params[name]] for name, axis in self._axes.items()}
+            key = self._key(point)
+            if key not in self._known:
+                self._known[key] = None
+                self._open[key] = trial
+                return point
+            self._finish(trial, self._known[key])
+        places = self._drawn()
+        self._study.enqueue_trial(places)
+        return self._next()
+
+    def _drawn(self) -> dict[str, int]:
+        while True:
+            places = {name: self._random.randrange(len(axis.values)) for name, axis in self._axes.items()}
+            if tuple(self._axes[name].values[place] for name, place in places.items()) not in self._known:
+                return places
+
+    def _finish(self, trial: Any, row: Row | None) -> None:
+        values = None if row is None else costs(row, self._objectives)
+        if values is None:
+            self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
+        else:
+            self._study.tell(trial, values)
+
+    def _key(self, point: Point) -> tuple[Any, ...]:
+        return tuple(point[name] for name in self._axes)
+
+
+def _choice(optuna: Any, axis: Axis) -> Any:
+    """Which value, by its place: numbers have an order that says something, texts have none."""
+    places = range(len(axis.values))
+    if any(isinstance(each, str | bool) for each in axis.values):
+        return optuna.distributions.CategoricalDistribution(tuple(places))
+    return optuna.distributions.IntDistribution(0, places[-1])

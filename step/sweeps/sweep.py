@@ -1,0 +1,168 @@
+"""A program is swept over parameters of its own and of its fabric."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+
+import numpy as np
+
+from step.errors import InputError
+from step.host.files import write_atomically
+from step.host.progress import Progress, silent
+from step.programs.program import Program
+from step.running.columns import Columns
+from step.sweeps.axis import Axis, Point, Value, grid, parse_axis
+from step.sweeps.cluster import Cluster
+from step.sweeps.evaluate import evaluate
+from step.sweeps.front import check_objectives, pareto_front
+from step.sweeps.plot import check_plot, plot
+from step.sweeps.processes import Processes, Work, Workers, cores
+from step.sweeps.record import Record
+from step.sweeps.row import MEASURES, Row
+from step.sweeps.search import Search
+from step.sweeps.subject import Subject
+
+OBJECTIVES = ("cycles", "on_chip_bytes")
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """The ``rows`` of a sweep over ``axes``, in the order of the grid or of the search, and its ``objectives``."""
+
+    program: str
+    axes: tuple[Axis, ...]
+    objectives: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @cached_property
+    def front(self) -> list[Row]:
+        """The rows that no other one beats in the objectives, the best in the first of these first."""
+        return pareto_front(self.rows, self.objectives)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The table as arrays; ``pandas.DataFrame(sweep.columns)`` takes it."""
+        names = (*(each.name for each in self.axes), *MEASURES)
+        plain = [row.plain() for row in self.rows]
+        return Columns({name: np.array([each[name] for each in plain]) for name in names})
+
+    def plot(self, path: Path | str) -> None:
+        """Draw the points in the first two objectives, and their front, to ``path`` (.svg, .png or .pdf).
+
+        Raises `InputError` for other files and for a single objective.
+        """
+        path = Path(path)
+        check_plot(path, self.objectives)
+        write_atomically(path, plot(self.rows, self.objectives, self.program, path.suffix[1:]))
+
+    def __repr__(self) -> str:
+        return f"<sweep of {self.program}: {len(self.rows)} points, {len(self.front)} on the front>"
+
+    def _repr_html_(self) -> str:
+        return self.columns._repr_html_()
+
+
+def sweep(
+    program: Program | Path | str,
+    over: Mapping[str, Sequence[Value] | str],
+    *,
+    inputs: Path | str | None = None,
+    settings: Sequence[str] = (),
+    objectives: Sequence[str] = OBJECTIVES,
+    search: int | None = None,
+    seed: int = 0,
+    save: Path | str | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    max_cycles: int | None = None,
+    progress: Progress = silent,
+) -> Sweep:
+    """Run ``program`` on the fast model with all combinations of the values in ``over``.
+
+    ``over``: per parameter its values, or a text such as ``"16..256"`` (`step.sweeps.axis.parse_axis`). ``fabric.X``
+    and ``memory.X`` are parameters of the fabric, all others those of the function that makes the program, which then
+    is the name of a file. ``settings`` (``"tile=8"``) hold for all points. ``search``: of all combinations only so
+    many, which Optuna chooses to minimise the ``objectives``. ``save`` is a .csv or .parquet file; rows that are in it
+    already are not run again. ``jobs``: processes, by default one per core; ``scheduler``: the address of a Dask
+    scheduler, whose workers take their place.
+
+    What program and fabric can not be, and a run that fails, is a row with its ``status`` and ``error``; only the first
+    point has to be possible. Raises its errors, `InputError` for bad arguments, `FormatError` for a file of
+    another sweep, and `EnvironmentProblem` for what is not installed and for a cluster that is lost.
+
+    >>> found = step.sweep(program, {"fabric.stages": [1, 4], "fabric.vector_lanes": "1..4"}, jobs=1)
+    >>> found, found.front[0].cycles
+    (<sweep of sums: 6 points, 3 on the front>, 11)
+    """
+    axes = tuple(_axis(name, values) for name, values in over.items())
+    points = [] if search else grid(axes)
+    check_objectives(objectives)
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs must be at least 1, not {jobs}")
+    if not axes:
+        raise InputError("there is nothing to sweep over; give parameters with their values")
+    with _subject(program, inputs, settings, scheduler) as subject:
+        subject.at({each.name: each.values[0] for each in axes})
+        record = Record(None if save is None else Path(save), [each.name for each in axes], subject)
+        work = partial(evaluate, subject, max_cycles=max_cycles)
+        with record, _workers(work, jobs, scheduler, search or len(points)) as workers:
+            if search:
+                rows = _searched(Search(axes, objectives, seed), search, record, workers, progress)
+            else:
+                rows = _all(points, record, workers, progress)
+    return Sweep(program.name if isinstance(program, Program) else str(program), axes, tuple(objectives), tuple(rows))
+
+
+def _axis(name: str, values: Sequence[Value] | str) -> Axis:
+    return parse_axis(f"{name}={values}") if isinstance(values, str) else Axis(name, tuple(values))
+
+
+@contextmanager
+def _subject(
+    program: Program | Path | str, inputs: Path | str | None, settings: Sequence[str], scheduler: str | None
+) -> Iterator[Subject]:
+    """``program`` as a file that other processes can open."""
+    data = None if inputs is None else str(inputs)
+    if not isinstance(program, Program):
+        yield Subject(str(program), data, tuple(settings))
+        return
+    if scheduler is not None:
+        raise InputError(
+            "a sweep on a cluster needs the name of a file with a program, which all its machines can read"
+        )
+    with tempfile.TemporaryDirectory(prefix="step-sweep-") as directory:
+        path = Path(directory) / f"{program.name}.json"
+        program.save(path)
+        yield Subject(str(path), data, tuple(settings))
+
+
+def _workers(work: Work, jobs: int | None, scheduler: str | None, points: int) -> Workers:
+    if scheduler is not None:
+        if jobs is not None:
+            raise InputError("jobs has no effect with a scheduler: its workers run the points")
+        return Cluster(work, scheduler)
+    return Processes(work, min(jobs or cores(), points))
+
+
+def _all(points: Sequence[Point], record: Record, workers: Workers, progress: Progress) -> list[Row]:
+    missing = [each for each in points if each not in record]
+    for row in workers.rows(missing):
+        record.add(row)
+        progress(f"{len(record.rows)} of {len(points)} points")
+    return [record.row(each) for each in points]
+
+
+def _searched(search: Search, count: int, record: Record, workers: Workers, progress: Progress) -> list[Row]:
+    search.tell(row for row in record.rows if search.has(row.point))
+    while points := search.ask(min(workers.together, count - search.told)):
+        rows = sorted(workers.rows(points), key=lambda row: points.index(row.point))
+        for row in rows:
+            record.add(row)
+        search.tell(rows)
+        progress(f"{search.told} of {count} points")
+    return [row for row in record.rows if search.has(row.point)]

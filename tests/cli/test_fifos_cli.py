@@ -1,0 +1,125 @@
+"""``step fifos``, and its depths in ``run``, ``compare`` and ``verilog``: tables, files and exact complaints."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from commanding import Step, commanding
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "fifos.md"
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
+
+
+@pytest.fixture
+def scaled(tmp_path: Path) -> Path:
+    """The program of the documentation."""
+    lines = re.findall(r"^(?:>>>|\.\.\.) (.*)$", DOCUMENT.read_text().partition("```console")[0], re.MULTILINE)
+    path = tmp_path / "scaled.py"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_the_table_of_the_documentation(
+    step: Step, scaled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = DOCUMENT.read_text().partition("$ step fifos scaled.py --save depths.json\n")[2]
+    table, _, rest = session.partition("$ step run scaled.py --backend approx --binding depths.json\n")
+    monkeypatch.chdir(tmp_path)
+    assert table and step("fifos", scaled.name, "--save", "depths.json") == (0, table, "")
+    ran = step("run", scaled.name, "--backend", "approx", "--binding", "depths.json")
+    assert ran.code == 0 and ran.out.splitlines()[0] == rest.splitlines()[0] and ran.err == ""
+
+
+def test_what_is_saved(step: Step, scaled: Path, tmp_path: Path) -> None:
+    found = json.loads(step("fifos", scaled, "--json").out)
+    assert [each["bits"] for each in found["front"]] == [872, 868, 832, 828, 792]
+    assert (found["asked"]["cycles"], found["lossless"]["cycles"], found["data"]) == (None, [93], [None])
+    path = tmp_path / "depths.json"
+    for options, cycles in (((), 93), (("--loss", 2.5), 95), (("--loss", 50), 100), (("--least",), 100)):
+        result = step("fifos", scaled, "--save", path, *options)
+        assert (result.code, result.err) == (0, "")
+        saved = json.loads(path.read_text())
+        assert saved["data"][0]["cycles"] == cycles
+        run = json.loads(step("run", scaled, "--backend", "approx", "--binding", path, "--json").out)
+        assert run["cycles"] == cycles
+
+
+def test_several_data_sets(step: Step, scaled: Path, tmp_path: Path) -> None:
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for seed, file in enumerate(files):
+        assert step("inputs", scaled, "-o", file, "--random", seed).code == 0
+    path = tmp_path / "depths.json"
+    result = step("fifos", scaled, *(each for file in files for each in ("--inputs", file)), "--save", path)
+    assert result.code == 0 and result.out.splitlines()[1].split() == [
+        "bits",
+        "cycles",
+        "a.npz",
+        "cycles",
+        "b.npz",
+        "loss",
+    ]
+    assert [each["name"] for each in json.loads(path.read_text())["data"]] == list(map(str, files))
+    own = step("run", scaled, "--backend", "approx", "--binding", path)
+    assert own.err == f"warning: {path}: the depths were found for other data: they may lose cycles, or deadlock\n"
+    assert step("run", scaled, "--backend", "approx", "--binding", path, "--inputs", files[1]).err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--loss", 5], "--loss has no effect without --save"),
+        (["--least"], "--least has no effect without --save"),
+        (["--loss", 5, "--least", "--save", "d.json"], "--loss has no effect with --least"),
+        (["--save", "/proc/d.json"], "/proc/d.json can not be written: No such file or directory"),
+    ],
+)
+def test_bad_usage(step: Step, scaled: Path, arguments: list[object], message: str) -> None:
+    assert step("fifos", scaled, *arguments) == (1, "", f"error: {message}\n")
+
+
+def test_bindings_that_do_not_fit(step: Step, scaled: Path, tmp_path: Path) -> None:
+    path = tmp_path / "depths.json"
+    assert step("fifos", scaled, "--save", path).code == 0
+    other = (
+        f"error: {path}: the depths are those of another program called scaled, or of softmax before it was changed: "
+        "`step fifos` finds new ones\n"
+    )
+    for verb, *options in (["run", "--backend", "approx"], ["verilog", "-o", tmp_path / "build"], ["compare"]):
+        assert step(verb, "examples/softmax.py", "--binding", path, *options) == (1, "", other)
+    assert step("run", scaled, "--backend", "interpret", "--binding", path) == (
+        1, "", "error: --binding has no effect with --backend interpret; it needs approx or rtl\n"
+    )  # fmt: skip
+    several = step("compare", scaled, scaled, "--binding", path)
+    assert several == (1, "", "error: --binding needs one program, but there are 2\n")
+    path.write_text("{}")
+    broken = step("run", scaled, "--backend", "approx", "--binding", path)
+    assert broken == (1, "", f"error: {path}: $: 'format' is a required property\n")
+
+
+def test_verilog_has_the_depths(step: Step, scaled: Path, tmp_path: Path) -> None:
+    path, build = tmp_path / "depths.json", tmp_path / "build"
+    assert step("fifos", scaled, "--save", path).code == 0
+    assert step("verilog", scaled, "--binding", path, "-o", build).code == 0
+    channels = json.loads((build / "fabric.json").read_text())["channels"]
+    assert {each["name"]: each["depth"] for each in channels} == json.loads(path.read_text())["depths"]
+    assert {each["depth"] for each in channels} == {2, 11}
+
+
+@pytest.mark.slow
+def test_sized_fifos_in_rtl(step: Step, scaled: Path, tmp_path: Path) -> None:
+    """No cycle is lost, and nothing deadlocks, in the hardware."""
+    path = tmp_path / "depths.json"
+    for options in ((), ("--least",)):
+        assert step("fifos", scaled, "--save", path, *options).code == 0
+        result = step("compare", scaled, "--binding", path, "--json")
+        (found,) = json.loads(result.out)
+        assert result.code == 0 and found["passed"] and found["mismatches"] == 0
+        assert found["exact_cycles"] == json.loads(path.read_text())["data"][0]["cycles"]

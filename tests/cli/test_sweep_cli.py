@@ -1,0 +1,81 @@
+"""``step sweep``: tables, files, plots, exit codes and exact complaints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commanding import Step, commanding
+
+SWIGLU = "examples/swiglu.py"
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
+
+
+def test_the_table_of_the_documentation(step: Step) -> None:
+    text = Path("docs/sweeps.md").read_text()
+    command = "step sweep examples/swiglu.py --over rows=1,2,4 --over columns=8,16 --over memory.channels=1,8"
+    wanted = text.partition(f"$ {command}\n")[2].partition("```")[0]
+    assert wanted and step(*command.split()[1:], "--jobs", 1) == (0, wanted, "")
+
+
+def test_rows_as_json_with_warnings(step: Step) -> None:
+    result = step("sweep", SWIGLU, "--over", "memory.channels=1,3,6", "--jobs", 1, "--json", "--set", "tile=16")
+    rows = json.loads(result.out)
+    assert [(row["memory.channels"], row["status"], row["front"]) for row in rows] == [
+        (1, "finished", True), (3, "refused", False), (6, "refused", False)
+    ]  # fmt: skip
+    assert result.code == 0 and result.err == (
+        "warning: 1 of 3 points: memory.channels must be a power of two, not 3\n"
+        "warning: 1 of 3 points: memory.channels must be a power of two, not 6\n"
+    )
+
+
+def test_files_and_a_plot(step: Step, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    table, plot = tmp_path / "new" / "rows.csv", tmp_path / "front.svg"
+    arguments = ("sweep", SWIGLU, "--over", "rows=2,4", "--save", table, "--plot", plot, "--jobs", 1)
+    first = step(*arguments)
+    assert (first.code, first.out.splitlines()[-2:], first.err) == (0, [f"written: {table}", f"written: {plot}"], "")
+    content = table.read_text(), plot.read_bytes()
+    assert content[0].startswith("rows,status,cycles,") and content[0].count("\n") == 3
+    assert all(text in content[1] for text in (b"rows=2", b"rows=4", b"on_chip_bytes [B]", b"cycles", b"front"))
+    assert step(*arguments) == first and (table.read_text(), plot.read_bytes()) == content
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--over", "rows=2", "--over", "rows=4"], "rows is swept over twice"),
+        (["--over", "rows=4..2"], "rows=4..2 is empty: 4 is more than 2"),
+        (["--over", "row=2"],
+         "examples/swiglu.py:program has no parameter 'row'; did you mean 'rows'? it has batch, hidden, inner, rows, "
+         "depth, columns"),
+        (["--over", "tile=8"],
+         "examples/swiglu.py:program has no parameter 'tile'; it has batch, hidden, inner, rows, depth, columns\n"
+         "  the parameter of the fabric is written fabric.tile"),
+        (["--over", "rows=2", "--seed", 1], "--seed has no effect without --search"),
+        (["--over", "rows=2", "--jobs", 2, "--scheduler", "tcp://localhost:1"],
+         "--jobs has no effect with --scheduler, whose workers run the points"),
+        (["--over", "rows=2", "--objective", "cycles,area"],
+         "there is no objective 'area'; there are cycles, off_chip_bytes, on_chip_bytes, channel_bytes"),
+        (["--over", "rows=2", "--objective", "cycles", "--plot", "p.svg"],
+         "a plot needs two objectives, as in cycles,channel_bytes"),
+        (["--over", "rows=2", "--plot", "p.gif"],
+         "a plot must go to a file that ends in .svg, .png, .pdf, not 'p.gif'"),
+        (["--over", "rows=2", "--save", "rows.json"],
+         "a sweep must go to a file that ends in .csv or .parquet, not 'rows.json'"),
+    ],
+)  # fmt: skip
+def test_bad_usage(step: Step, arguments: list[object], message: str) -> None:
+    assert step("sweep", SWIGLU, *arguments) == (1, "", f"error: {message}\n")
+
+
+def test_nothing_to_sweep_over(step: Step) -> None:
+    result = step("sweep", SWIGLU)
+    assert result.code == 1 and "Missing option '--over'" in result.err

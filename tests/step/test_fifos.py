@@ -1,0 +1,217 @@
+"""Sizes of FIFOs: what is found is the smallest, loses no cycle, does not deadlock, and is kept in files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import step
+from step import FP32, FabricConfig, Graph, Program, Tile
+from step.errors import Deadlock, FabricError, FormatError
+from step.fifos.runs import Depths
+from step.fifos.shrink import LEAST, shrink
+from step.functions import Add, Mul
+from step.lowering.netlist import lower
+from step.programs.depth_binding import DepthBinding
+from step.programs.program import load_program
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def scaled(lengths: Sequence[int] = (9, 9)) -> Program:
+    """Rows scaled by their sums: a row waits for its sum, in two channels that have too little room for it."""
+    graph = Graph("scaled")
+    rows = graph.source("rows", Tile(FP32), [len(lengths), graph.symbol("n", ragged=True)])
+    sums = rows.accum(Add(), name="sum").reshape(1, name="alone")[0].expand(rows, name="spread")
+    rows.map(Mul(), sums, name="scaled").sink("y")
+    return Program(graph, {"rows": [np.ones(length).tolist() for length in lengths]})
+
+
+# -- smaller --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(2, 90), st.integers(0, 40)), min_size=1, max_size=9), st.integers(0, 60))
+def test_shrinking_finds_bounds_and_trades(channels: list[tuple[int, int]], together: int) -> None:
+    """Each channel has a bound of its own, and all have one together, on which they have to agree."""
+    bounds = {f"c{n}": low for n, (low, _) in enumerate(channels)}
+    depths = {f"c{n}": low + more for n, (low, more) in enumerate(channels)}
+    total = min(sum(depths.values()), sum(bounds.values()) + together)
+    tried: list[Depths] = []
+
+    def is_good(each: Depths) -> bool:
+        return all(each[name] >= low for name, low in bounds.items()) and sum(each.values()) >= total
+
+    def good(candidates: Sequence[Depths]) -> list[bool]:
+        tried.extend(candidates)
+        return [is_good(each) for each in candidates]
+
+    found = shrink(depths, list(depths), good)
+    assert is_good(found) and all(LEAST <= found[name] <= depths[name] for name in depths)
+    assert not any(is_good({**found, name: found[name] - 1}) for name in found if found[name] > LEAST)
+    assert sum(found.values()) == max(total, sum(bounds.values()))
+    assert all(each >= LEAST for candidate in tried for each in candidate.values())
+
+
+def test_shrinking_where_less_may_be_better() -> None:
+    """Only an even depth is good, so one alone can not be lowered, and two together can."""
+
+    def good(candidates: Sequence[Depths]) -> list[bool]:
+        return [(each["a"] + each["b"]) % 2 == 0 for each in candidates]
+
+    assert shrink({"a": 9, "b": 9}, ["a", "b"], good) == {"a": 2, "b": 2}
+
+
+# -- sizes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sizing() -> step.Sizing:
+    """Of a program that deadlocks with the depths that it asks for."""
+    return step.size_fifos(scaled())
+
+
+def cycles(program: Program, depths: Depths) -> int | None:
+    """By the back end itself; None for a deadlock."""
+    netlist = lower(program.graph, program.fabric).with_depths(depths)
+    try:
+        return step.run(Program(netlist.graph, program.inputs, program.fabric), "approx", depths=depths).cycles
+    except Deadlock:
+        return None
+
+
+def test_no_cycle_is_lost(sizing: step.Sizing) -> None:
+    program, unbounded = scaled(), dict.fromkeys(sizing.asked.depths, 10_000)
+    (fewest,) = sizing.fewest
+    assert sizing.asked.cycles is None and cycles(program, {}) is None
+    assert fewest == cycles(program, sizing.lossless.depths) <= (cycles(program, unbounded) or 0)
+    for name, depth in sizing.lossless.depths.items():
+        if depth > LEAST:
+            less = cycles(program, {**sizing.lossless.depths, name: depth - 1})
+            assert less is None or less > fewest
+
+
+def test_the_least_does_not_deadlock(sizing: step.Sizing) -> None:
+    program = scaled()
+    assert sizing.least.cycles == (cycles(program, sizing.least.depths),) != (None,)
+    deep = {name: depth for name, depth in sizing.least.depths.items() if depth > LEAST}
+    assert deep and all(cycles(program, {**sizing.least.depths, name: deep[name] - 1}) is None for name in deep)
+    with pytest.raises(Deadlock) as caught:
+        step.run(program, "approx")
+    assert all(f"{name}: {depth} instead of 2" in str(caught.value) for name, depth in deep.items())
+
+
+def test_the_front_is_one(sizing: step.Sizing) -> None:
+    front = sizing.front
+    assert front[0].cycles == sizing.fewest and front[0].bits == sizing.lossless.bits
+    assert front[-1].bits == sizing.least.bits
+    for before, after in pairwise(front):
+        assert before.cycles < after.cycles and before.bits > after.bits  # type: ignore[operator]
+    assert all(each.cycles == (cycles(scaled(), each.depths),) for each in front)
+    assert sizing.within(0) == front[0] and sizing.within(100) == front[-1]
+    assert all(sizing.within(each.loss(sizing.fewest)) == each for each in front)
+
+
+def test_several_data_sets(tmp_path: Path) -> None:
+    files = []
+    for number, lengths in enumerate(((3, 14), (11, 2))):
+        program = scaled(lengths)
+        program.save(tmp_path / f"p{number}.json")
+        files.append(tmp_path / f"p{number}.npz")
+    both = step.size_fifos(scaled(), inputs=files)
+    alone = [step.size_fifos(scaled(lengths)) for lengths in ((3, 14), (11, 2))]
+    assert both.data == tuple(map(str, files)) and len(both.fewest) == 2
+    for place, each in enumerate(alone):
+        assert both.fewest[place] == each.fewest[0]
+        assert both.least.bits >= each.least.bits
+    assert max(both.least.depths.values()) == max(max(each.least.depths.values()) for each in alone)
+
+
+def test_a_program_that_no_depths_help() -> None:
+    graph = Graph("never")
+    loop = graph.feedback(Tile(FP32), [3], name="loop")
+    x = graph.source("x", Tile(FP32), [3]).map(Add(), loop.stream)
+    x.sink("y")
+    loop.close(x)  # its first token waits for itself
+    with pytest.raises(Deadlock, match="no depths clear it: a token that is waited for is never made"):
+        step.size_fifos(Program(graph, {"x": [1, 2, 3]}))
+
+
+def test_examples_lose_nothing() -> None:
+    for name in ("softmax", "moe_simple"):
+        found = step.size_fifos(EXAMPLES / f"{name}.py")
+        assert found.asked.cycles is not None and found.asked.cycles >= found.fewest
+        assert (cycles(found.program, found.lossless.depths),) == found.fewest
+
+
+# -- files ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_binding_is_kept(sizing: step.Sizing, tmp_path: Path) -> None:
+    path = tmp_path / "depths.json"
+    sizing.binding(sizing.least).save(path)
+    binding, program = DepthBinding.load(path), scaled()
+    assert binding == sizing.binding(sizing.least)
+    bound = binding.applied(program)
+    assert program.graph.depths == {} and list(binding.doubts(program)) == []
+    assert step.run(bound, "approx").cycles == sizing.least.cycles[0]  # type: ignore[index]
+    assert step.run(bound, "interpret").result.outputs == step.run(program, "interpret").result.outputs
+    bound.save(tmp_path / "bound.json")
+    again = load_program(tmp_path / "bound.json")
+    assert again == bound != program and again.graph.depths == dict(sizing.least.depths)
+    assert json.loads(path.read_text())["data"] == [
+        {"name": None, "digest": sizing.digests[0], "cycles": sizing.least.cycles[0]}  # type: ignore[index]
+    ]
+
+
+def test_what_a_binding_does_not_hold_for(sizing: step.Sizing) -> None:
+    binding = sizing.binding(sizing.lossless)
+    other = Program(scaled().graph, {"rows": [[1], [2]]}, FabricConfig(tile=8))
+    assert list(binding.doubts(other)) == [
+        "the depths were found for another fabric: they may lose cycles, or deadlock",
+        "the depths were found for other data: they may lose cycles, or deadlock",
+    ]
+    with pytest.raises(FormatError) as caught:
+        binding.applied(load_program(EXAMPLES / "softmax.py"))
+    assert str(caught.value) == (
+        "the depths are those of another program called scaled, or of softmax before it was changed: "
+        "`step fifos` finds new ones"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data.pop("depths"), "{path}: $: 'depths' is a required property"),
+        (lambda data: data["depths"].update(y=1), "{path}: $.depths.y: 1 is less than the minimum of 2"),
+        (lambda data: data["depths"].update(y="8"), "{path}: $.depths.y: '8' is not of type 'integer'"),
+        (lambda data: data.update(format="step-binding-2"),
+         "{path} has the format step-binding-2 and was written by step-fabric 0.1.0; this is step-fabric 0.1.0, which "
+         "reads step-binding-1: pip install 'step-fabric>=0.1.0'"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_bindings(
+    sizing: step.Sizing, tmp_path: Path, change: Callable[[dict[str, dict[str, object]]], None], message: str
+) -> None:
+    path = tmp_path / "depths.json"
+    sizing.binding(sizing.least).save(path)
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
+    with pytest.raises(FormatError) as caught:
+        DepthBinding.load(path)
+    assert str(caught.value) == message.format(path=path)
+
+
+def test_depths_of_channels_that_do_not_exist() -> None:
+    program = scaled()
+    program.graph.depths = {"rowz": 4}
+    with pytest.raises(FabricError, match="there is no channel 'rowz'; there are alone, "):
+        step.run(program, "approx")

@@ -1,0 +1,350 @@
+"""Sweeps: what is swept over, rows, files that go on, fronts, searches, and processes that are killed."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+import step
+from step import FP32, FabricConfig, Graph, Program, Tile
+from step.errors import Deadlock, FormatError, InputError, StepError
+from step.functions import Add
+from step.sweeps import record
+from step.sweeps.axis import Axis, Point, grid, parse_axis
+from step.sweeps.front import pareto_front
+from step.sweeps.processes import Processes
+from step.sweeps.row import LOST, Row
+
+PROGRAM = """
+from step import FP32, Graph, Program, Tile
+from step.functions import Add, Mul
+
+def program(rows=2, deep=True, kind="plain", scale=1.0):
+    if rows == 7:
+        raise ValueError("seven")
+    graph = Graph(f"sums{rows}")
+    x = graph.source("x", Tile(FP32), [graph.symbol("N"), 3])
+    x.buffered(4 if deep else 2).accum(Add()).sink("y")
+    return Program(graph, {"x": [[scale] * 3] * rows})
+
+def stuck(room=2):
+    graph = Graph("stuck")
+    rows = graph.source("rows", Tile(FP32), [2, 9])
+    sums = rows.accum(Add()).reshape(1)[0].expand(rows.buffered(room))
+    rows.buffered(room).map(Mul(), sums).sink("y")  # a row waits for its sum
+    return Program(graph, {"rows": [[1] * 9] * 2})
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> str:
+    """A program with parameters."""
+    path = tmp_path / "sums.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+# -- what is swept over ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("a=1,2,4", (1, 2, 4)),
+        ("a=16..256", (16, 32, 64, 128, 256)),
+        ("a=3..3", (3,)),
+        ("a=2..10:4", (2, 6, 10)),
+        ("a=-2..2:2,7", (-2, 0, 2, 7)),
+        ("a=0.5,1e-3,true,false,hbm2,..", (0.5, 0.001, True, False, "hbm2", "..")),
+    ],
+)
+def test_values(text: str, values: tuple[object, ...]) -> None:
+    found = parse_axis(text).values
+    assert found == values and list(map(type, found)) == list(map(type, values))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a", "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not 'a'"),
+        ("=1", "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not '=1'"),
+        ("a=", "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not 'a='"),
+        ("a=1,,2", "a has an empty value"),
+        ("a=1,2,1", "a has the value 1 twice"),
+        ("a=4..2", "a=4..2 is empty: 4 is more than 2"),
+        ("a=4..9", "a=4..9: doubling 4 does not lead to 9; steps are written 4..9:1"),
+        ("a=0..8", "a=0..8: doubling 0 does not lead to 8; steps are written 0..8:1"),
+        ("a=-4..-4", "a=-4..-4: doubling -4 does not lead to -4; steps are written -4..-4:1"),
+        ("a=1..9:3", "a=1..9:3: steps of 3 do not lead from 1 to 9"),
+        ("a=1..9:0", "a=1..9:0: steps of 0 do not lead from 1 to 9"),
+        ("a=0..99999:1", "a=0..99999:1 has 100,000 values, more than 65,536"),
+    ],
+)
+def test_values_that_can_not_be(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_axis(text)
+    assert str(caught.value) == message
+
+
+def test_a_grid_goes_through_the_last_one_first() -> None:
+    points = grid([Axis("a", (1, 2)), Axis("b", ("x", "y"))])
+    assert [tuple(each.values()) for each in points] == [(1, "x"), (1, "y"), (2, "x"), (2, "y")]
+
+
+# -- rows -----------------------------------------------------------------------------------------------------------
+
+
+def test_parameters_of_the_program_and_of_the_fabric(spec: str) -> None:
+    over = {"rows": [2, 5], "fabric.stages": "1..4", "memory": ["hbm2", "ddr4"]}
+    found = step.sweep(spec, over, settings=["tile=8"], jobs=1)
+    assert [tuple(row.point.values()) for row in found.rows][:3] == [(2, 1, "hbm2"), (2, 1, "ddr4"), (2, 2, "hbm2")]
+    assert len(found.rows) == 12 and {row.status for row in found.rows} == {"finished"}
+    for row in (found.rows[0], found.rows[-1]):
+        stages, memory = row.point["fabric.stages"], step.MemoryConfig.preset(row.point["memory"])
+        fabric = FabricConfig(tile=8, stages=int(stages), memory=memory)
+        program = step.load_program(spec, arguments={"rows": row.point["rows"]})
+        assert row.cycles == step.run(program, "approx", fabric=fabric).cycles
+        metrics = step.metrics(program, fabric).bind(step.bind(program)).items()
+        assert {name: getattr(row, name) for name in metrics} == metrics
+
+
+def test_what_can_not_be_is_a_row(spec: str) -> None:
+    found = step.sweep(spec, {"rows": [2, 7], "memory.channels": [1, 3]}, jobs=1)
+    assert [(row.status, row.cycles is None) for row in found.rows] == [
+        ("finished", False), ("refused", True), ("refused", True), ("refused", True)
+    ]  # fmt: skip
+    assert found.rows[1].error == "memory.channels must be a power of two, not 3"
+    assert found.rows[2].error == f"{spec}:program: ValueError: seven"
+    assert found.front == [found.rows[0]]
+
+
+def test_a_run_that_fails_is_a_row(spec: str) -> None:
+    found = step.sweep(f"{spec}:stuck", {"room": [20, 2]}, jobs=1)
+    assert [row.status for row in found.rows] == ["finished", "deadlock"]
+    with pytest.raises(Deadlock) as caught:
+        step.run(step.load_program(f"{spec}:stuck"), "approx")
+    cycle = re.match(r"deadlock: from cycle (\d+) on", str(caught.value))
+    assert cycle is not None and found.rows[1].error == f"nothing moves any more from cycle {cycle[1]} on"
+    short = step.sweep(f"{spec}:stuck", {"room": [20]}, jobs=1, max_cycles=5).rows[0]
+    assert (short.status, short.cycles) == ("runaway", None)
+    assert short.error == "the run did not end within 5 cycles; raise max_cycles if that is too few"
+
+
+def test_a_program_in_memory() -> None:
+    graph = Graph("sums")
+    graph.source("x", Tile(FP32), [2, 3]).accum(Add()).sink("y")
+    program = Program(graph, {"x": [[1] * 3] * 2}, FabricConfig(tile=4))
+    found = step.sweep(program, {"fabric.stages": [1, 4]}, objectives=["cycles"], jobs=1)
+    assert [row.cycles for row in found.rows] == [
+        step.run(program, "approx", fabric=FabricConfig(tile=4, stages=stages)).cycles for stages in (1, 4)
+    ]
+    assert found.columns["fabric.stages"].tolist() == [1, 4]
+    with pytest.raises(InputError, match="a sweep on a cluster needs the name of a file with"):
+        step.sweep(program, {"fabric.stages": [1]}, scheduler="tcp://127.0.0.1:1")
+
+
+def test_a_front() -> None:
+    costs = [(3, 3), (1, 5), (3, 2), (1, 5), (5, 1), (4, 4), (2, 6)]
+    rows = [Row({"n": n}, "finished", cycles, on_chip_bytes=size) for n, (cycles, size) in enumerate(costs)]
+    rows.append(Row({"n": 7}, "refused"))
+    assert [row.point["n"] for row in pareto_front(rows, ("cycles", "on_chip_bytes"))] == [1, 3, 2, 4]
+    assert [row.point["n"] for row in pareto_front(rows, ("cycles",))] == [1, 3]
+
+
+# -- what is wrong before it begins ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("over", "options", "message"),
+    [
+        ({"cows": [1]}, {},
+         "{spec}:program has no parameter 'cows'; did you mean 'rows'? it has rows, deep, kind, scale"),
+        ({"rows": [7]}, {}, "{spec}:program: ValueError: seven"),
+        ({"fabric.lanes": [1]}, {}, "fabric has no parameter 'lanes'; it has tile, "),
+        ({"memory.chanels": [1]}, {},
+         "fabric has no parameter 'memory.chanels'; did you mean 'memory.channels'? it has tile, "),
+        ({"memory.channels": [3]}, {}, "memory.channels must be a power of two, not 3"),
+        ({"memory": ["hbm9"]}, {}, "memory must be one of plain, hbm2, ddr4, not 'hbm9'"),
+        ({}, {}, "there is nothing to sweep over; give parameters with their values"),
+        ({"rows": []}, {}, "rows has no values to sweep over"),
+        ({"rows": [1]}, {"objectives": []}, "there must be an objective: cycles, off_chip_bytes, on_chip_bytes, "),
+        ({"rows": [1]}, {"objectives": ["cycle"]}, "there is no objective 'cycle'; did you mean 'cycles'? there are "),
+        ({"rows": [1]}, {"objectives": ["cycles", "cycles"]}, "the objective cycles is there twice"),
+        ({"rows": [1]}, {"jobs": 0}, "jobs must be at least 1, not 0"),
+        ({"rows": [1]}, {"save": "rows.txt"},
+         "a sweep must go to a file that ends in .csv or .parquet, not 'rows.txt'"),
+        ({"rows": [1]}, {"save": "/proc/rows.csv"}, "/proc/rows.csv can not be written: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_bad_sweeps(spec: str, over: dict[str, list[object]], options: dict[str, object], message: str) -> None:
+    with pytest.raises(StepError) as caught:
+        step.sweep(spec, over, **options)  # type: ignore[arg-type]
+    assert str(caught.value).startswith(message.format(spec=spec))
+
+
+def test_a_parameter_of_the_fabric_without_its_prefix(spec: str) -> None:
+    with pytest.raises(InputError) as caught:
+        step.sweep(spec, {"matmul_lanes": [16]})
+    assert str(caught.value).startswith(f"{spec}:program has no parameter 'matmul_lanes'; it has rows")
+    assert caught.value.__notes__ == ["  the parameter of the fabric is written fabric.matmul_lanes"]
+
+
+def test_a_file_without_functions(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    graph = Graph("sums")
+    graph.source("x", Tile(FP32), [2]).sink("y")
+    Program(graph, {"x": [1, 2]}).save(path)
+    with pytest.raises(InputError) as caught:
+        step.sweep(path, {"rows": [1]})
+    assert str(caught.value) == f"{path} has no parameter 'rows'; functions of Python files have some"
+
+
+# -- files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_file_goes_on(spec: str, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"rows.{form}"
+    over = {"rows": [2, 7], "kind": ["plain", "other"], "deep": [True, False], "scale": [0.5, 3]}
+    first = step.sweep(spec, over, save=path, jobs=1)
+    ran: list[Point] = []
+    monkeypatch.setattr(step.sweeps.sweep, "evaluate", functools.partial(_noting, ran, step.sweeps.sweep.evaluate))
+    assert step.sweep(spec, over, save=path, jobs=1).rows == first.rows and ran == []
+    more = step.sweep(spec, {**over, "rows": [3, 2, 7]}, save=path, jobs=1)
+    assert more.rows[8:] == first.rows and ran == [row.point for row in more.rows[:8]]
+
+
+def _noting(ran: list[Point], evaluate: object, subject: object, point: Point, max_cycles: int | None) -> Row:
+    ran.append(point)
+    return evaluate(subject, point, max_cycles)  # type: ignore[operator, no-any-return]
+
+
+def test_an_interrupted_sweep_keeps_its_rows(spec: str, tmp_path: Path) -> None:
+    path, told = tmp_path / "rows.csv", []
+
+    def interrupt(text: str) -> None:
+        told.append(text)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        step.sweep(spec, {"rows": "2..5:1"}, save=path, jobs=1, progress=interrupt)
+    with path.open(newline="") as file:
+        assert [row["rows"] for row in csv.DictReader(file)] == ["2", "3"]
+    assert told == ["1 of 4 points", "2 of 4 points"]
+    assert [row.point["rows"] for row in step.sweep(spec, {"rows": "2..5:1"}, save=path, jobs=1).rows] == [2, 3, 4, 5]
+
+
+def test_a_file_is_whole_at_any_time(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "SAVED_EVERY", 0.0)
+    path, seen = tmp_path / "rows.csv", []
+    step.sweep(spec, {"rows": "2..4:1"}, save=path, jobs=1, progress=lambda _: seen.append(len(path.read_text())))
+    assert len(seen) == 3 and seen == sorted(set(seen))
+
+
+def test_files_of_something_else(spec: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1)
+
+    def complaint(over: dict[str, list[int]]) -> str:
+        with pytest.raises(FormatError) as caught:
+            step.sweep(spec, over, save=path, jobs=1)  # type: ignore[arg-type]
+        return str(caught.value)
+
+    kept = path.read_text()
+    otherwise = "choose another file, or delete it"
+    assert complaint({"fabric.tile": [4]}) == (
+        f"{path} has a sweep over rows, but this one is over fabric.tile: {otherwise}"
+    )
+    Path(spec).write_text(PROGRAM.replace("[scale] * 3", "[scale, 2, 3]"))
+    step.sweeps.subject._made.cache_clear()
+    assert complaint({"rows": [2]}) == (
+        f"{path} has a sweep of another program, or of this one before it or its data was changed: {otherwise}"
+    )
+    assert path.read_text() == kept
+    path.write_text("a,b\n1,2\n")
+    assert complaint({"rows": [2]}) == f"{path} is no table of a sweep: {otherwise}"
+    path.write_bytes(b"\xff\xfe")
+    assert complaint({"rows": [2]}).startswith(f"{path} is no table of a sweep: ")
+
+
+def test_a_full_disk(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "rows.csv"
+    step.sweep(spec, {"rows": [2]}, save=path, jobs=1)
+    before = path.read_text()
+    monkeypatch.setattr(record, "write_atomically", full)
+    with pytest.raises(InputError) as caught:
+        step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1)
+    assert str(caught.value) == f"{path} can not be written: No space left on device"
+    assert path.read_text() == before
+
+
+# -- processes ------------------------------------------------------------------------------------------------------
+
+
+def killed(directory: Path, always: bool, point: Point) -> Row:
+    """Point 1 kills its process, the first time or ``always``."""
+    tried = directory / "tried"
+    if point["n"] == 1 and (always or not tried.exists()):
+        tried.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Row(point, "finished", int(point["n"]))
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_processes_that_are_killed(tmp_path: Path, always: bool) -> None:
+    points = [{"n": n} for n in range(5)]
+    with Processes(functools.partial(killed, tmp_path, always), 2) as workers:
+        rows = sorted(workers.rows(points), key=lambda row: int(row.point["n"]))
+    wanted = [Row(point, "finished", point["n"]) for point in points]
+    if always:
+        wanted[1] = Row(points[1], LOST, error="its process was killed, alone too; is there enough memory?")
+    assert rows == wanted
+
+
+def test_what_was_lost_is_run_again(spec: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    found = step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1)
+    path.write_text(path.read_text().replace("\n3,finished,", "\n3,lost,"))
+    assert [row.status for row in step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1).rows] == ["finished"] * 2
+    assert path.read_text().count("lost") == 0 and len(found.rows) == 2
+
+
+def test_several_processes_find_the_same(spec: str) -> None:
+    over = {"rows": [2, 3], "fabric.stages": [1, 4]}
+    first, second = (step.sweep(spec, over, jobs=jobs) for jobs in (1, 2))
+    assert [(row.point, row.cycles) for row in first.rows] == [(row.point, row.cycles) for row in second.rows]
+
+
+# -- searches -------------------------------------------------------------------------------------------------------
+
+
+def test_a_search_finds_the_best_of_a_grid(spec: str, tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    over = {"rows": "2..6:1", "fabric.stages": "1..4:1", "kind": ["a", "b"]}
+    path = tmp_path / "rows.csv"
+    found = step.sweep(spec, over, search=15, objectives=["cycles"], save=path, jobs=1)
+    points = [tuple(row.point.values()) for row in found.rows]
+    assert len(points) == len(set(points)) == 15
+    assert found.front[0].cycles == min(row.cycles for row in step.sweep(spec, over, jobs=1).rows)
+    again = step.sweep(spec, over, search=15, objectives=["cycles"], jobs=1)
+    assert [tuple(row.point.values()) for row in again.rows] == points
+    more = step.sweep(spec, over, search=20, objectives=["cycles"], save=path, jobs=1)
+    assert more.rows[:15] == found.rows and len(more.rows) == 20
+
+
+def test_a_search_ends_where_all_is_known(spec: str) -> None:
+    pytest.importorskip("optuna")
+    found = step.sweep(spec, {"rows": [2, 7], "kind": ["a", "b"]}, search=50, jobs=1)
+    assert sorted(row.status for row in found.rows) == ["finished", "finished", "refused", "refused"]

@@ -13,6 +13,7 @@ import numpy as np
 from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.engine import Ending, Events
 from sim_approx.engines import Chosen, EngineName, make_engine
+from sim_approx.explain.record import Record
 from step.errors import FabricError, SimulationError, StreamFault
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
@@ -100,8 +101,12 @@ def simulate(
     max_cycles: int | None = None,
     timing_of: TimingOf | None = None,
     engine: EngineName | None = None,
+    record: Record | None = None,
 ) -> Simulation:
-    """Run ``netlist`` to whatever end it comes; see `sim_approx.backend.run` for the options."""
+    """Run ``netlist`` to whatever end it comes; see `sim_approx.backend.run` for the options.
+
+    ``record`` gets what every firing waited for; the Python engine runs then.
+    """
     if values == "all":
         computing = frozenset(node.name for node in netlist.units)
     elif values == "control":
@@ -115,7 +120,7 @@ def simulate(
         for each, channel in zip(netlist.channels, fabric.channels, strict=True)
         if each.name in promises.checkers and each.name not in data.streams
     }
-    chosen = make_engine(fabric, watch, engine, outputs=values == "all")
+    chosen = make_engine(fabric, watch, engine, outputs=values == "all", record=record)
     record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
     start = time.perf_counter()
     ending = chosen.engine.run(max_cycles, record)

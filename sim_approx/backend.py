@@ -51,15 +51,20 @@ def run(
     simulation = simulate(
         netlist, bound, values=values, events=events, max_cycles=max_cycles, timing_of=timing_of, engine=engine
     )
-    error = _error(netlist, bound, simulation, max_cycles, timing_of)
+    error = failure(netlist, bound, simulation, max_cycles=max_cycles, timing_of=timing_of)
     if error is None:
         return simulation.result()
     error.result = simulation.result(error)
     raise error
 
 
-def _error(
-    netlist: Netlist, data: BoundInputs, simulation: Simulation, max_cycles: int | None, timing_of: TimingOf | None
+def failure(
+    netlist: Netlist,
+    data: BoundInputs,
+    simulation: Simulation,
+    *,
+    max_cycles: int | None = None,
+    timing_of: TimingOf | None = None,
 ) -> SimulationError | None:
     """What is wrong with a run, or None."""
     status = simulation.ending.status

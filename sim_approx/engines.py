@@ -45,9 +45,7 @@ def make_engine(
     if record is not None:
         if name == "compiled":
             raise FabricError("the compiled engine does not record what firings wait for; the Python engine does")
-        recording = RecordingEngine(
-            fabric.machines, fabric.all_channels, fabric.clock, fabric.memory, watch, record
-        )
+        recording = RecordingEngine(fabric.machines, fabric.all_channels, fabric.clock, fabric.memory, watch, record)
         return Chosen("python", recording)
     reason = None
     if name != "python":

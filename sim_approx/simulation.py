@@ -121,10 +121,10 @@ def simulate(
         if each.name in promises.checkers and each.name not in data.streams
     }
     chosen = make_engine(fabric, watch, engine, outputs=values == "all", record=record)
-    record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
+    kept: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
     start = time.perf_counter()
-    ending = chosen.engine.run(max_cycles, record)
-    return Simulation(fabric, promises, ending, record, values, time.perf_counter() - start, chosen)
+    ending = chosen.engine.run(max_cycles, kept)
+    return Simulation(fabric, promises, ending, kept, values, time.perf_counter() - start, chosen)
 
 
 def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:

@@ -17,6 +17,7 @@ from step.language.validate import check
 @program_options
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop the run there.")
 @click.option("--top", type=click.IntRange(min=1), default=12, show_default=True, help="Rows of the critical path.")
+@click.option("--what-if/--no-what-if", "changes", default=True, help="Try changes of the fabric.")
 @json_option
 def command(
     program: str,
@@ -24,6 +25,7 @@ def command(
     settings: tuple[str, ...],
     max_cycles: int | None,
     top: int,
+    changes: bool,
     as_json: bool,
 ) -> None:
     """Say where the cycles of a run went: along the critical path, and in every operator.
@@ -35,7 +37,7 @@ def command(
     warn(check(opened.graph))
     with working() as progress:
         progress("running the fast model")
-        found = explain(opened, max_cycles=max_cycles)
+        found = explain(opened, changes=changes, max_cycles=max_cycles)
     if as_json:
         show_json(found.to_json())
     else:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sim_approx.backend import failure
+from sim_approx.explain.changes import WhatIf, what_if
 from sim_approx.explain.path import Path, critical_path
 from sim_approx.explain.record import Record
 from sim_approx.explain.usage import Usage, usage
@@ -25,7 +26,7 @@ class Explanation:
     """The run of ``program`` with its ``result``, of which everything is known in ``simulation`` and ``record``.
 
     ``path`` is the critical one, ``accounts`` has what became of the cycles of every operator, ``usage`` the shares of
-    lanes, links and memory.
+    lanes, links and memory, ``what_if`` the changes that would make it shorter.
     """
 
     program: Program
@@ -33,6 +34,7 @@ class Explanation:
     path: Path
     accounts: dict[str, Account]
     usage: Usage
+    what_if: list[WhatIf]
     simulation: Simulation = field(repr=False)
     record: Record = field(repr=False)
 
@@ -55,6 +57,7 @@ class Explanation:
             "lanes": self.usage.lanes,
             "links": self.usage.links,
             "memory": self.usage.memory,
+            "what_if": [asdict(each) for each in self.what_if],
             "roofline": roofline
             and {
                 **asdict(roofline),
@@ -65,8 +68,8 @@ class Explanation:
         }
 
 
-def explain(program: Program, *, max_cycles: int | None = None) -> Explanation:
-    """Run ``program`` on the fast model, and say where the cycles went.
+def explain(program: Program, *, changes: bool = True, max_cycles: int | None = None) -> Explanation:
+    """Run ``program`` on the fast model, and say where the cycles went; with ``changes``, also what if there were some.
 
     Raises what `sim_approx.backend.run` raises: a run that fails has no end to begin with.
     """
@@ -85,6 +88,7 @@ def explain(program: Program, *, max_cycles: int | None = None) -> Explanation:
         critical_path(fabric, record, ending.cycles),
         accounts(fabric, record, ending.activities),
         usage(program, fabric, record, ending.cycles),
+        what_if(program.graph, data, simulation, record) if changes else [],
         simulation,
         record,
     )

@@ -19,6 +19,9 @@ def show(found: Explanation, top: int) -> None:
     _show_operators(found)
     click.echo()
     _show_usage(found.usage)
+    if found.what_if:
+        click.echo()
+        _show_changes(found)
 
 
 def show_path(found: Explanation, top: int) -> None:
@@ -78,6 +81,15 @@ def _show_usage(used: Usage) -> None:
             f"{roofline.roof:.3g} that {bound} allow{'s' if bound == 'bandwidth' else ''} at "
             f"{roofline.intensity:.3g} operations a byte"
         )
+
+
+def _show_changes(found: Explanation) -> None:
+    table = new_table("what if", "change", "cycles, estimated", "gain", "cycles, run", "gain")
+    for each in found.what_if:
+        verified = each.verified
+        ran = ("-", "-") if verified is None else (f"{verified:,}", f"{1 - verified / found.cycles:.1%}")
+        table.add_row(escape(each.text), f"{each.estimated:,}", f"{1 - each.estimated / found.cycles:.1%}", *ran)
+    show_table(table)
 
 
 def _share(cycles: int, of: int) -> str:

@@ -23,7 +23,7 @@ EXAMPLES = sorted(
 
 def check(program: Program) -> Explanation:
     """The path leads from the start to the end, and all that is said of operators is what was counted."""
-    found = explain(program)
+    found = explain(program, changes=False)
     assert found.result.cycles == run(program.graph, program.inputs, program.fabric).cycles
     begins = 0
     for step in found.path.steps:

@@ -11,7 +11,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import TypeVar
 
 from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Crowded, Machine, Starved, Unread
@@ -58,7 +58,7 @@ class Ending:
     faults: Faults
 
 
-class _Watched(deque[Token]):
+class Watched(deque[Token]):
     """The tokens of a channel, whose control is shown to ``see`` when they enter."""
 
     def __init__(self, see: Callable[[Token], None]) -> None:
@@ -145,6 +145,8 @@ class Engine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
 
     repeats = False
+    attempt: Callable[[Machine], int | None] = staticmethod(methodcaller("fire"))
+    """How a machine is tried."""
 
     def __init__(
         self,
@@ -165,7 +167,7 @@ class Engine:
         self._contended = any(machine.contends for machine in machines)
         self._has_deep = any(channel.deep for channel in channels)
         for channel, see in watch.items():
-            channel.tokens = _Watched(see)
+            channel.tokens = Watched(see)
         for channel in channels:
             channel.freed, channel.closing = self._freed, self._closing
         for order, machine in enumerate(machines):
@@ -226,10 +228,10 @@ class Engine:
         awake: list[Machine] = []
         if self._contended:
             current.sort(key=_ORDER)
-        wakes_in = self._agenda.wakes_in
+        wakes_in, attempt = self._agenda.wakes_in, self.attempt
         for machine in current:
             try:
-                outcome = machine.fire()
+                outcome = attempt(machine)
             except Starved:
                 machine.asleep = True
                 if machine.activity != STARVED:

@@ -9,6 +9,7 @@ from sim_approx.build import Fabric
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.compiled.rule import RuleError
 from sim_approx.engine import Ending, Engine, Events, Told, Watch
+from sim_approx.explain.record import Record, RecordingEngine
 from step.errors import EnvironmentProblem, FabricError
 
 EngineName = Literal["compiled", "python"]
@@ -32,14 +33,22 @@ class Chosen:
     reason: str | None = None
 
 
-def make_engine(fabric: Fabric, watch: Watch, name: EngineName | None, *, outputs: bool) -> Chosen:
+def make_engine(
+    fabric: Fabric, watch: Watch, name: EngineName | None, *, outputs: bool, record: Record | None = None
+) -> Chosen:
     """The engine called ``name``, or the fastest that there is, for one run of ``fabric``.
 
-    ``outputs``: whether the tokens that leave the program are wanted. Raises `EnvironmentProblem` where the compiled
+    ``outputs``: whether the tokens that leave the program are wanted; ``record`` gets what every firing waited for,
+    which the Python engine notes. Raises `EnvironmentProblem` where the compiled
     engine was asked for and can not be, with the reason.
     """
     if name not in (None, "compiled", "python"):
         raise FabricError(f'engine must be "compiled" or "python", not {name!r}')
+    if record is not None:
+        if name == "compiled":
+            raise FabricError("the compiled engine does not record what firings wait for; the Python engine does")
+        recording = RecordingEngine(fabric.machines, fabric.all_channels, fabric.clock, fabric.memory, watch, record)
+        return Chosen("python", recording)
     reason = None
     if name != "python":
         try:

@@ -43,11 +43,15 @@ Stream = Sequence[Token]
 UNLIMITED = 1 << 60
 
 
-class Starved(Exception):
+class Waits(Exception):
+    """A machine can not fire; the arguments are the channels of which one would have to change, if there are any."""
+
+
+class Starved(Waits):
     """A token that the machine needs is not there."""
 
 
-class Blocked(Exception):
+class Blocked(Waits):
     """There is no space for a token that the machine wants to put."""
 
 
@@ -181,7 +185,7 @@ def need(channel: Channel) -> Token:
     if channel.tokens:
         return channel.tokens[0]
     channel.reader_waits = True
-    raise Starved
+    raise Starved(channel)
 
 
 def need_all(channels: Sequence[Channel]) -> list[Token]:
@@ -215,7 +219,7 @@ def need_oldest(channels: Sequence[Channel], mask: Mask) -> int:
     if best < 0:
         for port in bits(mask):
             channels[port].reader_waits = True
-        raise Starved
+        raise Starved(*(channels[port] for port in bits(mask)))
     return best
 
 
@@ -223,7 +227,7 @@ def room(channel: Channel) -> None:
     """``channel`` must have space for one more token."""
     if channel.closed or not channel.space:
         channel.writer_waits = True
-        raise Blocked
+        raise Blocked(channel)
 
 
 def take(channel: Channel) -> None:

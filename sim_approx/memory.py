@@ -8,6 +8,7 @@ data can pass first; what a port gets comes in the order in which it asked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sim_approx.dram import DramChannel
@@ -59,6 +60,7 @@ class Memory(Machine):
         "last_read",
         "last_write",
         "ports",
+        "told",
     )
 
     def __init__(self, config: MemoryConfig, clock: Clock) -> None:
@@ -78,6 +80,8 @@ class Memory(Machine):
         self._drams = [DramChannel(config) for _ in range(config.channels)] if config.dram else []
         self._out_of_turn = [0] * config.channels
         self._waiting = 0
+        self.told: Callable[[Port], None] | None = None
+        """Who is told of every beat that a memory channel grants, before it is."""
         self.last_read = self.last_write = -config.latency
         """Cycle in which the last beat is on a read port, or is visible in memory."""
 
@@ -164,6 +168,8 @@ class Memory(Machine):
         self._later[channel] = -1 << (number + 1)
         self._free_at[channel] = now + self.config.interval
         port = self.ports[number]
+        if self.told is not None:
+            self.told(port)
         arrival = now
         if self._drams:
             dram = self._drams[channel]

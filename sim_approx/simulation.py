@@ -14,6 +14,7 @@ import numpy as np
 from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.engine import Ending, Events
 from sim_approx.engines import Chosen, EngineName, make_engine
+from sim_approx.explain.record import Record
 from sim_approx.footprint import Footprint
 from step.errors import FabricError, StreamFault
 from step.host.progress import Progress, silent
@@ -136,16 +137,12 @@ class Prepared:
         values: Values = "control",
         timing_of: TimingOf | None = None,
         engine: EngineName | None = None,
+        record: Record | None = None,
     ) -> None:
         if values not in ("control", "all"):
             raise FabricError(f'values must be "control" or "all", not {values!r}')
-        self._netlist, self._data, self._values, self._timing_of, self._engine = (
-            netlist,
-            data,
-            values,
-            timing_of,
-            engine,
-        )
+        self._netlist, self._data, self._values = netlist, data, values
+        self._timing_of, self._engine, self._record = timing_of, engine, record
         self._promises = self._promised = timed_promises(netlist.graph, data)
         self._made: tuple[Fabric, Chosen] | None = None
 
@@ -195,7 +192,7 @@ class Prepared:
             for each, channel in zip(netlist.channels, fabric.channels, strict=True)
             if each.name in self._promises.checkers and each.name not in self._data.streams
         }
-        return fabric, make_engine(fabric, watch, self._engine, outputs=self._values == "all")
+        return fabric, make_engine(fabric, watch, self._engine, outputs=self._values == "all", record=self._record)
 
     def _see(self, name: str, token: Token) -> None:
         self._promises.see(name, token)
@@ -210,9 +207,13 @@ def simulate(
     max_cycles: int | None = None,
     timing_of: TimingOf | None = None,
     engine: EngineName | None = None,
+    record: Record | None = None,
 ) -> Simulation:
-    """Run ``netlist`` once, to whatever end it comes; see `sim_approx.backend.run` for the options."""
-    prepared = Prepared(netlist, data, values=values, timing_of=timing_of, engine=engine)
+    """Run ``netlist`` once, to whatever end it comes; see `sim_approx.backend.run` for the options.
+
+    ``record`` gets what every firing waited for; the Python engine runs then.
+    """
+    prepared = Prepared(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record)
     return prepared.run(events=events, max_cycles=max_cycles)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -64,18 +64,13 @@ class Simulator:
         """
         with self._prepared(inputs) as prepared:
             simulation = prepared.run(depths, memory, events=events, max_cycles=max_cycles, progress=progress)
-            error, result = _error(simulation, max_cycles), simulation.result()
-            if isinstance(error, Deadlock):
-                netlist, snapshot = simulation.netlist, simulation.snapshot()
+            result = simulation.result()
 
-                def rerun(others: Mapping[str, int]) -> Simulation:
-                    return prepared.run({**(depths or {}), **others}, memory, max_cycles=max_cycles)
+            def rerun(others: Mapping[str, int]) -> Simulation:
+                return prepared.run({**(depths or {}), **others}, memory, max_cycles=max_cycles)
 
-                error = Deadlock(report(netlist, snapshot, clearing_depths(netlist, snapshot, rerun)))
-        if error is None:
-            return result
-        error.result = _failed(result, error)
-        raise error
+            raise_failure(simulation, result, max_cycles, rerun)
+        return result
 
     def attempt(
         self,
@@ -111,6 +106,19 @@ class Simulator:
 
     def _prepare(self, data: BoundInputs) -> Prepared:
         return Prepared(self.netlist, data, values=self._values, timing_of=self._timing_of, engine=self._engine)
+
+
+def raise_failure(
+    simulation: Simulation, result: RunResult, max_cycles: int | None, rerun: Callable[[Mapping[str, int]], Simulation]
+) -> None:
+    """Raise what is wrong with a run that has this ``result``; ``rerun`` runs it with other depths of channels."""
+    error = _error(simulation, max_cycles)
+    if isinstance(error, Deadlock):
+        netlist, snapshot = simulation.netlist, simulation.snapshot()
+        error = Deadlock(report(netlist, snapshot, clearing_depths(netlist, snapshot, rerun)))
+    if error is not None:
+        error.result = _failed(result, error)
+        raise error
 
 
 def _error(simulation: Simulation, max_cycles: int | None) -> SimulationError | None:

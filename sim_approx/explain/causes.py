@@ -1,0 +1,100 @@
+"""What cycles go to, in the words of the program: operators, its channels, and the memories."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sim_approx.build import Fabric
+from sim_approx.explain.edges import Kind
+
+MEMORY = "off-chip memory"
+BANKS = "banks of the scratchpad"
+PAGES = "pages of the scratchpad"
+
+
+class Cause(NamedTuple):
+    """``what``: an operator, a channel of the program, or a memory; ``why``: what about it took the cycles."""
+
+    what: str
+    why: str
+
+
+class Causes:
+    """The causes in ``fabric``."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        self._fabric = fabric
+        self._channels = [each.name for each in fabric.netlist.channels]
+        self._numbers = {channel: number for number, channel in enumerate(fabric.all_channels)}
+        self._inside: dict[int, str] = {}
+        for machine in fabric.machines:
+            if machine is not fabric.memory:
+                for channel in (*machine.inputs, *machine.outputs):
+                    self._inside.setdefault(self._numbers.get(channel, -1), fabric.owners[machine].name)
+        self._scratchpads: dict[int, tuple[str, str]] = {}
+        self._readers: dict[int, str] = {}
+        for name, site in fabric.shares.by_filler.items():
+            self._inside[self._numbers[site.in_flight]] = self._inside[self._numbers[site.pages]] = name
+            self._scratchpads[self._numbers[site.in_flight]] = name, "both buffers are filled"
+            self._scratchpads[self._numbers[site.pages]] = name, "no page is free"
+            self._readers[self._numbers[site.in_flight]] = site.share.reader.name
+            self._readers[self._numbers[site.pages]] = PAGES
+
+    def operator(self, machine: int) -> str:
+        """The operator that ``machine`` is a part of, or the memory."""
+        found = self._fabric.machines[machine]
+        return MEMORY if found is self._fabric.memory else self._fabric.owners[found].name
+
+    def awaited(self, channel: int, *, full: bool) -> tuple[int | None, str]:
+        """Who has to act where ``channel`` is full, or else empty: the machine, if it is one, and its operator."""
+        if full and channel in self._readers:
+            return None, self._readers[channel]
+        found = self._fabric.all_channels[channel]
+        machine = (found.reader if full else found.writer).order
+        return machine, self.operator(machine)
+
+    def works(self, machine: int) -> Cause:
+        return Cause(self.operator(machine), "works")
+
+    def latency(self, machine: int) -> Cause:
+        """Of what ``machine`` does, until its tokens enter."""
+        return Cause(self.operator(machine), "latency")
+
+    def transit(self, channel: int) -> Cause:
+        """A token is seen in the next cycle, or in the one behind that."""
+        if channel < len(self._channels):
+            return Cause(self.link(channel), "transit")
+        return Cause(self._inside[channel], "transit inside")
+
+    def full(self, channel: int) -> Cause:
+        if channel in self._scratchpads:
+            return Cause(*self._scratchpads[channel])
+        if channel < len(self._channels):
+            return Cause(self.link(channel), "full")
+        return Cause(self._inside[channel], "queue inside is full")
+
+    def link(self, channel: int) -> str:
+        """``mul -> add.1``: a channel of the program by its producer and consumer, with ports where there are more."""
+        each = self._fabric.netlist.channels[channel]
+        consumer, port = each.consumer
+        several = len(self._fabric.netlist.graph.nodes[consumer].inputs) > 1
+        return f"{each.name} -> {consumer}" + (f".{port}" if several else "")
+
+    def of(self, kind: Kind, number: int) -> Cause:
+        """The cause that an edge names, but for arrivals, which have two."""
+        match kind:
+            case Kind.BUSY:
+                return self.works(number)
+            case Kind.SENDING:
+                return Cause(self.operator(number), "sends words")
+            case Kind.BEATS:
+                return Cause(MEMORY, "a beat a cycle and port")
+            case Kind.BANDWIDTH:
+                return Cause(MEMORY, "bandwidth")
+            case Kind.FULL:
+                return self.full(number)
+            case Kind.CROWDED if self.operator(number) == MEMORY:
+                return Cause(MEMORY, "DRAM timing")
+            case Kind.CROWDED:
+                return Cause(self.operator(number), "banks are taken")
+        raise ValueError(kind)

@@ -1,0 +1,138 @@
+"""What if: a change of the fabric, what the record of a run says of it, and what a run with it says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sim_approx.build import build_fabric
+from sim_approx.explain.causes import Causes
+from sim_approx.explain.edges import Edges, Paces
+from sim_approx.explain.path import binding_edges
+from sim_approx.explain.record import NOBODY, Record
+from sim_approx.simulation import Simulation, simulate
+from step.cli.options import with_settings
+from step.language.graph import Graph
+from step.lowering.fabric import LIMITS, FabricConfig
+from step.lowering.netlist import Netlist, lower
+from step.programs.inputs import BoundInputs
+from step.running.result import Activity
+
+CHANNELS = 6
+"""Channels whose depth is tried alone: those for whose space operators waited longest."""
+
+
+VERIFIED = 3
+"""Changes that are run."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The fabric of ``netlist`` instead of the present one; ``text`` says what is different."""
+
+    text: str
+    netlist: Netlist
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """With the change ``text`` the run would take ``estimated`` cycles; ``verified`` is what it took, where it ran."""
+
+    text: str
+    estimated: int
+    verified: int | None = None
+
+
+def what_if(
+    graph: Graph, data: BoundInputs, simulation: Simulation, record: Record, *, verify: int = VERIFIED
+) -> list[WhatIf]:
+    """Changes of the fabric that make the run of ``graph`` shorter, the best first, of which ``verify`` are run."""
+    retiming = Retiming(simulation, record)
+    found: list[tuple[int, Change]] = []
+    for change in changes(graph, simulation, record):
+        fabric = build_fabric(change.netlist, data, change.netlist.deciding)
+        estimate = retiming.cycles(Paces.of(fabric))
+        if estimate < simulation.ending.cycles:
+            found.append((estimate, change))
+    found.sort(key=lambda each: each[0])
+    return [
+        WhatIf(change.text, cycles, simulate(change.netlist, data).ending.cycles if rank < verify else None)
+        for rank, (cycles, change) in enumerate(found)
+    ]
+
+
+class Retiming:
+    """The cycles that a run would take in other fabrics, by what its firings waited for in the one that it ran in.
+
+    Exact where the same firings happen in the same order: all tokens come from the same ones, and every memory channel
+    grants its beats in the order of before. What waited for banks or DRAM waits as long.
+    """
+
+    def __init__(self, simulation: Simulation, record: Record) -> None:
+        self._fabric, self._record = simulation.fabric, record
+        self._paces = Paces.of(simulation.fabric)
+        self._late = [late for _, late in binding_edges(record, self._paces)]
+        self._end = simulation.ending.cycles
+
+    def cycles(self, paces: Paces) -> int:
+        """Cycles of the run in the fabric of ``paces``."""
+        # A shorter latency needs fewer slots: with those of before, no event waits for one that was later.
+        capacities = list(map(max, paces.capacities, self._paces.capacities))
+        edges = Edges(self._record, replace(paces, capacities=capacities), self._paces.memory_latency)
+        times: list[int] = []
+        end = 0
+        for number, event in enumerate(self._record.events):
+            cycle = 0
+            for origin, cycles, _, _ in edges.of(number):
+                says = times[origin] + cycles
+                if says > cycle:
+                    cycle = says
+            cycle += self._late[number]
+            times.append(cycle)
+            if event.port != NOBODY:
+                assert self._fabric.memory is not None
+                if self._fabric.memory.ports[event.port].writes:
+                    end = max(end, cycle + edges.latency(event) + 1)
+            elif event.ends and self._fabric.machines[event.machine].ends_run:
+                end = max(end, cycle + 1)
+        return end
+
+
+def changes(graph: Graph, simulation: Simulation, record: Record) -> Iterator[Change]:
+    """What is tried: more of each thing that the fabric has, and channels that are never full."""
+    netlist = simulation.fabric.netlist
+    for name, value in _parameters(netlist.fabric, memory=simulation.fabric.memory is not None):
+        text = f"{name}={value}"
+        yield Change(f"--set {text}", lower(graph, with_settings(netlist.fabric, (text,))))
+    depths = {
+        each.name: max(channel.entered, each.depth)
+        for each, channel in zip(netlist.channels, simulation.fabric.channels, strict=True)
+    }
+    blocked = Counter[int]()
+    for wait in record.waits:
+        if wait.activity == Activity.BLOCKED and wait.channel is not None and wait.channel < len(netlist.channels):
+            blocked[wait.channel] += wait.until - wait.since
+    causes = Causes(simulation.fabric)
+    for number, _ in blocked.most_common(CHANNELS):
+        each = netlist.channels[number]
+        yield Change(f"{causes.link(number)}: never full", netlist.with_depths({each.name: depths[each.name]}))
+    if blocked:
+        yield Change("no channel ever full", netlist.with_depths(depths))
+
+
+def _parameters(fabric: FabricConfig, *, memory: bool) -> Iterator[tuple[str, int]]:
+    """Parameters of the fabric, and of its memory where it is used, with better values than they have."""
+    for name, value in (("matmul_lanes", 2 * fabric.matmul_lanes), ("vector_lanes", 2 * fabric.vector_lanes)):
+        if value <= LIMITS[name].most:
+            yield name, value
+    if fabric.stages > 1:
+        yield "stages", 1
+    if not memory:
+        return
+    for name, value in (("outstanding", 2 * fabric.outstanding), ("memory.channels", 2 * fabric.memory.channels)):
+        if value <= LIMITS[name].most:
+            yield name, value
+    for name, value in (("memory.interval", fabric.memory.interval), ("memory.latency", fabric.memory.latency)):
+        if value > 1:
+            yield name, 1

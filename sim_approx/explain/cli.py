@@ -1,0 +1,69 @@
+"""``step explain``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sim_approx.explain.explanation import explain
+from sim_approx.explain.tables import show
+from sim_approx.explain.trace import Window, trace
+from step.cli.console import show_json, show_written, warn, working
+from step.cli.options import json_option, open_program, program_options, writable, writing
+from step.errors import InputError
+from step.host.files import write_atomically
+from step.language.validate import check
+from step.running.run import run
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+CYCLE = click.IntRange(min=0)
+
+
+@click.command()
+@program_options
+@click.option("--max-cycles", type=click.IntRange(min=1), help="Stop the run there.")
+@click.option("--top", type=click.IntRange(min=1), default=12, show_default=True, help="Rows of the critical path.")
+@click.option("--what-if/--no-what-if", "changes", default=True, help="Try changes of the fabric.")
+@click.option("--trace", "trace_file", type=FILE, help="Write a trace for Perfetto to this file, as JSON.")
+@click.option("--from", "first", type=CYCLE, default=0, metavar="CYCLE", help="First cycle of the trace.")
+@click.option("--to", "last", type=CYCLE, metavar="CYCLE", help="Last cycle of the trace. Default: the end.")
+@click.option("--rtl", is_flag=True, help="Run the RTL as well, and show it in the trace.")
+@json_option
+def command(
+    program: str,
+    inputs: Path | None,
+    settings: tuple[str, ...],
+    max_cycles: int | None,
+    top: int,
+    changes: bool,
+    trace_file: Path | None,
+    first: int,
+    last: int | None,
+    rtl: bool,
+    as_json: bool,
+) -> None:
+    """Say where the cycles of a run went: along the critical path, and in every operator.
+
+    The critical path leads from the last token back to the start of the run, at each step along what had to be waited
+    for; its cycles add up to those of the run. The fast model runs, whose cycles are those of the RTL.
+    """
+    if trace_file is None and (first or last is not None or rtl):
+        raise InputError("--from, --to and --rtl have no effect without --trace")
+    opened = open_program(program, inputs, settings)
+    if trace_file is not None:
+        writable(trace_file)
+    warn(check(opened.graph))
+    with working() as progress:
+        progress("running the fast model")
+        found = explain(opened, changes=changes, max_cycles=max_cycles)
+        exact = run(opened, "rtl", events=True, max_cycles=max_cycles, progress=progress).result if rtl else None
+    if trace_file is not None:
+        text = trace(found, Window.of(found.cycles, first, last), exact)
+        with writing(trace_file):
+            write_atomically(trace_file, text.encode())
+    if as_json:
+        show_json(found.to_json())
+    else:
+        show(found, top)
+        show_written(trace_file)

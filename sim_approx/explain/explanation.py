@@ -1,0 +1,97 @@
+"""Where the cycles of a run went, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sim_approx.explain.changes import WhatIf, what_if
+from sim_approx.explain.path import Path, critical_path
+from sim_approx.explain.record import Record
+from sim_approx.explain.usage import Usage, usage
+from sim_approx.explain.waits import Account, accounts
+from sim_approx.simulation import Simulation, simulate
+from sim_approx.simulator import raise_failure
+from step.language.validate import check_outputs
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
+from step.programs.program import Program
+from step.running.result import RunResult
+
+FORMAT = "step-explanation-1"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The run of ``program`` with its ``result``, of which everything is known in ``simulation`` and ``record``.
+
+    ``path`` is the critical one, ``accounts`` has what became of the cycles of every operator, ``usage`` the shares of
+    lanes, links and memory, ``what_if`` the changes that would make it shorter.
+    """
+
+    program: Program
+    result: RunResult
+    path: Path
+    accounts: dict[str, Account]
+    usage: Usage
+    what_if: list[WhatIf]
+    simulation: Simulation = field(repr=False)
+    record: Record = field(repr=False)
+
+    @property
+    def cycles(self) -> int:
+        return self.result.cycles
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        roofline = self.usage.roofline
+        return {
+            "format": FORMAT,
+            "program": self.program.name,
+            "cycles": self.cycles,
+            "critical_path": [
+                {"what": cause.what, "why": cause.why, "cycles": cycles, "share": cycles / self.cycles}
+                for cause, cycles in self.path.shares().items()
+            ],
+            "operators": {name: vars(each) for name, each in self.accounts.items()},
+            "lanes": self.usage.lanes,
+            "links": self.usage.links,
+            "memory": self.usage.memory,
+            "what_if": [asdict(each) for each in self.what_if],
+            "roofline": roofline
+            and {
+                **asdict(roofline),
+                "intensity": roofline.intensity,
+                "attained": roofline.attained,
+                "roof": roofline.roof,
+            },
+        }
+
+
+def explain(program: Program, *, changes: bool = True, max_cycles: int | None = None) -> Explanation:
+    """Run ``program`` on the fast model, and say where the cycles went; with ``changes``, also what if there were some.
+
+    Raises what `sim_approx.backend.run` raises: a run that fails has no end to begin with.
+    """
+    netlist = lower(program.graph, program.fabric)
+    check_outputs(netlist.graph)
+    data, record = bind_inputs(netlist.graph, program.inputs), Record()
+    simulation = simulate(netlist, data, events=True, max_cycles=max_cycles, record=record)
+    result = simulation.result()
+
+    def rerun(depths: Mapping[str, int]) -> Simulation:
+        return simulate(netlist.with_depths(depths), data, max_cycles=max_cycles)
+
+    raise_failure(simulation, result, max_cycles, rerun)
+    fabric, ending = simulation.fabric, simulation.ending
+    return Explanation(
+        program,
+        result,
+        critical_path(fabric, record, ending.cycles),
+        accounts(fabric, record, ending.activities),
+        usage(program, fabric, record, ending.cycles),
+        what_if(program.graph, data, simulation, record) if changes else [],
+        simulation,
+        record,
+    )

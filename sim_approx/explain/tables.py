@@ -1,0 +1,96 @@
+"""What ``step explain`` prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import click
+from rich.markup import escape
+
+from sim_approx.explain.explanation import Explanation
+from sim_approx.explain.usage import Usage
+from step.cli.console import new_table, show_table
+
+
+def show(found: Explanation, top: int) -> None:
+    """The critical path, its ``top`` causes first, what became of the cycles of every operator, and what was used."""
+    show_path(found, top)
+    click.echo()
+    _show_operators(found)
+    click.echo()
+    _show_usage(found.usage)
+    if found.what_if:
+        click.echo()
+        _show_changes(found)
+
+
+def show_path(found: Explanation, top: int) -> None:
+    """The ``top`` causes along the critical path, and the rest in a line."""
+    title = f"{found.program.name}: {found.cycles:,} cycles along the critical path"
+    table = new_table(title, "what", "why", "cycles", "share", names=("why",))
+    rows = [(*cause, cycles) for cause, cycles in found.path.shares().items()]
+    shown, rest = rows[:top], rows[top:]
+    if rest:
+        shown.append((f"{len(rest)} others", "", sum(cycles for *_, cycles in rest)))
+    for what, why, cycles in shown:
+        table.add_row(escape(what), why, f"{cycles:,}", f"{cycles / found.cycles:.1%}")
+    show_table(table)
+
+
+def _show_operators(found: Explanation) -> None:
+    table = new_table(
+        "operators, in % of the cycles",
+        *("operator", "busy", "starved", "on", "blocked", "by", "finished"),
+        names=("on", "by"),
+    )
+    for name, each in sorted(found.accounts.items(), key=lambda item: -item[1].busy):
+        table.add_row(
+            escape(name),
+            _share(each.busy, found.cycles),
+            *_waits(each.starved, found.cycles),
+            *_waits(each.blocked, found.cycles),
+            _share(each.finished, found.cycles),
+        )
+    show_table(table)
+
+
+def _waits(cycles: Counter[str], of: int) -> tuple[str, str]:
+    """The sum, and the one that most of it is for."""
+    most = escape(cycles.most_common(1)[0][0]) if cycles else "-"
+    return _share(cycles.total(), of), most + (f" +{len(cycles) - 1}" if len(cycles) > 1 else "")
+
+
+def _show_usage(used: Usage) -> None:
+    parts = []
+    for title, shares in (("lanes", used.lanes), ("links", used.links)):
+        if shares:
+            name = max(shares, key=lambda each: shares[each])
+            parts.append(f"{title}: {shares[name]:.1%} at most ({name})")
+    click.echo("; ".join([*parts, f"memory: {used.memory:.1%} of its bandwidth"]))
+    roofline = used.roofline
+    if roofline is None:
+        click.echo("roofline: the data does not tell the number of operations")
+    elif roofline.intensity is None:
+        click.echo(
+            f"roofline: {roofline.attained:.3g} of {roofline.roof:.3g} operations a cycle, none of them off chip"
+        )
+    else:
+        bound = "lanes" if roofline.roof == roofline.peak else "bandwidth"
+        click.echo(
+            f"roofline: {roofline.attained:.3g} operations a cycle, {roofline.attained / roofline.roof:.1%} of the "
+            f"{roofline.roof:.3g} that {bound} allow{'s' if bound == 'bandwidth' else ''} at "
+            f"{roofline.intensity:.3g} operations a byte"
+        )
+
+
+def _show_changes(found: Explanation) -> None:
+    table = new_table("what if", "change", "cycles, estimated", "gain", "cycles, run", "gain")
+    for each in found.what_if:
+        verified = each.verified
+        ran = ("-", "-") if verified is None else (f"{verified:,}", f"{1 - verified / found.cycles:.1%}")
+        table.add_row(escape(each.text), f"{each.estimated:,}", f"{1 - each.estimated / found.cycles:.1%}", *ran)
+    show_table(table)
+
+
+def _share(cycles: int, of: int) -> str:
+    return f"{cycles / of:.0%}" if of else "-"

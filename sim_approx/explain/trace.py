@@ -1,0 +1,153 @@
+"""A run as a trace for Perfetto (https://ui.perfetto.dev) and chrome://tracing: JSON in the Trace Event Format.
+
+https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU: complete events (``X``) for what takes
+time, counters (``C``), and metadata (``M``) for names. Times are in microseconds; a cycle is a nanosecond, as in waves.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim_approx.explain.causes import BANKS, Causes
+from sim_approx.explain.explanation import Explanation
+from sim_approx.explain.record import NOBODY
+from step.errors import InputError
+from step.lowering.netlist import Netlist
+from step.running.result import Activity, RunResult
+
+PATH, MODEL, RTL, CHANNELS, RTL_CHANNELS, MEMORY = range(1, 7)
+"""Processes, in the order in which they are shown."""
+
+MEMORY_BINS = 1000
+"""Intervals, at most, into which the cycles are divided for the beats of the memory."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The cycles from ``first`` to before ``end``."""
+
+    first: int
+    end: int
+
+    @classmethod
+    def of(cls, cycles: int, first: int, last: int | None) -> Window:
+        """Those of a run of ``cycles`` cycles; raises `InputError` where there are none."""
+        if last is not None and last < first:
+            raise InputError(f"the first cycle, {first}, must not be behind the last one, {last}")
+        if first >= cycles:
+            raise InputError(f"the run has {cycles} cycles, so there is no cycle {first}")
+        return cls(first, cycles if last is None else min(cycles, last + 1))
+
+
+def trace(found: Explanation, window: Window, rtl: RunResult | None = None) -> str:
+    """The critical path, the firings and waits of every operator, the tokens in every channel, and the beats of memory.
+
+    ``rtl``: the same run in RTL, with its events, which is shown beside it.
+    """
+    events = [*_path(found, window), *_operators(found, window), *_memory(found, window)]
+    events += _channels(found.result, CHANNELS, "fast model: tokens in channels", window)
+    if rtl is not None:
+        events += _passing(rtl, found.simulation.fabric.netlist, window)
+        events += _channels(rtl, RTL_CHANNELS, "RTL: tokens in channels", window)
+    about = {"program": found.program.name, "cycles": found.cycles, "window": [window.first, window.end - 1]}
+    return json.dumps({"displayTimeUnit": "ns", "otherData": about, "traceEvents": events}, separators=(",", ":"))
+
+
+def _path(found: Explanation, window: Window) -> Iterator[dict[str, Any]]:
+    yield _named("process_name", PATH, 0, "critical path")
+    yield _named("thread_name", PATH, 1, "critical path")
+    for step in found.path.steps:
+        yield from _slice(PATH, 1, f"{step.cause.what}: {step.cause.why}", step.since, step.until, window)
+
+
+def _operators(found: Explanation, window: Window) -> Iterator[dict[str, Any]]:
+    """A track per operator: its firings, for as long as they occupy it, and its waits, with whom they were for."""
+    fabric, causes = found.simulation.fabric, Causes(found.simulation.fabric)
+    tracks = {machine.order: number for number, machine in enumerate(fabric.units.values(), 1)}
+    yield _named("process_name", MODEL, 0, "fast model: operators")
+    for name, machine in fabric.units.items():
+        yield _named("thread_name", MODEL, tracks[machine.order], name)
+    for event in found.record.events:
+        if event.port == NOBODY and event.machine in tracks:
+            cycles = fabric.machines[event.machine].interval if event.computes else 1
+            yield from _slice(MODEL, tracks[event.machine], "fires", event.cycle, event.cycle + cycles, window)
+    for wait in found.record.waits:
+        if wait.machine not in tracks:
+            continue
+        starved = wait.activity == Activity.STARVED
+        other = BANKS if wait.channel is None else causes.awaited(wait.channel, full=not starved)[1]
+        what = f"starved on {other}" if starved else f"blocked by {other}"
+        yield from _slice(MODEL, tracks[wait.machine], what, wait.since, wait.until, window)
+
+
+def _memory(found: Explanation, window: Window) -> Iterator[dict[str, Any]]:
+    """Beats a cycle of all memory channels, on average over intervals of the window."""
+    cycles = [each.cycle for each in found.record.events if each.port != NOBODY]
+    if not cycles:
+        return
+    length = -(-(window.end - window.first) // MEMORY_BINS)
+    edges = np.arange(window.first, window.end + length, length)
+    counted, _ = np.histogram(cycles, edges)
+    yield _named("process_name", MEMORY, 0, "fast model: off-chip memory")
+    for begin, count in zip(edges.tolist(), counted.tolist(), strict=False):
+        yield _counter(MEMORY, "beats a cycle", begin, count / length)
+    yield _counter(MEMORY, "beats a cycle", window.end, 0)
+
+
+def _channels(result: RunResult, process: int, title: str, window: Window) -> Iterator[dict[str, Any]]:
+    """A counter per channel: how many tokens are in it."""
+    assert result.events is not None
+    yield _named("process_name", process, 0, title)
+    for name, each in result.events.items():
+        times = np.concatenate([each.cycles, each.leaves]) + 1  # a token is seen in the cycle behind that
+        moves = np.concatenate([np.ones(len(each.cycles), np.int64), -np.ones(len(each.leaves), np.int64)])
+        order = np.argsort(times, kind="stable")
+        times, levels = times[order], np.cumsum(moves[order])
+        last = np.append(times[1:] != times[:-1], True)[: len(times)]
+        times, levels = times[last], levels[last]
+        before = int(np.searchsorted(times, window.first, side="right"))
+        yield _counter(process, name, window.first, int(levels[before - 1]) if before else 0)
+        for cycle, level in zip(times[before:].tolist(), levels[before:].tolist(), strict=True):
+            if cycle >= window.end:
+                break
+            yield _counter(process, name, cycle, level)
+
+
+def _passing(result: RunResult, netlist: Netlist, window: Window) -> Iterator[dict[str, Any]]:
+    """A track per operator: the cycles in which tokens left its inputs or entered its outputs, which is what is seen of
+    an RTL unit."""
+    assert result.events is not None
+    yield _named("process_name", RTL, 0, "RTL: operators")
+    for track, node in enumerate(netlist.units, 1):
+        yield _named("thread_name", RTL, track, node.name)
+        passing = defaultdict[int, list[str]](list)
+        for each in netlist.inputs(node):
+            for cycle in result.events[each.name].leaves.tolist():
+                passing[cycle].append(f"takes {each.name}")
+        for behind in netlist.outputs(node):
+            if behind is not None:
+                for cycle in result.events[behind.name].cycles.tolist():
+                    passing[cycle].append(f"puts {behind.name}")
+        for cycle in sorted(passing):
+            yield from _slice(RTL, track, ", ".join(passing[cycle]), cycle, cycle + 1, window)
+
+
+def _slice(process: int, track: int, name: str, since: int, until: int, window: Window) -> Iterator[dict[str, Any]]:
+    since, until = max(since, window.first), min(until, window.end)
+    if since < until:
+        times = {"ts": since / 1000, "dur": (until - since) / 1000}
+        yield {"ph": "X", "name": name, "pid": process, "tid": track, **times}
+
+
+def _counter(process: int, name: str, cycle: int, value: float) -> dict[str, Any]:
+    return {"ph": "C", "name": name, "pid": process, "tid": 0, "ts": cycle / 1000, "args": {"value": value}}
+
+
+def _named(what: str, process: int, track: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": what, "pid": process, "tid": track, "args": {"name": name}}

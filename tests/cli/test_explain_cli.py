@@ -1,0 +1,174 @@
+"""``step explain``: its tables, its traces, exit codes and exact complaints."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commanding import Step, commanding
+
+FRAGILE = "tests/integration/fragile.py"  # its simulator is built for other tests too
+SWIGLU = "examples/swiglu.py"
+STUCK = """
+import sys
+sys.path.insert(0, "tests/integration")
+import fragile
+from step import Program
+
+def program():
+    made = fragile.program()
+    return Program(made.graph, fragile.LONG_ROW, made.fabric)
+"""
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
+
+
+def test_tables(step: Step) -> None:
+    result = step("explain", SWIGLU, "--top", 3)
+    assert (result.code, result.err) == (0, "")
+    lines = result.out.splitlines()
+    assert lines[0] == "swiglu_rows4_columns16: 4,549 cycles along the critical path"
+    assert [line.split() for line in lines[1:6]] == [
+        ["what", "why", "cycles", "share"],
+        ["down_projection", "works", "4,096", "90.0%"],
+        ["gate_projection", "works", "192", "4.2%"],
+        ["down_projection", "latency", "78", "1.7%"],
+        ["23", "others", "183", "4.0%"],
+    ]
+    assert "operators, in % of the cycles" in lines
+    assert [line.split() for line in lines[-2:]] == [
+        ["--set", "stages=1", "1,242", "72.7%", "1,242", "72.7%"],
+        ["--set", "memory.latency=1", "4,515", "0.7%", "4,504", "1.0%"],
+    ]
+
+
+def test_json(step: Step) -> None:
+    found = json.loads(step("explain", SWIGLU, "--json", "--no-what-if").out)
+    assert (found["format"], found["program"]) == ("step-explanation-1", "swiglu_rows4_columns16")
+    assert found["cycles"] == 4549 == sum(each["cycles"] for each in found["critical_path"])
+    assert sum(each["share"] for each in found["critical_path"]) == pytest.approx(1)
+    assert found["what_if"] == []
+    for each in found["operators"].values():
+        waited = sum(each["starved"].values()) + sum(each["blocked"].values())
+        assert each["busy"] + waited + each["finished"] == 4549
+    roofline = found["roofline"]
+    assert roofline["attained"] == roofline["flops"] / 4549 < roofline["roof"] <= roofline["peak"]
+
+
+def traced(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """The events of a trace by process, after a look at whether the format allows each of them."""
+    read = json.loads(path.read_text())
+    assert set(read) == {"displayTimeUnit", "otherData", "traceEvents"} and read["displayTimeUnit"] == "ns"
+    names = {each["pid"]: each["args"]["name"] for each in read["traceEvents"] if each["name"] == "process_name"}
+    found = defaultdict(list)
+    for each in read["traceEvents"]:
+        assert all(isinstance(each[key], int) for key in ("pid", "tid")) and isinstance(each["name"], str)
+        keys = set(each) - {"ph", "name", "pid", "tid"}
+        match each["ph"]:
+            case "M":
+                assert keys == {"args"} and each["name"] in ("process_name", "thread_name")
+            case "C":
+                assert keys == {"ts", "args"} and each["args"]["value"] >= 0
+            case "X":
+                assert keys == {"ts", "dur"} and each["ts"] >= 0 < each["dur"]
+            case other:
+                pytest.fail(f"an event of phase {other}")
+        found[names[each["pid"]]].append(each)
+    return found
+
+
+def cycle(each: dict[str, Any], key: str = "ts") -> int:
+    return round(each[key] * 1000)
+
+
+def test_trace_of_both_sides(step: Step, tmp_path: Path) -> None:
+    path = tmp_path / "fragile.json"
+    result = step("explain", FRAGILE, "--no-what-if", "--trace", path, "--rtl")
+    assert (result.code, result.err) == (0, "") and result.out.endswith(f"written: {path}\n")
+    found = traced(path)
+    assert set(found) == {
+        "critical path", "fast model: operators", "fast model: tokens in channels", "RTL: operators",
+        "RTL: tokens in channels",
+    }  # fmt: skip
+    # The critical path has no gap, and no track has two things at once.
+    steps = [each for each in found["critical path"] if each["ph"] == "X"]
+    assert cycle(steps[0]) == 0 and cycle(steps[-1]) + cycle(steps[-1], "dur") == 34
+    for process in found.values():
+        ends: dict[int, int] = {}
+        for each in sorted((each for each in process if each["ph"] == "X"), key=cycle):
+            assert cycle(each) >= ends.get(each["tid"], 0)
+            ends[each["tid"]] = cycle(each) + cycle(each, "dur")
+    # Both sides agree in every token, so their counters do.
+    model, exact = (
+        [(each["name"], each["ts"], each["args"]) for each in found[f"{side}: tokens in channels"] if each["ph"] == "C"]
+        for side in ("fast model", "RTL")
+    )
+    assert model == exact and max(each["value"] for _, _, each in model) > 1
+    # A firing of an operator is seen in RTL as tokens that pass.
+    tracks = {
+        side: {
+            each["args"]["name"]: each["tid"] for each in found[f"{side}: operators"] if each["name"] == "thread_name"
+        }
+        for side in ("fast model", "RTL")
+    }
+    assert tracks["fast model"] == tracks["RTL"]
+    fires = {(each["tid"], cycle(each)) for each in found["fast model: operators"] if each["name"] == "fires"}
+    taken = {(each["tid"], cycle(each)) for each in found["RTL: operators"] if each["name"].startswith("takes")}
+    assert taken and taken <= fires
+
+
+def test_trace_of_a_window(step: Step, tmp_path: Path) -> None:
+    whole, part = tmp_path / "whole.json", tmp_path / "part.json"
+    step("explain", SWIGLU, "--no-what-if", "--trace", whole)
+    assert step("explain", SWIGLU, "--no-what-if", "--trace", part, "--from", 100, "--to", 299).code == 0
+    events, all_events = traced(part), traced(whole)
+    for process, some in events.items():
+        assert all(100 <= cycle(each) <= 300 for each in some if each["ph"] != "M"), process
+        ends = [cycle(each) + cycle(each, "dur") for each in some if each["ph"] == "X"]
+        assert max(ends, default=0) <= 300
+    steps = [each for each in events["critical path"] if each["ph"] == "X"]
+    assert sum(cycle(each, "dur") for each in steps) == 200
+    # At the beginning of the window every channel has the tokens that it has then.
+    levels: dict[str, int] = {}
+    for each in all_events["fast model: tokens in channels"]:
+        if each["ph"] == "C" and cycle(each) <= 100:
+            levels[each["name"]] = each["args"]["value"]
+    first = {}
+    for each in events["fast model: tokens in channels"]:
+        if each["ph"] == "C":
+            first.setdefault(each["name"], each["args"]["value"])
+    assert first == levels and any(levels.values())
+    beats = [each for each in events["fast model: off-chip memory"] if each["ph"] == "C"]
+    assert [each["name"] for each in beats] == ["beats a cycle"] * 201
+
+
+def test_a_deadlock_is_told_as_by_run(step: Step, tmp_path: Path) -> None:
+    path = tmp_path / "stuck.py"
+    path.write_text(STUCK)
+    ran, explained = step("run", path, "--backend", "approx"), step("explain", path)
+    assert explained == (4, "", ran.err) and "deadlock: from cycle" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--from", "3"], "--from, --to and --rtl have no effect without --trace\n"),
+        (["--rtl"], "--from, --to and --rtl have no effect without --trace\n"),
+        (["--trace", "t.json", "--from", "9", "--to", "3"], "the first cycle, 9, must not be behind the last one, 3\n"),
+        (["--trace", "t.json", "--from", "34"], "the run has 34 cycles, so there is no cycle 34\n"),
+        (["--trace", "/proc/t.json"], "/proc/t.json can not be written: No such file or directory\n"),
+        (["--max-cycles", "9"], "the run did not end within 9 cycles; raise max_cycles if that is too few\n"),
+    ],
+)  # fmt: skip
+def test_complaints(step: Step, arguments: list[str], complaint: str) -> None:
+    result = step("explain", FRAGILE, "--no-what-if", *arguments)
+    assert (result.out, result.err) == ("", f"error: {complaint}")
+    assert result.code == (4 if "--max-cycles" in arguments else 1)
+    assert not Path("t.json").exists()

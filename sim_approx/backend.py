@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sim_approx.build import TimingOf
+from sim_approx.calibration.file import Calibration
+from sim_approx.calibration.lookup import calibrated_timing
 from sim_approx.depths import depths_that_clear
 from sim_approx.engines import EngineName
 from sim_approx.simulation import Simulation, Values, simulate
@@ -30,24 +33,29 @@ def run(
     max_cycles: int | None = None,
     depths: Mapping[str, int] | None = None,
     timing_of: TimingOf | None = None,
+    calibration: Path | str | None = None,
     engine: EngineName | None = None,
 ) -> RunResult:
     """Run ``program`` on ``inputs`` (see `step.programs.inputs.bind_inputs`) and return times and counts.
 
     ``values``: ``"all"`` computes every value, so that there are outputs; ``"control"`` only those that decide what
     some unit does. ``events`` keeps the cycle and control of every token. ``depths`` replaces the depth of channels, by
-    their name in the netlist. ``timing_of`` replaces the formulas for how long functions take.
+    their name in the netlist. ``timing_of`` replaces the formulas for how long functions take, and so does the file
+    ``calibration`` that ``step calibrate`` wrote.
 
     ``engine``: ``"compiled"`` or ``"python"``. Without one the compiled engine runs, and the Python engine where it can
     not be made, which the result says with the reason.
 
-    Raises `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
+    Raises `FormatError` for what is no calibration, and `FabricError` for one that lacks what the program needs;
+    `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
     as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist;
     `EnvironmentProblem` where the compiled engine was asked for and can not be made.
     """
     netlist = _netlist(program, fabric, depths or {})
     check_outputs(netlist.graph)
     bound = bind_inputs(netlist.graph, inputs)
+    if calibration is not None:
+        timing_of = calibrated_timing(Calibration.load(Path(calibration)), netlist, bound)
     simulation = simulate(
         netlist, bound, values=values, events=events, max_cycles=max_cycles, timing_of=timing_of, engine=engine
     )

@@ -63,8 +63,9 @@ class Campaign:
         self.calibration, self.progress = calibration, progress
         self.fabric = bench_fabric(calibration.fabric)
         self.rtl = rtl_digest()
+        calibration.held_out = {name: each for name, each in calibration.held_out.items() if each.rtl == self.rtl}
         self.measured: list[str] = []
-        self.kept: list[str] = []
+        self.kept: set[str] = set()
         self.formulas: dict[str, tuple[int, int]] = {}
 
     @classmethod
@@ -91,6 +92,8 @@ class Campaign:
                 self.run(units, rows)
         for program in (*programs, *held_out):
             self.run(units_of_program(program))
+        if not self.calibration.path.exists():  # there was nothing to measure
+            self.save()
         for program in held_out:
             self._compare(program)
 
@@ -104,10 +107,10 @@ class Campaign:
         wanted: dict[str, str] = {}
         for label, each in applied.items():
             known = self.calibration.units.get(each.key)
-            if known is not None and known.rtl == self.rtl:
-                self.kept.append(each.key)
-            else:
+            if known is None or known.rtl != self.rtl:
                 wanted.setdefault(each.key, label)
+            elif each.key not in self.measured:
+                self.kept.add(each.key)
         labels = list(wanted.values())
         for start in range(0, len(labels), TOGETHER):
             self._measure({label: units[label] for label in labels[start : start + TOGETHER]}, rows)

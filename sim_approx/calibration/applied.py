@@ -49,8 +49,12 @@ class Applied:
 
 
 def _function(plain: Any) -> str:
-    parameters = (f"{name}={value}" for name, value in plain["parameters"].items() if value is not None)
+    parameters = (f"{name}={_plain(value)}" for name, value in plain["parameters"].items() if value is not None)
     return f"{plain['function']}({', '.join(parameters)})"
+
+
+def _plain(value: Any) -> Any:
+    return value["dtype"] if isinstance(value, dict) and list(value) == ["dtype"] else value
 
 
 def _element(plain: Any) -> str:

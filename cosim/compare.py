@@ -14,7 +14,7 @@ from cosim.backend import run_rtl
 from cosim.buffers import BufferComparison, compare_buffers
 from sim_approx import backend as approx
 from sim_approx.calibration.file import Calibration
-from sim_approx.calibration.lookup import calibrated_timing
+from sim_approx.calibration.lookup import calibrated
 from step.host.progress import Progress, silent
 from step.language.symbols import measure
 from step.language.tokens import Token
@@ -138,10 +138,9 @@ def compare(
     """
     if program.check_expected():
         deviation(program, interpret(program.graph, program.inputs).outputs)  # sizes that only a run tells
-    timing_of = None
-    if calibration is not None:  # told before the RTL is built
+    if calibration is not None:  # what it lacks is told before the RTL is built
         netlist, data = lower(program.graph, program.fabric), bind_inputs(program.graph, program.inputs)
-        timing_of = calibrated_timing(Calibration.load(Path(calibration)), netlist, data)
+        calibrated(Calibration.load(Path(calibration)), netlist, data)
     progress(f"{program.name}: building and simulating the RTL")
     exact = run_rtl(
         program.graph,
@@ -154,7 +153,7 @@ def compare(
     )
     progress(f"{program.name}: running the fast model")
     approximate = approx.run(
-        program.graph, program.inputs, program.fabric, events=True, max_cycles=max_cycles, timing_of=timing_of
+        program.graph, program.inputs, program.fabric, events=True, max_cycles=max_cycles, calibration=calibration
     )
     progress(f"{program.name}: interpreting")
     meaning = interpret(program.graph, program.inputs, arrivals=exact.result.arrivals)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sim_approx.build import TimingOf
 from sim_approx.calibration.file import Calibration
-from sim_approx.calibration.lookup import calibrated_timing
+from sim_approx.calibration.lookup import calibrated
 from sim_approx.depths import depths_that_clear
 from sim_approx.engines import EngineName
 from sim_approx.simulation import Simulation, Values, simulate
@@ -55,7 +55,8 @@ def run(
     check_outputs(netlist.graph)
     bound = bind_inputs(netlist.graph, inputs)
     if calibration is not None:
-        timing_of = calibrated_timing(Calibration.load(Path(calibration)), netlist, bound)
+        measured = calibrated(Calibration.load(Path(calibration)), netlist, bound)
+        netlist, timing_of = measured.netlist, measured.timing_of
     simulation = simulate(
         netlist, bound, values=values, events=events, max_cycles=max_cycles, timing_of=timing_of, engine=engine
     )

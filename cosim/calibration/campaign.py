@@ -12,11 +12,13 @@ from cosim.calibration.alone import alone
 from cosim.calibration.bench import Bench, Build
 from cosim.calibration.functions import units
 from cosim.calibration.measure import Measured
+from cosim.calibration.memory import measure_memory
 from cosim.compare import compare
 from cosim.doctor import diagnose
 from sim_approx.calibration.applied import asked
 from sim_approx.calibration.entries import HeldOut
 from sim_approx.calibration.file import PARAMETERS, Calibration, parameters_of, rtl_digest
+from sim_approx.calibration.lookup import uses_plain_memory
 from step.errors import InputError
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
@@ -59,8 +61,8 @@ def standard_units(fabric: FabricConfig) -> Iterable[tuple[int, Units]]:
 class Campaign:
     """Fills ``calibration``, of which the file is written again with every batch."""
 
-    def __init__(self, calibration: Calibration, progress: Progress = silent) -> None:
-        self.calibration, self.progress = calibration, progress
+    def __init__(self, calibration: Calibration, fabrics: Sequence[FabricConfig], progress: Progress = silent) -> None:
+        self.calibration, self.fabrics, self.progress = calibration, fabrics, progress
         self.fabric = bench_fabric(calibration.fabric)
         self.rtl = rtl_digest()
         calibration.held_out = {name: each for name, each in calibration.held_out.items() if each.rtl == self.rtl}
@@ -83,19 +85,36 @@ class Campaign:
                 raise InputError(f"{path} was begun with --seed {calibration.seed}, not {seed}")
         for each in fabrics:
             calibration.check_fabric(each)
-        return cls(calibration)
+        return cls(calibration, fabrics)
 
     def all(self, programs: Sequence[Program], held_out: Sequence[Program]) -> None:
         """Measure what ``programs`` and ``held_out`` need, or without any all units, and compare ``held_out``."""
         if not programs and not held_out:
+            self.memory(self.fabrics[0])
             for rows, units in standard_units(self.fabric):
                 self.run(units, rows)
         for program in (*programs, *held_out):
+            if uses_plain_memory(lower(program.graph, program.fabric)):
+                self.memory(program.fabric)
             self.run(units_of_program(program))
         if not self.calibration.path.exists():  # there was nothing to measure
             self.save()
         for program in held_out:
             self._compare(program)
+
+    def memory(self, fabric: FabricConfig) -> None:
+        """Measure the memory of ``fabric``, unless the calibration has it of the same RTL.
+
+        Raises `FabricError` where the calibration has another one.
+        """
+        if fabric.memory.dram is not None:
+            return  # which is set, not measured
+        self.calibration.check_memory(fabric)
+        known = self.calibration.memory
+        if known is None or known.rtl != self.rtl:
+            self.progress("measuring the memory")
+            self.calibration.memory = measure_memory(fabric, self.rtl, now(), self.progress)
+            self.save()
 
     def run(self, units: Units, rows: int = 1) -> None:
         """Measure those of ``units`` that the calibration does not have, or has of other RTL."""

@@ -79,6 +79,9 @@ def _open(specs: tuple[str, ...], settings: tuple[str, ...]) -> list[Program]:
 
 
 def _show(campaign: Campaign) -> None:
+    memory = campaign.calibration.memory
+    if memory is not None:
+        click.echo(f"memory: a beat every {memory.interval:,} cycles of a channel, latency {memory.latency:,}")
     if campaign.measured:
         table = new_table(
             f"{len(campaign.measured):,} units measured; of functions by the formulas, where they differ",

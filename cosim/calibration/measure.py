@@ -48,10 +48,10 @@ class Measured:
             here = passage(self.netlist, node, exact, applies=applies)
             of_unit = passage(self.netlist, node, instant, applies=applies)
             intervals = np.diff(here.firings)[WARM_UP:]
-            interval, spread = _usual(intervals)
+            interval, spread = usual(intervals)
             latency = None
             if len(here.latencies):
-                latency, other = _usual(here.latencies - (_usual(of_unit.latencies)[0] if applies else 0))
+                latency, other = usual(here.latencies - (usual(of_unit.latencies)[0] if applies else 0))
                 spread = max(spread, other)
             if applies:
                 assert latency is not None, label
@@ -90,7 +90,7 @@ def function_of(node: Node) -> Function | None:
     return getattr(node.operator, "function", None)
 
 
-def _usual(samples: np.ndarray) -> tuple[int, int]:
+def usual(samples: np.ndarray) -> tuple[int, int]:
     """What most of ``samples`` are, and how far one of them is from that."""
     values, counts = np.unique(samples, return_counts=True)
     usual = int(values[counts.argmax()])

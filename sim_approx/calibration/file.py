@@ -88,3 +88,14 @@ class Calibration:
                     f"{self.path} is of a fabric with {name} = {self.fabric[name]}, and this one has {value}; "
                     f"measure this one into another file: step calibrate PROGRAM --set {name}={value} -o OTHER.json"
                 )
+
+    def check_memory(self, fabric: FabricConfig) -> None:
+        """Raise `FabricError` unless the memory that was measured, if any, is that of ``fabric``."""
+        measured = {} if self.memory is None else self.memory.parameters
+        for name, value in measured.items():
+            wanted = getattr(fabric.memory, name)
+            if wanted != value:
+                raise FabricError(
+                    f"{self.path} is of a memory with {name} = {value}, and this one has {wanted}; measure this one "
+                    f"into another file: step calibrate PROGRAM --set memory.{name}={wanted} -o OTHER.json"
+                )

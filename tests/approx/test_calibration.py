@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 from cosim.calibration.campaign import Campaign
 from sim_approx import backend as approx
 from sim_approx.calibration.file import Calibration, parameters_of, rtl_digest
-from step import BF16, FP32, UINT32, FabricConfig, Graph, Program, Tile
+from step import BF16, FP32, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import FabricError, FormatError
 from step.functions import Add, CountFrom, Exp, Matmul, RetileRow
 from step.programs.schema import validate
@@ -36,19 +36,25 @@ def small(name: str = "small") -> Program:
     return Program(graph, {**inputs, "n": [1, 2], "m": [2, 0]})
 
 
+@dataclass(frozen=True)
+class Model:
+    """A run of the fast model with its formulas, which stands for one of RTL."""
+
+    result: RunResult
+    cycles_per_second: float = 0.0
+    build_seconds: float = 0.0
+
+
 def of_the_model(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let the fast model, with its formulas, stand for RTL; the list gets a name for each run."""
+    """Let the fast model stand for RTL; the list gets the name of a program for each run."""
     runs: list[str] = []
 
-    class Run:
-        def __init__(self, result: RunResult) -> None:
-            self.result = result
-
-    def run_rtl(graph: Graph, inputs: Any, fabric: FabricConfig, **options: Any) -> Run:
+    def run_rtl(graph: Graph, inputs: Any, fabric: FabricConfig, **options: Any) -> Model:
         runs.append(graph.name)
-        return Run(approx.run(graph, inputs, fabric, events=True))
+        return Model(approx.run(graph, inputs, fabric, events=True, values="all"))
 
-    monkeypatch.setattr("cosim.calibration.campaign.run_rtl", run_rtl)
+    for module in ("cosim.calibration.campaign", "cosim.calibration.memory", "cosim.compare"):
+        monkeypatch.setattr(f"{module}.run_rtl", run_rtl)
     return runs
 
 
@@ -215,3 +221,71 @@ def test_a_file_that_can_not_be_written_stays_as_it_was(made: Path, monkeypatch:
     with pytest.raises(OSError, match="No space left on device"):
         Campaign.on(made, [FabricConfig()], None).all([small()], [])
     assert made.read_text() == text and [each.name for each in made.parent.iterdir()] == ["c.json"]
+
+
+# -- memory ---------------------------------------------------------------------------------------------------------
+
+
+def loading(**memory: int) -> Program:
+    """A program that reads off-chip memory."""
+    graph = Graph("loading")
+    graph.load(graph.tensor("x", (8, 16), BF16), tile=(1, 16)).sink("y")
+    return Program(graph, {"x": np.zeros((8, 16))}, FabricConfig(memory=MemoryConfig(**memory)))
+
+
+def loaded(calibration: Path, **memory: int) -> RunResult:
+    program = loading(**memory)
+    return approx.run(program.graph, program.inputs, program.fabric, events=True, calibration=calibration)
+
+
+@pytest.mark.parametrize("interval, latency, interleave", [(1, 24, 1), (3, 100, 4), (70, 1, 2)])
+def test_interval_and_latency_of_a_memory_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interval: int, latency: int, interleave: int
+) -> None:
+    of_the_model(monkeypatch)
+    program, path = loading(interval=interval, latency=latency, interleave=interleave), tmp_path / "m.json"
+    Campaign.on(path, [program.fabric], None).all([program], [])
+    found = Calibration.load(path).memory
+    assert found is not None and (found.interval, found.latency) == (interval, latency)
+    assert (found.spread, found.residual, found.samples) == (0, 0, 99)
+    exact = approx.run(program.graph, program.inputs, program.fabric)
+    assert loaded(path, interval=interval, latency=latency, interleave=interleave).cycles == exact.cycles
+    changed(path, lambda data: data["memory"].update(latency=latency + 50))
+    assert loaded(path, interval=interval, latency=latency, interleave=interleave).cycles == exact.cycles + 50
+
+
+def test_a_memory_that_was_not_measured_is_told(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mend = f"measure what loading needs: step calibrate PROGRAM -o {made}"
+    with pytest.raises(FabricError) as caught:
+        loaded(made)
+    assert str(caught.value) == f"{made} has no entry for the memory; {mend}"
+    Campaign.on(made, [FabricConfig()], None).all([loading()], [])
+    with pytest.raises(FabricError) as caught:
+        loaded(made, latency=25)
+    assert str(caught.value) == (
+        f"{made} is of a memory with latency = 24, and this one has 25; measure this one into another file: "
+        "step calibrate PROGRAM --set memory.latency=25 -o OTHER.json"
+    )
+    changed(made, lambda data: data["memory"].update(rtl="0" * 16))
+    with pytest.raises(FabricError) as caught:
+        loaded(made)
+    assert str(caught.value) == f"{made} was measured on other RTL than there is now: the memory; {mend}"
+
+
+# -- programs that are held out --------------------------------------------------------------------------------------
+
+
+def test_programs_that_are_held_out_are_named_with_their_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, path = of_the_model(monkeypatch), tmp_path / "c.json"
+    programs = [small("small"), small("other")]
+    Campaign.on(path, [FabricConfig()], None).all(programs[:1], programs[1:])
+    assert runs == ["calibration", "other"]  # nothing is measured in either of them
+    (found,) = Calibration.load(path).held_out.values()
+    assert (found.program, found.mismatches, found.error, found.rtl) == ("other", 0, 0.0, rtl_digest())
+    assert found.exact_cycles == found.approximate_cycles == run().cycles and found.tokens == run().tokens
+
+    changed(path, lambda data: [each.update(latency=each["latency"] + 50) for each in data["units"]])
+    Campaign.on(path, [FabricConfig()], None).all([], programs[1:])
+    (found,) = Calibration.load(path).held_out.values()
+    assert found.mismatches > 0 and found.error == (found.approximate_cycles - found.exact_cycles) / found.exact_cycles
+    assert found.error > 1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from model_as_rtl import model_as_rtl
 
 from cosim.calibration.campaign import Campaign
 from sim_approx import backend as approx
@@ -36,32 +37,10 @@ def small(name: str = "small") -> Program:
     return Program(graph, {**inputs, "n": [1, 2], "m": [2, 0]})
 
 
-@dataclass(frozen=True)
-class Model:
-    """A run of the fast model with its formulas, which stands for one of RTL."""
-
-    result: RunResult
-    cycles_per_second: float = 0.0
-    build_seconds: float = 0.0
-
-
-def of_the_model(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let the fast model stand for RTL; the list gets the name of a program for each run."""
-    runs: list[str] = []
-
-    def run_rtl(graph: Graph, inputs: Any, fabric: FabricConfig, **options: Any) -> Model:
-        runs.append(graph.name)
-        return Model(approx.run(graph, inputs, fabric, events=True, values="all"))
-
-    for module in ("cosim.calibration.campaign", "cosim.calibration.memory", "cosim.compare"):
-        monkeypatch.setattr(f"{module}.run_rtl", run_rtl)
-    return runs
-
-
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A calibration of `small`."""
-    of_the_model(monkeypatch)
+    model_as_rtl(monkeypatch)
     program, path = small(), tmp_path / "c.json"
     Campaign.on(path, [program.fabric], None).all([program], [])
     return path
@@ -180,7 +159,7 @@ class Stopped(Exception):
 
 def test_a_campaign_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cosim.calibration.campaign.TOGETHER", 3)
-    runs, program, path = of_the_model(monkeypatch), small(), tmp_path / "c.json"
+    runs, program, path = model_as_rtl(monkeypatch), small(), tmp_path / "c.json"
 
     def stop(text: str) -> None:
         if len(runs) == 2:
@@ -242,7 +221,7 @@ def loaded(calibration: Path, **memory: int) -> RunResult:
 def test_interval_and_latency_of_a_memory_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interval: int, latency: int, interleave: int
 ) -> None:
-    of_the_model(monkeypatch)
+    model_as_rtl(monkeypatch)
     program, path = loading(interval=interval, latency=latency, interleave=interleave), tmp_path / "m.json"
     Campaign.on(path, [program.fabric], None).all([program], [])
     found = Calibration.load(path).memory
@@ -276,7 +255,7 @@ def test_a_memory_that_was_not_measured_is_told(made: Path, monkeypatch: pytest.
 
 
 def test_programs_that_are_held_out_are_named_with_their_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, path = of_the_model(monkeypatch), tmp_path / "c.json"
+    runs, path = model_as_rtl(monkeypatch), tmp_path / "c.json"
     programs = [small("small"), small("other")]
     Campaign.on(path, [FabricConfig()], None).all(programs[:1], programs[1:])
     assert runs == ["calibration", "other"]  # nothing is measured in either of them

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,7 @@ def calibrate(
         with working() as campaign.progress, writing(path):
             campaign.all(measured, apart)
     except KeyboardInterrupt:
-        talk(f"{len(campaign.measured):,} units were measured; the same command goes on from there")
+        talk(f"{_units(campaign.measured)} measured; the same command goes on from there")
         raise
     if as_json:
         show_json(campaign.calibration.to_json())
@@ -84,19 +84,23 @@ def _show(campaign: Campaign) -> None:
         click.echo(f"memory: a beat every {memory.interval:,} cycles of a channel, latency {memory.latency:,}")
     if campaign.measured:
         table = new_table(
-            f"{len(campaign.measured):,} units measured; of functions by the formulas, where they differ",
+            f"{_units(campaign.measured)} measured; of functions by the formulas, where they differ",
             *("unit", "beats", "interval", "latency", "samples", "spread", "residual"),
         )
         for row in _rows(campaign):
             table.add_row(*row)
         show_table(table)
     if campaign.kept:
-        click.echo(f"{len(campaign.kept):,} units were in the file, of the same RTL")
+        click.echo(f"{_units(campaign.kept)} in the file already, of the same RTL")
     for each in campaign.calibration.held_out.values():
         click.echo(
             f"{each.program}: {each.exact_cycles:,} cycles in RTL, {each.approximate_cycles:,} by this calibration "
             f"({each.error:.2%}); {each.mismatches:,} of {each.tokens:,} tokens off time"
         )
+
+
+def _units(keys: Collection[str]) -> str:
+    return "1 unit" if len(keys) == 1 else f"{len(keys):,} units"
 
 
 def _rows(campaign: Campaign) -> Iterator[list[str]]:

@@ -50,7 +50,8 @@ class Measured:
             intervals = np.diff(here.firings)[WARM_UP:]
             interval, spread = usual(intervals)
             latency = None
-            if len(here.latencies):
+            through_memory = node.operator.reads(node) or node.operator.writes(node)
+            if len(here.latencies) and not through_memory:
                 latency, other = usual(here.latencies - (usual(of_unit.latencies)[0] if applies else 0))
                 spread = max(spread, other)
             if applies:

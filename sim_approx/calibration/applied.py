@@ -58,13 +58,15 @@ def _plain(value: Any) -> Any:
 
 
 def _element(plain: Any) -> str:
-    """``bf16[4, 16]``, ``selector[2]``; what is rare stays as it is."""
+    """``BF16[4, 16]``, ``selector[2]``, ``(BF16[1, 1], selector[2])``, ``buffer of BF16[1, 8]``."""
     match plain:
         case {"tile": [dtype, rows, cols]}:
             return f"{dtype}[{rows}, {cols}]"
         case {"selector": targets}:
             return f"selector[{targets}]"
-    return json.dumps(plain)
+        case {"tuple": items}:
+            return f"({', '.join(map(_element, items))})"
+    return f"buffer of {_element(plain['buffer'])}"
 
 
 def asked(netlist: Netlist, data: BoundInputs) -> list[tuple[Node, Function]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
@@ -14,14 +14,15 @@ from step.cli.console import new_table, show_json, show_table, show_written, tal
 from step.cli.options import (
     binding_option,
     bound,
+    calibration_option,
     inputs_option,
     json_option,
     save_json,
     settings_option,
+    with_settings,
     writable,
 )
 from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError, StepError
-from step.lowering.settings import with_settings
 from step.programs.program import Program, load_program, load_programs
 from step.running.backend import backend
 
@@ -36,6 +37,7 @@ FORMAT = "step-comparison-1"
 @inputs_option
 @settings_option
 @binding_option
+@calibration_option
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop both timed runs there.")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of the RTL (.vcd or .fst).")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write what was found to this file.")
@@ -46,6 +48,7 @@ def compare(
     inputs: Path | None,
     settings: tuple[str, ...],
     binding: Path | None,
+    calibration: Path | None,
     max_cycles: int | None,
     waves: Path | None,
     save: Path | None,
@@ -71,7 +74,8 @@ def compare(
                 program.fabric = with_settings(program.fabric, settings)
                 if binding is not None:
                     program = bound(program, binding)
-                found.append(compare_program(program, progress, max_cycles=max_cycles, waves=waves))
+                options: dict[str, Any] = {"max_cycles": max_cycles, "waves": waves, "calibration": calibration}
+                found.append(compare_program(program, progress, **options))
     except StepError as error:
         failure = error  # what was compared before is shown first
     plain = [each.to_json() for each in found]

@@ -13,11 +13,14 @@ import numpy as np
 from cosim.backend import run_rtl
 from cosim.buffers import BufferComparison, compare_buffers
 from sim_approx import backend as approx
+from sim_approx.calibration.file import Calibration
+from sim_approx.calibration.lookup import calibrated
 from step.host.progress import Progress, silent
 from step.language.symbols import measure
 from step.language.tokens import Token
 from step.lowering.netlist import lower
 from step.programs.hypertext import table
+from step.programs.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.expectation import deviation
 from step.running.interpreter import interpret
@@ -125,15 +128,19 @@ def compare(
     max_cycles: int | None = None,
     waves: Path | None = None,
     optimize: bool = True,
+    calibration: Path | str | None = None,
 ) -> Comparison:
     """Interpret ``program``, simulate its RTL, run the fast model, and compare.
 
-    ``max_cycles`` and ``waves`` are those of the back ends. Without ``optimize`` the simulator is built faster and runs
-    slower: for short runs. Raises the errors of the back ends, and before any of them runs `InputError` for what can
-    not be expected.
+    ``max_cycles`` and ``waves`` are those of the back ends, ``calibration`` is that of the fast model. Without
+    ``optimize`` the simulator is built faster and runs slower: for short runs. Raises the errors of the back ends, and
+    before any of them runs `InputError` for what can not be expected.
     """
     if program.check_expected():
         deviation(program, interpret(program.graph, program.inputs).outputs)  # sizes that only a run tells
+    if calibration is not None:  # what it lacks is told before the RTL is built
+        netlist, data = lower(program.graph, program.fabric), bind_inputs(program.graph, program.inputs)
+        calibrated(Calibration.load(Path(calibration)), netlist, data)
     progress(f"{program.name}: building and simulating the RTL")
     exact = run_rtl(
         program.graph,
@@ -145,7 +152,9 @@ def compare(
         progress=progress,
     )
     progress(f"{program.name}: running the fast model")
-    approximate = approx.run(program.graph, program.inputs, program.fabric, events=True, max_cycles=max_cycles)
+    approximate = approx.run(
+        program.graph, program.inputs, program.fabric, events=True, max_cycles=max_cycles, calibration=calibration
+    )
     progress(f"{program.name}: interpreting")
     meaning = interpret(program.graph, program.inputs, arrivals=exact.result.arrivals)
     mismatches, first_mismatch = _compare_events(exact.result.events or {}, approximate.events or {})

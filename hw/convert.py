@@ -23,8 +23,8 @@ from amaranth.hdl import UnusedElaboratable
 from hw.shared import Parametric
 from hw.spelling import plain_spelling
 from hw.wide import allow_wide_modules
-from step.host.extensions import installed_sources
 from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
+from step.host.sources import source_digest
 from step.host.usage import is_recent, mark_used
 
 
@@ -47,20 +47,6 @@ def tool_versions() -> dict[str, str]:
     """What takes part in the conversion."""
     yosys = find_yosys(lambda found: found >= (0, 40))
     return {"amaranth": version("amaranth"), "yosys": ".".join(str(part) for part in yosys.version())}
-
-
-@functools.cache
-def source_digest() -> str:
-    """Digest of all that can have a say in what components look like."""
-    digest = hashlib.sha256()
-    for package in ("hw", "step"):
-        root = Path(__file__).parent.parent / package
-        for path in sorted(root.rglob("*")):
-            if path.suffix in (".py", ".cpp", ".sv"):
-                digest.update(f"{package}/{path.relative_to(root)}\n".encode() + path.read_bytes())
-    for path in installed_sources("hw.units", "hw.functions", "step.ops", "step.functions"):
-        digest.update(f"{path}\n".encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 class ModuleLibrary:
@@ -119,7 +105,7 @@ class ModuleLibrary:
 
     def _file(self, component: Parametric) -> str:
         what = (type(component).__module__, type(component).__qualname__, repr(component.parameters))
-        key = "\n".join([component.module_name, *what, source_digest(), repr(tool_versions())])
+        key = "\n".join([component.module_name, *what, source_digest("hw", "step"), repr(tool_versions())])
         return f"{component.module_name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
 
     def _load(self, file: str) -> list[ModuleText] | None:

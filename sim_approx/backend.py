@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sim_approx.build import TimingOf
@@ -27,6 +28,7 @@ def run(
     max_cycles: int | None = None,
     depths: Mapping[str, int] | None = None,
     timing_of: TimingOf | None = None,
+    calibration: Path | str | None = None,
     engine: EngineName | None = None,
     progress: Progress = silent,
 ) -> RunResult:
@@ -34,14 +36,18 @@ def run(
 
     ``values``: ``"all"`` computes every value, so that there are outputs; ``"control"`` only those that decide what
     some unit does. ``events`` keeps the cycle and control of every token. ``depths`` replaces the depth of channels, by
-    their name in the netlist. ``timing_of`` replaces the formulas for how long functions take.
+    their name in the netlist. ``timing_of`` replaces the formulas for how long functions take, and so does the file
+    ``calibration`` that ``step calibrate`` wrote.
 
     ``engine``: ``"compiled"`` or ``"python"``. Without one the compiled engine runs, and the Python engine where it can
     not be made, which the result says with the reason. ``progress`` is told cycle and speed of long runs.
 
-    Raises `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
+    Raises `FormatError` for what is no calibration, and `FabricError` for one that lacks what the program needs;
+    `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
     as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist;
     `EnvironmentProblem` where the compiled engine was asked for and can not be made.
     """
-    simulator = Simulator(program, inputs, fabric, values=values, timing_of=timing_of, engine=engine)
+    simulator = Simulator(
+        program, inputs, fabric, values=values, timing_of=timing_of, calibration=calibration, engine=engine
+    )
     return simulator.run(depths=depths, events=events, max_cycles=max_cycles, progress=progress)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sim_approx.build import TimingOf
+from sim_approx.calibration.file import Calibration
+from sim_approx.calibration.lookup import calibrated
 from sim_approx.depths import clearing_depths
 from sim_approx.engines import EngineName
 from sim_approx.simulation import Prepared, Simulation, Values
@@ -38,11 +41,15 @@ class Simulator:
         *,
         values: Values = "control",
         timing_of: TimingOf | None = None,
+        calibration: Path | str | None = None,
         engine: EngineName | None = None,
     ) -> None:
         self.netlist = _netlist(program, fabric)
         check_outputs(self.netlist.graph)
         self._data = bind_inputs(self.netlist.graph, inputs)
+        if calibration is not None:
+            measured = calibrated(Calibration.load(Path(calibration)), self.netlist, self._data)
+            self.netlist, timing_of = measured.netlist, measured.timing_of
         self._values, self._timing_of, self._engine = values, timing_of, engine
         self._idle: list[Prepared] = []
 

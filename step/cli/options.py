@@ -33,6 +33,11 @@ settings_option = click.option(
     metavar="NAME=VALUE",
     help="A fabric parameter, such as tile=8, memory=hbm2 or memory.channels=4.",
 )
+calibration_option = click.option(
+    "--calibration",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="How long functions take in the fast model, as `step calibrate` measured it.",
+)
 
 
 binding_option = click.option(

@@ -10,7 +10,15 @@ import numpy as np
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, warn, working
-from step.cli.options import binding_option, json_option, open_program, program_options, writable, writing
+from step.cli.options import (
+    binding_option,
+    calibration_option,
+    json_option,
+    open_program,
+    program_options,
+    writable,
+    writing,
+)
 from step.errors import InputError, SimulationError
 from step.language.validate import check as check_graph
 from step.lowering.netlist import Netlist, lower
@@ -33,6 +41,7 @@ WITH_OUTPUTS = ("interpret", "rtl")
     type=click.Choice(["compiled", "python"]),
     help="Engine of the fast model (default: the fastest there is).",
 )
+@calibration_option
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop a timed run there.")
 @click.option("--events", is_flag=True, help="Keep the cycle of every token (with --json or --save).")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of an RTL run (.vcd or .fst).")
@@ -46,6 +55,7 @@ def command(
     binding: Path | None,
     name: str,
     engine: str | None,
+    calibration: Path | None,
     max_cycles: int | None,
     events: bool,
     waves: Path | None,
@@ -62,6 +72,7 @@ def command(
     options: dict[str, Any] = {}
     for option, value, backends in (
         ("engine", engine, ("approx",)),
+        ("calibration", calibration, ("approx",)),
         ("max_cycles", max_cycles, TIMED),
         ("events", events or None, TIMED),
         ("waves", waves, ("rtl",)),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.unit_rates import EACH, Rate, build, modelled
+from benchmarks.unit_rates import Rate, build, modelled
+from cosim.calibration.bench import EACH
 from step.language.function import FUNCTIONS
 from step.language.operator import OPERATORS
 

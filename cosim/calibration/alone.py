@@ -1,0 +1,68 @@
+"""A unit of a program alone: the same operator, between sources of the same elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+from cosim.calibration.bench import EACH, Bench, Build
+from step.errors import FabricError, TypeMismatch
+from step.language.function import CountedFunction, Function
+from step.language.graph import Graph, Node
+from step.language.types import ElementType, Selector
+
+
+def alone(node: Node, function: Function) -> Build:
+    """Puts the operator of ``node``, which applies ``function``, behind sources of what it reads there."""
+    fills, inner = _fills(node, function), _inner(node)
+
+    def build(bench: Bench) -> Any:
+        dims = [max(2, -(-bench.values // prod(inner))), *inner]
+        streams = [bench.play(each.element, dims, fill) for each, fill in zip(node.inputs, fills, strict=True)]
+        return bench.graph.add(node.operator, streams, name=bench.label)
+
+    return build
+
+
+def _inner(node: Node) -> list[int]:
+    """Inner dimensions, as short as the result remains what it is."""
+    shape = node.inputs[0].shape[1:]
+    short = [*[2] * (len(shape) - 1), EACH][: len(shape)]
+    own = [int(each) if each.is_static else less for each, less in zip(shape, short, strict=True)]
+    for dims in (short, own):
+        graph = Graph("alone")
+        inputs = [graph.source(f"x{n}", each.element, [2, *dims]) for n, each in enumerate(node.inputs)]
+        try:
+            (result, *_) = graph.add(node.operator, inputs)
+        except TypeMismatch:
+            continue
+        if result.element == node.output_types[0].element:
+            return dims
+    raise FabricError(f"{node.describe()} can not be measured alone: its result depends on the program around it")
+
+
+def _fills(node: Node, function: Function) -> Sequence[int | None]:
+    """What the scalars of each input are: None, which is anything, or where they are control a number that is legal."""
+    controls = [each.element.is_control for each in node.inputs]
+    if not isinstance(function, CountedFunction):
+        return [0 if control else None for control in controls]
+    return max(product((0, 1, EACH), repeat=len(controls)), key=lambda numbers: _pieces(function, node, numbers))
+
+
+def _pieces(function: CountedFunction, node: Node, numbers: Sequence[int]) -> int:
+    """How many pieces the function makes of ``numbers``; of too many, and of what it does not take, none."""
+    try:
+        count = function.pieces(*(_value(each.element, n) for each, n in zip(node.inputs, numbers, strict=True)))
+    except Exception:
+        return -1
+    return count if count <= EACH else 0
+
+
+def _value(element: ElementType, number: int) -> Any:
+    if isinstance(element, Selector):
+        return 1
+    import numpy as np
+
+    return np.full((1, 1), number, np.uint32)

@@ -1,0 +1,104 @@
+"""Units side by side in one graph, each between sources that never pause and sinks that always take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from step.fuzz.values import random_value
+from step.language.dtypes import BF16, UINT32
+from step.language.graph import Graph
+from step.language.stream import Stream
+from step.language.tokens import from_nested
+from step.language.types import ElementType, Selector, Tile
+from step.lowering.fabric import FabricConfig
+from step.programs.program import Program
+
+COLUMNS = 8
+EACH = 10
+"""Values of a row of a stream, or pieces of a value."""
+
+
+@dataclass
+class Bench:
+    """A graph in which units stand, and the data of their sources.
+
+    Values of the units that are no part of a program are tiles [``rows``, `COLUMNS`]; there are ``values`` of them,
+    `EACH` in a row of a stream. Other numbers are random, from ``seed``. The unit that is put is called ``label``.
+    """
+
+    graph: Graph
+    rows: int
+    values: int
+    seed: int = 0
+    inputs: dict[str, Any] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)
+    label: str = ""
+
+    @property
+    def tile(self) -> Tile:
+        """The type of values."""
+        return Tile(BF16, self.rows, COLUMNS)
+
+    def play(
+        self, element: ElementType, dims: Sequence[int], fill: int | None = None, name: str | None = None
+    ) -> Stream:
+        """A source of shape ``dims``, all of whose scalars are ``fill`` if that is given; selectors go by turns."""
+        name = name or f"{self.label}_{len(self.inputs)}"
+        if isinstance(element, Selector):
+            self.inputs[name] = np.arange(np.prod(dims)).reshape(dims) % element.targets
+            return self.graph.selectors(name, element.targets, list(dims))
+        if fill is not None and isinstance(element, Tile):
+            self.inputs[name] = np.full((*dims, *element.shape), fill, element.dtype.numpy)
+        else:
+            random = Random(f"{self.seed} {name}")
+            self.inputs[name] = from_nested(_nested(dims, lambda: random_value(random, element)), len(dims) - 1)
+        return self.graph.source(name, element, list(dims))
+
+    def tensor(self, name: str) -> Any:
+        """One with all tiles that are read, or written."""
+        self.inputs[f"{self.label}_{name}"] = np.zeros((self.values * self.rows, COLUMNS))
+        return self.graph.tensor(f"{self.label}_{name}", (self.values * self.rows, COLUMNS), BF16)
+
+    def addresses(self) -> Stream:
+        """Those of all tiles of a tensor, in order."""
+
+        stream = self.play(Tile(UINT32), [self.values], 0)
+        self.inputs[stream.producer] = np.arange(self.values)
+        return stream
+
+    @property
+    def flat(self) -> Stream:
+        """All values one after the other."""
+        return self.play(self.tile, [self.values], 1)
+
+    @property
+    def nested(self) -> Stream:
+        """The same in rows."""
+        return self.play(self.tile, [self.values // EACH, EACH], 1)
+
+    def put(self, label: str, build: Build) -> None:
+        """Add the unit that ``build`` builds."""
+        self.label = label
+        build(self)
+        self.labels.append(label)
+
+    def program(self, fabric: FabricConfig) -> Program:
+        """All units, with a sink behind every stream that nobody reads."""
+        read = self.graph.readers()
+        for number, stream in enumerate([each for each in self.graph.streams() if not read[each.key]]):
+            stream.sink(f"end{number}")
+        return Program(self.graph, self.inputs, fabric)
+
+
+Build = Callable[[Bench], Any]
+"""Puts the unit, with the label as its name, into the graph."""
+
+
+def _nested(dims: Sequence[int], make: Callable[[], Any]) -> Any:
+    extent, *inner = dims
+    return [_nested(inner, make) if inner else make() for _ in range(extent)]

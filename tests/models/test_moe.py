@@ -42,8 +42,15 @@ def test_dynamic_tiles(routing: str) -> None:
     assert error_of(program, interpret(program.graph, program.inputs).outputs) <= 1
 
 
-def traffic(program: Program) -> int:
-    return int(metrics(program.graph, program.fabric).bind(bind(program.graph, program.inputs)).off_chip_bytes)
+def traffic(program: Program, routing: np.ndarray) -> int:
+    return int(metrics(program.graph, program.fabric).bind(moe.symbols(routing, 8)).off_chip_bytes)
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_symbols(routing: str) -> None:
+    program = moe.program(ROUTINGS[routing], experts=8, hidden=16, inner=16)
+    measured, known = bind(program.graph, program.inputs), moe.symbols(ROUTINGS[routing], 8)
+    assert known == {name: measured[name] for name in known}
 
 
 @pytest.mark.parametrize(
@@ -52,8 +59,9 @@ def traffic(program: Program) -> int:
 )
 def test_traffic_on_the_trace(rows: int | None, reads: list[int]) -> None:
     """Weights are read once per tile: counts are 13, 10, 17, 14, 17, 10, 24 and 23."""
-    program = moe.program(measured_routing("mixtral_b64", 8), experts=8, rows=rows, values=False, **SMALL)
-    assert traffic(program) == sum(reads) * 3 * 32 * 32 * 2 + 64 * 32 * 2 + 64 * 2 * 2 + 64 * 32 * 4
+    routing = measured_routing("mixtral_b64", 8)
+    program = moe.program(routing, experts=8, rows=rows, values=False, **SMALL)
+    assert traffic(program, routing) == sum(reads) * 3 * 32 * 32 * 2 + 64 * 32 * 2 + 64 * 2 * 2 + 64 * 32 * 4
 
 
 def test_full_size_takes_no_memory_without_values() -> None:
@@ -61,11 +69,9 @@ def test_full_size_takes_no_memory_without_values() -> None:
 
     Its 2,820,145,408 bytes are 8 experts' weights once, x and the scores in BF16, and the output in FP32.
     """
-    program = moe.program(
-        measured_routing("mixtral_b64", 8),
-        experts=8, hidden=4096, inner=14336, rows=32, columns=64, values=False,
-    )  # fmt: skip
-    assert traffic(program) == 2_820_145_408
+    routing = measured_routing("mixtral_b64", 8)
+    program = moe.program(routing, experts=8, hidden=4096, inner=14336, rows=32, columns=64, values=False)
+    assert traffic(program, routing) == 2_820_145_408
     assert sum(array.base.nbytes for name, array in program.inputs.items() if "expert" in name) < 100
 
 

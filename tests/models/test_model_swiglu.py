@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from running import assert_runs, error_of
+from running_models import assert_runs, error_of
 
 from step.errors import InputError
 from step.programs.metrics import metrics

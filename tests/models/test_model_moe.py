@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from running import assert_runs, error_of
+from running_models import assert_runs, error_of
 
 from step.errors import InputError
 from step.programs.metrics import metrics

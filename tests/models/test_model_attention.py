@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from running import array, assert_runs, error_of
+from running_models import array, assert_runs, error_of
 
 from sim_approx import backend as approx
 from step.errors import InputError

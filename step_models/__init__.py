@@ -5,13 +5,14 @@ Each module has a function `program`, which returns a `step.Program`, and the pa
 
 from step_models.configurations import Configuration, configuration, read_configuration
 from step_models.kv_lengths import check_lengths, measured_kv_lengths, read_kv_lengths, sampled_kv_lengths
-from step_models.routing import check_routing, measured_routing, read_routing, sampled_routing
+from step_models.routing import check_routing, layer_routings, measured_routing, read_routing, sampled_routing
 
 __all__ = [
     "Configuration",
     "check_lengths",
     "check_routing",
     "configuration",
+    "layer_routings",
     "measured_kv_lengths",
     "measured_routing",
     "read_configuration",

@@ -102,10 +102,11 @@ class Attention:
             self.query = self.graph.tensor(f"{self.prefix}query", rows, BF16)
             self.output = self.graph.tensor(f"{self.prefix}output", rows, FP32)
 
-    def append(self, length: Stream, new: Callable[[str], Stream]) -> Stream:
+    def append(self, length: Stream, new: Callable[[str], Stream], query: Stream | None = None) -> Stream:
         """The number of every sequence and its ``length`` with the new row [sequences], once that is in the cache.
 
         ``length`` is [sequences], and so are the new rows [1, size] that ``new`` gives for ``"keys"`` and ``"values"``.
+        A ``query`` [sequences] of tiles [group, size] becomes the third item of the result.
         """
         graph, prefix = self.graph, self.prefix
         sequence = graph.count([self.sequences], name=f"{prefix}sequence")
@@ -115,7 +116,9 @@ class Attention:
         one = graph.constant(1, dtype=UINT32, reference=length, name=f"{prefix}one")
         # The numbers are counted along the acknowledgements, so whoever has one finds the new row.
         ready = graph.count(reference=stored, name=f"{prefix}ready")
-        work: Stream = ready.zip(length.map(Add(), one, name=f"{prefix}longer"), name=f"{prefix}work")
+        # Queries come before their rows are stored, and wait.
+        queries = [] if query is None else [query.buffered(self.sequences + 1)]
+        work: Stream = ready.zip(length.map(Add(), one, name=f"{prefix}longer"), *queries, name=f"{prefix}work")
         return work
 
     def load_new(self, name: str) -> Stream:

@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from step.errors import FormatError, InputError
-from step_models.configurations import DATA
+from step_models.configurations import DATA, Configuration
+
+LAYERS = {
+    ("Mixtral-8x7B", 64): (10, "mixtral_b64"),
+    ("Mixtral-8x7B", 1024): (9, "mixtral_b1024"),
+    ("Qwen3-30B-A3B", 64): (12, "qwen_b64"),
+    ("Qwen3-30B-A3B", 1024): (16, "qwen_b1024"),
+}
+"""By model and number of tokens, the layer that was measured, and the name of its trace."""
 
 
 def check_routing(
@@ -83,3 +91,17 @@ def sampled_routing(
     # is left, and so on.
     noisy = logarithms + random.gumbel(size=(tokens, experts))
     return np.argsort(-noisy, axis=1)[:, :experts_per_token]
+
+
+def layer_routings(model: Configuration, tokens: int, *, skew: float = 0.0, seed: int = 0) -> list[np.ndarray]:
+    """A routing for every layer of ``model``: the measured one where there is one, else `sampled_routing`.
+
+    The sample of a layer has the seed ``seed`` plus its number.
+    """
+    measured_layer, trace = LAYERS.get((model.name, tokens), (None, ""))
+    return [
+        measured_routing(trace, model.experts, model.experts_per_token)
+        if layer == measured_layer
+        else sampled_routing(tokens, model.experts, model.experts_per_token, skew=skew, seed=seed + layer)
+        for layer in range(model.layers)
+    ]

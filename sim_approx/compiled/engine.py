@@ -33,7 +33,7 @@ EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int
 
 class CompiledEngine:
     """One run of ``machines`` joined by ``channels``; raises `RuleError` and `NoLibrary` where there can be none, and
-    `EnvironmentProblem` for DRAM.
+    `EnvironmentProblem` for DRAM and tiles of dynamic size.
 
     ``outputs``: whether what leaves the program is kept.
     """
@@ -43,6 +43,8 @@ class CompiledEngine:
     ) -> None:
         if any(isinstance(each, Memory) and each.config.dram for each in machines):
             raise EnvironmentProblem("memory with DRAM runs on the Python engine")
+        if any(each.sizes for each in machines):
+            raise EnvironmentProblem("tiles of dynamic size run on the Python engine")
         self._machines, self._channels, self._watch, self._outputs = machines, channels, watch, outputs
         self._rules = rules_for(type(each) for each in machines if not isinstance(each, Memory))
         self._mask_words = mask_words(machines)

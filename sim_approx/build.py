@@ -10,6 +10,7 @@ from sim_approx.machine import Channel, Clock, Machine, Unread
 from sim_approx.memory import Memory
 from sim_approx.scratchpad import ShareSites, share_sites
 from sim_approx.site import Site
+from sim_approx.sized import size
 from sim_approx.timing import Timing
 from sim_approx.units import unit_module
 from step.language.function import Function
@@ -73,7 +74,7 @@ def build_fabric(
 
     ``timing_of`` replaces the formulas. Raises `FabricError` for what the fabric can not do.
     """
-    check_feasible(netlist)
+    check_feasible(netlist, dynamic=True)
     clock, machines = Clock(), list[Machine]()
     tensors = Tensors(netlist.graph, data)
     outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()
@@ -95,6 +96,8 @@ def build_fabric(
             node=node,
             inputs=tuple(channels[each.index] for each in before),
             outputs=tuple(Unread() if each is None else channels[each.index] for each in behind),
+            elements_in=tuple(each.element for each in before),
+            elements_out=tuple(None if each is None else each.element for each in behind),
             beats_in=tuple(map(netlist.beats, before)),
             beats_out=tuple(map(netlist.beats, behind)),
             carries=any(each is not None and each.carries for each in behind),
@@ -114,6 +117,7 @@ def build_fabric(
         placed = len(machines)
         machine = units[node.name] = unit_module(node).build(site)
         owners |= dict.fromkeys(machines[placed:], node)
+        size(site, machine)
         machine.ends_run = node.operator.ends_run
         for each in machine.outputs:
             in_flight = machine.latency // machine.interval

@@ -11,10 +11,11 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from operator import attrgetter, methodcaller
 from typing import TypeVar
 
-from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Crowded, Machine, Starved, Unread
+from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Crowded, Machine, Sizes, Starved, Unread
 from sim_approx.memory import Memory
 from step.language.faults import Violation
 from step.language.tokens import UNKNOWN, Token
@@ -83,6 +84,26 @@ class _Later:
 
     def at(self, cycle: int, item: Entry) -> None:
         self._agenda.arrivals_in(cycle).append(item)
+
+
+class _Sized:
+    """The entrance of a channel for tiles of dynamic size: how long one takes says its number of rows.
+
+    Tokens stay in order, so one that is faster waits for the one before it.
+    """
+
+    __slots__ = ("_agenda", "_last", "_machine", "_sizes")
+
+    def __init__(self, agenda: _Agenda, machine: Machine, sizes: Sizes) -> None:
+        self._agenda, self._machine, self._sizes, self._last = agenda, machine, sizes, -1
+
+    def append(self, item: Entry) -> None:
+        machine, latency = self._machine, self._machine.latency
+        if item[1].has_value:
+            timing = self._sizes(item[1])
+            machine.interval, latency = timing.initiation_interval, timing.latency
+        self._last = max(self._last + 1, self._agenda.clock.now + latency)
+        self._agenda.arrivals_in(self._last).append(item)
 
 
 class _Agenda:
@@ -174,9 +195,13 @@ class Engine:
             machine.order = order
             for channel in machine.inputs:
                 channel.reader = machine
-            for channel in machine.outputs:
+            for channel, sizes in zip_longest(machine.outputs, machine.sizes):
                 channel.writer = machine
-                if not isinstance(channel, Unread):
+                if isinstance(channel, Unread):
+                    continue
+                if sizes is not None:
+                    channel.entering = _Sized(self._agenda, machine, sizes)
+                else:
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 
     def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:

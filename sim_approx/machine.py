@@ -24,10 +24,11 @@ interval, `ENDS` where it was the last firing, and else None. ``tests/approx/tes
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, cast
 
+from sim_approx.timing import Timing
 from step.language.faults import Fault, Violation
 from step.language.tokens import UNKNOWN, Token
 from step.running.result import Activity
@@ -41,6 +42,10 @@ Stream = Sequence[Token]
 """The tokens of a stream, up to Done: a list, or loops (`step.language.loops.RegularStream`)."""
 
 UNLIMITED = 1 << 60
+
+
+Sizes = Callable[[Token], Timing]
+"""The timing of the firing that puts a token."""
 
 
 class Waits(Exception):
@@ -150,6 +155,8 @@ class Machine:
     ``latency`` is the time from a firing to its tokens entering the outputs, ``interval`` that between a
     firing that computes, or passes a value, and the next one. ``ends_run``: whether the run goes on until this machine
     has ended; ``contends``: whether others may take in a cycle what it wants in the same one.
+    ``sizes``: by output that has tiles of dynamic size, the timing of a firing that puts one there; its interval is
+    then the machine's.
     """
 
     inputs: tuple[Channel, ...]
@@ -158,6 +165,7 @@ class Machine:
     interval: int = 1
     ends_run: bool = field(default=False, init=False)
     contends: bool = field(default=False, init=False)
+    sizes: tuple[Sizes | None, ...] = field(default=(), init=False)
     order: int = field(default=0, init=False)
     firings: int = field(default=0, init=False)
     asleep: bool = field(default=False, init=False)

@@ -6,6 +6,7 @@ from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar
 
+from sim_approx.functions import formula
 from sim_approx.machine import Channel, Machine, Stream
 from sim_approx.memory import Memory
 from sim_approx.scratchpad import ShareSite
@@ -14,7 +15,9 @@ from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
 from step.language.tokens import Token
+from step.language.types import ElementType, Tile
 from step.lowering.fabric import FabricConfig
+from step.lowering.links import beats
 from step.lowering.memory_map import MemoryMap
 from step.programs.inputs import BoundInputs
 from step.programs.stored import Tensors
@@ -33,7 +36,8 @@ class Ports(TypedDict):
 class Site:
     """Where the unit of ``node`` goes.
 
-    ``beats_in`` and ``beats_out`` are the cycles that a value takes at each port; ``carries``: somebody reads values of
+    ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
+    cycles that it takes, of a tile of dynamic size those of one row; ``carries``: somebody reads values of
     an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
     ``channel`` makes an internal channel of a depth, ``timing_of`` looks up how long a function takes;
     ``outputs_of_run``, ``arrivals`` (see `step.running.result.RunResult`) and ``machines`` collect what is placed.
@@ -42,6 +46,8 @@ class Site:
     node: Node
     inputs: tuple[Channel, ...]
     outputs: tuple[Channel, ...]
+    elements_in: tuple[ElementType | None, ...]
+    elements_out: tuple[ElementType | None, ...]
     beats_in: tuple[int, ...]
     beats_out: tuple[int, ...]
     carries: bool
@@ -71,17 +77,27 @@ class Site:
         """Words of the tiles at input ``port`` that make a beat of off-chip memory."""
         return min(self.beats_in[port], max(1, self.fabric.memory.beat_bytes // self.fabric.link_bytes))
 
-    def timing(self, function: Function, *, reduce: bool) -> Timing:
+    def beats_with(self, rows: int) -> tuple[int, ...]:
+        """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
+        return tuple(
+            beats(each.with_rows(rows) if isinstance(each, Tile) else each, self.fabric.link_bytes)
+            for each in (*self.elements_in, *self.elements_out)
+        )
+
+    def timing(self, function: Function, *, reduce: bool, rows: int = 1) -> Timing:
         """Initiation interval and latency of ``function`` here, which starts when its operands are there.
 
-        Without a reader of its results there is no hardware for it.
+        Tiles of dynamic size have so many ``rows``. Without a reader of its results there is no hardware for it.
         """
         if not self.carries:
             return Timing(1, 0)
-        timing = self.timing_of(self.node, function, reduce)
-        beats = max(self.beats_in)
-        gathering = 0 if timing.streams else beats - 1
-        interval = max(timing.initiation_interval, beats, 1 if reduce else self.beats_out[0])
+        if rows == 1:
+            timing = self.timing_of(self.node, function, reduce)
+        else:
+            timing = formula(self.node, function, self.fabric, reduce=reduce, rows=rows)
+        *before, behind = self.beats_with(rows)
+        gathering = 0 if timing.streams else max(before) - 1
+        interval = max(timing.initiation_interval, *before, 1 if reduce else behind)
         return Timing(interval, gathering + timing.latency)
 
     def tiles(self) -> MutableSequence[Any]:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, put, reserve, room, take, unknown, values
+from sim_approx.machine import COMPUTES, ENDS, Machine, Sizes, fault, need_all, put, reserve, room, take, values
 from sim_approx.site import Site
+from sim_approx.sized import computing, reduced
+from sim_approx.timing import Timing
 from step.language.dims import product
 from step.language.faults import Fault, aligned
 from step.language.tokens import Token, empty
@@ -61,13 +63,13 @@ class Accum(Machine):
 def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
-    function, reduced = operator.function, site.node.inputs[0].shape[-operator.rank :]
+    function, inner = operator.function, site.node.inputs[0].shape[-operator.rank :]
     timing = site.timing(function, reduce=True)
     element = site.node.output_types[0].element
     start = function.initial(element)
     # A state that is no result at first (an empty tile) becomes one after the promised number of elements.
     counted = not element.accepts(start)
-    initial = start if site.computes else unknown()
+    initial, update = (start, function.update) if site.computes else reduced(site)
     return site.add(
         Accum(
             **site.ports(),
@@ -75,9 +77,29 @@ def build(site: Site) -> Machine:
             interval=timing.initiation_interval,
             rank=operator.rank,
             burst=site.beats_out[0],
-            promised=int(product(reduced)) if counted else None,
-            update=function.update if site.computes else unknown,
+            promised=int(product(inner)) if counted else None,
+            update=update,
             initial=initial,
             state=initial,
         )
     )
+
+
+def sizes(site: Site, machine: Machine) -> Sizes:
+    """A state of dynamic size takes as long as a static one, with every element and on its way out."""
+    operator = site.node.operator
+    assert isinstance(operator, Operator) and isinstance(machine, Accum)
+    timing, update = computing(site, operator.function, reduce=True), machine.update
+
+    def updated(state: Any, *values: Any) -> Any:
+        new = update(state, *values)
+        machine.interval = timing(len(new)).initiation_interval
+        return new
+
+    def leaving(token: Token) -> Timing:
+        machine.burst = site.beats_with(len(token.value))[-1]
+        # The interval is that of the last element.
+        return Timing(machine.interval, timing(len(token.value)).latency)
+
+    machine.update = updated
+    return leaving

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
+from sim_approx.sized import passing
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -26,3 +27,6 @@ class Broadcast(Machine):
 
 def build(site: Site) -> Machine:
     return site.add(Broadcast(**site.ports(), interval=site.beats))
+
+
+sizes = passing

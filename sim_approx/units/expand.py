@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need, put, room, take
 from sim_approx.site import Site
+from sim_approx.sized import passing
 from step.language.faults import Fault
 from step.language.tokens import Token
 from step.ops.expand import Expand as Operator
@@ -63,3 +64,6 @@ def build(site: Site) -> Machine:
     if operator.count is not None:
         return site.add(Repeat(**site.ports(), interval=site.beats, count=operator.count))
     return site.add(Follow(**site.ports(), interval=site.beats, rank=operator.rank))
+
+
+sizes = passing

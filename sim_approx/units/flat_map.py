@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from operator import getitem
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need, need_all, put, room, take, unknown, values
+from sim_approx.functions import formula
+from sim_approx.machine import COMPUTES, ENDS, Machine, Sizes, need, need_all, put, room, take, unknown, values
 from sim_approx.site import Site
+from sim_approx.sized import applied, is_dynamic
 from sim_approx.timing import Timing
+from sim_approx.units.flatten import Flatten, HoldingFlatten
 from step.errors import FabricError
 from step.language.dims import Shape
 from step.language.faults import aligned
@@ -106,6 +110,8 @@ def build(site: Site) -> Machine:
         piece = function.piece if site.computes else unknown
         return site.add(Counted(**site.ports(), latency=timing.latency, pieces=function.pieces, piece=piece))
     shape = function.result_shape(element)
+    if is_dynamic(element) and not all(each.is_static for each in shape):
+        return _rows(site, timing)
     if not all(each.is_static for each in shape):
         raise FabricError(f"{site.node.describe()}: the fabric needs a fixed number of pieces, not {list(shape)}")
     stops = piece_stops(shape)
@@ -120,7 +126,68 @@ def build(site: Site) -> Machine:
             interval=timing.initiation_interval,
             rank=function.rank,
             stops=stops,
-            expand=expand if site.computes else unknown,
-            part=getitem if site.computes else unknown,
+            expand=expand if site.computes else applied(site),
+            part=getitem if site.computes else first if is_dynamic(site.elements_out[0]) else unknown,
         )
     )
+
+
+def first(parts: Any, index: int) -> Any:
+    """Stands for a piece of a tile that is known by its rows alone, which are those of the piece, too."""
+    return parts
+
+
+def _rows(site: Site, timing: Timing) -> Machine:
+    """The rows of tiles of dynamic size: each tile is a row of pieces, and these follow each other where the function
+    adds no rank."""
+    operator, carries = site.node.operator, site.node.output_types[0].rank
+    assert isinstance(operator, Operator)
+
+    def piece(index: int, value: Any) -> Any:
+        return value[index : index + 1]
+
+    behind = site.outputs if operator.function.rank else (site.channel(2),)
+    rows = site.add(
+        Counted(
+            inputs=site.inputs,
+            outputs=behind,
+            latency=timing.latency,
+            interval=timing.initiation_interval,
+            pieces=len,
+            piece=piece if site.computes else unknown,
+        )
+    )
+    if not operator.function.rank:
+        kind = HoldingFlatten if carries else Flatten
+        site.add(
+            kind(
+                inputs=behind,
+                outputs=site.outputs,
+                interval=timing.initiation_interval,
+                low=0,
+                high=1,
+                stops=(0, 0, *range(1, carries + 1)),
+            )
+        )
+    return rows
+
+
+def sizes(site: Site, machine: Machine) -> Sizes:
+    """Pieces of dynamic size take as long as static ones; the rows of a tile take as long as those of a static one."""
+    operator = site.node.operator
+    assert isinstance(operator, Operator)
+
+    @cache
+    def timing(rows: int) -> Timing:
+        return formula(site.node, operator.function, site.fabric, reduce=False, rows=max(1, rows))
+
+    if not isinstance(machine, Counted):
+        return lambda token: timing(len(token.value))
+    pieces, rows = machine.pieces, [1]
+
+    def counted(value: Any) -> int:
+        rows[0] = pieces(value)
+        return rows[0]
+
+    machine.pieces = counted
+    return lambda token: timing(rows[0])

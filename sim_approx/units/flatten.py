@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
+from sim_approx.sized import passing
 from step.language.tokens import UNKNOWN, Token, empty
 from step.ops.flatten import Flatten as Operator
 
@@ -92,3 +93,6 @@ def build(site: Site) -> Machine:
     stops = tuple(operator.merged(Token(UNKNOWN, stop)).stop for stop in range(site.node.inputs[0].rank + 1))
     kind = HoldingFlatten if operator.holds(site.node.input_types[0]) else Flatten
     return site.add(kind(**site.ports(), interval=site.beats, low=operator.low, high=operator.high, stops=stops))
+
+
+sizes = passing

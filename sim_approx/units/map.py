@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, number, put, room, take, unknown, values
+from sim_approx.machine import COMPUTES, ENDS, Machine, Sizes, fault, need_all, number, put, room, take, values
 from sim_approx.site import Site
+from sim_approx.sized import applied, computing
 from step.language.faults import Fault, aligned
 from step.language.tokens import Token
 from step.ops.map import Map as Operator
@@ -43,7 +44,7 @@ def build(site: Site) -> Machine:
     timing = site.timing(operator.function, reduce=False)
     # A result that is control is part of the header, which waits for the data of the operands.
     control = site.carries and site.node.output_types[0].element.is_control
-    apply = operator.function.apply if site.computes else unknown
+    apply = operator.function.apply if site.computes else applied(site)
     return site.add(
         Map(
             **site.ports(),
@@ -53,3 +54,11 @@ def build(site: Site) -> Machine:
             bounds=operator.bounds(site.node),
         )
     )
+
+
+def sizes(site: Site, machine: Machine) -> Sizes:
+    """A tile of dynamic size takes as long as a static one."""
+    operator = site.node.operator
+    assert isinstance(operator, Operator)
+    timing = computing(site, operator.function, reduce=False)
+    return lambda token: timing(len(token.value))

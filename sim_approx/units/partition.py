@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, chosen, fault, need, put, room, take
 from sim_approx.site import Site
+from sim_approx.sized import passing
 from step.language.faults import Fault
 from step.language.tokens import Token
 from step.ops.partition import DATA, SELECTOR
@@ -57,3 +58,6 @@ def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     return site.add(Partition(**site.ports(), interval=site.beats, rank=operator.rank))
+
+
+sizes = passing

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
+from sim_approx.sized import passing
 from step.language.tokens import Token
 
 
@@ -39,3 +40,6 @@ class Promote(Machine):
 
 def build(site: Site) -> Machine:
     return site.add(Promote(**site.ports(), interval=site.beats, top=site.node.inputs[0].rank + 1))
+
+
+sizes = passing

@@ -25,6 +25,7 @@ from sim_approx.machine import (
     without,
 )
 from sim_approx.site import Site
+from sim_approx.sized import passing
 from step.language.faults import Fault
 from step.language.tokens import DONE, Token, empty
 from step.ops.reassemble import Reassemble as Operator
@@ -117,3 +118,6 @@ def build(site: Site) -> Machine:
     return site.add(
         Reassemble(**site.ports(), interval=site.beats, rank=operator.rank, by_arrival=by_arrival, arrivals=arrivals)
     )
+
+
+sizes = passing

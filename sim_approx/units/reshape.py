@@ -9,6 +9,7 @@ import numpy as np
 
 from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
 from sim_approx.site import Site
+from sim_approx.sized import passing
 from step.language.tokens import Token, empty
 from step.ops.reshape import Reshape as Operator
 from step.ops.reshape import pad_element
@@ -119,3 +120,6 @@ def build(site: Site) -> Machine:
             filler=filler,
         )
     )
+
+
+sizes = passing

@@ -35,6 +35,10 @@ class Tile:
         """Whether rows and columns are integers."""
         return self.rows.is_static and self.cols.is_static
 
+    def with_rows(self, rows: int) -> Tile:
+        """The same with so many rows, where these are dynamic; columns that are dynamic stay so."""
+        return self if self.rows.is_static else Tile(self.dtype, rows, self.cols)
+
     @property
     def is_control(self) -> bool:
         """Whether operators decide on such values; in hardware these travel with the header of their token.

@@ -17,10 +17,13 @@ HIGHEST_RANK = 15
 """Probes and logs have four bits for a stop."""
 
 
-def check_feasible(netlist: Netlist) -> None:
-    """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry."""
+def check_feasible(netlist: Netlist, *, dynamic: bool = False) -> None:
+    """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry.
+
+    ``dynamic``: tiles with a dynamic number of rows are carried, as many rows as they have; no hardware does that.
+    """
     for node in netlist.units:
-        _check_node(node, netlist.fabric)
+        _check_node(node, netlist.fabric, dynamic)
         _check_references(node, netlist)
     for scratchpad in scratchpads(netlist):
         for share in scratchpad.shares:
@@ -41,11 +44,12 @@ def advice(netlist: Netlist) -> list[str]:
     return hints
 
 
-def _check_node(node: Node, fabric: FabricConfig) -> None:
+def _check_node(node: Node, fabric: FabricConfig, dynamic: bool) -> None:
     types = {f"input {stream}": stream.type for stream in node.inputs}
     types |= {f"output {node.operator.outputs[port] or port}": each for port, each in enumerate(node.output_types)}
     for where, each in types.items():
-        _check_element(each.element, fabric, f"{node.describe()}: {where}")
+        element = each.element.with_rows(1) if dynamic and isinstance(each.element, Tile) else each.element
+        _check_element(element, fabric, f"{node.describe()}: {where}")
         if each.rank > HIGHEST_RANK:
             raise FabricError(
                 f"{node.describe()}: {where} has rank {each.rank}; the fabric's streams go up to {HIGHEST_RANK}"

@@ -12,7 +12,7 @@ from functools import cached_property
 from step.errors import FabricError
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
-from step.language.types import Buffer, ElementType
+from step.language.types import Buffer, ElementType, Tile
 from step.language.validate import check
 from step.lowering.carried import carried, deciding
 from step.lowering.fabric import FabricConfig, MemoryConfig
@@ -74,8 +74,10 @@ class Netlist:
         return [self.by_producer.get((node.name, port)) for port in range(len(node.output_types))]
 
     def beats(self, channel: Channel | None) -> int:
-        """Cycles that a value takes on ``channel``; None is that behind an output that nobody reads."""
-        return beats(None if channel is None else channel.element, self.fabric.link_bytes)
+        """Cycles that a value takes on ``channel``, with tiles of dynamic size those of one row; None is that behind an
+        output that nobody reads."""
+        element = None if channel is None else channel.element
+        return beats(element.with_rows(1) if isinstance(element, Tile) else element, self.fabric.link_bytes)
 
     def is_deep(self, channel: Channel) -> bool:
         """Whether a header is seen a cycle later, as the words of ``channel`` are in block RAM, or in a buffer."""

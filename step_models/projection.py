@@ -1,0 +1,217 @@
+"""RMSNorm and projections with a weight: of queries, keys and values, and of the output of attention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from step import BF16, FP32, FabricConfig, Graph, Program, Stream, Tensor, Tile
+from step.errors import InputError
+from step.functions import Add, Cast, Matmul, Mul, RetileCol, RetileRow, RetileStreamify, RowSum, Rsqrt, Scale
+from step_models.division import check_divides
+from step_models.fabrics import fitting
+from step_models.weights import blank_tensors, normal, projection
+
+
+def rms_norm(graph: Graph, x: Stream, scale: Tensor, epsilon: float, *, prefix: str = "") -> Stream:
+    """x / sqrt(mean(x^2) + epsilon) * scale on tiles ``[rows, hidden]``, rounded to BF16; ``scale`` is [1, hidden]."""
+    _, hidden = (int(extent) for extent in scale.shape)
+    squares = x.map(Mul(out=FP32), x, name=f"{prefix}squares").map(RowSum(), name=f"{prefix}sum_of_squares")
+    mean = squares.map(Scale(1 / hidden), name=f"{prefix}mean")
+    above = graph.constant(epsilon, dtype=FP32, reference=x, name=f"{prefix}epsilon")
+    factor = mean.map(Add(), above, name=f"{prefix}mean_above_zero").map(Rsqrt(), name=f"{prefix}factor")
+    weights = on_chip(graph, scale, x, rows=1, columns=hidden, name=f"{prefix}norm")
+    weights = weights.flatten(0, 2, name=f"{prefix}norm_weights")
+    normed: Stream = x.map(Mul(out=FP32), factor, name=f"{prefix}unit").map(
+        Mul(out=BF16), weights, name=f"{prefix}normed"
+    )
+    return normed
+
+
+def on_chip(graph: Graph, tensor: Tensor, x: Stream, *, rows: int, columns: int, name: str) -> Stream:
+    """All tiles [rows, columns] of ``tensor``, column by column, once for every element of ``x`` [1, n].
+
+    They are read from memory once.
+    """
+    steps, blocks = (int(extent) // size for extent, size in zip(tensor.shape, (rows, columns), strict=True))
+    tiles = graph.load(tensor, tile=(rows, columns), out=(blocks, steps), stride=(1, blocks), name=f"load_{name}")
+    again: Stream = tiles.bufferize(rank=2, name=f"held_{name}").streamify(x, name=f"{name}_again")
+    return again
+
+
+def project(graph: Graph, x: Stream, weight: Tensor, *, depth: int, columns: int, held: bool = True) -> Stream:
+    """x @ weight on tiles ``[rows, hidden]``, rounded to BF16; the weight in tiles [depth, columns].
+
+    ``held``: it is read once and stays on chip; else it is read for every tile of ``x``.
+    """
+    name, blocks, steps = weight.name, int(weight.shape[1]) // columns, int(weight.shape[0]) // depth
+    repeated = x.repeat(blocks, name=f"{name}_x")
+    if held:
+        weights = on_chip(graph, weight, x, rows=depth, columns=columns, name=name)
+    else:
+        weights = graph.load(
+            weight, tile=(depth, columns), out=(blocks, steps), stride=(1, blocks), reference=x, name=f"load_{name}"
+        )
+    if steps == 1:
+        whole = weights.flatten(0, 1, name=f"{name}_blocks")
+        rounded = repeated.map(Matmul(out=BF16), whole, name=f"{name}_product")
+    else:
+        pieces = repeated.flat_map(RetileStreamify(depth, "col", rank=1), name=f"{name}_pieces")
+        rounded = pieces.accum(Matmul(), weights, name=f"{name}_product").map(Cast(BF16), name=f"{name}_rounded")
+    packed: Stream = rounded.accum(RetileCol(), name=f"{name}_packed")
+    return packed
+
+
+def tiles_of_rows(x: Stream, rows: int, *, name: str) -> Stream:
+    """Rows [n] in tiles of ``rows`` rows [n / rows]; n is a multiple of that."""
+    tiles: Stream = x.reshape(rows, name=f"{name}_chunks")[0].accum(RetileRow(), name=f"{name}_tiles")
+    return tiles
+
+
+def batch_of_rows(x: Stream, rows: int, *, name: str) -> Stream:
+    """The same as one batch [1, n / rows], for what is read once and stays on chip for all of it."""
+    tiles = tiles_of_rows(x, rows, name=name)
+    batch: Stream = tiles.reshape(int(tiles.shape[0]), name=f"{name}_batch")[0]
+    return batch
+
+
+def rows_of_tiles(tiles: Stream, *, name: str) -> Stream:
+    """The rows [n] of tiles."""
+    rows: Stream = tiles.flat_map(RetileStreamify(1, "row"), name=f"{name}_rows")
+    return rows
+
+
+def columns_of_tiles(tiles: Stream, columns: int, *, name: str) -> Stream:
+    """The pieces of tiles that have so many columns, one after the other, such as heads."""
+    if isinstance(tiles.element, Tile) and int(tiles.element.cols) == columns:
+        return tiles
+    pieces: Stream = tiles.flat_map(RetileStreamify(columns, "col"), name=f"{name}_heads")
+    return pieces
+
+
+def norm_reference(x: np.ndarray, scale: np.ndarray, epsilon: float) -> np.ndarray:
+    """RMSNorm in float64 on rows ``x``."""
+    rows = x.astype(np.float64)
+    normed: np.ndarray = rows / np.sqrt((rows**2).mean(axis=1, keepdims=True) + epsilon) * scale.astype(np.float64)
+    return normed
+
+
+def reference(normed: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """normed @ weight in float64, and a bound on the error of the BF16 program per element.
+
+    Two roundings to BF16, of the rows and of the result, are at most 2^-9 of each value; the rest (FP32 sums, the table
+    of the root in a norm) is well below a tenth of that.
+    """
+    exact = weight.astype(np.float64)
+    result = normed @ exact
+    return result, 1.1 * 2**-9 * (np.abs(normed) @ np.abs(exact) + np.abs(result))
+
+
+def program(
+    tokens: int = 8,
+    hidden: int = 64,
+    heads: int = 4,
+    groups: int = 2,
+    head: int = 16,
+    *,
+    rows: int = 4,
+    depth: int | None = None,
+    columns: int = 16,
+    held: bool = True,
+    epsilon: float = 1e-5,
+    fabric: FabricConfig | None = None,
+    values: bool = True,
+    name: str = "qkv",
+) -> Program:
+    """A norm and the projections behind it, of ``tokens`` rows: ``heads`` heads of q, and ``groups`` of k and v.
+
+    q, k, v = norm(x) (Wq, Wk, Wv). Tiles have ``rows`` rows, those of weights are [depth, columns]; ``depth`` is all of
+    ``hidden`` unless given. ``held`` as in `project`. Without ``fabric`` it is the smallest one of the published
+    evaluation's kind that has room for the tiles. Without ``values`` all data is zeros, which take no memory, and
+    nothing is expected. Raises `InputError` for sizes that do not divide.
+    """
+    depth = hidden if depth is None else depth
+    _check(tokens, rows, hidden, depth)
+    for count in (heads, groups):
+        check_divides("columns, the extent of a weight tile along the heads,", columns, "heads * head", count * head)
+    graph = Graph(name)
+    x = graph.load(graph.tensor("x", (tokens, hidden), BF16), tile=(rows, hidden), name="load_x")
+    normed = rms_norm(graph, x.flatten(0, 1, name="rows"), graph.tensor("norm", (1, hidden), BF16), epsilon)
+    for each, count in (("q", heads), ("k", groups), ("v", groups)):
+        weight = graph.tensor(f"w{each}", (hidden, count * head), BF16)
+        projected = project(graph, normed, weight, depth=depth, columns=columns, held=held)
+        rows_of_tiles(projected, name=each).store(each)
+    fabric = fitting(graph) if fabric is None else fabric
+    if not values:
+        return Program(graph, blank_tensors(graph), fabric)
+
+    random = np.random.default_rng(0)
+    inputs = {
+        "x": normal(random, tokens, hidden, deviation=3),
+        "norm": random_scale(random, hidden),
+        **{
+            f"w{each}": projection(random, hidden, n * head) for each, n in (("q", heads), ("k", groups), ("v", groups))
+        },
+    }
+    exact = norm_reference(inputs["x"], inputs["norm"], epsilon)
+    return _expecting(graph, inputs, {each: reference(exact, inputs[f"w{each}"]) for each in ("q", "k", "v")}, fabric)
+
+
+def output_program(
+    tokens: int = 8,
+    hidden: int = 64,
+    heads: int = 4,
+    head: int = 16,
+    *,
+    rows: int = 4,
+    depth: int | None = None,
+    columns: int = 16,
+    held: bool = True,
+    fabric: FabricConfig | None = None,
+    values: bool = True,
+    name: str = "output_projection",
+) -> Program:
+    """The projection of the results of attention, [tokens, heads * head], to [tokens, hidden]; else as `program`."""
+    inner = heads * head
+    depth = inner if depth is None else depth
+    _check(tokens, rows, inner, depth)
+    check_divides("columns, the extent of a weight tile along hidden,", columns, "hidden", hidden)
+    graph = Graph(name)
+    x = graph.load(graph.tensor("x", (tokens, inner), BF16), tile=(rows, inner), name="load_x")
+    weight = graph.tensor("wo", (inner, hidden), BF16)
+    projected = project(graph, x.flatten(0, 1, name="rows"), weight, depth=depth, columns=columns, held=held)
+    rows_of_tiles(projected, name="o").store("o")
+    fabric = fitting(graph) if fabric is None else fabric
+    if not values:
+        return Program(graph, blank_tensors(graph), fabric)
+
+    random = np.random.default_rng(0)
+    inputs = {"x": normal(random, tokens, inner), "wo": projection(random, inner, hidden)}
+    return _expecting(graph, inputs, {"o": reference(inputs["x"].astype(np.float64), inputs["wo"])}, fabric)
+
+
+def random_scale(random: np.random.Generator, hidden: int) -> np.ndarray:
+    """The scale of a norm [1, hidden], around one."""
+    scale: np.ndarray = (1 + random.standard_normal((1, hidden)) / 4).astype(BF16.numpy)
+    return scale
+
+
+def _check(tokens: int, rows: int, inner: int, depth: int) -> None:
+    if tokens < 1:
+        raise InputError(f"there must be at least one token, not {tokens}")
+    check_divides("rows, the rows of a tile,", rows, "tokens", tokens)
+    check_divides("depth, the extent of a weight tile along its rows,", depth, "the columns of x", inner)
+
+
+def _expecting(
+    graph: Graph,
+    inputs: dict[str, np.ndarray],
+    expected: dict[str, tuple[np.ndarray, np.ndarray]],
+    fabric: FabricConfig,
+) -> Program:
+    return Program(
+        graph,
+        inputs=inputs,
+        expected={name: result for name, (result, _) in expected.items()},
+        tolerance=float(max(bound.max() / np.abs(result).max() for result, bound in expected.values())),
+        fabric=fabric,
+    )

@@ -1,0 +1,63 @@
+"""Workloads in RTL: every token on time, and outputs equal bit for bit. One small one always, the others when slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from test_exact import check
+
+from step import FabricConfig, MemoryConfig, Program
+from step_models import Configuration, attention, decoder, moe, projection, sampled_routing, swiglu
+
+FABRIC = FabricConfig(matmul_lanes=8, vector_lanes=4, link_bytes=16, memory=MemoryConfig(beat_bytes=16))
+LENGTHS = np.array([3, 0, 9, 2])
+MODEL = Configuration(
+    "small",
+    layers=1,
+    hidden=16,
+    inner=16,
+    experts=4,
+    experts_per_token=2,
+    query_heads=4,
+    key_value_heads=2,
+    head_size=8,
+)
+ROUTING = sampled_routing(4, 4, 2)
+
+
+def experts(regions: int | None) -> Program:
+    return moe.program(ROUTING, experts=4, hidden=16, inner=16, columns=8, regions=regions, fabric=FABRIC)
+
+
+def heads(arrangement: attention.Arrangement, online: bool, scaled: bool) -> Program:
+    return attention.program(
+        LENGTHS, arrangement=arrangement, regions=2, heads=1, size=8, online=online, scaled=scaled, fabric=FABRIC
+    )
+
+
+def layer() -> Program:
+    return decoder.program(MODEL, LENGTHS, [ROUTING], decoder.Schedule(columns=8), fabric=FABRIC)
+
+
+WORKLOADS: dict[str, Callable[[], Program]] = {
+    "experts": lambda: experts(None),
+    "experts by turns": lambda: experts(2),
+    "coarse attention, direct and not scaled": lambda: heads("coarse", False, False),
+    "interleaved attention, direct": lambda: heads("interleaved", False, True),
+    "dynamic attention, not scaled": lambda: heads("dynamic", True, False),
+    "projections": lambda: projection.program(4, 16, 4, 2, 8, columns=8, held=False, fabric=FABRIC),
+    "output projection": lambda: projection.output_program(4, 16, 2, 8, columns=8, fabric=FABRIC),
+    "decoder layer": layer,
+}
+
+
+def test_an_expert_is_exact() -> None:
+    check(swiglu.program(4, 16, 16, rows=2, columns=8, fabric=FABRIC))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+def test_workloads_are_exact(workload: Callable[[], Program]) -> None:
+    check(workload())

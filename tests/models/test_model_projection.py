@@ -1,0 +1,62 @@
+"""Norms and projections: outputs, traffic with weights that stay on chip and that do not, and what does not divide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from running_models import assert_runs, error_of
+
+from step.errors import InputError
+from step.programs.metrics import metrics
+from step.running.interpreter import interpret
+from step_models import projection
+
+SMALL: dict[str, Any] = {"hidden": 32, "heads": 4, "head": 8}
+
+
+@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("depth", [16, None])
+def test_projections(held: bool, depth: int | None) -> None:
+    made = (
+        projection.program(8, **SMALL, groups=2, depth=depth, held=held),
+        projection.output_program(8, **SMALL, depth=depth, held=held),
+    )
+    for program, weights in zip(made, (32 * 64 + 32, 32 * 32), strict=True):
+        assert_runs(program)
+        outputs = sum(each.size for each in program.expected.values())
+        # the scale of the norm stays on chip
+        reads = weights if held else 2 * weights - (32 if "norm" in program.inputs else 0)
+        assert int(metrics(program.graph, program.fabric).off_chip_bytes) == 2 * (8 * 32 + reads + outputs)
+
+
+def test_a_wrong_result_is_found() -> None:
+    program = projection.output_program(4, **SMALL)
+    program.expected["o"] = program.expected["o"] * 1.02
+    assert error_of(program, interpret(program.graph, program.inputs).outputs) > 1
+
+
+@pytest.mark.parametrize("make", [projection.program, projection.output_program])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tokens": 0}, "there must be at least one token, not 0"),
+        ({"tokens": 6}, "rows, the rows of a tile, must divide tokens = 6, but 4 does not"),
+        (
+            {"depth": 12},
+            "depth, the extent of a weight tile along its rows, must divide the columns of x = 32, but 12 does not",
+        ),
+    ],
+)
+def test_what_does_not_divide(make: Any, changes: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        make(**{**SMALL, **changes})
+    assert str(error.value) == message
+
+
+def test_heads_that_do_not_divide() -> None:
+    with pytest.raises(InputError) as error:
+        projection.program(**SMALL, groups=1)
+    assert str(error.value) == (
+        "columns, the extent of a weight tile along the heads, must divide heads * head = 8, but 16 does not"
+    )

@@ -25,6 +25,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.metrics import metrics
 from step.running.binding import bind
+from step_models.routing import measured_routing
 
 sys.path.append(str(Path(__file__).parents[1] / "examples"))
 
@@ -60,7 +61,7 @@ def measure(program: Program, regions: int) -> str:
 def main() -> None:
     """Measure and print."""
     print("| regions | lanes | bytes on chip | LUT sites | cycles | lanes | memory | cycles | lanes | memory |")
-    trace = moe_mixtral.read_trace(moe_mixtral.TRACE, moe_mixtral.EXPERTS)
+    trace = measured_routing(moe_mixtral.TRACE, moe_mixtral.EXPERTS)
     for regions in (8, 4, 2, 1):
         program = moe_mixtral.build(trace) if regions == 8 else moe_multiplexed.build(trace, regions)
         print(measure(program, regions), flush=True)

@@ -14,9 +14,14 @@ from sim_published.site import Site, is_known
 from step.errors import FabricError, InputError
 from step.language.graph import Graph, Node
 from step.language.tokens import Token
+from step.language.types import Selector
 from step.lowering.passes.broadcast import insert_broadcasts
+from step.ops.generate import Generate
+from step.ops.partition import Partition
 from step.programs.inputs import BoundInputs
 from step.programs.streams import bind_stream
+
+UNBOUNDED = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,15 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
     ports = _memory_ports(nodes)
     memory, slow = fastest(profile.hbm, profile.dispatch, len(ports))
     engine = Engine(memory)
+    turns = _turns(graph)
     into: dict[tuple[str, int], Channel] = {}
     out: dict[tuple[str, int], Channel] = {}
     names: dict[str, Channel] = {}
     for node in nodes:
         for port, stream in enumerate(node.inputs):
             own = stream.depth if profile.honour_depths else None
+            if stream.key in turns and (node.operator.inserted or isinstance(node.operator, Partition)):
+                own = UNBOUNDED
             channel = into[node.name, port] = out[stream.key] = Channel(own or profile.channel_depth)
             names[graph.stream_name(*stream.key)] = channel
     kept = _in_memory(graph)
@@ -64,7 +72,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
             writes_back=_writes_back(graph, node),
             port=ports.get(node.name, -1),
             given=given.get(node.name, ()),
-            drivers=[_driver(graph, stream.key) for stream in node.inputs],
+            by_turns=any(stream.key in turns for stream in node.inputs),
         )
         context.process = module_of(node).process(site, context)
     engine.ports = [contexts[name] for name in ports]
@@ -98,12 +106,19 @@ def _memory_ports(nodes: list[Node]) -> dict[str, int]:
     return {name: port for port, name in enumerate([*readers, *writers])}
 
 
-def _driver(graph: Graph, key: tuple[str, int]) -> Node:
-    """The operator behind a stream, whatever copies are in between."""
-    node = graph.nodes[key[0]]
-    while node.operator.inserted:
-        node = graph.nodes[node.inputs[0].key[0]]
-    return node
+def _turns(graph: Graph) -> set[tuple[str, int]]:
+    """Selectors that the program makes, one target after the other, and their copies: the artifact's Parallelize has
+    no stream for them."""
+    found: set[tuple[str, int]] = set()
+    for node in graph:
+        operator = node.operator
+        if isinstance(operator, Generate) and not node.inputs and not operator.before and not operator.behind:
+            element = operator.element
+            if isinstance(element, Selector) and operator.values == tuple(1 << n for n in range(element.targets)):
+                found.add((node.name, 0))
+        elif operator.inserted and node.inputs[0].key in found:
+            found |= {(node.name, port) for port in range(len(node.output_types))}
+    return found
 
 
 def _writes_back(graph: Graph, node: Node) -> bool:

@@ -70,12 +70,10 @@ void hbm_issue(Hbm *hbm, int64_t port, int64_t start, int64_t requests) {
 // Time of the first answer, or -1; `port` gets its port.
 int64_t hbm_advance(Hbm *hbm, int64_t limit, int64_t *port) {
     while (true) {
-        if (hbm->active.empty()) {
-            if (hbm->coming.empty()) break;
-            hbm->cycle = std::max(hbm->cycle, hbm->coming.top().first);
-        }
-        const int64_t last = hbm->answers.empty() ? limit : std::min(limit, hbm->answers.top().first);
-        if (hbm->cycle > last) break;
+        if (hbm->active.empty() && hbm->coming.empty()) break;
+        const int64_t cycle = hbm->active.empty() ? std::max(hbm->cycle, hbm->coming.top().first) : hbm->cycle;
+        if (cycle > (hbm->answers.empty() ? limit : std::min(limit, hbm->answers.top().first))) break;
+        hbm->cycle = cycle;
         bool more = false;
         while (!hbm->coming.empty() && hbm->coming.top().first <= hbm->cycle) {
             hbm->active.push_back(hbm->coming.top().second);

@@ -44,13 +44,12 @@ class PythonHbm:
         None where no burst has been answered in full by what was sent until then.
         """
         while True:
-            if not self._active:
-                if not self._coming:
-                    break
-                self._cycle = max(self._cycle, self._coming[0][0])
-            last = min(limit, self._answers[0][0]) if self._answers else limit
-            if self._cycle > last:
+            if not self._active and not self._coming:
                 break
+            cycle = self._cycle if self._active else max(self._cycle, self._coming[0][0])
+            if cycle > (min(limit, self._answers[0][0]) if self._answers else limit):
+                break
+            self._cycle = cycle
             while self._coming and self._coming[0][0] <= self._cycle:
                 self._active.append(heapq.heappop(self._coming)[1])
                 self._active.sort()

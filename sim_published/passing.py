@@ -13,7 +13,7 @@ from step.language.tokens import Token
 
 
 @dataclass
-class _Around(Surroundings):
+class Around(Surroundings):
     """Gathers what a process emits while it handles one element."""
 
     emitted: list[tuple[int, Token]]
@@ -40,7 +40,7 @@ class _Around(Surroundings):
 
 def passing(site: Site, context: Context) -> Wait:
     """Dequeue what the operator's own process asks for, and send what it emits, at the local time."""
-    around = _Around([], site.given)
+    around = Around([], site.given)
     meaning = site.node.operator.process(site.node, around)
     elements = [each.element for each in site.node.output_types]
     answer: Token | None = None

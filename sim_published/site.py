@@ -25,8 +25,8 @@ class Site:
     """Where the context of ``node`` goes: its channels, and the profile.
 
     ``writes_back``: its result goes through an on-chip memory unit. ``port`` is its port of off-chip memory, if it has
-    one. ``given`` are the tokens that it plays, of a source. ``drivers`` make its inputs, behind copies. Outputs
-    without a reader are None.
+    one. ``given`` are the tokens that it plays, of a source. ``by_turns``: the program makes its selectors,
+    one target after the other. Outputs without a reader are None.
     """
 
     node: Node
@@ -36,7 +36,7 @@ class Site:
     writes_back: bool
     port: int
     given: Sequence[Token]
-    drivers: Sequence[Node]
+    by_turns: bool
 
     def refuse(self, what: str) -> FabricError:
         """The error of a program that the published simulator could not run."""

@@ -40,6 +40,8 @@ def process(site: Site, context: Context) -> Wait:
         for channel in site.inputs:
             tokens.append((yield from context.head(channel)))
         token = aligned(*tokens)
+        for channel in site.inputs:
+            context.drop(channel)
         start = context.time
         made = [token]
         if token.has_value:
@@ -52,7 +54,5 @@ def process(site: Site, context: Context) -> Wait:
             made = [empty(token.rank + rank, token.stop + rank)]
         for number, each in enumerate(made):
             yield from context.send(output, each, start + number * apart)
-        for channel in site.inputs:
-            context.drop(channel)
         if token.done:
             return

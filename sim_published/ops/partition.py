@@ -9,7 +9,6 @@ from __future__ import annotations
 from sim_published.engine import Context, Wait
 from sim_published.site import Site
 from step.language.faults import Fault, Violation
-from step.ops.generate import Generate
 from step.ops.partition import DATA, SELECTOR, Partition
 
 
@@ -19,7 +18,7 @@ def process(site: Site, context: Context) -> Wait:
     assert isinstance(operator, Partition)
     data, selectors = site.inputs[DATA], site.inputs[SELECTOR]
     rank, switch = operator.rank, site.profile.switch
-    by_turns = _by_turns(site)
+    by_turns = site.by_turns
     while True:
         if by_turns:  # whose turn it is needs no stream
             yield from context.there(selectors)
@@ -52,10 +51,3 @@ def process(site: Site, context: Context) -> Wait:
                 break
     for output in site.outputs:
         yield from context.send(output, selector)
-
-
-def _by_turns(site: Site) -> bool:
-    """Whether the selectors are made by the program, one target after the other."""
-    operator = site.drivers[SELECTOR].operator
-    turns = tuple(1 << target for target in range(len(site.outputs)))
-    return isinstance(operator, Generate) and operator.values == turns and not operator.before and not operator.behind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import attention
@@ -11,7 +10,6 @@ import pytest
 from test_examples import assert_clean, assert_close, numbers
 
 from sim_approx import backend as approx
-from step.errors import FormatError
 from step.programs.program import Program
 from step.running.interpreter import interpret
 from step.running.stream_fault import StreamFault
@@ -128,45 +126,3 @@ def test_a_length_beyond_the_cache(backend: str) -> None:
         "  token 2 of sequence is 2\n"
         "  token 2 of lengths_broadcast.0 is 8"
     )
-
-
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
-        (np.zeros((4, 2), int), "must have integers [requests] for at least one request, not int64 [4, 2]"),
-        (np.zeros(4), "must have integers [requests] for at least one request, not float64 [4]"),
-        (np.zeros(0, int), "must have integers [requests] for at least one request, not int64 [0]"),
-    ],
-)
-def test_lengths_of_another_form(array: np.ndarray, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "lengths.npy"
-    np.save(path, array)
-    with pytest.raises(FormatError) as error:
-        attention.read_lengths(path)
-    assert str(error.value) == f"{path} {message}"
-
-
-def test_lengths_below_zero(tmp_path: Path) -> None:
-    path = tmp_path / "lengths.npy"
-    np.save(path, np.array([3, -1]))
-    with pytest.raises(FormatError) as error:
-        attention.read_lengths(path)
-    assert str(error.value) == f"{path}: KV lengths must be at least 0, not -1"
-
-
-def test_lengths_in_an_archive(tmp_path: Path) -> None:
-    path = tmp_path / "lengths.npz"
-    np.savez(path, data=np.array([3]))
-    with pytest.raises(FormatError) as error:
-        attention.read_lengths(path)
-    assert str(error.value) == f"{path} must have integers [requests] for at least one request, not an archive"
-
-
-@pytest.mark.parametrize("content", [None, b"not an array"])
-def test_lengths_that_can_not_be_read(content: bytes | None, tmp_path: Path) -> None:
-    path = tmp_path / "lengths.npy"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(FormatError) as error:
-        attention.read_lengths(path)
-    assert str(error.value).startswith(f"{path} is no .npy file with KV lengths: ")

@@ -10,6 +10,7 @@ import pytest
 
 from sim_approx import backend as approx
 from step.running.interpreter import interpret
+from step_models.routing import measured_routing
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 
@@ -25,7 +26,7 @@ def drawn(chosen: int) -> np.ndarray:
 
 
 ROUTINGS = {
-    "traced": moe_mixtral.read_trace(moe_mixtral.TRACE, EXPERTS),
+    "traced": measured_routing(moe_mixtral.TRACE, EXPERTS),
     "two experts only": np.tile([[0, 1]], (TOKENS, 1)),
     "one expert a token": drawn(1),
     "three experts a token": drawn(3),

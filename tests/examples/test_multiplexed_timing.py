@@ -13,6 +13,7 @@ from sim_approx import backend as approx
 from step.programs.program import Program
 from step.running.interpreter import interpret
 from step.running.result import RunResult
+from step_models.routing import measured_routing
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 
@@ -22,7 +23,7 @@ import moe_multiplexed
 TOKENS, EXPERTS = 64, moe_mixtral.EXPERTS
 
 ROUTINGS = {
-    "traced": moe_mixtral.read_trace(moe_mixtral.TRACE, EXPERTS),
+    "traced": measured_routing(moe_mixtral.TRACE, EXPERTS),
     "two experts of a region": np.tile([[1, 0]], (TOKENS, 1)),
     "three experts in turn": np.array([[each % 3, (each + 1) % 3] for each in range(TOKENS)]),
     "one expert after the other": np.repeat(np.arange(EXPERTS), TOKENS // EXPERTS)[:, None],

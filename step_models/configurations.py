@@ -1,0 +1,81 @@
+"""Models as data: their dimensions, read from JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from step.errors import FormatError, InputError
+
+DATA = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The dimensions of a decoder with a mixture of SwiGLU experts and grouped-query attention.
+
+    ``hidden``: scalars of a token. ``inner``: hidden scalars of one expert. ``experts_per_token``: how many of the
+    ``experts`` a token goes to. ``key_value_heads`` of ``head_size`` scalars, each of which is shared by
+    ``query_heads / key_value_heads`` query heads. `dataclasses.replace` makes a smaller one. Raises `InputError` for
+    dimensions that no model can have.
+    """
+
+    name: str
+    layers: int
+    hidden: int
+    inner: int
+    experts: int
+    experts_per_token: int
+    query_heads: int
+    key_value_heads: int
+    head_size: int
+    norm_epsilon: float = 1e-5
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.type == "int" and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+                raise InputError(f"{each.name} of model {self.name!r} must be an integer >= 1, not {value!r}")
+        if self.experts_per_token > self.experts:
+            raise InputError(
+                f"experts_per_token of model {self.name!r} must be at most its {self.experts} experts, "
+                f"not {self.experts_per_token}"
+            )
+        if self.query_heads % self.key_value_heads:
+            raise InputError(
+                f"the {self.query_heads} query heads of model {self.name!r} can not share {self.key_value_heads} "
+                "key-value heads evenly"
+            )
+
+    @property
+    def group(self) -> int:
+        """Query heads that share a key-value head."""
+        return self.query_heads // self.key_value_heads
+
+
+def configuration(name: str) -> Configuration:
+    """The configuration of a model by name, such as ``"Mixtral-8x7B"``; `InputError` for one that is not here."""
+    known = {each.name: each for each in map(read_configuration, sorted((DATA / "models").glob("*.json")))}
+    if name not in known:
+        raise InputError(f"there is no configuration of a model {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+def read_configuration(path: Path | str) -> Configuration:
+    """A configuration from a JSON object with the fields of `Configuration`; `FormatError` for another form."""
+    try:
+        data: Any = json.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path} is no JSON file with a model's configuration: {error}") from None
+    if not isinstance(data, dict):
+        raise FormatError(f"{path} must have an object with a model's dimensions, not {data!r}")
+    wanted = [each.name for each in fields(Configuration)]
+    for name in data:
+        if name not in wanted:
+            raise FormatError(f"{path}: a configuration has no {name!r}; it has {', '.join(wanted)}")
+    for name in wanted:
+        if name not in data:
+            raise FormatError(f"{path}: the configuration has no {name!r}")
+    return Configuration(**data)

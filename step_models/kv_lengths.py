@@ -1,0 +1,67 @@
+"""How many rows the KV caches of requests have: measured batches, and samples of stated statistics.
+
+Lengths are an array of integers [requests], 0 or more each: rows before the one that is being decoded.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from step.errors import FormatError, InputError
+from step_models.configurations import DATA
+
+
+def check_lengths(lengths: np.ndarray, room: int | None = None, *, name: str = "KV lengths") -> np.ndarray:
+    """``lengths`` itself; `InputError` unless they are lengths, with a free row in a cache of ``room`` rows."""
+    lengths = np.asarray(lengths)
+    if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or not lengths.size:
+        raise InputError(
+            f"{name} must be integers [requests] for at least one request, not {lengths.dtype} {list(lengths.shape)}"
+        )
+    if lengths.min() < 0:
+        raise InputError(f"{name} must be at least 0, not {lengths.min()}")
+    if room is not None and lengths.max() >= room:
+        raise InputError(
+            f"{name} must be below the {room} rows of the cache, which has to take the new row, too, "
+            f"but request {lengths.argmax()} has {lengths.max()}"
+        )
+    return lengths
+
+
+def read_kv_lengths(path: Path | str) -> np.ndarray:
+    """The lengths in an .npy file; raises `FormatError` for a file of another form."""
+    try:
+        lengths = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path} is no .npy file with KV lengths: {error}") from None
+    if not isinstance(lengths, np.ndarray):
+        raise FormatError(f"{path} must be an .npy file with KV lengths, not an archive of arrays")
+    try:
+        return check_lengths(lengths, name=f"{path}: KV lengths")
+    except InputError as error:
+        raise FormatError(str(error)) from None
+
+
+def measured_kv_lengths(name: str) -> np.ndarray:
+    """Lengths of a measured batch that comes with the package, such as ``b64/conv_stdev0996_4007_4070``."""
+    folder = DATA / "kv_lengths"
+    known = [f"{each.parent.name}/{each.stem}" for each in sorted(folder.glob("*/*.npy"))]
+    if name not in known:
+        raise InputError(
+            f"there are no measured KV lengths {name!r}; there are {len(known)}, from {known[0]} to {known[-1]}"
+        )
+    return read_kv_lengths(folder / f"{name}.npy")
+
+
+def sampled_kv_lengths(requests: int, *, mean: float = 1024.0, deviation: float = 1024.0, seed: int = 0) -> np.ndarray:
+    """Lengths of a log-normal distribution with this mean and standard deviation, rounded down."""
+    if requests < 1 or mean <= 0 or deviation < 0:
+        raise InputError(
+            "a sample of KV lengths needs at least one request, a mean above 0 and a deviation of at least 0, "
+            f"not {requests}, {mean} and {deviation}"
+        )
+    spread = np.log1p((deviation / mean) ** 2)
+    drawn = np.random.default_rng(seed).lognormal(np.log(mean) - spread / 2, np.sqrt(spread), requests)
+    return drawn.astype(np.int64)

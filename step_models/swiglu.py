@@ -1,0 +1,162 @@
+"""A SwiGLU expert, y = (silu(x Wg) * (x Wu)) Wd.
+
+A tile of x is ``[rows, hidden]``. The weights stream by in tiles of ``[depth, columns]`` (gate and up) and ``[columns,
+depth]`` (down), and the loops over them are dimensions of the streams. With ``depth`` all of ``hidden`` a tile of x is
+multiplied as it is: one pass over the columns of gate and up, and the rows of down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from step import BF16, FabricConfig, Graph, Program, Stream, Tensor, Tile
+from step.errors import InputError
+from step.functions import Add, Matmul, Mul, RetileCol, RetileStreamify, Silu
+from step_models.division import check_divides
+from step_models.fabrics import fitting
+from step_models.weights import blank_tensors, normal, projection
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The three weight tensors of an expert: gate and up are [hidden, inner], down is [inner, hidden]."""
+
+    gate: Tensor
+    up: Tensor
+    down: Tensor
+
+    @classmethod
+    def declare(cls, graph: Graph, prefix: str, hidden: int, inner: int) -> Weights:
+        """Declare them as off-chip tensors of a program."""
+        return cls(
+            graph.tensor(f"{prefix}gate", (hidden, inner), BF16),
+            graph.tensor(f"{prefix}up", (hidden, inner), BF16),
+            graph.tensor(f"{prefix}down", (inner, hidden), BF16),
+        )
+
+
+def check_tiles(hidden: int, inner: int, depth: int, columns: int) -> None:
+    """Raise `InputError` for weight tiles that do not divide the weights."""
+    check_divides("depth, the extent of a weight tile along hidden,", depth, "hidden", hidden)
+    check_divides("columns, the extent of a weight tile along inner,", columns, "inner", inner)
+
+
+def expert(graph: Graph, x: Stream, weights: Weights, *, depth: int, columns: int, prefix: str = "") -> Stream:
+    """The expert on tiles ``[rows, hidden]`` of ``x``, a stream [tiles] -> [tiles] of FP32 tiles ``[rows, hidden]``.
+
+    The weights are read once per tile: gate and up in tiles of [depth, columns], down in [columns, depth].
+    """
+    hidden, inner = weights.gate.shape
+    steps, blocks = hidden // depth, inner // columns
+
+    def load(name: str, tensor: Tensor, tile: tuple[int, int], stride: tuple[int, int]) -> Stream:
+        loaded: Stream = graph.load(
+            tensor, tile=tile, out=(blocks, steps), stride=stride, reference=x, name=f"{prefix}load_{name}"
+        )
+        return loaded
+
+    gate = load("gate", weights.gate, (depth, columns), (1, blocks))
+    up = load("up", weights.up, (depth, columns), (1, blocks))
+    down = load("down", weights.down, (columns, depth), (steps, 1))
+    return feed_forward(x, gate, up, down, prefix=prefix)
+
+
+def feed_forward(
+    x: Stream, gate: Stream, up: Stream, down: Stream, *, transposed: bool = False, prefix: str = ""
+) -> Stream:
+    """The expert on tiles ``[rows, hidden]`` of ``x``, with weights that come in tiles: [..] -> [..] of FP32 tiles.
+
+    For every tile of ``x`` they are [blocks of inner, blocks of hidden] tiles; those of gate and up may be
+    ``transposed``.
+    """
+    blocks, steps = (int(each) for each in down.shape[-2:])
+    project = Matmul(transposed=transposed)
+    repeated = x.repeat(blocks, name=f"{prefix}x_repeated")
+    if steps == 1:
+        # Whole rows of weights: nothing is split, and the sum over the blocks of inner is the reduction of a matmul.
+        gate, up, down = (
+            each.flatten(0, 1, name=f"{prefix}{name}_blocks")
+            for each, name in ((gate, "gate"), (up, "up"), (down, "down"))
+        )
+        gates = repeated.map(project, gate, name=f"{prefix}gate_projection")
+        ups = repeated.map(project, up, name=f"{prefix}up_projection")
+        state = gates.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), ups, name=f"{prefix}gated")
+        whole: Stream = state.accum(Matmul(), down, name=f"{prefix}y")
+        return whole
+
+    # For every block of columns of inner, go over the blocks of hidden: [.., blocks, steps] of [rows, depth].
+    assert isinstance(down.element, Tile)
+    pieces = repeated.flat_map(RetileStreamify(int(down.element.cols), "col", rank=1), name=f"{prefix}x_pieces")
+    gates = pieces.accum(project, gate, name=f"{prefix}gate_projection")
+    ups = pieces.accum(project, up, name=f"{prefix}up_projection")
+    state = gates.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), ups, name=f"{prefix}gated")
+
+    # Each block of inner adds its part to all of hidden: [.., blocks, steps] of [rows, depth], packed to [rows,
+    # hidden], summed.
+    partial = state.repeat(steps, name=f"{prefix}h_repeated").map(Matmul(), down, name=f"{prefix}down_projection")
+    summed: Stream = partial.accum(RetileCol(), name=f"{prefix}down_row").accum(Add(), name=f"{prefix}y")
+    return summed
+
+
+def random_weights(random: np.random.Generator, hidden: int, inner: int) -> dict[str, np.ndarray]:
+    """Gate, up and down."""
+    shapes = {"gate": (hidden, inner), "up": (hidden, inner), "down": (inner, hidden)}
+    return {name: projection(random, *shape) for name, shape in shapes.items()}
+
+
+def reference(x: np.ndarray, weights: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The expert in float64 on rows ``x``, and a bound on the error of the BF16 program per element.
+
+    The one rounding to BF16 on the way, of the hidden state, is at most 2^-9 of each of its values; the rest (FP32
+    accumulation, the tables of silu) is well below as much again, so twice that is allowed.
+    """
+    gate, up, down = (weights[name].astype(np.float64) for name in ("gate", "up", "down"))
+    projected = x.astype(np.float64) @ gate
+    state = projected / (1 + np.exp(-projected)) * (x.astype(np.float64) @ up)
+    return state @ down, 2**-8 * np.abs(state) @ np.abs(down)
+
+
+def program(
+    batch: int = 16,
+    hidden: int = 64,
+    inner: int = 64,
+    *,
+    rows: int = 4,
+    depth: int | None = None,
+    columns: int = 16,
+    fabric: FabricConfig | None = None,
+    values: bool = True,
+    name: str = "swiglu",
+) -> Program:
+    """The expert on a batch [batch, hidden], in tiles of ``rows`` rows, with weight tiles [depth, columns].
+
+    ``depth``: all of ``hidden`` unless given. Without ``fabric`` it is the smallest one of the published evaluation's
+    kind that has room for the tiles. Without ``values`` all data is zeros, which take no memory, and nothing is
+    expected. Raises `InputError` for sizes that do not divide.
+    """
+    depth = hidden if depth is None else depth
+    if batch < 1:
+        raise InputError(f"batch must be at least one row, not {batch}")
+    check_divides("rows, the rows of a tile,", rows, "batch", batch)
+    check_tiles(hidden, inner, depth, columns)
+    graph = Graph(name)
+    x = graph.load(graph.tensor("x", (batch, hidden), BF16), tile=(rows, hidden), name="load_x").flatten(0, 2)
+    y = expert(graph, x, Weights.declare(graph, "", hidden, inner), depth=depth, columns=columns)
+    y.flat_map(RetileStreamify(1, "row"), name="y_rows").store("output")
+    fabric = fitting(graph) if fabric is None else fabric
+    if not values:
+        return Program(graph, blank_tensors(graph), fabric)
+
+    random = np.random.default_rng(0)
+    weights = random_weights(random, hidden, inner)
+    data = normal(random, batch, hidden)
+    expected, bound = reference(data, weights)
+    return Program(
+        graph,
+        inputs={"x": data, **weights},
+        fabric=fabric,
+        expected={"output": expected},
+        tolerance=float(bound.max() / np.abs(expected).max()),
+    )

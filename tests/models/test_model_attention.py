@@ -1,0 +1,133 @@
+"""Decode attention in three arrangements, with and without online softmax and scaling; what does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from running_models import array, assert_runs, error_of
+
+from sim_approx import backend as approx
+from step.errors import InputError
+from step.programs.metrics import metrics
+from step.running.interpreter import interpret
+from step_models import attention, measured_kv_lengths
+
+ARRANGEMENTS = ("coarse", "interleaved", "dynamic")
+LENGTHS = np.array([9, 0, 17, 2, 5])
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+@pytest.mark.parametrize("online", [True, False])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_forms(arrangement: Any, online: bool, scaled: bool) -> None:
+    program = attention.program(LENGTHS, arrangement=arrangement, online=online, scaled=scaled)
+    assert_runs(program)
+    outputs = interpret(program.graph, program.inputs).outputs
+    for name in ("keys", "values"):
+        assert (array(outputs[name]) == program.expected[name]).all()
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+@pytest.mark.parametrize("regions", [1, 4, 7])
+def test_regions(arrangement: Any, regions: int) -> None:
+    """Also more of them than there are requests."""
+    assert_runs(attention.program(LENGTHS, arrangement=arrangement, regions=regions, heads=1))
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 100])
+def test_blocks(block: int) -> None:
+    assert_runs(attention.program(LENGTHS, arrangement="coarse", block=block))
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+@pytest.mark.parametrize("lengths", [[0], [0, 0, 0], [4, 8, 4]], ids=str)
+def test_a_cache_without_rows(arrangement: Any, lengths: list[int]) -> None:
+    """A length of 0 is one row of attention, the new one: the result is its value."""
+    program = attention.program(np.array(lengths), arrangement=arrangement)
+    assert_runs(program)
+    if not any(lengths):
+        values = np.repeat(program.inputs["new_values"].astype(np.float64), 4, axis=0)
+        assert (program.expected["output"] == values).all()
+
+
+@pytest.mark.parametrize("sizes", [{"size": 8, "rows": 8}, {"rows": 1}, {"group": 8, "rows": 2, "room": 32}], ids=str)
+def test_sizes(sizes: dict[str, int]) -> None:
+    assert_runs(attention.program(np.array([3, 0, 7]), **sizes))
+
+
+def test_whoever_is_free_is_done_first() -> None:
+    """Long requests for the first of two regions only: blocks and turns leave the other one idle."""
+    cycles = {}
+    for arrangement, lengths in (("coarse", [60] * 4 + [0] * 4), ("interleaved", [60, 0] * 4)):
+        program = attention.program(np.array(lengths), arrangement=arrangement, regions=2, heads=1)
+        dynamic = attention.program(np.array(lengths), arrangement="dynamic", regions=2, heads=1)
+        cycles[arrangement], least = (
+            approx.run(each.graph, each.inputs, each.fabric).cycles for each in (program, dynamic)
+        )
+        assert cycles[arrangement] > 1.3 * least
+
+
+def test_traffic_at_full_size() -> None:
+    """One KV head of Qwen3 with 64 requests, which have 2147 tiles: keys and values once, and the last tiles twice."""
+    lengths = measured_kv_lengths("b64/conv_stdev0996_4007_4070")
+    program = attention.program(
+        lengths, arrangement="coarse", regions=4, heads=1, group=8, size=128, rows=32, values=False
+    )
+    parts = {f"parts_D{number}": 16 for number in range(4)}
+    tiles = ((lengths + 32) // 32).reshape(4, 16).sum(1)
+    pieces = {f"region{number}_address_pieces": int(each) for number, each in enumerate(tiles)}
+    assert tiles.sum() == 2147 and program.expected == {}
+    tile, row, group = 32 * 128 * 2, 128 * 2, 8 * 128
+    found = metrics(program.graph, program.fabric).bind({**parts, **pieces}).off_chip_bytes
+    assert found == 2 * (2147 * tile + 64 * (row + 2 * tile)) + 64 * group * (2 + 4)
+
+
+def test_a_wrong_result_is_found() -> None:
+    program = attention.program(LENGTHS)
+    program.expected["output"] = program.expected["output"] * 1.01
+    assert error_of(program, interpret(program.graph, program.inputs).outputs) > 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"lengths": np.zeros(0, int)},
+            "KV lengths must be integers [requests] for at least one request, not int64 [0]",
+        ),
+        ({"lengths": np.array([3, -1])}, "KV lengths must be at least 0, not -1"),
+        (
+            {"room": 16},
+            "KV lengths must be below the 16 rows of the cache, which has to take the new row, too, "
+            "but request 2 has 17",
+        ),
+        (
+            {"room": 21},
+            "rows, the rows of a tile of the KV cache, must divide room, the rows of a cache, = 21, but 4 does not",
+        ),
+        ({"rows": 3}, "a tile of the KV cache must have a power of two of rows, not 3"),
+        ({"rows": 0}, "a tile of the KV cache must have a power of two of rows, not 0"),
+        ({"regions": 0}, "attention needs at least one region, not 0"),
+        (
+            {"arrangement": "fair"},
+            "attention must be arranged as one of 'coarse', 'interleaved', 'dynamic', not 'fair'",
+        ),
+        (
+            {"arrangement": "coarse", "block": 0},
+            "block must be at least one sequence of a \"coarse\" arrangement, not 0 of 'coarse'",
+        ),
+        (
+            {"block": 4},
+            "block must be at least one sequence of a \"coarse\" arrangement, not 4 of 'dynamic'",
+        ),
+        ({"heads": 0}, "there must be at least one KV head, not 0"),
+        ({"group": 0}, "a KV head must have at least one query head, not 0"),
+        ({"size": 0}, "a row of the KV cache must have at least one scalar, not 0"),
+    ],
+)
+def test_what_does_not_fit(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        attention.program(**{"lengths": LENGTHS, **changes})
+    assert str(error.value) == message

@@ -1,0 +1,80 @@
+"""Configurations of models: those that come with the package, and files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from step.errors import FormatError, InputError
+from step_models import configuration, read_configuration
+
+
+def test_mixtral() -> None:
+    found = configuration("Mixtral-8x7B")
+    assert (found.layers, found.hidden, found.inner, found.experts, found.experts_per_token) == (32, 4096, 14336, 8, 2)
+    assert (found.query_heads, found.key_value_heads, found.head_size, found.group) == (32, 8, 128, 4)
+
+
+def test_qwen() -> None:
+    found = configuration("Qwen3-30B-A3B")
+    assert (found.layers, found.hidden, found.inner, found.experts, found.experts_per_token) == (48, 2048, 768, 128, 8)
+    assert (found.query_heads, found.key_value_heads, found.head_size, found.group) == (32, 4, 128, 8)
+
+
+def test_another_one() -> None:
+    with pytest.raises(InputError) as error:
+        configuration("GPT-5")
+    assert str(error.value) == ("there is no configuration of a model 'GPT-5'; there are Mixtral-8x7B, Qwen3-30B-A3B")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"layers": 0}, "layers of model 'Mixtral-8x7B' must be an integer >= 1, not 0"),
+        ({"hidden": 64.0}, "hidden of model 'Mixtral-8x7B' must be an integer >= 1, not 64.0"),
+        ({"experts": 1}, "experts_per_token of model 'Mixtral-8x7B' must be at most its 1 experts, not 2"),
+        (
+            {"key_value_heads": 5},
+            "the 32 query heads of model 'Mixtral-8x7B' can not share 5 key-value heads evenly",
+        ),
+    ],
+)
+def test_dimensions_that_no_model_has(change: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        replace(configuration("Mixtral-8x7B"), **change)
+    assert str(error.value) == message
+
+
+def test_a_file(tmp_path: Path) -> None:
+    small = replace(configuration("Qwen3-30B-A3B"), name="small", experts=16)
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps(asdict(small)))
+    assert read_configuration(path) == small
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "{path} must have an object with a model's dimensions, not []"),
+        (
+            {"name": "x", "heads": 3},
+            "{path}: a configuration has no 'heads'; it has name, layers, hidden, inner, experts, experts_per_token, "
+            "query_heads, key_value_heads, head_size, norm_epsilon",
+        ),
+        ({"name": "x"}, "{path}: the configuration has no 'layers'"),
+    ],
+)
+def test_files_of_another_form(data: object, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(FormatError) as error:
+        read_configuration(path)
+    assert str(error.value) == message.format(path=path)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"none.json is no JSON file with a model's configuration: "):
+        read_configuration(tmp_path / "none.json")

@@ -1,0 +1,106 @@
+"""Mixtures of experts: static tiles, one of dynamic size, experts by turns; in many sizes and routings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from running_models import assert_runs, error_of
+
+from step.errors import InputError
+from step.programs.metrics import metrics
+from step.programs.program import Program
+from step.running.binding import bind
+from step.running.interpreter import interpret
+from step_models import measured_routing, moe, sampled_routing
+
+SMALL: dict[str, Any] = {"hidden": 32, "inner": 32}
+ROUTINGS = {
+    "skewed": sampled_routing(12, 8, 2, skew=1),
+    "one token": np.array([[7, 0]]),
+    "one expert a token": np.array([[0], [1], [0]]),
+    "all experts": np.array([[0, 1, 2, 3, 4, 5, 6, 7]] * 3),
+}
+
+
+@pytest.mark.parametrize("tiling", [{}, {"depth": 16}, {"regions": 4}, {"regions": 2, "depth": 16}], ids=str)
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_routings(routing: str, tiling: dict[str, int]) -> None:
+    assert_runs(moe.program(ROUTINGS[routing], experts=8, **SMALL, **tiling))
+
+
+@pytest.mark.parametrize("sizes", [{"rows": 1}, {"rows": 16, "hidden": 16}, {"hidden": 48, "columns": 8}], ids=str)
+def test_sizes(sizes: dict[str, int]) -> None:
+    for regions in (None, 3):
+        assert_runs(moe.program(sampled_routing(8, 6, 3), experts=6, regions=regions, **{**SMALL, **sizes}))
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_dynamic_tiles(routing: str) -> None:
+    program = moe.program(ROUTINGS[routing], experts=8, rows=None, **SMALL)
+    assert error_of(program, interpret(program.graph, program.inputs).outputs) <= 1
+
+
+def traffic(program: Program, routing: np.ndarray) -> int:
+    return int(metrics(program.graph, program.fabric).bind(moe.symbols(routing, 8)).off_chip_bytes)
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_symbols(routing: str) -> None:
+    program = moe.program(ROUTINGS[routing], experts=8, hidden=16, inner=16)
+    measured, known = bind(program.graph, program.inputs), moe.symbols(ROUTINGS[routing], 8)
+    assert known == {name: measured[name] for name in known}
+
+
+@pytest.mark.parametrize(
+    ("rows", "reads"),
+    [(4, [4, 3, 5, 4, 5, 3, 6, 6]), (16, [1, 1, 2, 1, 2, 1, 2, 2]), (None, [1] * 8)],
+)
+def test_traffic_on_the_trace(rows: int | None, reads: list[int]) -> None:
+    """Weights are read once per tile: counts are 13, 10, 17, 14, 17, 10, 24 and 23."""
+    routing = measured_routing("mixtral_b64", 8)
+    program = moe.program(routing, experts=8, rows=rows, values=False, **SMALL)
+    assert traffic(program, routing) == sum(reads) * 3 * 32 * 32 * 2 + 64 * 32 * 2 + 64 * 2 * 2 + 64 * 32 * 4
+
+
+def test_full_size_takes_no_memory_without_values() -> None:
+    """Mixtral with tiles of 32 rows: what the published evaluation states, and 4 bytes of each output.
+
+    Its 2,820,145,408 bytes are 8 experts' weights once, x and the scores in BF16, and the output in FP32.
+    """
+    routing = measured_routing("mixtral_b64", 8)
+    program = moe.program(routing, experts=8, hidden=4096, inner=14336, rows=32, columns=64, values=False)
+    assert traffic(program, routing) == 2_820_145_408
+    assert sum(array.base.nbytes for name, array in program.inputs.items() if "expert" in name) < 100
+
+
+def test_a_wrong_result_is_found() -> None:
+    program = moe.program(ROUTINGS["skewed"], experts=8, **SMALL)
+    program.expected["output"] = program.expected["output"] * 1.02
+    assert error_of(program, interpret(program.graph, program.inputs).outputs) > 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"routing": np.zeros((0, 2), int)}, "routing must have at least one token, not [0, 2]"),
+        ({"routing": np.array([[0, 8]])}, "routing: expert ids must be 0 to 7, but go from 0 to 8"),
+        ({"routing": np.array([0, 1])}, "routing must be integers [tokens, k], not int64 [2]"),
+        ({"rows": 0}, "a tile must have at least one row, not 0"),
+        ({"regions": 3}, "8 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4, 8"),
+        ({"regions": 16}, "8 experts can not be dealt evenly to 16 regions; possible are 1, 2, 4, 8"),
+        ({"regions": 0}, "8 experts can not be dealt evenly to 0 regions; possible are 1, 2, 4, 8"),
+        (
+            {"regions": 2, "rows": None},
+            "experts that take turns need tiles of static size; give rows, the rows of a tile",
+        ),
+        ({"columns": 20}, "columns, the extent of a weight tile along inner, must divide inner = 32, but 20 does not"),
+        ({"depth": 20}, "depth, the extent of a weight tile along hidden, must divide hidden = 32, but 20 does not"),
+    ],
+)
+def test_what_does_not_fit(changes: dict[str, Any], message: str) -> None:
+    arguments = {"routing": np.array([[0, 1]]), "experts": 8, **SMALL, **changes}
+    with pytest.raises(InputError) as error:
+        moe.program(**arguments)
+    assert str(error.value) == message

@@ -35,7 +35,13 @@ WITH_OUTPUTS = ("interpret", "rtl")
 @click.command()
 @program_options
 @binding_option
-@click.option("--backend", "name", type=click.Choice(["interpret", "approx", "rtl"]), default="rtl", show_default=True)
+@click.option(
+    "--backend",
+    "name",
+    type=click.Choice(["interpret", "approx", "rtl", "published"]),
+    default="rtl",
+    show_default=True,
+)
 @click.option(
     "--engine",
     type=click.Choice(["compiled", "python"]),
@@ -63,7 +69,7 @@ def command(
     check: bool,
     as_json: bool,
 ) -> None:
-    """Run a program: interpret it, time it with the fast model, or simulate its RTL.
+    """Run a program: interpret it, time it with the fast model, simulate its RTL, or time it as published.
 
     The table begins with what limits the run, the operators that are busiest: in cycles, and of the run the percentage
     in which each was busy, starved (a token that it needs was not there) and blocked (there was no space for what it

@@ -19,7 +19,7 @@ from step.language.operator import OPERATORS, Operator
 
 ROOT = Path(step.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-UPPER_FLOORS = {"step_models", "hw", "sim_approx", "cosim"}
+UPPER_FLOORS = {"hw", "sim_approx", "sim_published", "cosim"}
 
 
 def imported(tree: ast.AST) -> set[str]:
@@ -51,7 +51,7 @@ class TestFile:
         assert not text.strip() or ast.get_docstring(ast.parse(text))
 
 
-FLOORS = ("step", "step_models", "hw", "sim_approx", "cosim")
+FLOORS = ("step", "hw", "sim_approx", "sim_published", "cosim")
 ROOMS = (
     "errors",
     "host",

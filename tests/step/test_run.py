@@ -101,7 +101,7 @@ def test_what_a_run_does_not_have() -> None:
 
 
 def test_what_can_not_be_run() -> None:
-    message = "there is no back end 'fast'; there are approx, interpret, rtl"
+    message = "there is no back end 'fast'; there are approx, interpret, published, rtl"
     assert text_of(InputError, lambda: step.run(program(), "fast")) == message
     message = "max_cycles has no effect on the back end interpret"
     assert text_of(InputError, lambda: step.run(program(), "interpret", max_cycles=5)) == message

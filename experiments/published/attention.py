@@ -1,0 +1,168 @@
+"""The graphs behind Figs. 14, 15 and 21 of the paper: decode attention of Qwen3 with one KV head, on four regions.
+
+Of each request the last tile of keys and values gets a row more and is written back, and then all tiles are read one
+by one. There is neither a maximum nor a scale, and heads have 64 columns, as in the artifact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from experiments.published.functions import LastTile, RowWiseAppend, SetOffset, SignalReqAllRead
+from sim_published.profile import Profile
+from step import BF16, FP32, UINT32, Graph, Stream, Tensor, Tile
+from step.functions import Add, CacheEnd, CacheTiles, Div, Exp, Matmul, RowSum
+from step.language.dims import Dim
+from step.language.types import Selector
+
+REGIONS, ROWS, SIZE, GROUP, COARSE = 4, 32, 64, 8, 16
+PROFILE = Profile(channel_depth=1, flops=2048)
+"""That of the attention figures: channels of one element, 2048 operations a cycle of every operator."""
+
+
+@dataclass(frozen=True)
+class Requests:
+    """What enters a region, or all of them: query [n, 1], new rows of keys and values, number, tiles and valid rows."""
+
+    query: Stream
+    key: Stream
+    value: Stream
+    number: Stream
+    tiles: Stream
+    valid: Stream
+
+
+class Attention:
+    """The graph for requests with ``lengths`` rows in their caches, of at most ``room`` tiles each."""
+
+    def __init__(self, lengths: np.ndarray, room: int, name: str) -> None:
+        self.lengths, self.room = lengths, room
+        self.graph = Graph(name)
+        self.inputs: dict[str, Any] = {}
+        count = len(lengths)
+        cache = (count * room * ROWS, SIZE)
+        self.caches = {name: self.graph.tensor(f"{name}s", cache, BF16) for name in ("key", "value")}
+        self.output = self.graph.tensor("output", (count * GROUP, SIZE), FP32)
+
+    def requests(self, which: Sequence[int], prefix: str = "") -> Requests:
+        """Those with the numbers ``which``, loaded and played in this order: [1, n, 1] and [1, n]."""
+        graph, count = self.graph, len(which)
+
+        def rows(name: str, height: int) -> Stream:
+            tensor = graph.tensor(f"{prefix}{name}", (count * height, SIZE), BF16)
+            return graph.load(tensor, tile=(height, SIZE), out=(count, 1), stride=(1, 1), name=f"{prefix}load_{name}")
+
+        def numbers(name: str, values: np.ndarray) -> Stream:
+            self.inputs[f"{prefix}{name}"] = values[None].astype(np.uint32)
+            return graph.source(f"{prefix}{name}", Tile(UINT32), [1, count])
+
+        lengths = self.lengths[list(which)]
+        query, key, value = rows("query", GROUP), rows("new_key", 1), rows("new_value", 1)
+        number = numbers("number", np.array(which))
+        return Requests(
+            query, key, value, number, numbers("tiles", lengths // ROWS + 1), numbers("valid", lengths % ROWS)
+        )
+
+    def read(
+        self, name: str, new: Stream, work: Requests, prefix: str, tiles: Dim | None = None
+    ) -> tuple[Stream, Stream]:
+        """The tiles of keys or values [n, tiles], of which the last one has the row ``new`` and is written back; and
+        the tiles as they were read. ``tiles`` is their number, where it has a symbol already."""
+        prefix, (count,) = f"{prefix}{name}_", work.number.shape
+        tile = (ROWS, SIZE)
+        address = work.number.flat_map(CacheTiles(len(self.lengths), self.room, 1), work.tiles, name=f"{prefix}address")
+        address = address.assume_shape([count, tiles or address.shape[1]])
+        loaded = address.load_random(self.caches[name], tile=tile, name=f"{prefix}load")
+        last = work.tiles.flat_map(LastTile(), name=f"{prefix}last").assume_shape(loaded.shape)
+        end, others = loaded.partition(last, targets=2, name=f"{prefix}split")
+        opened = end.assume_shape([count]).map(SetOffset(), work.valid, name=f"{prefix}offset")
+        longer = opened.map(RowWiseAppend(), new, name=f"{prefix}append")
+        place = work.number.map(CacheEnd(len(self.lengths), self.room + 1, 1), work.tiles, name=f"{prefix}place")
+        whole = self.graph.reassemble([longer, others], last, name=f"{prefix}whole")
+        self._store(longer, self.caches[name], place, f"{prefix}store")
+        return whole.flatten(0, 1, name=f"{prefix}tiles").assume_shape(loaded.shape), loaded
+
+    def region(self, work: Requests, prefix: str) -> Stream:
+        """All of it for requests [n], which are stored; the tiles of keys [n, tiles] as they are read."""
+        key, read = self.read("key", work.key, work, prefix)
+        value, _ = self.read("value", work.value, work, prefix, key.shape[1])
+        queries = work.query.expand(key, name=f"{prefix}queries")
+        weight = queries.map(Matmul(transposed=True), key, name=f"{prefix}product").map(
+            Exp(out=BF16), name=f"{prefix}weight"
+        )
+        total = weight.accum(Matmul(), value, name=f"{prefix}total")
+        weights = weight.accum(Add(), name=f"{prefix}weights").map(RowSum(), name=f"{prefix}weight_sum")
+        result = total.map(Div(), weights, name=f"{prefix}result")
+        self._store(result, self.output, work.number, f"{prefix}store")
+        return read
+
+    def _store(self, data: Stream, tensor: Tensor, place: Stream, name: str) -> None:
+        data.store_random(tensor, place, name=name).sink(f"{name}d")
+
+
+def coarse(lengths: np.ndarray, room: int) -> Attention:
+    """16 requests one after the other for each region, and then again."""
+    made = Attention(lengths, room, "attention_coarse")
+    for region in range(REGIONS):
+        blocks = range(region * COARSE, len(lengths), REGIONS * COARSE)
+        which = [number for block in blocks for number in range(block, min(block + COARSE, len(lengths)))]
+        if which:
+            prefix = f"region{region}_"
+            loaded = made.requests(which, prefix)
+            work = Requests(*(each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2) for each in _all(loaded)))
+            made.region(_flat(work), prefix)
+    return made
+
+
+def interleaved(lengths: np.ndarray, room: int) -> Attention:
+    """Requests go to the regions by turns."""
+    made = Attention(lengths, room, "attention_interleaved")
+    loaded = [each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2) for each in _all(made.requests(range(len(lengths))))]
+    turns = made.graph.turns(REGIONS, dims=[len(lengths)], name="turns")
+    _regions(made, loaded, turns)
+    return made
+
+
+def dynamic(lengths: np.ndarray, room: int) -> Attention:
+    """Requests go to the region that has read all keys of its last one."""
+    made = Attention(lengths, room, "attention_dynamic")
+    graph, count = made.graph, len(lengths)
+    free = graph.feedback(Selector(REGIONS), [count], name="free")
+    first = graph.turns(REGIONS, name="first")
+    order = graph.generate(Selector(2), [1] * REGIONS + [2] * (count - REGIONS), [1, count], name="order")
+    use = graph.generate(Selector(1), [1] * (count - REGIONS) + [0] * REGIONS, [count], name="use")
+    (again,) = free.stream.partition(use, targets=1, name="again")
+    which = graph.reassemble([first, again], order, name="offers").flatten(0, 1, name="which")
+    reads = _regions(made, _all(made.requests(range(count))), which.assume_shape([1, count]))
+    signals = [each.accum(SignalReqAllRead(), name=f"region{n}_read") for n, each in enumerate(reads)]
+    merged, region = graph.eager_merge(signals, name="done")
+    merged.sink("done_sink")
+    free.close(region.assume_shape([count]))
+    return made
+
+
+ARRANGEMENTS = {"coarse": coarse, "interleaved": interleaved, "dynamic": dynamic}
+
+
+def _all(work: Requests) -> list[Stream]:
+    return [work.query, work.key, work.value, work.number, work.tiles, work.valid]
+
+
+def _flat(work: Requests) -> Requests:
+    """New rows [n, 1] as [n]."""
+    return replace(work, key=work.key.flatten(0, 1), value=work.value.flatten(0, 1))
+
+
+def _regions(made: Attention, streams: list[Stream], which: Stream) -> list[Stream]:
+    """Every region with what ``which`` gives to it; the tiles of keys that each reads."""
+    names = ("query", "key", "value", "number", "tiles", "valid")
+    parts = [
+        each.partition(which, targets=REGIONS, rank=int(position < 3), name=f"{name}_parts")
+        for position, (name, each) in enumerate(zip(names, streams, strict=True))
+    ]
+    return [made.region(_flat(Requests(*work)), f"region{n}_") for n, work in enumerate(zip(*parts, strict=True))]
+

@@ -1,0 +1,65 @@
+"""The back end ``published``: cycles as the published simulator gives them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from sim_published.build import Machine, build
+from sim_published.engine import Context
+from sim_published.profile import Profile
+from step.errors import Deadlock
+from step.language.graph import Graph
+from step.language.validate import check
+from step.lowering.fabric import FabricConfig
+from step.programs.inputs import BoundInputs
+from step.running.result import ChannelResult, OperatorResult, RunResult, Status
+
+
+def run(
+    program: Graph,
+    inputs: Mapping[str, Any] | BoundInputs,
+    fabric: FabricConfig | None = None,
+    *,
+    profile: Profile | None = None,
+) -> RunResult:
+    """Run ``program`` with the timing of ``profile``; the ``fabric`` has no say in it.
+
+    Sources need their inputs, tensors do not: only values that decide are known. The result has the cycles that each
+    operator was busy, starved and blocked in its local time, and the elements that each channel took.
+
+    Raises `FabricError` for what the published simulator does not have, and `Deadlock`.
+    """
+    check(program)
+    started = time.perf_counter()
+    machine = build(program, inputs, profile or Profile())
+    cycles = machine.engine.run()
+    seconds = time.perf_counter() - started
+    result = _result(machine, cycles, seconds)
+    stuck = [each.name for each in machine.engine.contexts if each not in machine.engine.finished]
+    if stuck:
+        error = Deadlock(f"nothing moves any more; these wait: {', '.join(stuck)}")
+        error.result = result
+        raise error
+    return result
+
+
+def _result(machine: Machine, cycles: int, seconds: float) -> RunResult:
+    finished = {each.name for each in machine.engine.finished}
+    return RunResult(
+        backend="published",
+        program=machine.graph.name,
+        status=Status.FINISHED if len(finished) == len(machine.engine.contexts) else Status.DEADLOCK,
+        cycles=cycles,
+        outputs=None,
+        operators={each.name: _activity(each, cycles) for each in machine.engine.contexts},
+        channels={name: ChannelResult(each.count, 0, 0) for name, each in machine.channels.items()},
+        wall_seconds=seconds,
+    )
+
+
+def _activity(context: Context, cycles: int) -> OperatorResult:
+    """Where the cycles of an operator went."""
+    busy = context.time - context.starved - context.blocked
+    return OperatorResult(busy, context.starved, context.blocked, cycles - context.time)

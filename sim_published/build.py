@@ -1,0 +1,142 @@
+"""From a program to contexts and channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sim_published.compiled import fastest
+from sim_published.engine import Channel, Context, Engine
+from sim_published.ops import module_of
+from sim_published.profile import Profile
+from sim_published.site import Site, is_known
+from step.errors import FabricError, InputError
+from step.language.graph import Graph, Node
+from step.language.tokens import Token
+from step.language.types import Selector
+from step.lowering.passes.broadcast import insert_broadcasts
+from step.ops.generate import Generate
+from step.ops.partition import Partition
+from step.programs.inputs import BoundInputs
+from step.programs.streams import bind_stream
+
+UNBOUNDED = 1 << 62
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A program that is ready to run once; ``slow``: why its memory is not compiled, if it is not."""
+
+    graph: Graph
+    engine: Engine
+    channels: dict[str, Channel]
+    slow: str | None
+
+
+def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Profile) -> Machine:
+    """A context for every operator, a channel for every stream and reader, as ``profile`` says.
+
+    Only the streams of ``inputs`` are used: what tensors hold decides nothing. Raises `FabricError` for what the
+    published simulator does not have.
+    """
+    graph = insert_broadcasts(program)
+    given = _streams(program, inputs)
+    nodes = list(graph)
+    ports = _memory_ports(nodes)
+    memory, slow = fastest(profile.hbm, profile.dispatch, len(ports))
+    engine = Engine(memory)
+    turns = _turns(graph)
+    into: dict[tuple[str, int], Channel] = {}
+    out: dict[tuple[str, int], Channel] = {}
+    names: dict[str, Channel] = {}
+    for node in nodes:
+        for port, stream in enumerate(node.inputs):
+            own = stream.depth if profile.honour_depths else None
+            if stream.key in turns and (node.operator.inserted or isinstance(node.operator, Partition)):
+                own = UNBOUNDED
+            channel = into[node.name, port] = out[stream.key] = Channel(own or profile.channel_depth)
+            names[graph.stream_name(*stream.key)] = channel
+    kept = _in_memory(graph)
+    for key, channel in out.items():
+        channel.in_memory = key in kept
+    contexts: dict[str, Context] = {}
+    for node in nodes:
+        context = contexts[node.name] = Context(node.name, engine)
+        engine.contexts.append(context)
+        site = Site(
+            node=node,
+            profile=profile,
+            inputs=[into[node.name, port] for port in range(len(node.inputs))],
+            outputs=[out.get((node.name, port)) for port in range(len(node.output_types))],
+            writes_back=_writes_back(graph, node),
+            port=ports.get(node.name, -1),
+            given=given.get(node.name, ()),
+            by_turns=any(stream.key in turns for stream in node.inputs),
+        )
+        context.process = module_of(node).process(site, context)
+    engine.ports = [contexts[name] for name in ports]
+    return Machine(graph, engine, names, slow)
+
+
+def _streams(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> dict[str, list[Token]]:
+    """The tokens of all sources."""
+    if isinstance(inputs, BoundInputs):
+        return dict(inputs.streams)
+    found = {}
+    for node in graph:
+        stream = node.operator.given()
+        if stream is not None:
+            if node.name not in inputs:
+                raise InputError(f"there is no input {node.name!r}, which the program needs")
+            found[node.name] = bind_stream(inputs[node.name], stream, node.name)
+    return found
+
+
+def _memory_ports(nodes: list[Node]) -> dict[str, int]:
+    """The operators that use off-chip memory, with their ports: those that read, then those that write."""
+    readers = [node.name for node in nodes if node.operator.reads(node) is not None]
+    writers = [node.name for node in nodes if node.operator.writes(node) is not None]
+    for node in nodes:
+        if node.name in readers and is_known(node.output_types[0].element):
+            raise FabricError(
+                f"{node.describe()}: the published profile does not know what tensors hold, so "
+                f"{node.output_types[0].element} can not come from one; give it as a source"
+            )
+    return {name: port for port, name in enumerate([*readers, *writers])}
+
+
+def _turns(graph: Graph) -> set[tuple[str, int]]:
+    """Selectors that the program makes, one target after the other, and their copies: the artifact's Parallelize has
+    no stream for them."""
+    found: set[tuple[str, int]] = set()
+    for node in graph:
+        operator = node.operator
+        if isinstance(operator, Generate) and not node.inputs and not operator.before and not operator.behind:
+            element = operator.element
+            if isinstance(element, Selector) and operator.values == tuple(1 << n for n in range(element.targets)):
+                found.add((node.name, 0))
+        elif operator.inserted and node.inputs[0].key in found:
+            found |= {(node.name, port) for port in range(len(node.output_types))}
+    return found
+
+
+def _writes_back(graph: Graph, node: Node) -> bool:
+    """Whether a result goes through an on-chip memory unit: that of a Map or an Accum which is stored as it is."""
+    return any(
+        reader.operator.writes(reader) is not None
+        for reader in graph
+        for stream in reader.inputs
+        if stream.key[0] == node.name
+    )
+
+
+def _in_memory(graph: Graph) -> set[tuple[str, int]]:
+    """Outputs whose tiles are read from an on-chip memory unit: those of loads, also behind what only renames stops."""
+    found: set[tuple[str, int]] = set()
+    for node in graph:
+        passes = module_of(node).__dict__.get("PASSES", False)
+        before = [stream.key for stream in node.inputs]
+        if node.operator.reads(node) is not None or (passes and before and before[0] in found):
+            found |= {(node.name, port) for port in range(len(node.output_types))}
+    return found

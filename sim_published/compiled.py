@@ -1,0 +1,91 @@
+"""The memory in C++: compiled once, kept in the cache."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from sim_published.hbm import PythonHbm
+from sim_published.profile import Hbm
+from step.errors import EnvironmentProblem
+from step.host.files import cache_directory, write_atomically
+
+SOURCE = Path(__file__).with_name("hbm.cpp")
+FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared")
+
+
+class CompiledHbm:
+    """The same as `PythonHbm`."""
+
+    def __init__(self, hbm: Hbm, dispatch: int, ports: int) -> None:
+        self._library = _library()
+        delay = hbm.latency + hbm.start_up
+        self._hbm = ctypes.c_void_p(self._library.hbm_start(hbm.channels, hbm.interval, delay, dispatch, ports))
+        self._port = ctypes.c_int64()
+        self._at = ctypes.byref(self._port)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_hbm"):
+            self._library.hbm_end(self._hbm)
+
+    def issue(self, port: int, start: int, requests: int) -> None:
+        """See `PythonHbm.issue`."""
+        self._library.hbm_issue(self._hbm, port, start, requests)
+
+    def advance(self, limit: int) -> tuple[int, int] | None:
+        """See `PythonHbm.advance`."""
+        time = self._library.hbm_advance(self._hbm, limit, self._at)
+        return None if time < 0 else (self._port.value, time)
+
+    def pop(self) -> None:
+        """See `PythonHbm.pop`."""
+        self._library.hbm_pop(self._hbm)
+
+
+def fastest(hbm: Hbm, dispatch: int, ports: int) -> tuple[PythonHbm | CompiledHbm, str | None]:
+    """Compiled memory, or that in Python and why it could not be compiled."""
+    try:
+        return CompiledHbm(hbm, dispatch, ports), None
+    except EnvironmentProblem as problem:
+        return PythonHbm(hbm, dispatch, ports), str(problem)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """The library of the cache, made where it is missing; raises `EnvironmentProblem` where it can not be."""
+    compiler = os.environ.get("CXX", "g++")
+    if shutil.which(compiler) is None:
+        raise EnvironmentProblem(f"there is no C++ compiler {compiler}; install g++, or set CXX")
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+    key = f"{platform.system()} {platform.machine()} {FLAGS} {version}".encode() + SOURCE.read_bytes()
+    path = cache_directory() / "published" / f"{hashlib.sha256(key).hexdigest()[:32]}.so"
+    if not path.exists():
+        _compile(compiler, path)
+    library = ctypes.CDLL(str(path))
+    pointer, number = ctypes.c_void_p, ctypes.c_int64
+    for name, result, arguments in (
+        ("start", pointer, [number] * 5),
+        ("end", None, [pointer]),
+        ("issue", None, [pointer, number, number, number]),
+        ("advance", number, [pointer, number, ctypes.POINTER(number)]),
+        ("pop", None, [pointer]),
+    ):
+        function = getattr(library, f"hbm_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def _compile(compiler: str, path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="step-published-") as scratch:
+        made = Path(scratch) / "hbm.so"
+        done = subprocess.run([compiler, *FLAGS, str(SOURCE), "-o", str(made)], capture_output=True, text=True)
+        if done.returncode:
+            raise EnvironmentProblem(f"{compiler} can not compile {SOURCE.name}: {done.stderr.strip().splitlines()[0]}")
+        write_atomically(path, made.read_bytes())

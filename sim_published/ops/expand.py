@@ -1,0 +1,63 @@
+"""Expand (ExpandRef, and RepeatStatic without a reference).
+
+With a reference it takes no cycles, and the element held keeps its slot. The static one stamps its n copies with the
+times t, t + 1, .., and then is n cycles later.
+"""
+
+from __future__ import annotations
+
+from sim_published.engine import Context, Wait
+from sim_published.site import Site
+from step.language.faults import Fault, Violation
+from step.language.tokens import Token
+from step.ops.expand import Expand
+
+
+def process(site: Site, context: Context) -> Wait:
+    """Copies of elements."""
+    operator = site.node.operator
+    assert isinstance(operator, Expand)
+    if operator.count is not None:
+        return _repeat(site, context, operator.count)
+    return _follow(site, context, operator.rank)
+
+
+def _repeat(site: Site, context: Context, count: int) -> Wait:
+    (channel,), (output,) = site.inputs, site.outputs
+    while True:
+        token = yield from context.head(channel)
+        if token.has_value:
+            start = context.time
+            for copy in range(count):
+                stop = token.stop if copy == count - 1 else 0
+                yield from context.send(output, Token(token.value, stop), start + copy)
+            context.time = max(context.time, start + count)
+        elif output is not None:
+            yield from context.send(output, token)
+        context.drop(channel)
+        if token.done:
+            return
+
+
+def _follow(site: Site, context: Context, rank: int) -> Wait:
+    data, references = site.inputs
+    (output,) = site.outputs
+    while True:
+        held = yield from context.head(data)
+        while True:
+            reference = yield from context.take(references)
+            outside = reference.rank if reference.rank > rank else 0
+            last = reference.done or reference.stop >= rank
+            if (reference.done, outside) != (held.done, held.rank) or (last and reference.stop != held.stop):
+                raise Violation(Fault.STOPS_DISAGREE)
+            token = Token(held.value, reference.stop) if reference.has_value else reference
+            yield from context.send(output, token)
+            if last:
+                break
+        context.drop(data)
+        if reference.done:
+            return
+
+
+PASSES = True
+"""What it passes on is where it was."""

@@ -1,0 +1,19 @@
+"""Generate: like a source; with a reference like a shape operator, a hop behind that."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from sim_published.engine import Context, Wait
+from sim_published.ops.source import play
+from sim_published.passing import Around, passing
+from sim_published.site import Site
+
+
+def process(site: Site, context: Context) -> Wait:
+    """An element a cycle, or as the reference comes."""
+    if site.inputs:
+        return passing(site, context)
+    around = Around([], ())
+    deque(site.node.operator.process(site.node, around), maxlen=0)
+    return play(site, context, [token for _, token in around.emitted])

@@ -1,0 +1,10 @@
+"""Reshape: counts elements, and pads what is left open; no cycles of its own."""
+
+from __future__ import annotations
+
+from sim_published.passing import passing as process
+
+__all__ = ["process"]
+
+PASSES = True
+"""What it passes on is where it was."""

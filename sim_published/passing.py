@@ -1,0 +1,61 @@
+"""Operators that take no time of their own: they pass elements on as their meaning says, a hop later each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sim_published.engine import Context, Wait
+from sim_published.site import Site, as_value
+from step.language.operator import Surroundings
+from step.language.tokens import Token
+
+
+@dataclass
+class Around(Surroundings):
+    """Gathers what a process emits while it handles one element."""
+
+    emitted: list[tuple[int, Token]]
+    given: Sequence[Token]
+
+    def emit(self, port: int, token: Token) -> None:
+        self.emitted.append((port, token))
+
+    def collect(self, token: Token) -> None:
+        """What leaves is of no interest here."""
+
+    def tiles(self) -> Any:
+        raise NotImplementedError
+
+    def stream(self) -> Any:
+        return self.given
+
+    def port(self) -> int:
+        raise NotImplementedError
+
+    def arrivals(self) -> Sequence[int]:
+        return ()
+
+
+def passing(site: Site, context: Context) -> Wait:
+    """Dequeue what the operator's own process asks for, and send what it emits, at the local time."""
+    around = Around([], site.given)
+    meaning = site.node.operator.process(site.node, around)
+    elements = [each.element for each in site.node.output_types]
+    answer: Token | None = None
+    while True:
+        try:
+            wanted = next(meaning) if answer is None else meaning.send(answer)
+        except StopIteration:
+            wanted = None
+        for port, token in around.emitted:
+            output = site.outputs[port]
+            if token.has_value:
+                token = token._replace(value=as_value(token.value, elements[port]))
+            yield from context.send(output, token)
+        around.emitted.clear()
+        if wanted is None:
+            return
+        assert isinstance(wanted, int)
+        answer = yield from context.take(site.inputs[wanted])

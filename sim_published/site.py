@@ -1,0 +1,89 @@
+"""What an operator sees of the program when its context is made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim_published.engine import Channel
+from sim_published.profile import Profile
+from step.errors import FabricError
+from step.language.graph import Node
+from step.language.tokens import Token
+from step.language.types import ElementType, Selector, Tile
+
+Size = tuple[int, int]
+"""Rows and columns of a tile, which stand for its value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """Where the context of ``node`` goes: its channels, and the profile.
+
+    ``writes_back``: its result goes through an on-chip memory unit. ``port`` is its port of off-chip memory, if it has
+    one. ``given`` are the tokens that it plays, of a source. ``by_turns``: the program makes its selectors,
+    one target after the other. Outputs without a reader are None.
+    """
+
+    node: Node
+    profile: Profile
+    inputs: Sequence[Channel]
+    outputs: Sequence[Channel | None]
+    writes_back: bool
+    port: int
+    given: Sequence[Token]
+    by_turns: bool
+
+    def refuse(self, what: str) -> FabricError:
+        """The error of a program that the published simulator could not run."""
+        return FabricError(f"{self.node.describe()}: the published profile has {what}")
+
+    def cycles(self, channel: Channel, size: Any, port: int) -> int:
+        """Cycles for reading a value of input ``port`` from an on-chip memory unit, if it comes from one."""
+        return self.transfer(size, self.node.input_types[port].element) if channel.in_memory else 0
+
+    def transfer(self, size: Any, element: ElementType) -> int:
+        """Cycles of an on-chip memory unit for a value."""
+        return math.ceil(self.bytes_of(size, element) / self.profile.on_chip_bytes)
+
+    def bytes_of(self, size: Any, element: ElementType) -> int:
+        """Bytes of a value, as the profile counts them."""
+        if not isinstance(element, Tile):
+            return int(element.bytes)
+        rows, cols = size_of(size, element)
+        return rows * cols * (self.profile.scalar_bytes or math.ceil(element.dtype.bits / 8))
+
+    def requests(self, size: Any, element: ElementType) -> int:
+        """Requests for a tile: row by row, each row rounded up."""
+        assert isinstance(element, Tile)
+        rows, cols = size_of(size, element)
+        scalar = self.profile.scalar_bytes or math.ceil(element.dtype.bits / 8)
+        return rows * math.ceil(cols * scalar / self.profile.hbm.request_bytes)
+
+
+def is_known(element: ElementType) -> bool:
+    """Whether a run knows values of this type, and not only their size: selectors, and single integers and flags."""
+    if isinstance(element, Selector):
+        return True
+    return isinstance(element, Tile) and element == Tile(element.dtype) and element.dtype.numpy.kind in "iub"
+
+
+def size_of(value: Any, element: Tile) -> Size:
+    """Rows and columns of a value: it is these, or it is known."""
+    return (1, 1) if isinstance(value, np.ndarray) else value
+
+
+def concrete(value: Any, element: ElementType) -> ElementType:
+    """The type of this very value."""
+    return Tile(element.dtype, *value) if isinstance(element, Tile) and isinstance(value, tuple) else element
+
+
+def as_value(value: Any, element: ElementType) -> Any:
+    """A value as a run has it: itself where it is known, else its size."""
+    if is_known(element) or not isinstance(value, np.ndarray):
+        return value
+    return value.shape

@@ -17,6 +17,7 @@ class Handles:
     def __init__(self, named: Sequence[Any]) -> None:
         self._objects: list[Any] = []
         self._places: dict[int, int] = {}
+        self._integers: dict[int, int] = {}
         for each in named:
             self.number(each)
 
@@ -32,9 +33,11 @@ class Handles:
         del self._objects[count:]
 
     def number(self, value: Any) -> int:
-        """The number of ``value``; objects are the same if they are one object."""
-        if type(value) is int and 0 <= value < LARGEST:
-            return value
+        """The number of ``value``; objects are the same if they are one object, or equal integers."""
+        if type(value) is int:
+            if 0 <= value < LARGEST:
+                return value
+            value = self._integers.setdefault(value, value)  # selectors of many targets come again and again
         if value is NOTHING:
             return NO_VALUE
         place = self._places.get(id(value))

@@ -137,6 +137,17 @@ struct Engine {
         return STARVES;
     }
 
+    // `machine` sleeps until a token is seen in each of `channels` if that is known, or in the first one without.
+    __attribute__((noinline)) int starve_of_all(Machine& machine, const Channels& channels) {
+        Channel *first = nullptr, *last = nullptr;
+        for (Channel* each : channels) {
+            if (each->readable(now)) continue;
+            if (!first) first = last = each;
+            if (each->head().seen > last->head().seen) last = each;
+        }
+        return starve(machine, last->stored ? *last : *first);
+    }
+
     // `machine` sleeps until `channel` has space.
     __attribute__((noinline)) int block(Machine& machine, Channel& channel) {
         machine.asleep = true;
@@ -193,7 +204,7 @@ struct Engine {
     }
 
    private:
-    Wheel<Machine> wheel_;
+    Wheel wheel_;
     using Machines = std::vector<Machine*>;
     Machines one_, other_;
     Machines *current_ = &one_, *next_ = &other_;  // to be tried in this cycle, and in the next one
@@ -206,7 +217,6 @@ struct Engine {
         if (contended)
             std::sort(current_->begin(), current_->end(), [](Machine* a, Machine* b) { return a->order < b->order; });
         for (Machine* machine : *current_) {
-            if (machine->due != now) continue;  // it was woken before, or twice
             machine->due = NEVER;
             machine->asleep = false;
             int outcome = machine->rule(*machine, *this);
@@ -245,12 +255,14 @@ struct Engine {
     void again(Machine& machine, int64_t cycles) {
         machine.due = now + cycles;
         if (cycles == 1) next_->push_back(&machine);
-        else wheel_.add(now, now + cycles, &machine);
+        else wheel_.add(now, machine);
     }
 
     // Try `machine` in `cycle` at the latest, if it is asleep.
     void wake(Machine& machine, int64_t cycle) {
-        if (machine.asleep && cycle < machine.due) again(machine, cycle - now);
+        if (!machine.asleep || cycle >= machine.due) return;
+        if (machine.due != NEVER) wheel_.remove(now, machine);
+        again(machine, cycle - now);
     }
 
     void log_sent(const Channel& channel, const Token& token, int64_t seen) {

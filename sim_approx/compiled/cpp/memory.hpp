@@ -7,6 +7,7 @@ struct Port final : Machine {
     Channel *asks, *arrives;
     int64_t beats, beat = 0, address = 0, arrived = -1;
     bool writes;
+    int32_t number;
     std::vector<Port*>* presenting;
 
     static int fire(Machine& machine, Engine&) {
@@ -38,7 +39,7 @@ struct Memory final : SharedMemory {
             drams_.emplace_back(dram, channels, interleave, row_beats);
         for (Port& port : ports) {
             port.rule = Port::fire;
-            port.order = int32_t(&port - ports.data());
+            port.number = int32_t(&port - ports.data());
             port.due = NEVER;
             port.presenting = &presenting_;
             port.asks->reader = &port;
@@ -95,7 +96,7 @@ struct Memory final : SharedMemory {
             return;
         }
         int64_t channel = port.address >> interleave_bits_ & (int64_t(channels_.size()) - 1);
-        wants_[channel * words_ + port.order / 64] |= uint64_t(1) << port.order % 64;
+        wants_[channel * words_ + port.number / 64] |= uint64_t(1) << port.number % 64;
         is_wanted_[channel / 64] |= uint64_t(1) << channel % 64;
         channels_[channel].wanted++;
     }
@@ -115,10 +116,18 @@ struct Memory final : SharedMemory {
         }
     }
 
+    // The first port that `visit_in_turn` comes to, without branches that nobody could predict.
     int64_t in_turn(int64_t channel) const {
-        int64_t found = -1;
-        visit_in_turn(channel, [&](int64_t port) { return found = port, true; });
-        return found;
+        const uint64_t* wants = &wants_[channel * words_];
+        int64_t first = channels_[channel].granted + 1, lowest = -1, later = -1;
+        for (int64_t word = words_ - 1; word >= 0; word--) {
+            int64_t base = word * 64, before = first - base;
+            uint64_t from_first = before <= 0 ? ~uint64_t(0) : before < 64 ? ~uint64_t(0) << before : 0;
+            uint64_t all = wants[word], behind = all & from_first;
+            lowest = all ? base + __builtin_ctzll(all) : lowest;
+            later = behind ? base + __builtin_ctzll(behind) : later;
+        }
+        return later >= 0 ? later : lowest;
     }
 
     int64_t in_dram(int64_t channel, int64_t now) {
@@ -143,9 +152,9 @@ struct Memory final : SharedMemory {
 
     void grant(int64_t channel, Port& port, Engine& e) {
         MemoryChannel& served = channels_[channel];
-        wants_[channel * words_ + port.order / 64] &= ~(uint64_t(1) << port.order % 64);
+        wants_[channel * words_ + port.number / 64] &= ~(uint64_t(1) << port.number % 64);
         if (!--served.wanted) is_wanted_[channel / 64] &= ~(uint64_t(1) << channel % 64);
-        served.granted = port.order;
+        served.granted = port.number;
         served.free_at = e.now + beat_interval;
         int64_t arrival = e.now;
         if (!drams_.empty()) {

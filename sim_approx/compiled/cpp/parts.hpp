@@ -175,11 +175,13 @@ struct Stream {
     }
 };
 
-// What every try touches comes first, and fits into a cache line.
+// What every try touches comes first, in two cache lines.
 struct alignas(64) Machine {
     int (*rule)(Machine&, Engine&) = nullptr;
     int64_t due = 0;  // the cycle in which it is tried next, if that is known
     Channels inputs, outputs;
+    Machine* next = nullptr;  // that is due in the same cycle
+
     int32_t interval = 1, order = 0;
     uint8_t activity = STARVED;
     bool asleep = false, ends_run = false;  // asleep: it could not fire, and may be woken before it is due

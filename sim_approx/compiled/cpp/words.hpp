@@ -16,7 +16,10 @@
     ({                                                                         \
         const Channels all_ = (channels);                                      \
         Token* found_ = static_cast<Token*>(alloca(sizeof(Token) * all_.count)); \
-        for (int64_t at_ = 0; at_ < all_.count; at_++) found_[at_] = NEED(all_.all[at_]); \
+        for (int64_t at_ = 0; at_ < all_.count; at_++) {                         \
+            if (!all_.all[at_]->readable(e.now)) return e.starve_of_all(machine, all_); \
+            found_[at_] = all_.all[at_]->front();                                \
+        }                                                                        \
         Tokens{found_, all_.count};                                            \
     })
 

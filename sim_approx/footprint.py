@@ -1,7 +1,7 @@
 """Whether a run fits into memory, estimated before it begins.
 
-The engines themselves take little: some hundred bytes per unit and channel, and what the channels hold. What grows with
-a run is what is kept of it: values, which the compiled engine holds until the end, and the cycle of every token.
+The engines themselves take little: some hundred bytes per unit and channel, and what the channels hold. What grows
+with a run is what is kept of it: values, which the compiled engine holds until the end, and the cycle of every token.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from sim_approx.timing import Timing
 from step.functions.elementwise import Add, Mul, MulAdd, Scale, Sub
 from step.language.dtypes import BF16, FP32, DType
@@ -52,7 +54,8 @@ def vector_timing(application: Application, *, cycles: int) -> Timing:
     scalars = int(result.elements)
     tiles = [each for each in (*application.inputs, result) if isinstance(each, Tile)]
     of_a_word = [max(1, 8 * link // each.dtype.bits) for each in tiles if beats(each, link) > 1]
-    possible = [each for each in range(1, min(lanes, scalars) + 1) if all(of % each == 0 for of in of_a_word)]
+    common = math.gcd(*of_a_word)
+    possible = [each for each in range(1, min(lanes, scalars) + 1) if common % each == 0]
     interval = max(
         -(-scalars // possible[-1]), *(beats(each, link) for each in tiles), cycles if application.reduce else 1
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from sim_approx.timing import Timing
 from step.language.dtypes import BF16
 from step.language.function import Function
@@ -23,14 +25,21 @@ def timing(function: Function, application: Application) -> Timing:
     assert isinstance(left, Tile) and isinstance(result, Tile)
     (rows, inner), cols = left.shape, int(result.cols)
     lanes, stages = application.fabric.matmul_lanes, application.fabric.stages if left.dtype is BF16 else 1
+    turn, blocks = _arranged(rows, cols, lanes, stages)
+    link = application.fabric.link_bytes
+    loads, computes = max(beats(each, link) for each in application.inputs), inner * turn
+    interval = max(loads, computes) if application.reduce else max(loads, computes, beats(result, link))
+    latency = loads + computes + min(blocks, stages) + min(stages, 2) + int(result.dtype is BF16)
+    return Timing(interval, latency, streams=True)
+
+
+@cache
+def _arranged(rows: int, cols: int, lanes: int, stages: int) -> tuple[int, int]:
+    """Cycles for every k, and blocks. Kept, as large tiles have many arrangements and programs many products alike."""
     turn, _, blocks = min(
         (max(down * across, stages), -(-rows // down) * -(-cols // across), down * across)
         for down in range(1, rows + 1)
         for across in range(1, cols + 1)
         if -(-rows // down) * -(-cols // across) <= lanes
     )
-    link = application.fabric.link_bytes
-    loads, computes = max(beats(each, link) for each in application.inputs), inner * turn
-    interval = max(loads, computes) if application.reduce else max(loads, computes, beats(result, link))
-    latency = loads + computes + min(blocks, stages) + min(stages, 2) + int(result.dtype is BF16)
-    return Timing(interval, latency, streams=True)
+    return turn, blocks

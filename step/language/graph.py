@@ -232,9 +232,10 @@ class Graph(GraphMethods):
         for known, assumed in zip(stream.shape, refined, strict=True):
             if known.is_static and known != assumed:
                 raise TypeMismatch(f"{stream} has the dimension {known}, so it can not have {assumed} there")
-        read = [each for node in self.nodes.values() for each in node.inputs]
-        read += [edge.source for edge in self.feedbacks.values() if edge.source is not None]
-        if stream.key in {each.key for each in read}:
+        read = [node.inputs for node in self.nodes.values()]
+        read += [(edge.source,) for edge in self.feedbacks.values() if edge.source is not None]
+        producer, port = stream.key
+        if any(each.producer == producer and each.port == port for inputs in read for each in inputs):
             raise GraphError(f"assume_shape({stream}) must stand before the first reader of the stream")
         node = self.nodes[stream.producer]
         types = list(node.output_types)

@@ -6,7 +6,7 @@ All are sequences. Short ones are better made lists by `listed`, as an entry of 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
@@ -30,6 +30,9 @@ class _Loops(Sequence[Entry]):
 
     def entry(self, place: int) -> Entry:
         raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Entry]:
+        return map(self.entry, range(len(self)))
 
     @overload
     def __getitem__(self, place: int) -> Entry: ...

@@ -86,9 +86,8 @@ def promising(graph: Graph, sources: Collection[str]) -> list[Stream]:
     named = {
         symbol for each in declared for dim in filter(_is_regular, each.shape) for symbol in dim.extent.free_symbols
     }
-    chosen = {each.key for each in declared}
-    for symbol in named:
-        chosen.update([each.key for each in there if symbol in (dim.extent for dim in each.shape)][:1])
+    showing = {dim.extent: each.key for each in reversed(there) for dim in each.shape if dim.extent.is_Symbol}
+    chosen = {each.key for each in declared} | {showing[symbol] for symbol in named if symbol in showing}
     return [each for each in there if each.key in chosen]
 
 

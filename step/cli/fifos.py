@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from step.fifos.sizing import Sized, Sizing, size_fifos
     metavar="FILE",
     help="Write depths to this file, which run, compare and verilog take as --binding.",
 )
+@click.option("--bound", is_flag=True, help="Prove below which storage the program deadlocks, whatever the depths.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time.  [default: one per core]")
 @json_option
 def command(
@@ -43,6 +45,7 @@ def command(
     loss: float | None,
     least: bool,
     save: Path | None,
+    bound: bool,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -59,7 +62,7 @@ def command(
         writable(save)
     opened = open_program(program, None, settings)
     with working() as progress:
-        found = size_fifos(opened, inputs=inputs, threads=jobs, progress=progress)
+        found = size_fifos(opened, inputs=inputs, bound=bound, threads=jobs, progress=progress)
     if save is not None:
         with writing(save):
             found.binding(found.least if least else found.within((loss or 0) / 100)).save(save)
@@ -67,6 +70,7 @@ def command(
         show_json(_plain(found))
     else:
         _show(found)
+        _show_bound(found)
         show_written(save)
 
 
@@ -77,6 +81,7 @@ def _plain(found: Sizing) -> dict[str, Any]:
         "data": list(found.data),
         "runs": found.runs,
         **{name: {**_cost(each), "depths": dict(each.depths)} for name, each in named.items()},
+        "bound": found.bound and asdict(found.bound),
         "front": [{**_cost(each), "loss": each.loss(found.fewest)} for each in found.front],
     }
 
@@ -106,6 +111,16 @@ def _show(found: Sizing) -> None:
         depths = (each.depths[name] for each in (found.asked, found.lossless, found.least))
         table.add_row(escape(name), *(f"{depth:,}" for depth in depths))
     show_table(table)
+
+
+def _show_bound(found: Sizing) -> None:
+    if found.bound is None:
+        return
+    bits, least = found.bound.bits, found.least.bits
+    if bits == least:
+        click.echo(f"bound: {bits:,} bits; there is nothing smaller that does not deadlock")
+    else:
+        click.echo(f"bound: {bits:,} bits, {1 - bits / least:.2%} below the least that was found; {found.bound.weak}")
 
 
 def _name(found: Sizing, each: Sized) -> str:

@@ -20,10 +20,12 @@ Cycles = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Outcome:
-    """``cycles`` per data set, None where a run fails; ``peaks`` of occupancy per channel, the most of all runs."""
+    """``cycles`` per data set, None where a run fails; per channel the ``peaks`` of occupancy and the number of
+    ``tokens``, each the most of all runs."""
 
     cycles: Cycles | None
     peaks: Mapping[str, int]
+    tokens: Mapping[str, int]
 
 
 class Runs:
@@ -70,15 +72,16 @@ class Runs:
 
     def _run(self, candidates: list[Depths]) -> list[Outcome]:
         """A data set on which one fails ends it: it runs on none of the others."""
-        found: list[Outcome] = [Outcome((), {})] * len(candidates)
+        found: list[Outcome] = [Outcome((), {}, {})] * len(candidates)
         for simulator in self._simulators:
             places = [place for place, each in enumerate(found) if each.cycles is not None]
             changes = [{"depths": candidates[place]} for place in places]
             for place, run in zip(places, simulator.attempts(changes, threads=self._threads), strict=True):
                 before, result = found[place], run.result
                 peaks = {name: max(each.peak, before.peaks.get(name, 0)) for name, each in result.channels.items()}
+                tokens = {name: max(each.tokens, before.tokens.get(name, 0)) for name, each in result.channels.items()}
                 cycles = None if result.status != Status.FINISHED else (*(before.cycles or ()), result.cycles)
-                found[place] = Outcome(cycles, peaks)
+                found[place] = Outcome(cycles, peaks, tokens)
         if candidates:
             self._progress(f"{len(self.known) + len(candidates):,} choices of depths have run")
         return found

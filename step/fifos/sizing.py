@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from step.errors import SimulationError
+from step.fifos.bound import Bound, storage_bound
 from step.fifos.runs import Cycles, Depths, Outcome, Runs
-from step.fifos.shrink import LEAST, Good, shrink
+from step.fifos.shrink import LEAST, shrink
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Channel, Netlist, lower
@@ -24,6 +25,9 @@ from step.sweeps.processes import cores
 
 UNBOUNDED = 1 << 40
 """A depth that no run fills."""
+
+Goal = Callable[[Cycles | None], bool]
+"""Whether depths do what they should, by the cycles that they take."""
 
 LOSSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """What the points between may lose, in parts of the fewest cycles."""
@@ -51,9 +55,10 @@ class Sized:
 class Sizing:
     """What was found for ``program`` on the data called ``data`` (None: its own) in so many ``runs``.
 
-    ``asked`` are the depths that program and fabric have. ``lossless`` lose no cycle against any depths that ran, with
-    the least storage that was found; ``least`` only do not deadlock; ``front`` has both and those between that no other
+    ``asked`` are the depths that program and fabric have. ``lossless`` have the fewest cycles of all that ran, with the
+    least storage that was found; ``least`` only do not deadlock; ``front`` has both and those between that no other
     beats in bits and cycles, the fastest first. Of ``lossless`` and ``least`` no single depth can be lowered by one.
+    ``bound``: the storage below which the program deadlocks, if it was asked for.
     """
 
     program: Program
@@ -64,6 +69,7 @@ class Sizing:
     least: Sized
     front: tuple[Sized, ...]
     runs: int
+    bound: Bound | None = None
 
     @cached_property
     def fewest(self) -> Cycles:
@@ -93,13 +99,15 @@ def size_fifos(
     *,
     inputs: Sequence[Path | str] = (),
     fabric: FabricConfig | None = None,
+    bound: bool = False,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Sizing:
     """Find depths for the channels of ``program`` by running it on the fast model.
 
     ``inputs``: .npz files that take the place of the program's own data; what is found holds for all of them.
-    ``fabric`` replaces that of the program. ``threads`` run at a time, by default one per core.
+    ``fabric`` replaces that of the program. ``bound`` looks for the storage below which it deadlocks, whatever the
+    depths, which needs SciPy. ``threads`` run at a time, by default one per core.
 
     Raises what a run with unbounded channels raises: no depths help then.
 
@@ -112,56 +120,72 @@ def size_fifos(
     netlist = lower(opened.graph, opened.fabric)
     simulators = [Simulator(each) for each in programs]
     runs = Runs(netlist, simulators, threads or cores(), progress)
-    fast = _lossless(runs, simulators)
-    fewest = runs.outcome(fast).cycles
-    assert fewest is not None
-    order = _order(runs, fast)
-    chosen = fast
-    for loss in LOSSES:
-        chosen = shrink(chosen, order, _within(runs, fewest, loss))
-    least = shrink(chosen, order, lambda candidates: [each.cycles is not None for each in runs.outcomes(candidates)])
+    room = _observe(runs, simulators)
+    fewest = min(each.cycles for each in runs.known.values() if each.cycles is not None)
+    while True:
+        lossless = _smallest(runs, _within(fewest, 0))
+        for loss in LOSSES:
+            _smallest(runs, _within(fewest, loss))
+        _smallest(runs, _ends)
+        faster = [
+            each.cycles for each in runs.known.values() if each.cycles != fewest and _within(fewest, 0)(each.cycles)
+        ]
+        if not faster:
+            break
+        fewest = min(each for each in faster if each is not None)
+    least_bits = storage_bound(runs, room) if bound else None
+    least = _smallest(runs, _ends)
     return Sizing(
         opened,
         tuple(str(each) for each in inputs) or (None,),
         tuple(data_digest(each.graph, bind_inputs(each.graph, each.inputs)) for each in programs),
         _sized(runs, runs.asked),
-        _sized(runs, fast),
+        _sized(runs, lossless),
         _sized(runs, least),
         _front(runs),
         len(runs.known),
+        least_bits,
     )
 
 
-def _lossless(runs: Runs, simulators: Sequence[Simulator]) -> Depths:
-    """Depths with the fewest cycles that were seen, made as small as they can be without losing one."""
-    fast = _observed(runs, simulators)
-    while True:
-        fewest = runs.outcome(fast).cycles
-        assert fewest is not None
-        fast = shrink(fast, _order(runs, fast), _within(runs, fewest, 0.0))
-        if runs.outcome(fast).cycles == fewest:
-            return fast
+def _smallest(runs: Runs, goal: Goal) -> Depths:
+    """The least storage that reaches ``goal``: of all that ran, and made smaller until that helps no more.
 
-
-def _observed(runs: Runs, simulators: Sequence[Simulator]) -> Depths:
-    """The fastest of the depths that runs without bounds took, as registers or as block RAM, and those asked for.
-
-    A channel that has its words in block RAM shows a token a cycle later, so the deepest are not the fastest.
+    Of several channels those give most that have the widest slots.
     """
-    free = runs.outcome(dict.fromkeys(runs.asked, UNBOUNDED))
+
+    def good(candidates: Sequence[Depths]) -> list[bool]:
+        return [goal(each.cycles) for each in runs.outcomes(candidates)]
+
+    order = sorted(runs.asked, key=lambda name: (-runs.slot_bits(name), name))
+    while True:
+        reached = [runs.depths(key) for key, outcome in runs.known.items() if goal(outcome.cycles)]
+        found = shrink(min(reached, key=runs.bits), order, good)
+        if not any(
+            goal(each.cycles) and runs.bits(runs.depths(key)) < runs.bits(found) for key, each in runs.known.items()
+        ):
+            return found
+
+
+def _observe(runs: Runs, simulators: Sequence[Simulator]) -> Depths:
+    """Run what may be fast: depths that runs without bounds took, as registers or as block RAM, and those asked for.
+
+    A channel that has its words in block RAM shows a token a cycle later, so the deepest are not the fastest. Returns
+    depths that no run fills.
+    """
+    unbounded = dict.fromkeys(runs.asked, UNBOUNDED)
+    free = runs.outcome(unbounded)
     if free.cycles is None:
         for each in simulators:
-            each.run(depths=dict.fromkeys(runs.asked, UNBOUNDED))
+            each.run(depths=unbounded)
         raise SimulationError("a run failed that did not fail again")
     observed = _peaks(free)
     shallow = {each.name: _shallow(runs.netlist, each) for each in runs.netlist.channels}
     deep = {name: max(depth, shallow[name] + 1) for name, depth in observed.items()}
-    candidates: list[Depths] = [observed, deep, shallow, runs.asked]
-    if (again := runs.outcome(observed)).cycles is not None:
-        candidates.append(_peaks(again))
-    ran = zip(runs.outcomes(candidates), candidates, strict=True)
-    costs = [(sum(each.cycles), runs.bits(depths), place) for place, (each, depths) in enumerate(ran) if each.cycles]
-    return candidates[min(costs)[2]]
+    again = runs.outcomes([observed, deep, shallow, runs.asked])[0]
+    if again.cycles is not None:
+        runs.outcome(_peaks(again))
+    return {name: max(LEAST, tokens + 1) for name, tokens in free.tokens.items()}
 
 
 def _peaks(outcome: Outcome) -> dict[str, int]:
@@ -174,20 +198,20 @@ def _shallow(netlist: Netlist, channel: Channel) -> int:
     return max(LEAST, netlist.fabric.block_ram_words // netlist.beats(channel))
 
 
-def _order(runs: Runs, depths: Depths) -> list[str]:
-    """The channels, those first of which a slot is large: so the least storage is left."""
-    return sorted(depths, key=lambda name: (-runs.slot_bits(name), name))
+def _within(fewest: Cycles, loss: float) -> Goal:
+    """Whether no data set takes more than the part ``loss`` longer than ``fewest``."""
+
+    def reached(cycles: Cycles | None) -> bool:
+        return cycles is not None and all(
+            mine <= least * (1 + loss) for mine, least in zip(cycles, fewest, strict=True)
+        )
+
+    return reached
 
 
-def _within(runs: Runs, fewest: Cycles, loss: float) -> Good:
-    def good(candidates: Sequence[Depths]) -> list[bool]:
-        return [
-            each.cycles is not None
-            and all(mine <= least * (1 + loss) for mine, least in zip(each.cycles, fewest, strict=True))
-            for each in runs.outcomes(candidates)
-        ]
-
-    return good
+def _ends(cycles: Cycles | None) -> bool:
+    """Whether no run fails."""
+    return cycles is not None
 
 
 def _sized(runs: Runs, depths: Depths) -> Sized:

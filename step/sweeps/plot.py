@@ -40,8 +40,12 @@ def plot(rows: Sequence[Row], objectives: Sequence[str], title: str, form: str) 
         front = pareto_front(rows, (across, up))
         best = [cost for row in front if (cost := costs(row, (across, up))) is not None]
         axes.step(*_columns(best), where="post", color="#e6975a", marker="o", label="front")
+        middle = sum(each[0] for each in (min(best), max(best))) / 2 if best else 0
         for row, cost in zip(front, best, strict=True):
-            axes.annotate(_name(row, rows), cost, xytext=(4, 4), textcoords="offset points", fontsize=7)
+            # Beyond the middle on the side of the front where no point can be, so that names stay inside.
+            away, side, above = (4, "left", "bottom") if cost[0] <= middle else (-4, "right", "top")
+            text = {"xytext": (away, away), "textcoords": "offset points", "ha": side, "va": above, "fontsize": 7}
+            axes.annotate(_name(row, rows), cost, **text)
         axes.legend()
         buffer = io.BytesIO()
         figure.savefig(buffer, format=form, metadata={"Date": None} if form == "svg" else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -69,10 +70,10 @@ class Processes:
 
     def _fly(self, waiting: deque[Point], flying: dict[Future[Row], Point]) -> Iterator[Row]:
         if self._pool is None:
-            self._pool = _pool(self.together)
+            self._begin(self.together)
         while waiting or flying:
             while waiting and len(flying) < 2 * self.together:  # so that nobody waits for the next one
-                future = self._pool.submit(self._work, waiting[0])
+                future = self._submit(waiting[0])
                 flying[future] = waiting.popleft()
             for future in wait(flying, return_when=FIRST_COMPLETED).done:
                 row = future.result()
@@ -80,13 +81,28 @@ class Processes:
                 yield row
 
     def _alone(self, point: Point) -> Row:
-        self._pool = _pool(1)
+        self._begin(1)
         try:
-            return self._pool.submit(self._work, point).result()
+            return self._submit(point).result()
         except BrokenProcessPool:
             return Row(point, LOST, error="its process was killed, alone too; is there enough memory?")
         finally:
             self._end()
+
+    def _begin(self, count: int) -> None:
+        # Not by fork, as this process may have threads; and with a place for what a killed one leaves half-made.
+        self._scratch = tempfile.TemporaryDirectory(prefix="step-sweep-", ignore_cleanup_errors=True)
+        context = get_context("spawn")
+        self._pool = ProcessPoolExecutor(count, context, initializer=_use, initargs=(self._scratch.name,))
+
+    def _submit(self, point: Point) -> Future[Row]:
+        """Give ``point`` to a process. Those that begin now do not see Ctrl-C, which reaches all of a terminal's."""
+        assert self._pool is not None
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._pool.submit(self._work, point)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _end(self) -> None:
         """No process goes on, whatever it is doing."""
@@ -97,6 +113,7 @@ class Processes:
             for process in processes:
                 process.terminate()
                 process.join()
+            self._scratch.cleanup()
 
     def __enter__(self) -> Processes:
         return self
@@ -107,11 +124,5 @@ class Processes:
         self._end()
 
 
-def _pool(count: int) -> ProcessPoolExecutor:
-    # Not by fork: this process may have threads.
-    return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_quietly)
-
-
-def _quietly() -> None:
-    """An interrupt from the terminal reaches every process; these end without a word."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _use(directory: str) -> None:
+    tempfile.tempdir = directory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,25 @@ def test_what_is_saved(step: Step, scaled: Path, tmp_path: Path) -> None:
         assert saved["data"][0]["cycles"] == cycles
         run = json.loads(step("run", scaled, "--backend", "approx", "--binding", path, "--json").out)
         assert run["cycles"] == cycles
+
+
+def test_a_bound(step: Step, scaled: Path) -> None:
+    pytest.importorskip("scipy")
+    (line,) = re.findall(r"^bound: .*$", DOCUMENT.read_text(), re.MULTILINE)
+    assert step("fifos", scaled, "--bound").out.splitlines()[-1] == line
+    assert json.loads(step("fifos", scaled, "--bound", "--json").out)["bound"] == {"bits": 792, "weak": None}
+    weak = step("fifos", "examples/moe_simple.py", "--bound").out.splitlines()[-1]
+    assert re.fullmatch(
+        r"bound: 85,348 bits, 0.05% below the least that was found; reassemble 'gather' \(examples/moe_simple.py:\d+\) "
+        "takes tokens in order of arrival, so more room may make the program deadlock",
+        weak,
+    )
+
+
+def test_a_bound_without_scipy(step: Step, scaled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    wanted = "error: a bound needs the module scipy; install it with: pip install 'step-fabric[fifos]'\n"
+    assert step("fifos", scaled, "--bound") == (3, "", wanted)
 
 
 def test_several_data_sets(step: Step, scaled: Path, tmp_path: Path) -> None:

@@ -157,3 +157,17 @@ def test_an_interrupted_synthesis_goes_on_where_it_was(tmp_path: Path) -> None:
     out, err = (done := session.start()).communicate(timeout=300)
     assert (done.returncode, without_progress(err)) == (0, "") and "tiny on an LFE5U-85F" in out
     assert len(entries()) == 6 and kept.items() <= entries().items()
+
+
+@pytest.mark.slow
+def test_an_interrupted_sweep_leaves_its_rows_and_no_process(tmp_path: Path) -> None:
+    table = tmp_path / "rows.csv"
+    session = Session(tmp_path, "sweep", "--over", "memory.latency=1..20000:1", "--save", str(table), "--jobs", "2")
+    code, out, err = session.interrupt_when(table.exists)
+    assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")
+    rows = table.read_text().splitlines()
+    assert 1 < len(rows) < 20_000 and len({row.count(",") for row in rows}) == 1
+    deadline = time.monotonic() + 10  # the helper of multiprocessing ends by itself
+    while session.processes() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert session.processes() == {} and list(session.temporary.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,23 @@ def test_bad_usage(step: Step, arguments: list[object], message: str) -> None:
 def test_nothing_to_sweep_over(step: Step) -> None:
     result = step("sweep", SWIGLU)
     assert result.code == 1 and "Missing option '--over'" in result.err
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "message"),
+    [
+        ("optuna", ["--search", 2],
+         "a search needs the module optuna; install it with: pip install 'step-fabric[sweeps]'"),
+        ("pyarrow", ["--save", "r.parquet"],
+         "Parquet needs the module pyarrow; install it with: pip install 'step-fabric[sweeps]'"),
+        ("matplotlib", ["--plot", "p.svg"],
+         "a plot needs the module matplotlib; install it with: pip install 'step-fabric[sweeps]'"),
+        ("distributed", ["--scheduler", "tcp://localhost:1"],
+         "a sweep on a cluster needs the module distributed; install it with: pip install 'step-fabric[cluster]'"),
+    ],
+)  # fmt: skip
+def test_modules_that_are_missing(
+    step: Step, monkeypatch: pytest.MonkeyPatch, module: str, options: list[object], message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    assert step("sweep", SWIGLU, "--over", "rows=2,4", *options) == (3, "", f"error: {message}\n")

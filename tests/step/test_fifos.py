@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -15,9 +17,11 @@ from hypothesis import strategies as st
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
 from step.errors import Deadlock, FabricError, FormatError
-from step.fifos.runs import Depths
+from step.fifos.bound import Bound
+from step.fifos.runs import Depths, Runs
 from step.fifos.shrink import LEAST, shrink
-from step.functions import Add, Mul
+from step.functions import Add, Mul, RowMax
+from step.lowering.links import slot_bits
 from step.lowering.netlist import lower
 from step.programs.depth_binding import DepthBinding
 from step.programs.program import load_program
@@ -117,6 +121,49 @@ def test_the_front_is_one(sizing: step.Sizing) -> None:
     assert all(each.cycles == (cycles(scaled(), each.depths),) for each in front)
     assert sizing.within(0) == front[0] and sizing.within(100) == front[-1]
     assert all(sizing.within(each.loss(sizing.fewest)) == each for each in front)
+
+
+def in_series() -> Program:
+    """As `scaled`, but a row waits in two channels one behind the other, of which the second one is narrow."""
+    graph = Graph("series")
+    rows = graph.source("rows", Tile(FP32, 1, 2), [2, 9])
+    sums = rows.accum(Add(), name="sum").map(RowMax(), name="most").reshape(1, name="alone")[0]
+    narrow = rows.map(RowMax(), name="narrow")
+    narrow.map(Mul(), sums.expand(rows, name="spread"), name="scaled").sink("y")
+    return Program(graph, {"rows": np.ones((2, 9, 1, 2))})
+
+
+@pytest.mark.parametrize("make", [scaled, in_series])
+def test_the_bound_is_that_of_all_depths(make: Callable[[], Program]) -> None:
+    pytest.importorskip("scipy")
+    program = make()
+    found = step.size_fifos(program, bound=True)
+    assert found.bound == Bound(found.least.bits, None)
+    runs = Runs(lower(program.graph, program.fabric), [step.Simulator(program)], 1)
+    floor = dict.fromkeys(found.least.depths, LEAST)
+    waiting = [name for name in floor if name.startswith("rows_broadcast.") or name == "narrow"]
+    every = [
+        {**floor, **dict(zip(waiting, depths, strict=True))}
+        for depths in itertools.product((2, 3, 4, 5, 6, 7, 8, 9, 10), repeat=len(waiting))
+    ]
+    cheaper = [depths for depths in every if runs.bits(depths) < found.least.bits]
+    assert cheaper and not any(each.cycles for each in runs.outcomes(cheaper))
+
+
+def test_a_bound_where_order_depends_on_time() -> None:
+    pytest.importorskip("scipy")
+    found = step.size_fifos(EXAMPLES / "moe_simple.py", bound=True)
+    assert found.bound is not None and found.bound.bits < found.least.bits
+    assert found.bound.bits == found.least.bits - sum(
+        (depth - LEAST) * slot_bits(each.type.rank, each.element)
+        for each in lower(found.program.graph, found.program.fabric).channels
+        if (depth := found.least.depths[each.name]) > LEAST
+    )
+    assert re.fullmatch(
+        r"reassemble 'gather' \(.*moe_simple.py:\d+\) takes tokens in order of arrival, "
+        "so more room may make the program deadlock",
+        str(found.bound.weak),
+    )
 
 
 def test_several_data_sets(tmp_path: Path) -> None:

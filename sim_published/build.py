@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +79,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
     return Machine(graph, engine, names, slow)
 
 
-def _streams(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> dict[str, list[Token]]:
+def _streams(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> Mapping[str, Sequence[Token]]:
     """The tokens of all sources."""
     if isinstance(inputs, BoundInputs):
         return dict(inputs.streams)

@@ -121,7 +121,8 @@ def coarse(lengths: np.ndarray, room: int) -> Attention:
 def interleaved(lengths: np.ndarray, room: int) -> Attention:
     """Requests go to the regions by turns."""
     made = Attention(lengths, room, "attention_interleaved")
-    loaded = [each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2) for each in _all(made.requests(range(len(lengths))))]
+    requests = _all(made.requests(range(len(lengths))))
+    loaded = [each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2) for each in requests]
     turns = made.graph.turns(REGIONS, dims=[len(lengths)], name="turns")
     _regions(made, loaded, turns)
     return made
@@ -165,4 +166,3 @@ def _regions(made: Attention, streams: list[Stream], which: Stream) -> list[Stre
         for position, (name, each) in enumerate(zip(names, streams, strict=True))
     ]
     return [made.region(_flat(Requests(*work)), f"region{n}_") for n, work in enumerate(zip(*parts, strict=True))]
-

@@ -15,7 +15,7 @@ def process(site: Site, context: Context) -> Wait:
     assert isinstance(operator, LinearOffChipLoad)
     (output,) = site.outputs
     element, depth = node.output_types[0].element, len(operator.out)
-    levels = [level for _, level in operator.walk()]
+    levels = operator.levels
     if output is None:
         raise site.refuse("no load that nobody reads")
     while True:

@@ -144,9 +144,10 @@ def test_every_operator_has_a_file_of_its_own() -> None:
 
 
 def test_every_function_is_exported() -> None:
-    assert functions.__all__ == sorted(cls.__name__ for cls in FUNCTIONS.values())
+    own = [cls for cls in FUNCTIONS.values() if cls.__module__.partition(".")[0] == "step"]  # tests have others
+    assert functions.__all__ == sorted(cls.__name__ for cls in own)
     assert not [name for name in functions.__all__ if name.startswith("_")]
-    for cls in FUNCTIONS.values():
+    for cls in own:
         assert issubclass(cls, (MapFunction, AccumFunction, FlatMapFunction)) and cls.__module__.startswith(
             "step.functions."
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from farm import farm
 from scenarios import SCENARIOS, Scenario
@@ -19,7 +21,7 @@ from step.programs.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.interpreter import interpret
 
-SHARES = [pytest.param(4, id="a-quarter"), pytest.param(1, id="all", marks=pytest.mark.slow)]
+SHARES = [pytest.param(6, id="a-sixth"), pytest.param(1, id="all", marks=pytest.mark.slow)]
 """Of how many scenarios one is played: Amaranth's simulator plays all of them in tests/hw, so some are enough here."""
 
 
@@ -33,6 +35,13 @@ def played(request: pytest.FixtureRequest) -> list[Scenario]:
 @pytest.fixture(scope="module")
 def program(played: list[Scenario]) -> Program:
     return farm("edges", played)
+
+
+@pytest.fixture(scope="module")
+def design(program: Program, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("edges")
+    emit(lower(program.graph, program.fabric), directory, probes=True)
+    return directory
 
 
 def needs_memory(scenario: Scenario) -> bool:
@@ -53,12 +62,11 @@ def chosen_by_time(scenario: Scenario) -> bool:
     [("none", "random", 1), ("random", "none", 2), ("random", "random", 3), ("bursty", "bursty", 4)],
 )
 def test_tokens_do_not_depend_on_when_ports_are_willing(
-    played: list[Scenario], program: Program, tmp_path, idle: str, backpressure: str, seed: int
+    played: list[Scenario], program: Program, design: Path, idle: str, backpressure: str, seed: int
 ) -> None:
     netlist = lower(program.graph, program.fabric)
-    emit(netlist, tmp_path / "design", probes=True)
     transfers = source_transfers(netlist, bind_inputs(program.graph, program.inputs))
-    run = drive_edges(tmp_path / "design", sources=transfers, idle=idle, backpressure=backpressure, seed=seed)
+    run = drive_edges(design, sources=transfers, idle=idle, backpressure=backpressure, seed=seed)
     assert run.violations == []
     meaning = interpret(program.graph, program.inputs)
     unordered = {f"s{number}_" for number, each in enumerate(played) if not each.ordered}

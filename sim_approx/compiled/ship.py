@@ -1,7 +1,7 @@
 """Make the library that a wheel carries, before the wheel is built: python -m sim_approx.compiled.ship
 
-It has the rules of the project and sets of up to 64 ports, and is used where it fits: for another version of the rules or
-of the engine, another system or another processor it has another name, and one that can not be loaded is passed over.
+It has the rules of the project and sets of up to 64 ports, and is used where it fits: with other rules, another engine,
+another system or another processor it has another name, and one that can not be loaded is passed over.
 """
 
 from __future__ import annotations

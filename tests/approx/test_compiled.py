@@ -95,7 +95,7 @@ def test_random_programs(block: int) -> None:
 @pytest.mark.parametrize("block", range(36))
 def test_many_random_programs(block: int) -> None:
     endings = Counter(random_program(seed, 3 + seed % 18) for seed in range(60_000 + block * 100, 60_100 + block * 100))
-    assert endings[Status.FINISHED] > 30 and endings[Status.DEADLOCK] > 2 and endings[Status.FAULT] > 2, endings
+    assert endings[Status.FINISHED] > 30 and endings[Status.DEADLOCK] > 5 and endings[Status.FAULT] > 0, endings
 
 
 def test_what_takes_turns() -> None:

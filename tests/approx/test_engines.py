@@ -16,8 +16,8 @@ import pytest
 from same import both
 
 from sim_approx.backend import run
-from sim_approx.compiled import library
-from sim_approx.compiled.text import rules_for
+from sim_approx.compiled import library, ship
+from sim_approx.compiled.text import Rules, rules_for
 from step.errors import EnvironmentProblem, FabricError
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
@@ -193,7 +193,14 @@ def test_a_library_of_the_package_needs_no_compiler(cache: Path, monkeypatch: py
     """As long as all that goes into it is the same."""
     shipped = cache / "shipped"
     monkeypatch.setattr(library, "SHIPPED", shipped)
-    library.compile_to(shipped / f"{library.content_hash(NO_RULES, 1)}.so", NO_RULES, 1, "g++")
+    monkeypatch.setattr(ship, "rules_for", lambda _: Rules(NO_RULES, {}, []))
+    for _ in range(2):
+        path = ship.ship(shipped)
+    assert sorted(shipped.iterdir()) == [path.with_suffix(".sha256"), path]
     library._loaded(NO_RULES, 1, "no-such-compiler", str(cache))
     with pytest.raises(library.NoLibrary, match="there is no C\\+\\+ compiler no-such-compiler"):
         library._loaded(f"{NO_RULES}// changed", 1, "no-such-compiler", str(cache))
+    path.write_bytes(b"no library")
+    library._loaded.cache_clear()
+    with pytest.raises(library.NoLibrary):
+        library._loaded(NO_RULES, 1, "no-such-compiler", str(cache))

@@ -320,7 +320,7 @@ struct Engine {
         for (int64_t at = 0; at < counted; at++) {
             Channel& channel = channels[at];
             channel.count(status == DEADLOCK ? NEVER : cycles);
-            ending.channels.push_back(channel.taken + channel.counted);
+            ending.channels.push_back(channel.entered());
             ending.channels.push_back(channel.peak);
         }
     }

@@ -46,14 +46,14 @@ struct alignas(64) Channel {
     bool is_closed(int64_t now) const { return reserved && now < open_from; }
 
     // The first cycle behind the one in which the token at `place` enters, and is counted; a deep one shows it later.
-    int64_t entered(uint32_t place) const { return at(place).seen - deep; }
+    int64_t entry(uint32_t place) const { return at(place).seen - deep; }
 
     // The cycle since which the token in front has been there for the reader.
     int64_t available() const { return std::max(freed_at + 1, head().seen); }
 
     // The first cycle behind the last one in which anything happened here that is seen outside.
     int64_t settled() const {
-        return stored ? std::max(available(), entered(stored - 1)) : freed_at + 1;
+        return stored ? std::max(available(), entry(stored - 1)) : freed_at + 1;
     }
 
     // Of those stored, how many are seen in cycle `now`.
@@ -66,10 +66,13 @@ struct alignas(64) Channel {
     // The last cycle in which anything happens here.
     int64_t last_change() const { return std::max(stored ? at(stored - 1).seen - 1 : -1, open_from); }
 
+    // Tokens that entered, as far as they are counted.
+    int64_t entered() const { return taken + counted; }
+
     // Count the tokens that entered before the cycle `now`.
     void count(int64_t now) {
-        if (counted == stored || entered(counted) > now) return;
-        while (++counted < stored && entered(counted) <= now) {}
+        if (counted == stored || entry(counted) > now) return;
+        while (++counted < stored && entry(counted) <= now) {}
         peak = std::max(peak, counted);
     }
 

@@ -71,6 +71,7 @@ def command(
     else:
         _show(found)
         _show_bound(found)
+        click.echo(f"this holds for {', '.join(name or 'the data of the program' for name in found.data)}")
         show_written(save)
 
 

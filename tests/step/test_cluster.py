@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,8 @@ from step.sweeps.row import LOST, Row
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 
+Start = Callable[[int], tuple[str, subprocess.Popen[str]]]
+
 CLUSTER = """
 import sys
 from dask import config
@@ -36,7 +38,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[object]:
+def start(tmp_path: Path) -> Iterator[Start]:
     """Starts a scheduler with some workers, and says its address."""
     started = []
     script = tmp_path / "local.py"
@@ -66,8 +68,8 @@ def killing(directory: Path, point: Point) -> Row:
     return Row(point, "finished", int(point["n"]))
 
 
-def test_a_sweep_on_a_cluster(start: object, tmp_path: Path) -> None:
-    address, _ = start(2)  # type: ignore[operator]
+def test_a_sweep_on_a_cluster(start: Start, tmp_path: Path) -> None:
+    address, _ = start(2)
     over = {"rows": [2, 4], "memory.channels": [1, 3, 8]}
     spec = Path(__file__).parents[2] / "examples" / "swiglu.py"
     here = step.sweep(spec, over, jobs=1)
@@ -78,8 +80,8 @@ def test_a_sweep_on_a_cluster(start: object, tmp_path: Path) -> None:
     assert (tmp_path / "rows.csv").read_text().count("\n") == 7
 
 
-def test_workers_that_are_killed(start: object, tmp_path: Path) -> None:
-    address, _ = start(2)  # type: ignore[operator]
+def test_workers_that_are_killed(start: Start, tmp_path: Path) -> None:
+    address, _ = start(2)
     with Cluster(partial(killing, tmp_path), address) as workers:
         for points, wanted in (
             ([{"n": 0}, {"n": 1}, {"n": 3}], [("finished", 0), ("finished", 1), ("finished", 3)]),
@@ -90,8 +92,8 @@ def test_workers_that_are_killed(start: object, tmp_path: Path) -> None:
     assert rows[0].error == "every worker that ran it was killed; is there enough memory?"
 
 
-def test_a_cluster_without_workers(start: object) -> None:
-    address, _ = start(0)  # type: ignore[operator]
+def test_a_cluster_without_workers(start: Start) -> None:
+    address, _ = start(0)
     with Cluster(partial(killing, Path()), address, patience=2) as workers, pytest.raises(EnvironmentProblem) as caught:
         list(workers.rows([{"n": 0}]))
     assert str(caught.value) == (
@@ -99,8 +101,8 @@ def test_a_cluster_without_workers(start: object) -> None:
     )
 
 
-def test_a_scheduler_that_is_lost(start: object) -> None:
-    address, process = start(0)  # type: ignore[operator]
+def test_a_scheduler_that_is_lost(start: Start) -> None:
+    address, process = start(0)
     with Cluster(partial(killing, Path()), address) as workers:
         process.kill()
         process.wait()

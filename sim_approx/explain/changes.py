@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from sim_approx.build import build_fabric
 from sim_approx.explain.causes import Causes
-from sim_approx.explain.edges import Edges, Paces
+from sim_approx.explain.edges import Edges, Kind, Paces
 from sim_approx.explain.path import binding_edges
 from sim_approx.explain.record import NOBODY, Record
 from sim_approx.simulation import Simulation, simulate
@@ -65,15 +66,15 @@ def what_if(
 class Retiming:
     """The cycles that a run would take in other fabrics, by what its firings waited for in the one that it ran in.
 
-    Exact where the same firings happen in the same order: all tokens come from the same ones, and every memory channel
-    grants its beats in the order of before. What waited for banks or DRAM waits as long.
+    Exact where every input has the same tokens in the same order. A memory channel grants a beat as soon as none of
+    those before it in the record is in the way; what waited for banks or DRAM waits as long as it did.
     """
 
     def __init__(self, simulation: Simulation, record: Record) -> None:
         self._fabric, self._record = simulation.fabric, record
         self._paces = Paces.of(simulation.fabric)
         self._late = [late for _, late in binding_edges(record, self._paces)]
-        self._end = simulation.ending.cycles
+        self._in_order = simulation.fabric.netlist.fabric.memory.dram is not None
 
     def cycles(self, paces: Paces) -> int:
         """Cycles of the run in the fabric of ``paces``."""
@@ -81,13 +82,16 @@ class Retiming:
         capacities = list(map(max, paces.capacities, self._paces.capacities))
         edges = Edges(self._record, replace(paces, capacities=capacities), self._paces.memory_latency)
         times: list[int] = []
+        granted: dict[int, list[int]] = defaultdict(list)
         end = 0
         for number, event in enumerate(self._record.events):
             cycle = 0
-            for origin, cycles, _, _ in edges.of(number):
+            for origin, cycles, kind, _ in edges.of(number):
                 says = times[origin] + cycles
-                if says > cycle:
+                if says > cycle and (kind is not Kind.BANDWIDTH or self._in_order):
                     cycle = says
+            if event.port != NOBODY and not self._in_order:
+                cycle = _grant(granted[paces.memory_channel(event)], cycle, paces.memory_interval)
             cycle += self._late[number]
             times.append(cycle)
             if event.port != NOBODY:
@@ -97,6 +101,16 @@ class Retiming:
             elif event.ends and self._fabric.machines[event.machine].ends_run:
                 end = max(end, cycle + 1)
         return end
+
+
+def _grant(others: list[int], cycle: int, interval: int) -> int:
+    """The first cycle from ``cycle`` on in which a memory channel can grant a beat, which joins the ``others``."""
+    place = bisect_right(others, cycle - interval)
+    while place < len(others) and others[place] < cycle + interval:
+        cycle = others[place] + interval
+        place += 1
+    others.insert(place, cycle)
+    return cycle
 
 
 def changes(graph: Graph, simulation: Simulation, record: Record) -> Iterator[Change]:

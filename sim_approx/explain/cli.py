@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sim_approx.explain.explanation import explain
+from sim_approx.explain.report import report
 from sim_approx.explain.tables import show
 from sim_approx.explain.trace import Window, trace
 from step.cli.console import show_json, show_written, warn, working
@@ -29,6 +30,7 @@ CYCLE = click.IntRange(min=0)
 @click.option("--from", "first", type=CYCLE, default=0, metavar="CYCLE", help="First cycle of the trace.")
 @click.option("--to", "last", type=CYCLE, metavar="CYCLE", help="Last cycle of the trace. Default: the end.")
 @click.option("--rtl", is_flag=True, help="Run the RTL as well, and show it in the trace.")
+@click.option("--report", "page", type=FILE, help="Write all of it as a page to this file (.html).")
 @json_option
 def command(
     program: str,
@@ -41,6 +43,7 @@ def command(
     first: int,
     last: int | None,
     rtl: bool,
+    page: Path | None,
     as_json: bool,
 ) -> None:
     """Say where the cycles of a run went: along the critical path, and in every operator.
@@ -51,19 +54,25 @@ def command(
     if trace_file is None and (first or last is not None or rtl):
         raise InputError("--from, --to and --rtl have no effect without --trace")
     opened = open_program(program, inputs, settings)
-    if trace_file is not None:
-        writable(trace_file)
+    for path in (trace_file, page):
+        if path is not None:
+            writable(path)
     warn(check(opened.graph))
     with working() as progress:
         progress("running the fast model")
         found = explain(opened, changes=changes, max_cycles=max_cycles)
         exact = run(opened, "rtl", events=True, max_cycles=max_cycles, progress=progress).result if rtl else None
     if trace_file is not None:
-        text = trace(found, Window.of(found.cycles, first, last), exact)
-        with writing(trace_file):
-            write_atomically(trace_file, text.encode())
+        _write(trace_file, trace(found, Window.of(found.cycles, first, last), exact))
+    if page is not None:
+        _write(page, report(found))
     if as_json:
         show_json(found.to_json())
     else:
         show(found, top)
-        show_written(trace_file)
+        show_written(trace_file, page)
+
+
+def _write(path: Path, text: str) -> None:
+    with writing(path):
+        write_atomically(path, text.encode())

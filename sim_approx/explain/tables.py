@@ -72,7 +72,7 @@ def _show_usage(used: Usage) -> None:
         click.echo("roofline: the data does not tell the number of operations")
     elif roofline.intensity is None:
         click.echo(
-            f"roofline: {roofline.attained:.3g} of {roofline.roof:.3g} operations a cycle, none of them off chip"
+            f"roofline: {roofline.attained:.3g} of {roofline.roof:.3g} operations a cycle, and no byte goes off chip"
         )
     else:
         bound = "lanes" if roofline.roof == roofline.peak else "bandwidth"

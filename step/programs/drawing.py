@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from step.errors import EnvironmentProblem
 from step.language.graph import Graph
@@ -12,17 +14,21 @@ from step.programs.boxes import COLOURS, ends, label
 from step.programs.outline import edges
 
 _DEFAULT = FabricConfig()
+_BY_KIND: Mapping[str, str] = MappingProxyType({})
 
 
-def dot(graph: Graph, fabric: FabricConfig = _DEFAULT) -> str:
-    """The graph in Graphviz' language: boxes are operators, edges carry shape, element type, depth and ports."""
+def dot(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] = _BY_KIND) -> str:
+    """The graph in Graphviz' language: boxes are operators, edges carry shape, element type, depth and ports.
+
+    ``fills``: colours of operators by name, instead of those of their kinds.
+    """
     lines = [
         f"digraph {_quoted(graph.name)} {{",
         "  rankdir=TB; node [shape=box, style=filled, fontname=Helvetica];",
         "  edge [fontsize=9, labelfontsize=8, labeldistance=1.6];",
     ]
     for node in graph:
-        colour, name = COLOURS[node.operator.kind], _quoted(node.name)
+        colour, name = fills.get(node.name, COLOURS[node.operator.kind]), _quoted(node.name)
         text = _quoted("\\n".join(label(node)))
         lines.append(f'  {name} [label={text}, fillcolor="{colour}", tooltip={_quoted(str(node.location))}];')
     for edge in edges(graph, fabric):
@@ -38,20 +44,20 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '\\"') + '"'
 
 
-def svg(graph: Graph, fabric: FabricConfig = _DEFAULT) -> str:
+def svg(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] = _BY_KIND) -> str:
     """The graph as SVG: drawn by Graphviz where ``dot`` is installed, else laid out by grandalf.
 
-    Raises `EnvironmentProblem` where neither is there.
+    ``fills`` as in `dot`. Raises `EnvironmentProblem` where neither is there.
     """
     if shutil.which("dot") is not None:
-        return drawn(graph, fabric, "svg").decode()
+        return drawn(graph, fabric, "svg", fills).decode()
     try:
         from step.programs.layered import layered_svg
     except ModuleNotFoundError:
         raise EnvironmentProblem(
             "an SVG needs Graphviz' dot, or the module grandalf; install it with: pip install 'step-fabric[show]'"
         ) from None
-    return layered_svg(graph, fabric)
+    return layered_svg(graph, fabric, fills)
 
 
 def picture(graph: Graph) -> str | None:
@@ -62,8 +68,8 @@ def picture(graph: Graph) -> str | None:
         return None
 
 
-def drawn(graph: Graph, fabric: FabricConfig, form: str) -> bytes:
-    """The graph as ``form`` (``png``, ``pdf``, ``svg``), drawn by Graphviz.
+def drawn(graph: Graph, fabric: FabricConfig, form: str, fills: Mapping[str, str] = _BY_KIND) -> bytes:
+    """The graph as ``form`` (``png``, ``pdf``, ``svg``), drawn by Graphviz; ``fills`` as in `dot`.
 
     Raises `EnvironmentProblem` where ``dot`` is not installed, or does not do it.
     """
@@ -73,7 +79,9 @@ def drawn(graph: Graph, fabric: FabricConfig, form: str) -> bytes:
             f"a {form.upper()} needs Graphviz' dot: install graphviz (Debian: apt install graphviz); "
             "an SVG can be drawn without it"
         )
-    done = subprocess.run([program, f"-T{form}"], input=dot(graph, fabric).encode(), capture_output=True, check=False)
+    done = subprocess.run(
+        [program, f"-T{form}"], input=dot(graph, fabric, fills).encode(), capture_output=True, check=False
+    )
     if done.returncode != 0:
         raise EnvironmentProblem(f"{program} drew no {form.upper()}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout

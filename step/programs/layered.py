@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 
 from grandalf.graphs import Edge, Graph, Vertex
 from grandalf.layouts import SugiyamaLayout
@@ -27,8 +28,11 @@ class _Box:
         self.xy = (0.0, 0.0)
 
 
-def layered_svg(graph: Program, fabric: FabricConfig) -> str:
-    """The picture: a box for each operator, and for each edge its ports and depth, with its type as a tooltip."""
+def layered_svg(graph: Program, fabric: FabricConfig, fills: Mapping[str, str]) -> str:
+    """The picture: a box for each operator, and for each edge its ports and depth, with its type as a tooltip.
+
+    ``fills``: colours of operators by name, instead of those of their kinds.
+    """
     boxes = _placed(graph)
     width = max((box.xy[0] + box.w / 2 for box in boxes.values()), default=0) + MARGIN
     height = max((box.xy[1] + box.h / 2 for box in boxes.values()), default=0) + MARGIN
@@ -54,7 +58,7 @@ def layered_svg(graph: Program, fabric: FabricConfig) -> str:
         parts += _small((x1 + x2) / 2, middle, f"depth {edge.depth}")
         parts += _small(x1 + 0.8 * (x2 - x1), y1 + 0.67 * (y2 - y1), input)
     for node in graph:
-        parts += _drawn(node, boxes[node.name])
+        parts += _drawn(node, boxes[node.name], fills.get(node.name, COLOURS[node.operator.kind]))
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -83,7 +87,7 @@ def _small(x: float, y: float, text: str) -> list[str]:
     return [f'<text x="{x:.1f}" y="{y:.1f}" font-size="8" fill="#555">{html.escape(text)}</text>'] if text else []
 
 
-def _drawn(node: Node, box: _Box) -> list[str]:
+def _drawn(node: Node, box: _Box, fill: str) -> list[str]:
     x, y = box.xy[0] - box.w / 2, box.xy[1] - box.h / 2
     bold = ' font-weight="bold"'
     lines = [
@@ -93,7 +97,7 @@ def _drawn(node: Node, box: _Box) -> list[str]:
     ]
     return [
         f'<g><title>{html.escape(str(node.location))}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.w:.1f}" '
-        f'height="{box.h}" rx="4" fill="{COLOURS[node.operator.kind]}" stroke="#555"/>',
+        f'height="{box.h}" rx="4" fill="{fill}" stroke="#555"/>',
         *lines,
         "</g>",
     ]

@@ -1,20 +1,42 @@
-"""Where the cycles went: every cycle of every run is accounted for, along the critical path and in every operator."""
+"""Where the cycles went: every cycle of every run is accounted for, along the critical path and in every operator.
+
+What the record says of other fabrics is what runs in them say.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
 from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scenarios import FABRIC, SCENARIOS, Scenario
 
+from benchmarks.bandwidth import compute_bound, memory_bound
 from sim_approx.backend import run
+from sim_approx.explain.changes import Retiming
 from sim_approx.explain.edges import Paces
 from sim_approx.explain.explanation import Explanation, explain
 from sim_approx.explain.path import binding_edges
+from sim_approx.explain.record import Record
+from sim_approx.explain.report import report
+from sim_approx.explain.timeline import timeline
+from sim_approx.simulation import simulate
+from step import BF16, FabricConfig, Tile
+from step.errors import FabricError
+from step.functions import Exp, Mul
 from step.language.graph import Graph
 from step.lowering.fabric import MemoryConfig
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
 from step.programs.program import Program, load_program
+from step.running.result import Activity
 
 EXAMPLES = sorted(
     each for each in (Path(__file__).parents[2] / "examples").glob("*.py") if "def program" in each.read_text()
@@ -35,6 +57,7 @@ def check(program: Program) -> Explanation:
         assert (each.busy, each.finished) == (counted.busy, counted.finished), name
         assert (each.starved.total(), each.blocked.total()) == (counted.starved, counted.blocked), name
     fabric = found.simulation.fabric
+    assert Retiming(found.simulation, found.record).cycles(Paces.of(fabric)) == found.cycles
     for number, (_, late) in enumerate(binding_edges(found.record, Paces.of(fabric))):
         # Only the banks of shared scratchpads, and DRAM, make anybody wait for what no edge says.
         machine = fabric.machines[found.record.events[number].machine]
@@ -61,3 +84,151 @@ def test_every_cycle_with_dram_is_explained(scenario: Scenario) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_cycle_of_an_example_is_explained(path: Path) -> None:
     check(load_program(str(path)))
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "change"),
+    [
+        ("swiglu", "down_projection", "--set stages=1"),
+        ("norm_qkv", "wq_product", "--set stages=1"),
+        ("softmax", "off-chip memory", "--set memory.latency=1"),
+    ],
+)
+def test_without_its_first_cause_a_run_takes_as_long_as_predicted(name: str, cause: str, change: str) -> None:
+    """What most of the critical path goes to is what the best change is about, and a run with it proves it."""
+    found = explain(load_program(str(EXAMPLES[0].with_name(f"{name}.py"))))
+    assert next(iter(found.path.shares())).what == cause
+    best = found.what_if[0]
+    assert best.text == change
+    for each in found.what_if[:3]:
+        assert each.verified is not None and each.verified < found.cycles
+        assert abs(each.estimated - each.verified) <= 0.05 * each.verified, each
+
+
+def uncut(program: Program) -> Program:
+    """Its sums take one cycle, so that only lanes bound it."""
+    return replace(program, fabric=replace(program.fabric, stages=1))
+
+
+def two_ways() -> Program:
+    """Of two ways to the same place one takes long, and the channel of the other has two slots."""
+    graph = Graph("ways")
+    x = graph.source("x", Tile(BF16, 4, 4), [64])
+    long = x
+    for number in range(4):
+        long = long.map(Exp(), name=f"step{number}")
+    long.map(Mul(), x, name="joined").sink("y")
+    return Program(graph, {"x": np.ones((64, 4, 4), np.float32)}, FabricConfig(tile=4))
+
+
+@pytest.mark.parametrize(
+    ("program", "change"),
+    [
+        (two_ways, "x_broadcast.1 -> joined.1: never full"),
+        (lambda: memory_bound(20).program, "--set memory.channels=2"),
+        (lambda: uncut(compute_bound(20).program), "--set matmul_lanes=128"),
+    ],
+    ids=["depth", "bandwidth", "lanes"],
+)
+def test_what_a_run_is_bound_by_is_what_gains(program: Callable[[], Program], change: str) -> None:
+    best = explain(program()).what_if[0]
+    assert best.text == change and best.verified is not None
+    # Which port a memory channel with less to do serves first the record does not know.
+    assert abs(best.estimated - best.verified) <= ("memory" in change) * 0.05 * best.verified
+
+
+def test_waits_are_for_the_one_at_the_end_of_the_chain() -> None:
+    """The short way is held up by who joins it with the long one, which waits for the last step of that."""
+    found = explain(two_ways(), changes=False)
+    waits = {name: (each.starved, each.blocked) for name, each in found.accounts.items()}
+    assert set(waits["x_broadcast"][1]) == {"joined"} and set(waits["x"][1]) == {"x_broadcast"}
+    assert set(waits["joined"][0]) == {"step3"} and not waits["joined"][1]
+
+
+def test_only_the_python_engine_records() -> None:
+    program = two_ways()
+    netlist = lower(program.graph, program.fabric)
+    data = bind_inputs(netlist.graph, program.inputs)
+    with pytest.raises(FabricError) as raised:
+        simulate(netlist, data, engine="compiled", record=Record())
+    assert str(raised.value) == ("the compiled engine does not record what firings wait for; the Python engine does")
+
+
+def test_a_page_stands_alone() -> None:
+    """All parts are there, with what they show, and nothing is fetched from anywhere."""
+    found = explain(load_program(str(EXAMPLES[0].with_name("moe_simple.py"))))
+    text = report(found)
+    page = _Page()
+    page.feed(text)
+    page.close()
+    assert page.open == []
+    assert page.ids >= {"path", "what-if", "graph", "time", "operators", "channels", "roofline", "timeline", "data"}
+    assert not page.fetched
+    assert not re.search(r"@import|url\(\s*[\"']?(?!#)", text)
+    data = json.loads(page.data)
+    assert [name for name, _ in data["operators"]] == list(found.accounts)
+    assert {len(states) for _, states in data["operators"]} == {data["bins"]} == {len(data["path"])}
+    assert data["bins"] == -(-found.cycles // data["width"])
+    # Where an interval is a cycle or two, it is what the counters say.
+    busy = sum(states.count(Activity.BUSY) for name, states in data["operators"] if name == "expert0_product")
+    assert busy * data["width"] == pytest.approx(found.accounts["expert0_product"].busy, rel=0.05)
+    for name in [*found.accounts, *found.result.channels]:
+        assert name in page.cells
+    assert page.cells.count("--set stages=1") == 1
+
+
+@pytest.mark.chromium
+def test_a_browser_shows_the_page(tmp_path: Path) -> None:
+    """Chromium runs the script without a complaint, and the timeline has a cell for each interval."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert browser is not None, "needs Chromium: apt install chromium"
+    path = tmp_path / "report.html"
+    found = explain(load_program(str(EXAMPLES[0].with_name("moe_simple.py"))), changes=False)
+    path.write_text(report(found))
+    offline = ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    logging = ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}"]
+    done = subprocess.run(
+        [browser, *offline, *logging, "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=120
+    )
+    assert "CONSOLE" not in done.stderr
+    width = re.search(r'<canvas id="timeline" width="(\d+)" height="(\d+)"', done.stdout)
+    assert width is not None
+    intervals = len(timeline(found).path)
+    assert int(width[1]) == 220 + intervals * max(2, 900 // intervals)
+    assert int(width[2]) == 14 * (1 + len(found.accounts))
+
+
+class _Page(HTMLParser):
+    """What a page has: ``ids``, text of table ``cells``, what it would be ``fetched`` from, and elements left open."""
+
+    EMPTY = frozenset({"meta", "br", "path", "polyline", "circle", "polygon", "rect", "ellipse"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._inside: str | None = None
+        self.open: list[str] = []
+        self.ids: set[str] = set()
+        self.cells: list[str] = []
+        self.fetched: list[str] = []
+        self.data = ""
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+        self.ids |= {given["id"]} if given.get("id") else set()
+        self.fetched += [f"{tag} {name}" for name in given if name in ("src", "href", "xlink:href", "action")]
+        self._inside = given.get("id")
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.ids |= {each for name, each in attributes if name == "id" and each}
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.EMPTY:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "data":
+            self.data += data
+        elif self.open and self.open[-1] == "td":
+            self.cells.append(data)

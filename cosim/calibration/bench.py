@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from step.fuzz.values import random_value
-from step.language.dtypes import BF16, UINT32
+from step.language.dtypes import BF16, BOOL, UINT32, DType
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import from_nested
@@ -52,12 +52,18 @@ class Bench:
         if isinstance(element, Selector):
             self.inputs[name] = np.arange(np.prod(dims)).reshape(dims) % element.targets
             return self.graph.selectors(name, element.targets, list(dims))
-        if fill is not None and isinstance(element, Tile):
-            self.inputs[name] = np.full((*dims, *element.shape), fill, element.dtype.numpy)
+        if isinstance(element, Tile):
+            self.inputs[name] = self._scalars(element.dtype, (*dims, *element.shape), fill)
         else:
             random = Random(f"{self.seed} {name}")
             self.inputs[name] = from_nested(_nested(dims, lambda: random_value(random, element)), len(dims) - 1)
         return self.graph.source(name, element, list(dims))
+
+    def _scalars(self, dtype: DType, shape: tuple[int, ...], fill: int | None) -> np.ndarray:
+        if fill is not None:
+            return np.full(shape, fill, dtype.numpy)
+        random = np.random.default_rng([self.seed, len(self.inputs)])
+        return random.integers(0, 2 if dtype is BOOL else 100, shape).astype(dtype.numpy)
 
     def tensor(self, name: str) -> Any:
         """One with all tiles that are read, or written."""

@@ -39,9 +39,16 @@ Units = Mapping[str, Build]
 
 def bench_fabric(parameters: Mapping[str, Any]) -> FabricConfig:
     """The fabric with the parameters of a calibration, on which nothing makes a unit wait."""
-    memory = MemoryConfig(beat_bytes=parameters["link_bytes"], channels=32)
-    given = {name: parameters[name] for name in PARAMETERS}
-    return FabricConfig(**given, tile=64, page_bytes=8192, outstanding=64, scratchpad_ports=1, memory=memory)
+    link = parameters["link_bytes"]
+    return FabricConfig(
+        **{name: parameters[name] for name in PARAMETERS},
+        tile=1024,
+        page_bytes=8192 * max(1, link // 64),
+        scratchpad_bytes=65536 * max(1, link // 64),
+        scratchpad_ports=1,
+        outstanding=64,
+        memory=MemoryConfig(beat_bytes=link, channels=32),
+    )
 
 
 def units_of_program(program: Program) -> Units:
@@ -52,7 +59,7 @@ def units_of_program(program: Program) -> Units:
 
 
 def standard_units(fabric: FabricConfig) -> Iterable[tuple[int, Units]]:
-    """Every operator, and every function, for values of one word and of four, with the rows of their tiles."""
+    """Every operator, and every function, for values of a row of numbers and of four words, with the rows of both."""
     word = max(1, fabric.link_bytes // 16)
     for rows in (1, 4 * word):
         yield rows, dict(units(Bench(Graph("units"), rows, VALUES).tile))

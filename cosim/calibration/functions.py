@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from cosim.calibration.bench import COLUMNS, EACH, Bench, Build
@@ -10,6 +11,7 @@ from cosim.calibration.operators import OPERATORS
 from step import functions as f
 from step.language.dtypes import BF16, BOOL, FP32, UINT32
 from step.language.function import Function
+from step.language.stream import Stream
 from step.language.types import ElementType, Tile
 
 Values = Sequence[tuple[ElementType, int]]
@@ -67,23 +69,42 @@ def expansions(tile: Tile) -> dict[Function, Values]:
 def units(tile: Tile) -> Iterator[tuple[str, Build]]:
     """Labels and builders of all units: every operator, and every function where it may stand."""
     yield from OPERATORS.items()
-    tables = {
-        "map": maps(tile),
-        "accum": reductions(tile),
-        "scan": {each: types for each, types in reductions(tile).items() if each.family != "retile"},  # states grow
-        "flat_map": expansions(tile),
-    }
-    for operator, functions in tables.items():
+    growing = {each for each in reductions(tile) if each.family == "retile"}  # whose states a scan does not take
+    scanned = {each: types for each, types in reductions(tile).items() if each not in growing}
+    for put, functions in (
+        (map, maps(tile)),
+        (accum, reductions(tile)),
+        (scan, scanned),
+        (flat_map, expansions(tile)),
+    ):
         for function, operands in functions.items():
             format = "_fp32" if operands[0][0] == Tile(FP32, tile.rows, tile.cols) else ""
-            yield f"{operator}_{function.name}{format}", _applied(operator, function, operands)
+            yield f"{put.__name__}_{function.name}{format}", partial(put, function, operands)
 
 
-def _applied(operator: str, function: Function, operands: Values) -> Build:
-    def build(bench: Bench) -> Any:
-        rows = bench.values // EACH
-        dims = {"map": [bench.values], "flat_map": [rows]}.get(operator, [rows, EACH])
-        first, *others = (bench.play(element, dims, fill) for element, fill in operands)
-        return getattr(first, operator)(function, *others, name=bench.label)
+def map(function: Any, operands: Values, b: Bench) -> Any:
+    """``function`` of every value."""
+    first, *others = _sources(b, operands, [b.values])
+    return first.map(function, *others, name=b.label)
 
-    return build
+
+def accum(function: Any, operands: Values, b: Bench) -> Any:
+    """A reduction of every row."""
+    first, *others = _sources(b, operands, [b.values // EACH, EACH])
+    return first.accum(function, *others, name=b.label)
+
+
+def scan(function: Any, operands: Values, b: Bench) -> Any:
+    """The states of a reduction of every row."""
+    first, *others = _sources(b, operands, [b.values // EACH, EACH])
+    return first.scan(function, *others, name=b.label)
+
+
+def flat_map(function: Any, operands: Values, b: Bench) -> Any:
+    """A row of every value."""
+    first, *others = _sources(b, operands, [b.values // EACH])
+    return first.flat_map(function, *others, name=b.label)
+
+
+def _sources(b: Bench, operands: Values, dims: Sequence[int]) -> list[Stream]:
+    return [b.play(element, dims, fill) for element, fill in operands]

@@ -18,6 +18,7 @@ from sim_approx.calibration.file import Calibration, parameters_of, rtl_digest
 from step import BF16, FP32, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import FabricError, FormatError
 from step.functions import Add, CountFrom, Exp, Matmul, RetileRow
+from step.fuzz import program as fuzz
 from step.programs.schema import validate
 from step.running.result import RunResult
 
@@ -151,6 +152,24 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     assert refused(tmp_path / "text.json") == (
         f"{tmp_path}/text.json is no JSON: Expecting value: line 1 column 1 (char 0)"
     )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_unit_alone_takes_as_long_as_in_its_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """What is measured around every unit of random programs is what the formulas say, and explains every token."""
+    model_as_rtl(monkeypatch)
+    program = fuzz.program(seed, roomy=True)
+    campaign = Campaign.on(tmp_path / "c.json", [program.fabric], None)
+    campaign.all([program], [])
+    assert campaign.measured
+    for key in campaign.measured:
+        unit = campaign.calibration.units[key]
+        assert (unit.interval, unit.latency) == campaign.formulas[key] and (unit.spread, unit.residual) == (0, 0), unit
+    by_formula = approx.run(program.graph, program.inputs, program.fabric)
+    by_file = approx.run(program.graph, program.inputs, program.fabric, calibration=tmp_path / "c.json")
+    assert (by_formula.cycles, by_formula.operators) == (by_file.cycles, by_file.operators)
 
 
 class Stopped(Exception):

@@ -42,5 +42,5 @@ def program() -> Program:
 
 
 def dynamic() -> Program:
-    """One tile of dynamic size per expert: weights are read once. For the interpreter and the metrics."""
+    """One tile of dynamic size per expert: weights are read once. For interpreter, fast model and metrics."""
     return build(measured_routing(TRACE, EXPERTS), dynamic=True)

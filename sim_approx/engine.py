@@ -89,20 +89,20 @@ class _Later:
 class _Sized:
     """The entrance of a channel for tiles of dynamic size: how long one takes says its number of rows.
 
-    Tokens stay in order, so one that is faster waits for the one before it.
+    What is no value takes as long as the last one. Tokens stay in order: one that is faster waits for the one before.
     """
 
-    __slots__ = ("_agenda", "_last", "_machine", "_sizes")
+    __slots__ = ("_agenda", "_last", "_latency", "_machine", "_sizes")
 
     def __init__(self, agenda: _Agenda, machine: Machine, sizes: Sizes) -> None:
-        self._agenda, self._machine, self._sizes, self._last = agenda, machine, sizes, -1
+        self._agenda, self._machine, self._sizes = agenda, machine, sizes
+        self._latency, self._last = machine.latency, -1
 
     def append(self, item: Entry) -> None:
-        machine, latency = self._machine, self._machine.latency
         if item[1].has_value:
             timing = self._sizes(item[1])
-            machine.interval, latency = timing.initiation_interval, timing.latency
-        self._last = max(self._last + 1, self._agenda.clock.now + latency)
+            self._machine.interval, self._latency = timing.initiation_interval, timing.latency
+        self._last = max(self._last + 1, self._agenda.clock.now + self._latency)
         self._agenda.arrivals_in(self._last).append(item)
 
 

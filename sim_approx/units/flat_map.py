@@ -13,7 +13,7 @@ from sim_approx.machine import COMPUTES, ENDS, Machine, Sizes, need, need_all, p
 from sim_approx.site import Site
 from sim_approx.sized import applied, is_dynamic
 from sim_approx.timing import Timing
-from sim_approx.units.flatten import Flatten, HoldingFlatten
+from sim_approx.units.flatten import HoldingFlatten
 from step.errors import FabricError
 from step.language.dims import Shape
 from step.language.faults import aligned
@@ -86,6 +86,35 @@ class Counted(Machine):
         return COMPUTES
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
+class Rows(Machine):
+    """One piece per firing, of as many as the element has, in a stream of rank 0: without any it becomes nothing.
+
+    Word: ``index`` of the next piece.
+    """
+
+    pieces: Callable[..., int]
+    piece: Callable[..., Any]
+    index: int = 0
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        count = self.pieces(x.value) if x.has_value else 0
+        if count > 0 or x.done:
+            room(self.outputs[0])
+        last = self.index >= count - 1
+        if last:
+            take(self.inputs[0])
+        if x.done:
+            put(self.outputs[0], x)
+            return ENDS
+        if count == 0:
+            return None
+        put(self.outputs[0], Token(self.piece(self.index, x.value)))
+        self.index = 0 if last else self.index + 1
+        return COMPUTES
+
+
 def piece_stops(shape: Shape) -> tuple[int, ...]:
     """The stop that follows each element of a stream of this static shape; the outermost dimension has none."""
     pieces = 1
@@ -138,37 +167,24 @@ def first(parts: Any, index: int) -> Any:
 
 
 def _rows(site: Site, timing: Timing) -> Machine:
-    """The rows of tiles of dynamic size: each tile is a row of pieces, and these follow each other where the function
-    adds no rank."""
-    operator, carries = site.node.operator, site.node.output_types[0].rank
+    """The rows of tiles of dynamic size. Where there may be none at the end of a row of tiles, the one before waits."""
+    operator, depth = site.node.operator, site.node.output_types[0].rank
     assert isinstance(operator, Operator)
 
-    def piece(index: int, value: Any) -> Any:
+    def row(index: int, value: Any) -> Any:
         return value[index : index + 1]
 
-    behind = site.outputs if operator.function.rank else (site.channel(2),)
+    piece = row if site.computes else unknown
+    latency, interval = timing.latency, timing.initiation_interval
+    if depth == 0:
+        return site.add(Rows(**site.ports(), latency=latency, interval=interval, pieces=len, piece=piece))
+    if operator.function.rank:
+        return site.add(Counted(**site.ports(), latency=latency, interval=interval, pieces=len, piece=piece))
+    between, stops = (site.channel(2),), (0, 0, *range(1, depth + 1))
     rows = site.add(
-        Counted(
-            inputs=site.inputs,
-            outputs=behind,
-            latency=timing.latency,
-            interval=timing.initiation_interval,
-            pieces=len,
-            piece=piece if site.computes else unknown,
-        )
+        Counted(inputs=site.inputs, outputs=between, latency=latency, interval=interval, pieces=len, piece=piece)
     )
-    if not operator.function.rank:
-        kind = HoldingFlatten if carries else Flatten
-        site.add(
-            kind(
-                inputs=behind,
-                outputs=site.outputs,
-                interval=timing.initiation_interval,
-                low=0,
-                high=1,
-                stops=(0, 0, *range(1, carries + 1)),
-            )
-        )
+    site.add(HoldingFlatten(inputs=between, outputs=site.outputs, interval=interval, low=0, high=1, stops=stops))
     return rows
 
 
@@ -181,7 +197,7 @@ def sizes(site: Site, machine: Machine) -> Sizes:
     def timing(rows: int) -> Timing:
         return formula(site.node, operator.function, site.fabric, reduce=False, rows=max(1, rows))
 
-    if not isinstance(machine, Counted):
+    if not isinstance(machine, Counted | Rows):
         return lambda token: timing(len(token.value))
     pieces, rows = machine.pieces, [1]
 

@@ -1,0 +1,144 @@
+"""Tiles of dynamic size on the fast model: as long as static ones of as many rows, in order, with the same values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cosim import backend as rtl
+from sim_approx import backend as approx
+from step import BF16, FabricConfig, Graph, Tile
+from step.errors import EnvironmentProblem, FabricError
+from step.functions import Matmul, Mul, RetileCol, RetileRow, RetileStreamify, Silu
+from step.language.dims import Dim
+from step.running.interpreter import interpret
+from step.running.result import RunResult
+
+SIZE, BLOCKS = 16, 2
+
+
+def expert(tiles: int, rows: Dim | int, *, pieces: int = SIZE, by_row: bool = True) -> Graph:
+    """Rows [tiles, rows] become a tile each, which goes through products by two weights of two blocks."""
+    graph = Graph("expert")
+    dims = [tiles, graph.symbol("rows", ragged=True) if rows == 0 else rows]
+    tile = graph.source("x", Tile(BF16, 1, SIZE), dims).accum(RetileRow(), name="tile")
+    up = graph.source("up", Tile(BF16, pieces, SIZE), [tiles, BLOCKS, SIZE // pieces])
+    down = graph.source("down", Tile(BF16, SIZE, SIZE), [tiles, BLOCKS])
+    again = tile.repeat(BLOCKS, name="again")
+    if pieces == SIZE:
+        state = again.map(Matmul(), up.flatten(0, 1, name="blocks"), name="product")
+    else:
+        split = again.flat_map(RetileStreamify(pieces, "col", rank=1), name="split")
+        state = split.accum(Matmul(), up, name="product")
+    state = state.map(Silu(), name="silu")
+    state = state.map(Mul(out=BF16), state, name="square")
+    result = state.accum(Matmul(), down, name="total")
+    if by_row:
+        result = result.flat_map(RetileStreamify(1, "row"), name="rows_of_it")
+    else:
+        result = result.flat_map(RetileStreamify(1, "row", rank=1), name="rows_of_it")
+    result.sink("y")
+    return graph
+
+
+def data(rows: list[int], pieces: int = SIZE) -> dict[str, Any]:
+    random = np.random.default_rng(0)
+    weights = random.standard_normal((2, len(rows), BLOCKS, SIZE, SIZE)).astype(BF16.numpy)
+    x = [[random.standard_normal((1, SIZE)).astype(BF16.numpy) for _ in range(each)] for each in rows]
+    up = weights[0].reshape(len(rows), BLOCKS, SIZE // pieces, pieces, SIZE)
+    return {"x": x, "up": up, "down": weights[1]}
+
+
+def events(result: RunResult) -> dict[str, tuple[list[int], list[int]]]:
+    assert result.events is not None
+    return {name: (each.cycles.tolist(), each.control.tolist()) for name, each in result.events.items()}
+
+
+@pytest.mark.parametrize("link_bytes", [16, 64])
+@pytest.mark.parametrize(("pieces", "by_row"), [(16, True), (16, False), (8, True)])
+@pytest.mark.parametrize("rows", [1, 3, 8, 16])
+def test_as_long_as_a_static_tile(rows: int, by_row: bool, pieces: int, link_bytes: int) -> None:
+    """Every token of the run in the same cycle."""
+    # Block RAM, in which deep channels of large tiles lie, shows a token a cycle later.
+    fabric = FabricConfig(link_bytes=link_bytes, channel_depth=16, block_ram_words=4096)
+    static, dynamic = (
+        approx.run(expert(3, each, pieces=pieces, by_row=by_row), data([rows] * 3, pieces), fabric, events=True)
+        for each in (rows, 0)
+    )
+    assert events(dynamic) == events(static)
+    assert dynamic.cycles == static.cycles
+
+
+@pytest.mark.parametrize("pieces", [16, 8])
+@pytest.mark.parametrize("rows", [[5, 1, 7, 2], [0, 3, 0, 0, 1], [16, 1], [0], [1, 16, 1, 16]], ids=str)
+def test_of_different_sizes(rows: list[int], pieces: int) -> None:
+    graph, inputs = expert(len(rows), 0, pieces=pieces), data(rows, pieces)
+    everything = approx.run(graph, inputs, values="all")
+    meaning = interpret(graph, inputs).outputs["y"]
+    assert everything.outputs is not None
+    got, wanted = (
+        [(each.stop, each.rank, each.value.tobytes() if each.has_value else None) for each in tokens]
+        for tokens in (everything.outputs["y"], meaning)
+    )
+    assert got == wanted
+    control = approx.run(graph, inputs)
+    assert control.cycles == everything.cycles and control.operators == everything.operators
+
+
+def test_occupancy_follows_the_rows() -> None:
+    """More rows take longer, and a unit is busy for as long as with static tiles of the same sizes, one by one."""
+    fabric = FabricConfig(matmul_lanes=4)
+
+    def busy(rows: list[int]) -> int:
+        return approx.run(expert(len(rows), 0), data(rows), fabric).operators["product"].busy
+
+    alone = [busy([rows]) for rows in (1, 4, 16)]
+    assert alone[0] < alone[1] < alone[2]
+    # In the last cycle a unit is busy with what is no value.
+    assert busy([1, 4, 16]) == sum(alone) - 2
+
+
+def test_the_python_engine_runs_them() -> None:
+    result = approx.run(expert(1, 0), data([2]))
+    assert (result.engine, result.engine_reason) == ("python", "tiles of dynamic size run on the Python engine")
+    with pytest.raises(EnvironmentProblem) as error:
+        approx.run(expert(1, 0), data([2]), engine="compiled")
+    assert str(error.value) == (
+        "the compiled engine can not run this program: tiles of dynamic size run on the Python engine"
+    )
+
+
+def test_hardware_has_none() -> None:
+    graph = expert(1, 0)
+    with pytest.raises(FabricError) as error:
+        rtl.run(graph, data([2]), FabricConfig())
+    assert str(error.value) == (
+        f"accum 'tile' ({graph.nodes['tile'].location}): output 0 carries Tile(BF16, rows, 16), a tile of dynamic "
+        "size, and a wire has a fixed width; lower the program to tiles of static size first"
+    )
+
+
+def test_an_operator_without() -> None:
+    graph = Graph("kept")
+    rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
+    rows.accum(RetileRow()).sink("y")
+    with pytest.raises(FabricError) as error:
+        approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
+    assert str(error.value) == (
+        f"sink 'y' ({graph.nodes['y'].location}): only the interpreter has tiles of dynamic size at this operator; "
+        "pack their rows into tiles of a static size"
+    )
+
+
+def test_columns_stay_static() -> None:
+    graph = Graph("wide")
+    pieces = graph.source("x", Tile(BF16, 1, 1), [2, graph.symbol("columns", ragged=True)])
+    pieces.accum(RetileCol(), name="wide").map(Silu()).sink("y")
+    with pytest.raises(FabricError) as error:
+        approx.run(graph, {"x": [[1.0], [2.0, 3.0]]})
+    assert str(error.value) == (
+        f"accum 'wide' ({graph.nodes['wide'].location}): output 0 carries Tile(BF16, 1, columns), a tile of dynamic "
+        "size, and a wire has a fixed width; lower the program to tiles of static size first"
+    )

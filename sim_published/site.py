@@ -37,7 +37,6 @@ class Size(NamedTuple):
         return cls(rows, cols, rows if valid is None or valid > rows else valid)
 
 
-
 @dataclass(frozen=True, eq=False)
 class Site:
     """Where the context of ``node`` goes: its channels, and the profile.
@@ -97,7 +96,11 @@ def size_of(value: Any, element: Tile) -> Size:
 
 def concrete(value: Any, element: ElementType) -> ElementType:
     """The type of this very value."""
-    return Tile(element.dtype, value.rows, value.cols) if isinstance(element, Tile) and isinstance(value, Size) else element
+    return (
+        Tile(element.dtype, value.rows, value.cols)
+        if isinstance(element, Tile) and isinstance(value, Size)
+        else element
+    )
 
 
 def as_value(value: Any, element: ElementType) -> Any:

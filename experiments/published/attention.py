@@ -18,8 +18,10 @@ from step import BF16, FP32, UINT32, Graph, Stream, Tensor, Tile
 from step.functions import Add, CacheEnd, CacheTiles, Div, Exp, Matmul, RowSum
 from step.language.dims import Dim
 from step.language.types import Selector
+from step_models.configurations import DATA as CONFIGURATIONS
 
 REGIONS, ROWS, SIZE, GROUP, COARSE = 4, 32, 64, 8, 16
+DATA = CONFIGURATIONS / "kv_lengths"
 PROFILE = Profile(channel_depth=1, flops=2048)
 """That of the attention figures: channels of one element, 2048 operations a cycle of every operator."""
 
@@ -121,7 +123,10 @@ def coarse(lengths: np.ndarray, room: int) -> Attention:
 def interleaved(lengths: np.ndarray, room: int) -> Attention:
     """Requests go to the regions by turns."""
     made = Attention(lengths, room, "attention_interleaved")
-    loaded = [each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2) for each in _all(made.requests(range(len(lengths))))]
+    loaded = [
+        each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2)
+        for each in _all(made.requests(range(len(lengths))))
+    ]
     turns = made.graph.turns(REGIONS, dims=[len(lengths)], name="turns")
     _regions(made, loaded, turns)
     return made
@@ -165,4 +170,3 @@ def _regions(made: Attention, streams: list[Stream], which: Stream) -> list[Stre
         for position, (name, each) in enumerate(zip(names, streams, strict=True))
     ]
     return [made.region(_flat(Requests(*work)), f"region{n}_") for n, work in enumerate(zip(*parts, strict=True))]
-

@@ -135,7 +135,9 @@ class Mixture:
 
     def _tile(self, tensor: Tensor) -> tuple[int, int]:
         hidden, columns = self.layer.hidden, self.layer.columns
-        return (hidden, columns) if tensor.shape[0] == hidden and not tensor.name.endswith("down") else (columns, hidden)
+        return (
+            (hidden, columns) if tensor.shape[0] == hidden and not tensor.name.endswith("down") else (columns, hidden)
+        )
 
     def _expert(self, tiles: Stream, loads: Sequence[Stream], prefix: str) -> Stream:
         """Tiles [n] -> [n]."""
@@ -149,3 +151,10 @@ class Mixture:
 
     def _rows(self, tiles: Stream, prefix: str) -> Stream:
         return tiles.flat_map(ValidRows(), name=f"{prefix}rows")
+
+
+def symbols(routing: np.ndarray, experts: int) -> dict[str, int]:
+    """What the symbols of a `Mixture` stand for."""
+    counts = np.bincount(routing.ravel(), minlength=experts)
+    found = {f"{each}_D{n}": int(count) for each in ("route", "route_scores") for n, count in enumerate(counts)}
+    return found | {"gather_selected": routing.size}

@@ -83,7 +83,7 @@ class SetOffset(_NoOperations, MapFunction):
 
 @dataclass(frozen=True)
 class RowWiseAppend(_NoOperations, MapFunction):
-    """``(tile, row)``: the tile with a row behind those that are valid. It is timed only: which these are is not known."""
+    """``(tile, row)``: the tile with a row behind those that are valid. Timed only: which these are is not known."""
 
     def result_type(self, *inputs: ElementType) -> Tile:
         match inputs:

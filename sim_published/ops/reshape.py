@@ -22,5 +22,6 @@ def as_padding(token: Token) -> Token:
     """An array that is not a flag is what the operator pads with."""
     value = token.value
     if isinstance(value, np.ndarray) and value.dtype != np.bool_:
-        return token._replace(value=Size(*value.shape, 0))
+        rows, cols = value.shape
+        return token._replace(value=Size(rows, cols, 0))
     return token

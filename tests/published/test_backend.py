@@ -25,7 +25,7 @@ def chain() -> Graph:
 
 
 def test_a_chain_takes_what_the_rules_say() -> None:
-    """Four loads of a request (19 each), a hop, the last addition with its load and store, a hop, a store and the end."""
+    """Four loads of a request (19 each), a hop, the last addition and its store, a hop, the store and the end."""
     assert run(chain(), {}).cycles == 4 * 19 + 1 + 1 + 1 + 19 + 2
 
 

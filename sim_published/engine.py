@@ -121,7 +121,10 @@ class Context:
             self.time = channel.freed[0] + 1
 
     def put(self, channel: Channel, token: Token, at: int = 0) -> None:
-        """Send ``token`` into the slot there is, with the stamp ``at`` if that is later than now; Done closes the channel, and needs none."""
+        """Send ``token`` into the slot there is, with the stamp ``at`` if that is later than now.
+
+        Done closes the channel, and needs no slot.
+        """
         if token.done:
             pass
         elif channel.room:

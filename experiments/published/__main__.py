@@ -17,11 +17,13 @@ from pathlib import Path
 
 import click
 
+from experiments.published.claims import improvement
 from experiments.published.points import FIGURES, Point
 from sim_published.backend import run
 from step.errors import InputError, StepError
 from step.host.files import write_atomically
 
+PUBLISHED_IMPROVEMENT = {("9", "mixtral"): 1.33, ("9", "qwen"): 2.11, ("10", "mixtral"): 1.86, ("10", "qwen"): 1.87}
 ROOT = Path(__file__).parents[2]
 COLUMNS = (
     *("point", "cycles", "published_cycles", "off_chip_bytes", "published_off_chip_bytes", "on_chip_bytes"),
@@ -83,9 +85,13 @@ def table(figure: str, rows: list[dict[str, object]]) -> str:
     """The rows as Markdown; those without a published number have none."""
     lines = [f"## Figure {figure}", "", "| point | ours | published | ratio |", "|---|---:|---:|---:|"]
     for row in rows:
-        ours, theirs = float(str(row["cycles"])), row["published_cycles"]
-        ratio = f"{ours / float(str(theirs)):.4f}" if theirs else ""
-        lines.append(f"| {row['point']} | {ours:,.0f} | {f'{float(str(theirs)):,.0f}' if theirs else ''} | {ratio} |")
+        ours, known = float(str(row["cycles"])), row["published_cycles"]
+        theirs = f"{float(str(known)):,.0f} | {ours / float(str(known)):.4f}" if known else "|"
+        lines.append(f"| {row['point']} | {ours:,.0f} | {theirs} |")
+    for model in ("mixtral", "qwen"):
+        found = improvement(rows, model)
+        if found is not None and (figure, model) in PUBLISHED_IMPROVEMENT:
+            lines.append(f"\nPID of {model}: {found:.2f}, published {PUBLISHED_IMPROVEMENT[figure, model]}.")
     return "\n".join([*lines, ""])
 
 

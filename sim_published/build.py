@@ -46,7 +46,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
     ports = _memory_ports(nodes)
     memory, slow = fastest(profile.hbm, profile.dispatch, len(ports))
     engine = Engine(memory)
-    turns = _turns(graph)
+    turns, stored = _turns(graph), _stored(nodes)
     into: dict[tuple[str, int], Channel] = {}
     out: dict[tuple[str, int], Channel] = {}
     names: dict[str, Channel] = {}
@@ -69,7 +69,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
             profile=profile,
             inputs=[into[node.name, port] for port in range(len(node.inputs))],
             outputs=[out.get((node.name, port)) for port in range(len(node.output_types))],
-            writes_back=_writes_back(graph, node),
+            writes_back=node.name in stored,
             port=ports.get(node.name, -1),
             given=given.get(node.name, ()),
             by_turns=any(stream.key in turns for stream in node.inputs),
@@ -121,14 +121,9 @@ def _turns(graph: Graph) -> set[tuple[str, int]]:
     return found
 
 
-def _writes_back(graph: Graph, node: Node) -> bool:
-    """Whether a result goes through an on-chip memory unit: that of a Map or an Accum which is stored as it is."""
-    return any(
-        reader.operator.writes(reader) is not None
-        for reader in graph
-        for stream in reader.inputs
-        if stream.key[0] == node.name
-    )
+def _stored(nodes: list[Node]) -> set[str]:
+    """The operators with results that go through an on-chip memory unit: what is stored as they make it."""
+    return {node.inputs[access.port].key[0] for node in nodes if (access := node.operator.writes(node)) is not None}
 
 
 def _in_memory(graph: Graph) -> set[tuple[str, int]]:

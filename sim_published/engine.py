@@ -121,15 +121,17 @@ class Context:
             self.time = channel.freed[0] + 1
 
     def put(self, channel: Channel, token: Token, at: int = 0) -> None:
-        """Send ``token`` into the slot there is, visible not before ``at``; Done closes the channel, and needs none."""
+        """Send ``token`` into the slot there is, with the stamp ``at`` if that is later than now.
+
+        Done closes the channel, and needs no slot.
+        """
         if token.done:
             pass
         elif channel.room:
             channel.room -= 1
         else:
             channel.freed.popleft()
-        visible = self.time + 1
-        channel.items.append((visible if visible > at else at, token))
+        channel.items.append(((self.time if self.time > at else at) + 1, token))
         channel.count += 1
         reader = channel.reader
         if reader is not None:

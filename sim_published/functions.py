@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import singledispatch
 
+from sim_published.site import Size
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles
 from step.functions.counting import CountFrom
 from step.functions.edit import AppendRow, SetRow
@@ -29,6 +30,12 @@ def one(function: Function, operations: int, rate: int) -> int:
 def spacing(function: FlatMapFunction) -> int:
     """Cycles between the pieces of one element; none for tiles that are split, and addresses of an expert."""
     return 0
+
+
+@singledispatch
+def kept(function: FlatMapFunction, pieces: int, size: Size) -> int:
+    """How many of the ``pieces`` of a tile of ``size`` leave: all, but for functions that drop padding."""
+    return pieces
 
 
 @spacing.register(CacheTiles)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +38,11 @@ class Around(Surroundings):
         return ()
 
 
-def passing(site: Site, context: Context) -> Wait:
-    """Dequeue what the operator's own process asks for, and send what it emits, at the local time."""
+def passing(site: Site, context: Context, see: Callable[[Token], Token] | None = None) -> Wait:
+    """Dequeue what the operator's own process asks for, and send what it emits, at the local time.
+
+    ``see`` changes the values that are sent.
+    """
     around = Around([], site.given)
     meaning = site.node.operator.process(site.node, around)
     elements = [each.element for each in site.node.output_types]
@@ -52,6 +55,7 @@ def passing(site: Site, context: Context) -> Wait:
         for port, token in around.emitted:
             output = site.outputs[port]
             if token.has_value:
+                token = token if see is None else see(token)
                 token = token._replace(value=as_value(token.value, elements[port]))
             yield from context.send(output, token)
         around.emitted.clear()

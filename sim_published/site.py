@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,25 @@ from step.language.graph import Node
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector, Tile
 
-Size = tuple[int, int]
-"""Rows and columns of a tile, which stand for its value."""
+
+class Size(NamedTuple):
+    """Rows and columns of a tile, which stand for its value; behind the first ``valid`` rows there is padding."""
+
+    rows: int
+    cols: int
+    valid: int
+
+    @classmethod
+    def full(cls, shape: tuple[int, int]) -> Size:
+        """That of a tile without padding."""
+        rows, cols = shape
+        return cls(rows, cols, rows)
+
+    @classmethod
+    def of(cls, tile: Tile, valid: int | None = None) -> Size:
+        """That of a tile of static type."""
+        rows, cols = tile.shape
+        return cls(rows, cols, rows if valid is None or valid > rows else valid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +71,13 @@ class Site:
         """Bytes of a value, as the profile counts them."""
         if not isinstance(element, Tile):
             return int(element.bytes)
-        rows, cols = size_of(size, element)
+        rows, cols, _ = size_of(size, element)
         return rows * cols * (self.profile.scalar_bytes or math.ceil(element.dtype.bits / 8))
 
     def requests(self, size: Any, element: ElementType) -> int:
         """Requests for a tile: row by row, each row rounded up."""
         assert isinstance(element, Tile)
-        rows, cols = size_of(size, element)
+        rows, cols, _ = size_of(size, element)
         scalar = self.profile.scalar_bytes or math.ceil(element.dtype.bits / 8)
         return rows * math.ceil(cols * scalar / self.profile.hbm.request_bytes)
 
@@ -74,16 +91,20 @@ def is_known(element: ElementType) -> bool:
 
 def size_of(value: Any, element: Tile) -> Size:
     """Rows and columns of a value: it is these, or it is known."""
-    return (1, 1) if isinstance(value, np.ndarray) else value
+    return value if isinstance(value, Size) else Size.full((1, 1))
 
 
 def concrete(value: Any, element: ElementType) -> ElementType:
     """The type of this very value."""
-    return Tile(element.dtype, *value) if isinstance(element, Tile) and isinstance(value, tuple) else element
+    return (
+        Tile(element.dtype, value.rows, value.cols)
+        if isinstance(element, Tile) and isinstance(value, Size)
+        else element
+    )
 
 
 def as_value(value: Any, element: ElementType) -> Any:
-    """A value as a run has it: itself where it is known, else its size."""
+    """A value that a program gives, as a run has it: itself where it is known, else its size."""
     if is_known(element) or not isinstance(value, np.ndarray):
         return value
-    return value.shape
+    return Size.full(value.shape)

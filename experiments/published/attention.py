@@ -18,8 +18,10 @@ from step import BF16, FP32, UINT32, Graph, Stream, Tensor, Tile
 from step.functions import Add, CacheEnd, CacheTiles, Div, Exp, Matmul, RowSum
 from step.language.dims import Dim
 from step.language.types import Selector
+from step_models.configurations import DATA as CONFIGURATIONS
 
 REGIONS, ROWS, SIZE, GROUP, COARSE = 4, 32, 64, 8, 16
+DATA = CONFIGURATIONS / "kv_lengths"
 PROFILE = Profile(channel_depth=1, flops=2048)
 """That of the attention figures: channels of one element, 2048 operations a cycle of every operator."""
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import sympy
 
-from sim_published.functions import a_piece_a_cycle, cycles, one, spacing
+from sim_published.functions import a_piece_a_cycle, cycles, kept, one, spacing
+from sim_published.site import Size
 from step.language.dims import Shape
 from step.language.dtypes import BOOL, UINT32
-from step.language.function import AccumFunction, CountedFunction, Function, MapFunction, mismatch
+from step.language.function import AccumFunction, CountedFunction, FlatMapFunction, Function, MapFunction, mismatch
+from step.language.tokens import Token
 from step.language.types import ElementType, Selector, Tile
 
 
@@ -34,6 +37,34 @@ class LastTile(_NoOperations, CountedFunction):
 
     def piece(self, index: int, tiles: np.ndarray) -> int:
         return 1 if index == tiles.item() - 1 else 2
+
+
+@dataclass(frozen=True)
+class ValidRows(_NoOperations, FlatMapFunction):
+    """The rows of a tile that are no padding (the artifact's RetileStreamify with a mask): ``[rows, D]`` -> [valid]."""
+
+    rank = 0
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        match inputs:
+            case (Tile() as tile,):
+                return Tile(tile.dtype, 1, tile.cols)
+        raise mismatch(self, "one tile", inputs)
+
+    def result_shape(self, *inputs: ElementType) -> Shape:
+        self.result_type(*inputs)
+        (tile,) = inputs
+        assert isinstance(tile, Tile)
+        return (tile.rows,)
+
+    def expand(self, *values: Any) -> Iterator[Token]:
+        raise NotImplementedError("which rows are valid is not a value of the language")
+
+
+@kept.register
+def valid_rows(function: ValidRows, pieces: int, size: Size) -> int:
+    """Rows without padding."""
+    return size.valid
 
 
 @dataclass(frozen=True)

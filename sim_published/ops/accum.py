@@ -10,7 +10,7 @@ from typing import Any
 
 from sim_published.engine import Context, Wait
 from sim_published.functions import cycles
-from sim_published.site import Site, concrete
+from sim_published.site import Site, Size, concrete
 from step.functions.retile import RetileCol, RetileRow
 from step.language.dims import dim
 from step.language.faults import aligned
@@ -37,15 +37,15 @@ def process(site: Site, context: Context) -> Wait:
         loads = sum(site.cycles(c, v, port) for port, (c, v) in enumerate(zip(site.inputs, values, strict=True)))
         return max(loads, cycles(function, int(function.flops(*types)), rate))
 
-    def result(count: int, values: tuple[Any, ...]) -> Any:
+    def result(count: int, values: tuple[Any, ...], valid: int | None) -> Any:
         if not isinstance(state, Tile):
             return None
         types = [concrete(value, element) for value, element in zip(values, elements, strict=True)]
         made = function.state_type((dim(count),), *types)
         assert isinstance(made, Tile)
-        return int(made.rows), int(made.cols)
+        return Size.of(made, valid)
 
-    count, values = 0, tuple[Any, ...]()
+    count, values, valid = 0, tuple[Any, ...](), 0
     while True:
         tokens = []
         for channel in site.inputs:
@@ -63,6 +63,8 @@ def process(site: Site, context: Context) -> Wait:
         if token.has_value:
             values = tuple(each.value for each in tokens)
             count += 1
+            rows = values[0].valid if isinstance(values[0], Size) else 1
+            valid = valid + rows if joins else rows
             if values not in known:
                 known[values] = load_and_compute(values)
             spent = known[values]
@@ -71,9 +73,9 @@ def process(site: Site, context: Context) -> Wait:
         if ends:
             if not values:
                 raise site.refuse("no reduction of nothing")
-            key = (count, values)
+            key = (count, values, valid)
             if key not in results:
-                results[key] = result(count, values)
+                results[key] = result(*key)
             made = results[key]
             if site.writes_back and not joins:
                 spent = max(spent, site.transfer(made, state))
@@ -82,4 +84,4 @@ def process(site: Site, context: Context) -> Wait:
             context.drop(channel)
         if ends:
             yield from context.send(output, Token(made, token.stop - rank))
-            count, values = 0, ()
+            count, values, valid = 0, (), 0

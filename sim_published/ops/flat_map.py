@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from sim_published.engine import Context, Wait
-from sim_published.functions import spacing
-from sim_published.site import Site, concrete, is_known
+from sim_published.functions import kept, spacing
+from sim_published.site import Site, Size, concrete, is_known
 from step.language.faults import aligned
 from step.language.tokens import Token, empty
 from step.language.types import Tile
@@ -32,7 +32,8 @@ def process(site: Site, context: Context) -> Wait:
         piece = function.result_type(*types)
         assert isinstance(piece, Tile)
         shape = [int(each) for each in function.result_shape(*types)]
-        size, count = (int(piece.rows), int(piece.cols)), shape[-1]
+        size = Size.of(piece)
+        count = kept(function, shape[-1], values[0])
         return [Token(size, min(len(shape) - 1, int(n == count - 1))) for n in range(count)]
 
     while True:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sim_published.engine import Context, Wait
 from sim_published.off_chip import access
-from sim_published.site import Site
+from sim_published.site import Site, Size
 from step.language.tokens import DONE, Token, empty
 from step.ops.linear_off_chip_load import LinearOffChipLoad
 
@@ -14,6 +14,7 @@ def process(site: Site, context: Context) -> Wait:
     operator, node = site.node.operator, site.node
     assert isinstance(operator, LinearOffChipLoad)
     (output,) = site.outputs
+    tile = Size.full(operator.tile)
     element, depth = node.output_types[0].element, len(operator.out)
     levels = operator.levels
     if output is None:
@@ -22,9 +23,9 @@ def process(site: Site, context: Context) -> Wait:
         reference = (yield from context.take(site.inputs[0])) if site.inputs else Token(None)
         if reference.has_value:
             for level in levels:
-                yield from access(site, context, operator.tile, element)
+                yield from access(site, context, tile, element)
                 stop = level + reference.stop if level == depth else level
-                yield from context.send(output, Token(operator.tile, stop))
+                yield from context.send(output, Token(tile, stop))
         elif not reference.done:
             yield from context.send(output, empty(reference.rank + depth, reference.stop + depth))
         if reference.done or not site.inputs:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sim_published.engine import Context, Wait
 from sim_published.functions import cycles
-from sim_published.site import Site, as_value, concrete, is_known
+from sim_published.site import Site, Size, as_value, concrete, is_known
 from step.language.faults import aligned
 from step.language.tokens import Token
 from step.language.types import Tile
@@ -31,7 +31,8 @@ def process(site: Site, context: Context) -> Wait:
     def costs(values: tuple[Any, ...]) -> tuple[int, Any]:
         types = [concrete(value, element) for value, element in zip(values, elements, strict=True)]
         made = function.result_type(*types)
-        size = (int(made.rows), int(made.cols)) if isinstance(made, Tile) else None
+        first = values[0].valid if isinstance(values[0], Size) else None
+        size = Size.of(made, first) if isinstance(made, Tile) else None
         loads = sum(site.cycles(c, v, port) for port, (c, v) in enumerate(zip(site.inputs, values, strict=True)))
         store = site.transfer(size, result) if site.writes_back else 0
         return max(loads, cycles(function, int(function.flops(*types)), rate), store), size
@@ -43,7 +44,7 @@ def process(site: Site, context: Context) -> Wait:
         token = aligned(*tokens)
         if token.has_value:
             values = tuple(each.value for each in tokens)
-            key = tuple(value if isinstance(value, tuple) else None for value in values)
+            key = tuple(value if isinstance(value, Size) else None for value in values)
             found = known.get(key)
             if found is None:
                 found = known[key] = costs(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sim_published.engine import Context, Wait
 from sim_published.off_chip import access
-from sim_published.site import Site
+from sim_published.site import Site, Size
 from step.ops.random_off_chip_load import RandomOffChipLoad
 
 
@@ -13,12 +13,13 @@ def process(site: Site, context: Context) -> Wait:
     operator = site.node.operator
     assert isinstance(operator, RandomOffChipLoad)
     (channel,), (output,) = site.inputs, site.outputs
+    tile = Size.full(operator.tile)
     element = site.node.output_types[0].element
     while True:
         token = yield from context.take(channel)
         if token.has_value:
-            yield from access(site, context, operator.tile, element)
-            token = token._replace(value=operator.tile)
+            yield from access(site, context, tile, element)
+            token = token._replace(value=tile)
         yield from context.send(output, token)
         if token.done:
             return

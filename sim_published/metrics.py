@@ -1,0 +1,56 @@
+"""Off-chip traffic and on-chip memory as the published figures count them (``count_fifos=False``, ``mode=1``).
+
+Loads count 2 bytes a scalar and one tile; all that is computed counts 4 bytes a scalar: the state of an Accum, what an
+Expand repeats, and what is stored. Everything else is free. No rounding to requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import sympy
+
+from step.language.graph import Graph, Node
+from step.language.types import Tile
+from step.ops.accum import Accum
+from step.ops.expand import Expand
+
+LOADED, COMPUTED = 2, 4
+
+
+def off_chip_bytes(graph: Graph, values: Mapping[str, int]) -> int:
+    """Bytes between the fabric and memory, with ``values`` for the symbols of ``graph``, by name."""
+    total = 0
+    for node in graph:
+        for access, types, scalar in (
+            (node.operator.reads(node), node.output_types, LOADED),
+            (node.operator.writes(node), node.input_types, COMPUTED),
+        ):
+            if access is not None:
+                total += _value(types[access.port].count * access.tile.elements, values) * scalar
+    return total
+
+
+def on_chip_bytes(graph: Graph, values: Mapping[str, int], unused: Collection[str] = ()) -> int:
+    """Bytes that the operators of ``graph`` need but those called in ``unused``.
+
+    The published figures leave out what gets no element for dynamic tiles, and for time-multiplexing.
+    """
+    return sum(_value(_scalars(node), values) for node in graph if node.name not in unused)
+
+
+def _scalars(node: Node) -> sympy.Expr:
+    """Bytes of one operator."""
+    read, written = node.operator.reads(node), node.operator.writes(node)
+    if read is not None:
+        return read.tile.elements * LOADED
+    if written is not None:
+        return written.tile.elements * COMPUTED
+    element = node.output_types[0].element if node.output_types else None
+    if isinstance(node.operator, Accum | Expand) and isinstance(element, Tile):
+        return element.elements * COMPUTED
+    return sympy.Integer(0)
+
+
+def _value(expression: sympy.Expr, values: Mapping[str, int]) -> int:
+    return int(expression.subs({symbol: values[symbol.name] for symbol in expression.free_symbols}))

@@ -1,0 +1,87 @@
+"""The back end ``published``: what it takes, what it refuses, and what it reports."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import step
+from sim_published.backend import run
+from sim_published.profile import Hbm, Profile
+from step import BF16, FP32, UINT32, Graph, Program, Tile
+from step.cli.run import command
+from step.errors import Deadlock, FabricError, InputError
+from step.functions import Add, Max
+
+
+def chain() -> Graph:
+    graph = Graph("chain")
+    x = graph.load(graph.tensor("x", (4, 32), BF16), tile=(1, 32), name="load")
+    x.accum(Add(), rank=2, name="sum").store("y")
+    return graph
+
+
+def test_a_chain_takes_what_the_rules_say() -> None:
+    """Four loads of a request (19 each), a hop, the last addition and its store, a hop, the store and the end."""
+    assert run(chain(), {}).cycles == 4 * 19 + 1 + 1 + 1 + 19 + 2
+
+
+def test_it_is_found_by_name_and_gives_activities() -> None:
+    found = step.run(Program(chain(), {"x": np.zeros((4, 32))}), "published")
+    assert found.result.backend == "published"
+    spent = [each.busy + each.starved + each.blocked + each.finished for each in found.result.operators.values()]
+    assert set(spent) == {found.cycles}
+
+
+def test_what_the_published_simulator_does_not_have_is_refused() -> None:
+    graph = Graph("scans")
+    graph.source("x", Tile(FP32), [1, 3]).scan(Max(), name="now").sink("y")
+    with pytest.raises(FabricError, match=r"scan 'now' \(.*\): the published simulator has no operator 'scan'$"):
+        run(graph, {"x": [[1.0, 2.0, 3.0]]})
+
+
+def test_tensors_do_not_decide() -> None:
+    graph = Graph("indirect")
+    addresses = graph.load(graph.tensor("at", (1, 3), UINT32), tile=(1, 1), name="addresses")
+    addresses.load_random(graph.tensor("x", (8, 8), BF16), tile=(1, 8)).sink("y")
+    with pytest.raises(FabricError) as error:
+        run(graph, {})
+    assert str(error.value).endswith(
+        "the published profile does not know what tensors hold, so Tile(UINT32, 1, 1) can not come from one; "
+        "give it as a source"
+    )
+
+
+def test_a_source_needs_its_input() -> None:
+    graph = Graph("plays")
+    graph.source("x", Tile(FP32), [3]).sink("y")
+    with pytest.raises(InputError, match=re.escape("there is no input 'x', which the program needs")):
+        run(graph, {})
+
+
+@pytest.mark.parametrize("make", [lambda: Profile(channel_depth=0), lambda: Profile(hbm=Hbm(channels=0))])
+def test_a_profile_is_checked(make: object) -> None:
+    with pytest.raises(FabricError, match=r"^channel.* of the published profile must be an integer >= 1, not 0$"):
+        make()  # type: ignore[operator]
+
+
+def test_a_deadlock_names_who_waits() -> None:
+    graph = Graph("stuck")
+    x = graph.source("x", Tile(FP32), [4])
+    first, second = x.partition(graph.turns(2, dims=[4], name="turns"), targets=2, name="split")
+    second.sink("b")
+    loop = graph.feedback(Tile(FP32), first.shape, name="loop")
+    made = first.map(Add(), loop.stream, name="sum")
+    loop.close(made)
+    made.sink("a")
+    with pytest.raises(Deadlock, match=r"^nothing moves any more; these wait: .*\bsum\b") as error:
+        run(graph, {"x": [1.0, 2.0, 3.0, 4.0]}, profile=Profile(channel_depth=1))
+    assert error.value.result is not None and error.value.result.status == "deadlock"
+
+
+def test_the_command_line_has_it() -> None:
+    done = CliRunner().invoke(command, ["examples/swiglu.py", "--backend", "published", "--json"])
+    assert done.exit_code == 0 and '"backend": "published"' in done.output

@@ -17,7 +17,7 @@ from step.language.operator import StreamType
 from step.language.symbols import evaluate, measure
 from step.lowering.netlist import Netlist
 
-OBJECT = 200
+OBJECT = 300
 """Bytes of a value besides its scalars: an array, and its number."""
 EVENT = 150
 """Bytes of the cycles in which a token entered and left a channel, in all the forms that they take."""

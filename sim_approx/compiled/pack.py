@@ -152,7 +152,10 @@ class Packed:
         return [word - (1 << 64) if word >> 63 else word for word in words]
 
     def _tokens(self, tokens: Sequence[Token]) -> Sequence[int]:
-        return array("q", (len(tokens), *(word for token in tokens for word in self._handles.words(token))))
+        words = array("q", [len(tokens)])
+        for token in tokens:
+            words.extend(self._handles.words(token))
+        return words
 
     def _stream(self, tokens: Sequence[Token]) -> Sequence[int]:
         if not isinstance(tokens, RegularStream):

@@ -192,7 +192,7 @@ def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EnvironmentProblem) as caught:
         run(graph, {"x": tokens}, values="all")
     assert str(caught.value) == (
-        "this run would keep the values of 20,000,000 tokens, which takes at least 4.2 GB of memory, and 2.0 GB are "
+        "this run would keep the values of 20,000,000 tokens, which takes at least 6.2 GB of memory, and 2.0 GB are "
         'free; values="control" keeps none of them'
     )
     with pytest.raises(EnvironmentProblem) as caught:

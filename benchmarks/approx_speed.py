@@ -28,7 +28,7 @@ from step.lowering.netlist import Netlist, lower
 from step.programs.inputs import BoundInputs
 
 SCALAR = Tile(BF16)
-SIZE, TARGETS, MANY_TARGETS = 16, 16, 72
+SIZE, TARGETS, MANY_TARGETS = 16, 16, 100
 FABRIC = FabricConfig(memory=MemoryConfig(channels=32))
 ENGINES: tuple[EngineName, ...] = ("python", "compiled")
 
@@ -69,7 +69,7 @@ def memory(graph: Graph) -> None:
 
 
 def mixture(graph: Graph) -> None:
-    """1,000 units: every row goes to two of 72 experts, which read two weights each through 32 channels of memory."""
+    """1,000 units: every row goes to two of 100 experts, which read two weights each through 32 channels of memory."""
     x = graph.source("x", Tile(BF16, 1, SIZE), [graph.symbol("N")])
     which = graph.source("which", Selector(MANY_TARGETS), x.shape)
     results = []

@@ -10,7 +10,7 @@ from typing import Any
 from step.errors import EnvironmentProblem
 from step.sweeps.axis import Axis, Point
 from step.sweeps.front import costs
-from step.sweeps.row import Row
+from step.sweeps.row import REFUSED, Row
 
 TRIES = 20
 """Times that Optuna may choose what is known already, before a point is drawn."""
@@ -48,8 +48,8 @@ class Search:
 
     @property
     def told(self) -> int:
-        """How many points are known."""
-        return len(self._known)
+        """How many points are known, but for those that were refused, which cost nothing."""
+        return sum(row is not None and row.status != REFUSED for row in self._known.values())
 
     def has(self, point: Point) -> bool:
         """Whether ``point`` is one of those that may be chosen."""

@@ -7,8 +7,11 @@ from itertools import product
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from cosim.calibration.bench import EACH, Bench, Build
 from step.errors import FabricError, TypeMismatch
+from step.language.faults import Violation
 from step.language.function import CountedFunction, Function
 from step.language.graph import Graph, Node
 from step.language.types import ElementType, Selector
@@ -55,7 +58,7 @@ def _pieces(function: CountedFunction, node: Node, numbers: Sequence[int]) -> in
     """How many pieces the function makes of ``numbers``; of too many, and of what it does not take, none."""
     try:
         count = function.pieces(*(_value(each.element, n) for each, n in zip(node.inputs, numbers, strict=True)))
-    except Exception:
+    except Violation:
         return -1
     return count if count <= EACH else 0
 
@@ -63,6 +66,4 @@ def _pieces(function: CountedFunction, node: Node, numbers: Sequence[int]) -> in
 def _value(element: ElementType, number: int) -> Any:
     if isinstance(element, Selector):
         return 1
-    import numpy as np
-
     return np.full((1, 1), number, np.uint32)

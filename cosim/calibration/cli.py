@@ -81,7 +81,7 @@ def _open(specs: tuple[str, ...], settings: tuple[str, ...]) -> list[Program]:
 def _show(campaign: Campaign) -> None:
     memory = campaign.calibration.memory
     if memory is not None:
-        click.echo(f"memory: a beat every {memory.interval:,} cycles of a channel, latency {memory.latency:,}")
+        click.echo(f"memory: interval {memory.interval:,}, latency {memory.latency:,}")
     if campaign.measured:
         table = new_table(
             f"{_units(campaign.measured)} measured; of functions by the formulas, where they differ",

@@ -10,7 +10,7 @@ import numpy as np
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, warn, working
-from step.cli.options import json_option, open_program, program_options, writable, writing
+from step.cli.options import explain_option, explainer, json_option, open_program, program_options, writable, writing
 from step.errors import InputError, SimulationError
 from step.language.validate import check as check_graph
 from step.lowering.netlist import Netlist, lower
@@ -37,6 +37,7 @@ WITH_OUTPUTS = ("interpret", "rtl")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of an RTL run (.vcd or .fst).")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to this file, as JSON.")
 @click.option("--check", is_flag=True, help="Fail unless the outputs are what the program expects.")
+@explain_option
 @json_option
 def command(
     program: str,
@@ -49,6 +50,7 @@ def command(
     waves: Path | None,
     save: Path | None,
     check: bool,
+    explain: bool,
     as_json: bool,
 ) -> None:
     """Run a program: interpret it, time it with the fast model, or simulate its RTL.
@@ -64,6 +66,7 @@ def command(
         ("events", events or None, TIMED),
         ("waves", waves, ("rtl",)),
         ("check", check or None, WITH_OUTPUTS),
+        ("explain", explain or None, TIMED),
     ):
         if value is None:
             continue
@@ -73,6 +76,7 @@ def command(
             )
         options[option] = value
     options.pop("check", None)
+    show_path = explainer(as_json) if options.pop("explain", False) else None
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
     opened = open_program(program, inputs, settings)
@@ -99,6 +103,8 @@ def command(
     else:
         if failure is None:
             show_result(result, lower(opened.graph, opened.fabric))
+            if show_path is not None:
+                show_path(opened, max_cycles)
         show_written(save, waves)
     if failure is not None:
         raise failure

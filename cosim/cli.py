@@ -15,6 +15,8 @@ from step.cli.options import (
     binding_option,
     bound,
     calibration_option,
+    explain_option,
+    explainer,
     inputs_option,
     json_option,
     save_json,
@@ -42,6 +44,7 @@ FORMAT = "step-comparison-1"
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of the RTL (.vcd or .fst).")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write what was found to this file.")
 @click.option("--operators/--no-operators", default=True, help="Show the activity of every operator in both.")
+@explain_option
 @json_option
 def compare(
     programs: tuple[str, ...],
@@ -53,6 +56,7 @@ def compare(
     waves: Path | None,
     save: Path | None,
     operators: bool,
+    explain: bool,
     as_json: bool,
 ) -> None:
     """Run programs on RTL, fast model and interpreter, and compare cycles, token times and outputs.
@@ -63,6 +67,7 @@ def compare(
     backend("rtl")  # says what to install where a module is missing; `doctor`, beside this, must do without them
     from cosim.compare import compare as compare_program
 
+    show_path = explainer(as_json) if explain else None
     opened = _open(programs, inputs, waves, binding)
     if save is not None:
         writable(save)
@@ -85,6 +90,9 @@ def compare(
         show_json(plain)
     elif found:
         _show(found, operators)
+        if show_path is not None:
+            for program in opened[: len(found)]:
+                show_path(program, max_cycles)
     if not as_json:
         show_written(save, waves if found else None)
     if failure is not None:

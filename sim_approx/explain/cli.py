@@ -8,7 +8,7 @@ import click
 
 from sim_approx.explain.explanation import explain
 from sim_approx.explain.report import report
-from sim_approx.explain.tables import show
+from sim_approx.explain.tables import SHOWN, show
 from sim_approx.explain.trace import Window, trace
 from step.cli.console import show_json, show_written, warn, working
 from step.cli.options import json_option, open_program, program_options, writable, writing
@@ -24,7 +24,7 @@ CYCLE = click.IntRange(min=0)
 @click.command()
 @program_options
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop the run there.")
-@click.option("--top", type=click.IntRange(min=1), default=12, show_default=True, help="Rows of the critical path.")
+@click.option("--top", type=click.IntRange(min=1), default=SHOWN, show_default=True, help="Rows of the critical path.")
 @click.option("--what-if/--no-what-if", "changes", default=True, help="Try changes of the fabric.")
 @click.option("--trace", "trace_file", type=FILE, help="Write a trace for Perfetto to this file, as JSON.")
 @click.option("--from", "first", type=CYCLE, default=0, metavar="CYCLE", help="First cycle of the trace.")

@@ -7,9 +7,13 @@ from collections import Counter
 import click
 from rich.markup import escape
 
-from sim_approx.explain.explanation import Explanation
+from sim_approx.explain.explanation import Explanation, explain
 from sim_approx.explain.usage import Usage
 from step.cli.console import new_table, show_table
+from step.programs.program import Program
+
+SHOWN = 12
+"""Rows of a critical path."""
 
 
 def show(found: Explanation, top: int) -> None:
@@ -22,6 +26,12 @@ def show(found: Explanation, top: int) -> None:
     if found.what_if:
         click.echo()
         _show_changes(found)
+
+
+def show_path_of(program: Program, max_cycles: int | None = None) -> None:
+    """The critical path of ``program``, for verbs that are about something else."""
+    click.echo()
+    show_path(explain(program, changes=False, max_cycles=max_cycles), SHOWN)
 
 
 def show_path(found: Explanation, top: int) -> None:

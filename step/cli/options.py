@@ -14,6 +14,7 @@ import click
 from step.cli.console import warn
 from step.errors import FormatError, InputError
 from step.host.files import check_writable, write_atomically
+from step.host.floors import from_floor
 from step.lowering.settings import with_settings
 from step.programs.depth_binding import DepthBinding
 from step.programs.program import Program, load_program
@@ -21,6 +22,7 @@ from step.programs.program import Program, load_program
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+explain_option = click.option("--explain", is_flag=True, help="Say where the cycles went (see step explain).")
 inputs_option = click.option(
     "--inputs",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -50,6 +52,13 @@ binding_option = click.option(
 def program_options(function: Command) -> Command:
     """The PROGRAM argument, ``--inputs`` and ``--set``; pass all three to `open_program`."""
     return click.argument("program")(inputs_option(settings_option(function)))
+
+
+def explainer(as_json: bool) -> Callable[[Program, int | None], None]:
+    """Who shows where the cycles went, for `explain_option`; raises `InputError` where it would not be seen."""
+    if as_json:
+        raise InputError("--explain has no effect with --json; step explain --json has it as data")
+    return from_floor("step.explanations", "path", "--explain")
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from step.cli.console import new_table, show_json, show_table, show_written, war
 from step.cli.options import (
     binding_option,
     calibration_option,
+    explain_option,
+    explainer,
     json_option,
     open_program,
     program_options,
@@ -53,6 +55,7 @@ WITH_OUTPUTS = ("interpret", "rtl")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of an RTL run (.vcd or .fst).")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to this file, as JSON.")
 @click.option("--check", is_flag=True, help="Fail unless the outputs are what the program expects.")
+@explain_option
 @json_option
 def command(
     program: str,
@@ -67,6 +70,7 @@ def command(
     waves: Path | None,
     save: Path | None,
     check: bool,
+    explain: bool,
     as_json: bool,
 ) -> None:
     """Run a program: interpret it, time it with the fast model, simulate its RTL, or time it as published.
@@ -83,6 +87,7 @@ def command(
         ("events", events or None, TIMED),
         ("waves", waves, ("rtl",)),
         ("check", check or None, WITH_OUTPUTS),
+        ("explain", explain or None, TIMED),
     ):
         if value is None:
             continue
@@ -92,6 +97,7 @@ def command(
             )
         options[option] = value
     options.pop("check", None)
+    show_path = explainer(as_json) if options.pop("explain", False) else None
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
     if binding is not None and name not in TIMED:
@@ -120,6 +126,8 @@ def command(
     else:
         if failure is None:
             show_result(result, lower(opened.graph, opened.fabric))
+            if show_path is not None:
+                show_path(opened, max_cycles)
         show_written(save, waves)
     if failure is not None:
         raise failure

@@ -45,7 +45,7 @@ def test_tables(step: Step) -> None:
     assert "operators, in % of the cycles" in lines
     assert [line.split() for line in lines[-2:]] == [
         ["--set", "stages=1", "1,242", "72.7%", "1,242", "72.7%"],
-        ["--set", "memory.latency=1", "4,515", "0.7%", "4,504", "1.0%"],
+        ["--set", "memory.latency=1", "4,504", "1.0%", "4,504", "1.0%"],
     ]
 
 
@@ -147,6 +147,27 @@ def test_trace_of_a_window(step: Step, tmp_path: Path) -> None:
     assert first == levels and any(levels.values())
     beats = [each for each in events["fast model: off-chip memory"] if each["ph"] == "C"]
     assert [each["name"] for each in beats] == ["beats a cycle"] * 201
+
+
+def test_run_and_compare_show_the_path(step: Step) -> None:
+    explained = step("explain", FRAGILE, "--no-what-if").out
+    path = explained[: explained.index("\n\n")]
+    assert path.startswith("fragile: 34 cycles along the critical path\n")
+    plain = step("run", FRAGILE, "--backend", "approx")
+    assert step("run", FRAGILE, "--backend", "approx", "--explain") == (0, f"{plain.out}\n{path}\n", "")
+    compared = step("compare", FRAGILE, "--explain")
+    assert (compared.code, path in compared.out) == (0, True)
+
+
+@pytest.mark.parametrize("verb", [["run", FRAGILE, "--backend", "approx"], ["compare", FRAGILE]])
+def test_an_explanation_is_no_part_of_other_data(step: Step, verb: list[str]) -> None:
+    complaint = "error: --explain has no effect with --json; step explain --json has it as data\n"
+    assert step(*verb, "--explain", "--json") == (1, "", complaint)
+
+
+def test_what_has_no_time_is_not_explained(step: Step) -> None:
+    complaint = "error: --explain has no effect with --backend interpret; it needs approx or rtl\n"
+    assert step("run", FRAGILE, "--backend", "interpret", "--explain") == (1, "", complaint)
 
 
 def test_a_deadlock_is_told_as_by_run(step: Step, tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ class Attention:
     region on (by default as many as it takes for once). ``online``: weights are relative to the largest score so far,
     so that none can overflow; else exponentials are taken as they are. ``scaled``: scores are divided by the root of
     ``size``. ``in_memory``: queries are a tensor ``query`` and results a tensor ``output``, both [sequences * group,
-    size]; else they are streams. ``prefix`` begins all names.
+    size]; else they are streams. ``places``: sequences that the caches have room for, by default all.
+    ``prefix`` begins all names.
 
     Raises `InputError` for what can not be arranged.
     """
@@ -73,6 +74,7 @@ class Attention:
     online: bool = True
     scaled: bool = True
     in_memory: bool = True
+    places: int | None = None
     prefix: str = ""
 
     def __post_init__(self) -> None:
@@ -94,7 +96,14 @@ class Attention:
                 f'block must be at least one sequence of a "coarse" arrangement, '
                 f"not {self.block} of {self.arrangement!r}"
             )
-        cache = (self.sequences * self.tiles * self.rows, self.size)
+        if self.places is None:
+            self.places = self.sequences
+        if self.sequences > self.places:
+            raise InputError(
+                f"a batch of {self.sequences} sequences, the KV heads of all requests, is larger than the cache, "
+                f"which has places for {self.places}"
+            )
+        cache = (self.places * self.tiles * self.rows, self.size)
         self.keys = self.graph.tensor(f"{self.prefix}keys", cache, BF16)
         self.values = self.graph.tensor(f"{self.prefix}values", cache, BF16)
         if self.in_memory:
@@ -109,8 +118,9 @@ class Attention:
         A ``query`` [sequences] of tiles [group, size] becomes the third item of the result.
         """
         graph, prefix = self.graph, self.prefix
+        assert self.places is not None
         sequence = graph.count([self.sequences], name=f"{prefix}sequence")
-        end = sequence.map(CacheEnd(self.sequences, self.tiles, self.rows), length, name=f"{prefix}end")
+        end = sequence.map(CacheEnd(self.places, self.tiles, self.rows), length, name=f"{prefix}end")
         keys = self._store("keys", self.keys, end, length, new)
         stored = keys.zip(self._store("values", self.values, end, length, new), name=f"{prefix}stored")
         one = graph.constant(1, dtype=UINT32, reference=length, name=f"{prefix}one")
@@ -175,9 +185,10 @@ class Attention:
         Where queries are not in memory they are the third item of ``work``. The second stream is one of keys [n,
         tiles]: behind the last one of a sequence the next sequence can begin.
         """
+        assert self.places is not None
         tile = (self.rows, self.size)
         sequence, length = work.item_of(0, name=f"{prefix}sequence"), work.item_of(1, name=f"{prefix}length")
-        tiles = CacheTiles(self.sequences, self.tiles, self.rows)
+        tiles = CacheTiles(self.places, self.tiles, self.rows)
         address = sequence.flat_map(tiles, length, name=f"{prefix}address")  # [n, tiles], as all up to the sums
         valid = length.flat_map(CacheRows(self.rows), name=f"{prefix}valid").assume_shape(address.shape)
         key = address.load_random(self.keys, tile=tile, name=f"{prefix}key")
@@ -248,6 +259,7 @@ def program(
     size: int = 16,
     rows: int = 4,
     room: int | None = None,
+    places: int | None = None,
     block: int | None = None,
     online: bool = True,
     scaled: bool = True,
@@ -257,16 +269,27 @@ def program(
 ) -> Program:
     """Attention for requests with ``lengths`` [requests] rows in the cache of each of their ``heads`` KV heads.
 
-    The caches have ``room`` rows for each of them: as many tiles as the longest one needs, unless given. All else is as
-    in `Attention`. Without ``fabric`` it is the smallest one of the published evaluation's kind that has room for the
-    tiles. Without ``values`` all data but the lengths is zeros, which take no memory, and nothing is expected. Raises
-    `InputError` for what does not fit.
+    The caches have ``room`` rows for each of them, as many tiles as the longest one needs unless given, and ``places``
+    for so many requests, those that there are unless given. All else is as in `Attention`. Without ``fabric`` it is the
+    smallest one of the published evaluation's kind that has room for the tiles. Without ``values`` all data but the
+    lengths is zeros, which take no memory, and nothing is expected. Raises `InputError` for what does not fit.
     """
     lengths = np.asarray(lengths)
     tiles = cache_tiles(lengths, rows, room)
     graph = Graph(name)
     attention = Attention(
-        graph, len(lengths) * heads, tiles, rows, size, group, regions, arrangement, block, online, scaled
+        graph,
+        len(lengths) * heads,
+        tiles,
+        rows,
+        size,
+        group,
+        regions,
+        arrangement,
+        block,
+        online,
+        scaled,
+        places=None if places is None else places * heads,
     )
     length = graph.source("length", Tile(UINT32), [len(lengths)])
     every = length.repeat(heads, name="heads").flatten(0, 1, name="lengths")
@@ -288,7 +311,9 @@ def _with_data(attention: Attention, lengths: np.ndarray, heads: int, fabric: Fa
     }
     caches = {}
     for name in ("keys", "values"):
-        cache, new = normal(random, sequences, attention.tiles * attention.rows, size), normal(random, sequences, size)
+        assert attention.places is not None
+        cache = normal(random, attention.places, attention.tiles * attention.rows, size)
+        new = normal(random, sequences, size)
         for sequence, length in enumerate(np.repeat(lengths, heads)):
             cache[sequence, length:] = 0
         inputs |= {name: cache.reshape(-1, size), f"new_{name}": new}

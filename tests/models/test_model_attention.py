@@ -57,6 +57,12 @@ def test_sizes(sizes: dict[str, int]) -> None:
     assert_runs(attention.program(np.array([3, 0, 7]), **sizes))
 
 
+def test_a_cache_with_places_for_more() -> None:
+    program = attention.program(LENGTHS, places=7)
+    assert program.inputs["keys"].shape == (7 * 2 * 5 * 4, 16)
+    assert_runs(program)
+
+
 def test_whoever_is_free_is_done_first() -> None:
     """Long requests for the first of two regions only: blocks and turns leave the other one idle."""
     cycles = {}
@@ -106,6 +112,10 @@ def test_a_wrong_result_is_found() -> None:
         (
             {"room": 21},
             "rows, the rows of a tile of the KV cache, must divide room, the rows of a cache, = 21, but 4 does not",
+        ),
+        (
+            {"places": 4},
+            "a batch of 10 sequences, the KV heads of all requests, is larger than the cache, which has places for 8",
         ),
         ({"rows": 3}, "a tile of the KV cache must have a power of two of rows, not 3"),
         ({"rows": 0}, "a tile of the KV cache must have a power of two of rows, not 0"),

@@ -352,8 +352,8 @@ def test_data_without_data(step: Any, small: Path) -> None:
 
 
 VERBS = (
-    "cache, check, compare, doctor, fifos, fuzz, inputs, metrics, run, schema, show, sweep, synth, tokens, verilog, "
-    "waves"
+    "cache, calibrate, check, compare, doctor, explain, fifos, fuzz, inputs, metrics, run, schema, show, sweep, synth, "
+    "tokens, verilog, waves"
 )
 
 

@@ -15,6 +15,7 @@ import jsonschema
 import numpy as np
 import pytest
 from commanding import ROOT, Result, Step, commanding
+from kept_tools import cold_cache
 
 from cosim import compare as comparing
 from cosim.buffers import BufferComparison
@@ -617,7 +618,7 @@ def test_a_compiler_that_fails_exits_with_2(
     )
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
-    monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("STEP_CACHE", str(cold_cache(tmp_path / "cache")))
     result = step("run", f"{fragile}:good")
     assert (result.code, result.out) == (2, "")
     lines = result.err.splitlines()

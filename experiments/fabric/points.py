@@ -40,9 +40,11 @@ class Point:
 def on_fabric(program: Program, flops: int) -> Program:
     """``program`` on a fabric of ``flops`` operations a cycle and unit: a multiply-accumulate counts as two.
 
-    All else is `step_models.fabrics.PUBLISHED`, with room for the program's tiles.
+    Additions take one cycle: a deeper one holds up a matmul whose result has no more scalars than there are lanes, as
+    most have here, so that it would have a fraction of these operations. All else is `step_models.fabrics.PUBLISHED`,
+    with room for the program's tiles.
     """
-    fabric = replace(PUBLISHED, matmul_lanes=flops // 2, vector_lanes=flops // 2)
+    fabric = replace(PUBLISHED, matmul_lanes=flops // 2, vector_lanes=flops // 2, stages=1)
     return Program(program.graph, program.inputs, fitting(program.graph, fabric))
 
 

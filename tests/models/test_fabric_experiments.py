@@ -39,7 +39,7 @@ def test_lanes_give_the_published_operations_a_cycle() -> None:
     model = replace(configuration("Mixtral-8x7B"), hidden=32, inner=32, experts=4)
     point = mixture("small", model, np.array([[0, 1], [2, 1]]), rows=2, columns=16, flops=1024)
     fabric = point.make().fabric
-    assert (fabric.matmul_lanes, fabric.vector_lanes, fabric.link_bytes) == (512, 512, 64)
+    assert (fabric.matmul_lanes, fabric.vector_lanes, fabric.stages, fabric.link_bytes) == (512, 512, 1, 64)
     memory = fabric.memory
     assert memory.channels * memory.beat_bytes // memory.interval == 1024
     (coarse, *_) = attentions("small", np.array([3]), 64, size=16)

@@ -24,16 +24,16 @@ COLUMNS = (
     *("point", "cycles", "off_chip_bytes", "on_chip_bytes", "units", "firings", "tokens", "prepare_seconds"),
     *("run_seconds", "engine", "version", "sources", "fabric"),
 )
-SOURCES = ("step", "step_models", "sim_approx", "experiments/fabric")
+SOURCES = ("step", "step_models", "sim_approx")
 
 
 def sources() -> str:
     """A digest of the files that decide the results."""
     digest = hashlib.sha256()
-    for folder in SOURCES:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".hpp", ".npz", ".npy", ".json"):
-                digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    paths = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*"))]
+    for path in (*paths, Path(__file__).with_name("points.py")):
+        if path.suffix in (".py", ".hpp", ".npz", ".npy", ".json"):
+            digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -1,7 +1,8 @@
 """Run figures of the paper on the fabric's fast model: ``python -m experiments.fabric 9 15``; all without a number.
 
 A file ``fabric_figN.csv`` has a row per point, with all that it was made of. Points that it has already are not run
-again; a file of other sources is refused. ``--table`` writes a page of the results that there are and runs nothing.
+again; a file of other sources is refused. ``--table`` writes a page of the results that there are and runs nothing;
+with ``--plots`` each figure is drawn, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from experiments.fabric.plots import DRAWN, plot
 from experiments.fabric.points import FIGURES, smoke
 from experiments.fabric.record import RESULTS, measured, read, resumed, sources, write
 from experiments.fabric.tables import table
@@ -24,7 +26,10 @@ from step.host.files import write_atomically
 @click.option("--only", help="Run the points with this in their names.")
 @click.option("--smoke", "small", is_flag=True, help="Run one small workload of every kind instead.")
 @click.option("--table", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page; run nothing.")
-def main(figures: tuple[str, ...], results: Path, only: str | None, small: bool, page: Path | None) -> None:
+@click.option("--plots", type=click.Path(path_type=Path, file_okay=False), help="Draw the figures into this folder.")
+def main(
+    figures: tuple[str, ...], results: Path, only: str | None, small: bool, page: Path | None, plots: Path | None
+) -> None:
     """Run FIGURES (all, if none are given)."""
     chosen = {"smoke": smoke} if small else {name: FIGURES[name] for name in figures or FIGURES}
     parts, digest = [], "" if page else sources()
@@ -38,6 +43,9 @@ def main(figures: tuple[str, ...], results: Path, only: str | None, small: bool,
                 write(path, rows)
                 click.echo(f"figure {name}, {point.name}: {int(rows[-1]['cycles']):,} cycles", err=True)
         if rows:
+            if plots is not None and name in DRAWN:
+                plots.mkdir(parents=True, exist_ok=True)
+                write_atomically(plots / f"fabric_fig{name}.svg", plot(name, rows))
             parts.append(table(name, rows, read(RESULTS / f"published_fig{name}.csv")))
     text = "\n".join(parts)
     if page is None:

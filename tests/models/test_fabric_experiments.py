@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.fabric.__main__ import main
+from experiments.fabric.plots import DRAWN, plot
 from experiments.fabric.points import FIGURES, attentions, mixture, multiplexing
 from experiments.fabric.record import RESULTS, read
 from experiments.fabric.tables import table
@@ -75,3 +76,20 @@ def test_a_table_has_the_published_cycles_or_those_of_the_published_timing() -> 
 def test_committed_results_are_those_of_points_that_there_are() -> None:
     for name, points in FIGURES.items():
         assert {row["point"] for row in read(RESULTS / f"fabric_fig{name}.csv")} <= {point.name for point in points()}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_figure_is_drawn(name: str) -> None:
+    rows = [
+        {"point": point.name, "cycles": str(10 + number), "on_chip_bytes": str(100 + number)}
+        for number, point in enumerate(list(FIGURES[name]())[:6])
+    ]
+    drawing = plot(name, rows)
+    assert drawing.startswith(b"<?xml") and drawing == plot(name, rows)
+
+
+def test_the_page_is_made_of_the_results_that_there_are(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    done = CliRunner().invoke(main, ["15", "--table", str(page), "--plots", str(tmp_path)])
+    assert done.exception is None and page.read_text().startswith("## Figure 15\n")
+    assert (tmp_path / "fabric_fig15.svg").exists()

@@ -8,16 +8,27 @@ with ``--plots`` each figure is drawn, too.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import click
 
 from experiments.fabric.plots import DRAWN, plot
-from experiments.fabric.points import FIGURES, smoke
+from experiments.fabric.points import FIGURES, Point, smoke
 from experiments.fabric.record import RESULTS, measured, read, resumed, sources, write
 from experiments.fabric.tables import table
 from step.errors import StepError
 from step.host.files import write_atomically
+
+
+def not_run(chosen: Mapping[str, Callable[[], Iterator[Point]]], results: Path) -> str:
+    """A list of the points that have no results yet."""
+    lines = ["## Not run yet", ""]
+    for name, points in chosen.items():
+        there = {row["point"] for row in read(results / f"fabric_fig{name}.csv")}
+        if missing := [point.name for point in points() if point.name not in there]:
+            lines.append(f"- Figure {name}: {', '.join(missing)}")
+    return "\n".join([*lines, ""])
 
 
 @click.command()
@@ -47,11 +58,11 @@ def main(
                 plots.mkdir(parents=True, exist_ok=True)
                 write_atomically(plots / f"fabric_fig{name}.svg", plot(name, rows))
             parts.append(table(name, rows, read(RESULTS / f"published_fig{name}.csv")))
-    text = "\n".join(parts)
     if page is None:
-        click.echo(text)
+        click.echo("\n".join(parts))
     else:
-        write_atomically(page, text.encode())
+        introduction = Path(__file__).with_name("introduction.md").read_text()
+        write_atomically(page, "\n".join([introduction, *parts, not_run(chosen, results)]).encode())
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from experiments.fabric.__main__ import main
 from experiments.fabric.plots import DRAWN, plot
 from experiments.fabric.points import FIGURES, attentions, mixture, multiplexing
-from experiments.fabric.record import RESULTS, read
+from experiments.fabric.record import RESULTS, ROOT, read, write
 from experiments.fabric.tables import table
 from step.errors import InputError
 from step_models.configurations import configuration
@@ -88,8 +88,18 @@ def test_every_figure_is_drawn(name: str) -> None:
     assert drawing.startswith(b"<?xml") and drawing == plot(name, rows)
 
 
-def test_the_page_is_made_of_the_results_that_there_are(tmp_path: Path) -> None:
+def test_the_page_has_the_results_that_there_are_and_says_what_is_missing(tmp_path: Path) -> None:
+    *kept, missing = read(RESULTS / "fabric_fig15.csv")[:3]
+    write(tmp_path / "fabric_fig15.csv", kept)
     page = tmp_path / "page.md"
-    done = CliRunner().invoke(main, ["15", "--table", str(page), "--plots", str(tmp_path)])
-    assert done.exception is None and page.read_text().startswith("## Figure 15\n")
-    assert (tmp_path / "fabric_fig15.svg").exists()
+    done = CliRunner().invoke(main, ["15", "--results", str(tmp_path), "--table", str(page), "--plots", str(tmp_path)])
+    assert done.exception is None and (tmp_path / "fabric_fig15.svg").exists()
+    text = page.read_text()
+    assert "## Figure 15\n" in text and all(f"| {row['point']} |" in text for row in kept)
+    assert f"\n- Figure 15: {missing['point']}, B=32 coarse, " in text
+
+
+def test_the_page_of_the_documentation_is_that_of_the_committed_results(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    CliRunner().invoke(main, ["--table", str(page)])
+    assert page.read_text() == (ROOT / "docs" / "evaluation-fabric.md").read_text()

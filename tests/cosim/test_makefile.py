@@ -15,7 +15,8 @@ MAKEFILE = Path(__file__).parents[2] / "verilator.mk"
 
 
 def make(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = ["make", "-j2", "-f", str(MAKEFILE), f"DIR={directory}", f"PYTHON={sys.executable}", *arguments]
+    quick = ("OPTIMIZATION=-O0", "OPT_GLOBAL=-O0")  # the runs are short, the builds are not
+    command = ["make", "-j2", "-f", str(MAKEFILE), f"DIR={directory}", f"PYTHON={sys.executable}", *quick, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -36,7 +36,10 @@ from step.language.graph import Graph
 from step.lowering.fabric import MemoryConfig
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
+from step.programs.metrics import metrics
 from step.programs.program import Program, load_program
+from step.programs.schema import validate
+from step.running.binding import bind
 from step.running.result import Activity
 
 EXAMPLES = sorted(
@@ -57,6 +60,7 @@ def check(program: Program) -> Explanation:
         counted = found.result.operators[name]
         assert (each.busy, each.finished) == (counted.busy, counted.finished), name
         assert (each.starved.total(), each.blocked.total()) == (counted.starved, counted.blocked), name
+    validate(json.loads(json.dumps(found.to_json())), "explanation", program.name)
     fabric = found.simulation.fabric
     assert Retiming(found.simulation, found.record).cycles(Paces.of(fabric)) == found.cycles
     for number, (_, late) in enumerate(binding_edges(found.record, Paces.of(fabric))):
@@ -84,7 +88,11 @@ def test_every_cycle_with_dram_is_explained(scenario: Scenario) -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_cycle_of_an_example_is_explained(path: Path) -> None:
-    check(load_program(str(path)))
+    program = load_program(str(path))
+    found = check(program)
+    # What lanes did is what the metric says of the data, although regions may have shared it otherwise.
+    assert found.usage.roofline is not None
+    assert found.usage.roofline.flops == metrics(program).bind(bind(program)).flops
 
 
 @pytest.mark.parametrize(

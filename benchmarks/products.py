@@ -10,7 +10,7 @@ import numpy as np
 from step import BF16, FabricConfig, Graph, Program
 from step.functions import Matmul
 
-SIZE, TILES = 64, 8
+SIZE, TILES = 64, 128
 
 
 def on_256_lanes() -> Program:
@@ -19,12 +19,15 @@ def on_256_lanes() -> Program:
 
 
 def on_4096_lanes() -> Program:
-    """A lane for every scalar of a product, which takes 256 cycles."""
+    """A lane for every scalar of a product, which takes 64 cycles."""
     return _products(4096)
 
 
 def _products(lanes: int) -> Program:
-    """``TILES`` products of tiles that are read from memory, with one weight, and written back."""
+    """``TILES`` products of tiles that are read from memory, with one weight, and written back.
+
+    With more than one of `stages` no more lanes than a quarter of the scalars could have work.
+    """
     graph = Graph(f"products_{lanes}_lanes")
     x = graph.load(graph.tensor("x", (TILES * SIZE, SIZE), BF16), tile=(SIZE, SIZE)).flatten(0, 1)
     weight = graph.tensor("weight", (SIZE, SIZE), BF16)
@@ -33,5 +36,5 @@ def _products(lanes: int) -> Program:
     random = np.random.default_rng(0)
     data = {"x": random.standard_normal((TILES * SIZE, SIZE)), "weight": random.standard_normal((SIZE, SIZE))}
     tile_bytes = 4 * SIZE * SIZE
-    fabric = FabricConfig(tile=SIZE, matmul_lanes=lanes, link_bytes=128, page_bytes=tile_bytes)
+    fabric = FabricConfig(tile=SIZE, matmul_lanes=lanes, stages=1, link_bytes=128, page_bytes=tile_bytes)
     return Program(graph, data, fabric)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from step import BF16, FabricConfig, Graph, Program
+from step import BF16, FabricConfig, Graph, MemoryConfig, Program
 from step.functions import Matmul
 
 SIZE, TILES = 64, 128
@@ -36,5 +36,6 @@ def _products(lanes: int) -> Program:
     random = np.random.default_rng(0)
     data = {"x": random.standard_normal((TILES * SIZE, SIZE)), "weight": random.standard_normal((SIZE, SIZE))}
     tile_bytes = 4 * SIZE * SIZE
-    fabric = FabricConfig(tile=SIZE, matmul_lanes=lanes, stages=1, link_bytes=128, page_bytes=tile_bytes)
+    memory = MemoryConfig(beat_bytes=128)
+    fabric = FabricConfig(tile=SIZE, matmul_lanes=lanes, stages=1, link_bytes=128, page_bytes=tile_bytes, memory=memory)
     return Program(graph, data, fabric)

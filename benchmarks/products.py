@@ -1,4 +1,4 @@
-"""Products of 64 x 64 tiles, which take all of many multiply-accumulate lanes: what is slow in RTL.
+"""Four products of 64 x 64 tiles in a row, which keep many multiply-accumulate lanes busy: what is slow in RTL.
 
 step run benchmarks/products.py:on_256_lanes
 """
@@ -7,35 +7,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from step import BF16, FabricConfig, Graph, MemoryConfig, Program
+from step import BF16, FabricConfig, Graph, Program
 from step.functions import Matmul
 
-SIZE, TILES = 64, 128
+SIZE, TILES, PRODUCTS = 64, 32, 4
 
 
 def on_256_lanes() -> Program:
-    """16 lanes for each of 16 rows: a product takes 1,024 cycles."""
+    """64 lanes a product, which takes 4,096 cycles."""
     return _products(256)
 
 
 def on_4096_lanes() -> Program:
-    """A lane for every scalar of a product, which takes 64 cycles."""
+    """1,024 lanes a product, which takes 256 cycles: as few as its additions of four cycles allow."""
     return _products(4096)
 
 
 def _products(lanes: int) -> Program:
-    """``TILES`` products of tiles that are read from memory, with one weight, and written back.
-
-    With more than one of `stages` no more lanes than a quarter of the scalars could have work.
-    """
-    graph = Graph(f"products_{lanes}_lanes")
+    """``TILES`` tiles are multiplied by one weight after the other."""
+    graph, random = Graph(f"products_{lanes}_lanes"), np.random.default_rng(0)
     x = graph.load(graph.tensor("x", (TILES * SIZE, SIZE), BF16), tile=(SIZE, SIZE)).flatten(0, 1)
-    weight = graph.tensor("weight", (SIZE, SIZE), BF16)
-    weights = graph.load(weight, tile=(SIZE, SIZE), out=(1,), reference=x).flatten(0, 1)
-    x.map(Matmul(out=BF16), weights, name="product").store("y")
-    random = np.random.default_rng(0)
-    data = {"x": random.standard_normal((TILES * SIZE, SIZE)), "weight": random.standard_normal((SIZE, SIZE))}
+    data = {"x": random.standard_normal((TILES * SIZE, SIZE))}
+    for number in range(PRODUCTS):
+        weight = graph.tensor(f"weight{number}", (SIZE, SIZE), BF16)
+        data[weight.name] = random.standard_normal((SIZE, SIZE)) / 8
+        weights = graph.load(weight, tile=(SIZE, SIZE), out=(1,), reference=x).flatten(0, 1)
+        x = x.map(Matmul(out=BF16), weights, name=f"product{number}")
+    x.store("y")
     tile_bytes = 4 * SIZE * SIZE
-    memory = MemoryConfig(beat_bytes=128)
-    fabric = FabricConfig(tile=SIZE, matmul_lanes=lanes, stages=1, link_bytes=128, page_bytes=tile_bytes, memory=memory)
+    fabric = FabricConfig(tile=SIZE, matmul_lanes=lanes // PRODUCTS, link_bytes=128, page_bytes=tile_bytes)
     return Program(graph, data, fabric)

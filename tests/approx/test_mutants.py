@@ -32,7 +32,7 @@ MUTANTS = [
     ("engine.hpp", "seen - channel.deep - 1", "seen - 1"),
     ("engine.hpp", "std::max(seen, channel.at(channel.stored - 1).seen + 1)", "seen"),
     ("engine.hpp", "if (rows == sizes.rows || code) return;", "if (sizes.rows >= 0) return;"),
-    ("engine.hpp", "if (channel.tiles && token.has_value())", "if (token.has_value())"),
+    ("engine.hpp", "channel.writer->latency + 1 + channel.deep", "channel.writer->latency + 1"),
     ("engine.hpp", "found = packed >> 32;", "found = 0;"),
     ("parts.hpp", "return std::max(freed_at + 1, head().seen);", "return head().seen;"),
     ("parts.hpp", "int32_t(stored) - (freed_at == now ? freed : 0)", "int32_t(stored)"),

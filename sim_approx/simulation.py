@@ -138,11 +138,13 @@ class Prepared:
         timing_of: TimingOf | None = None,
         engine: EngineName | None = None,
         record: Record | None = None,
+        jump: bool = True,
     ) -> None:
         if values not in ("control", "all"):
             raise FabricError(f'values must be "control" or "all", not {values!r}')
         self._netlist, self._data, self._values = netlist, data, values
         self._timing_of, self._engine, self._record = timing_of, engine, record
+        self._jump = jump
         self._promises = self._promised = timed_promises(netlist.graph, data)
         self._made: tuple[Fabric, Chosen] | None = None
 
@@ -192,7 +194,7 @@ class Prepared:
             for each, channel in zip(netlist.channels, fabric.channels, strict=True)
             if each.name in self._promises.checkers and each.name not in self._data.streams
         }
-        return fabric, make_engine(fabric, watch, self._engine, outputs=self._values == "all", record=self._record)
+        return fabric, make_engine(fabric, watch, self._engine, outputs=self._values == "all", record=self._record, jump=self._jump)
 
     def _see(self, name: str, token: Token) -> None:
         self._promises.see(name, token)
@@ -208,12 +210,14 @@ def simulate(
     timing_of: TimingOf | None = None,
     engine: EngineName | None = None,
     record: Record | None = None,
+    jump: bool = True,
 ) -> Simulation:
     """Run ``netlist`` once, to whatever end it comes; see `sim_approx.backend.run` for the options.
 
-    ``record`` gets what every firing waited for; the Python engine runs then.
+    ``record`` gets what every firing waited for; the Python engine runs then. Without ``jump`` the compiled engine goes
+    through every repetition of a regular phase, to the same end.
     """
-    prepared = Prepared(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record)
+    prepared = Prepared(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record, jump=jump)
     return prepared.run(events=events, max_cycles=max_cycles)
 
 

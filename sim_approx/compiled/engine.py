@@ -37,17 +37,18 @@ class CompiledEngine:
     Raises `RuleError` and `NoLibrary` where there can be none, and
     `EnvironmentProblem` for tiles of dynamic size.
 
-    ``outputs``: whether what leaves the program is kept.
+    ``outputs``: whether what leaves the program is kept; ``jump``: whether repetitions of a regular phase are counted,
+    and not gone through, which changes nothing of what comes out.
     """
 
     repeats = True
 
     def __init__(
-        self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
+        self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True, jump: bool = True
     ) -> None:
         if any(each.sizes for each in machines):
             raise EnvironmentProblem("tiles of dynamic size run on the Python engine")
-        self._machines, self._channels, self._watch = machines, channels, watch
+        self._machines, self._channels, self._watch, self._jump = machines, channels, watch, jump
         rules = rules_for(type(each) for each in machines if not isinstance(each, Memory))
         words = mask_words(machines)
         self._library = library_for(rules.text, words)
@@ -69,7 +70,7 @@ class CompiledEngine:
         library, functions, packed = self._library, self._functions, self._packed
         packed.rewind()
         callback, numbers = CALLBACK(functions.call), packed.numbers(logged=events is not None)
-        run = library.step_start(numbers.ctypes.data, callback)
+        run = library.step_start(numbers.ctypes.data, callback, self._jump)
         try:
             limit, outcome = UNBOUNDED if max_cycles is None else max_cycles, GOES_ON
             while outcome == GOES_ON:

@@ -29,9 +29,10 @@ struct Run {
 
 extern "C" {
 
-Run* step_start(const int64_t* packed, Callback callback) {
+Run* step_start(const int64_t* packed, Callback callback, int64_t jumps) {
     auto run = new Run;
     run->engine.callback = callback;
+    run->engine.jumps = jumps != 0;
     Reader reader{packed, run->engine};
     reader.read_parts();
     for (int64_t count = reader.next(); count > 0; count--) {

@@ -37,6 +37,7 @@ struct alignas(64) Channel {
     int64_t open_from = 0;
     Machine *reader = nullptr, *writer = nullptr;
     int32_t index = -1;
+    bool addresses = false;  // it is memory that reads it
 
     Slot& head() const { return ring[taken & mask]; }
     const Token& front() const { return head().token; }
@@ -91,6 +92,14 @@ struct alignas(64) Channel {
         stored--;
         freed = freed_at == now ? freed + 1 : 1;
         freed_at = now;
+    }
+
+    // As if `count` tokens had been taken, and those that are there had come behind them.
+    void renumber(int64_t count) {
+        Slot* other = new Slot[mask + 1];
+        for (uint32_t place = 0; place < stored; place++) other[(count + place) & mask] = at(place);
+        delete[] ring;
+        ring = other, taken = count;
     }
 
     __attribute__((noinline)) void grow() {
@@ -158,6 +167,23 @@ struct Ints {
         return found;
     }
 
+    // From `at` on, how many entries are those of `back` places before, up to `most_wanted`.
+    int64_t same(int64_t at, int64_t back, int64_t most_wanted) const {
+        int64_t limit = std::min(most_wanted, count - at), found = 0;
+        if (kind == STOPS) {
+            int64_t block = 1;
+            for (int64_t loop = 1; loop <= most; loop++) {
+                block *= extents[loops - loop];
+                if (back % block == 0) continue;
+                auto until = [&](int64_t place) { return (place + block) / block * block - 1 - place; };
+                return std::min({limit, until(at), until(at - back)});
+            }
+            return limit;
+        }
+        while (found < limit && (*this)[at + found] == (*this)[at + found - back]) found++;
+        return found;
+    }
+
     int64_t stops(int64_t at) const {
         int64_t found = 0;
         for (at++; found < most && at % extents[loops - 1 - found] == 0; found++) at /= extents[loops - 1 - found];
@@ -176,6 +202,28 @@ struct Stream {
         if (at == stops.count) return Token(NOTHING, 0, 0, true);
         return Token(values ? values[at] : UNKNOWN, stops[at]);
     }
+
+    // As for `Ints`, of tokens; Done is like no other.
+    int64_t same(int64_t at, int64_t back, int64_t most_wanted) const {
+        int64_t found = 0, limit;
+        if (listed.count) {
+            limit = std::min(most_wanted, listed.count - at);
+            auto equal = [&](const Token& a, const Token& b) { return a.value == b.value && a.aligned(b); };
+            while (found < limit && equal(listed[at + found], listed[at + found - back])) found++;
+            return found;
+        }
+        limit = stops.same(at, back, most_wanted);
+        if (!values) return limit;
+        while (found < limit && values[at + found] == values[at + found - back]) found++;
+        return found;
+    }
+};
+
+// A word of a machine that counts up and decides nothing but the next token of `stream`, or, without one, the next
+// address that it sends.
+struct Moving {
+    int64_t* word = nullptr;
+    const Stream* stream = nullptr;
 };
 
 // What every try touches comes first, in two cache lines.
@@ -193,6 +241,8 @@ struct alignas(64) Machine {
 
     virtual ~Machine() = default;
     virtual void save(std::vector<int64_t>&) const {}
+    virtual Moving moving() { return {}; }
+    virtual bool compares_ages() const { return false; }
 
     void change(uint8_t other, int64_t now) {
         cycles_in[activity] += now - since;

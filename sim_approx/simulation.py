@@ -194,7 +194,9 @@ class Prepared:
             for each, channel in zip(netlist.channels, fabric.channels, strict=True)
             if each.name in self._promises.checkers and each.name not in self._data.streams
         }
-        return fabric, make_engine(fabric, watch, self._engine, outputs=self._values == "all", record=self._record, jump=self._jump)
+        return fabric, make_engine(
+            fabric, watch, self._engine, outputs=self._values == "all", record=self._record, jump=self._jump
+        )
 
     def _see(self, name: str, token: Token) -> None:
         self._promises.see(name, token)

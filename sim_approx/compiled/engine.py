@@ -44,7 +44,13 @@ class CompiledEngine:
     repeats = True
 
     def __init__(
-        self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True, jump: bool = True
+        self,
+        machines: Sequence[Machine],
+        channels: Sequence[Channel],
+        watch: Watch,
+        *,
+        outputs: bool = True,
+        jump: bool = True,
     ) -> None:
         if any(each.sizes for each in machines):
             raise EnvironmentProblem("tiles of dynamic size run on the Python engine")

@@ -27,7 +27,7 @@ def left(run: Simulation) -> list[object]:
         [ending.entered[each] for each in fabric.all_channels],
         [(each.taken, each.peak, [str(token) for token in each.tokens]) for each in fabric.all_channels],
         fabric.arrivals,
-        run.faults(),
+        {name: str(each) for name, each in run.faults().items()},
     ]
 
 

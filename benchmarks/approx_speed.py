@@ -109,10 +109,8 @@ def bound(netlist: Netlist, count: int) -> BoundInputs:
 def main() -> None:
     """Print one line per program."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    print(
     columns = f"{'python':>9} {'whole':>11} {'engine':>11} {'times':>6}"
     print(f"{'program':8} {'units':>5} {'cycles':>9} {'firings':>9} {columns}")
-    )
     for build in (chain, compute, experts, memory, mixture):
         graph = Graph(build.__name__)
         build(graph)

@@ -103,6 +103,12 @@ def large_batch() -> Iterator[Point]:
             yield _mixture(f"{model} {rows or 'dynamic'}", layer, f"{model}_b1024", rows, None, profile)
 
 
+def equal_compute() -> Iterator[Point]:
+    """Dynamic tiles of Figs. 9 and 10 with as many operations a cycle as the paper gives to static ones."""
+    for model, layer, batch in (("mixtral", moe.MIXTRAL, 64), ("qwen", moe.QWEN, 64), ("mixtral", moe.MIXTRAL, 1024)):
+        yield _mixture(f"{model} batch {batch}", layer, f"{model}_b{batch}", None, None, moe.STATIC)
+
+
 def multiplexing() -> Iterator[Point]:
     """Figs. 12 and 13: Qwen3 on fewer regions than experts.
 
@@ -163,4 +169,5 @@ FIGURES: dict[str, Callable[[], Iterator[Point]]] = {
     "12": multiplexing,
     "14": parallelization,
     "15": batches,
+    "equal_compute": equal_compute,
 }

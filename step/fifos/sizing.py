@@ -113,7 +113,7 @@ def size_fifos(
 
     >>> found = step.size_fifos(program)
     >>> found
-    <FIFOs of sums: 152 bits lose no cycle, 152 do not deadlock, 152 asked for>
+    <FIFOs of sums: 144 bits lose no cycle, 144 do not deadlock, 144 asked for>
     """
     opened = open_program(program, fabric=fabric)
     programs = [open_program(opened, inputs=each) for each in inputs] or [opened]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kept_tools import cold_cache
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -40,7 +41,7 @@ class Session:
     """A cold cache and a place for temporary files, by which the processes of a command are known."""
 
     def __init__(self, directory: Path, verb: str = "compare", *options: str) -> None:
-        self.cache, self.temporary = directory / "cache", directory / "temporary"
+        self.cache, self.temporary = cold_cache(directory / "cache"), directory / "temporary"
         self.temporary.mkdir()
         program = directory / "tiny.py"
         program.write_text(PROGRAM)

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from kept_tools import cold_cache
 
 from cosim.synthesis import flow, measure, tools
 from cosim.synthesis.area import Area
@@ -132,7 +133,7 @@ def test_missing_and_old_tools(name: str, version: object, text: str, monkeypatc
 
 
 def test_a_tool_that_fails_tells_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("STEP_CACHE", str(cold_cache(tmp_path / "cache")))
     work = tmp_path / "work"
     work.mkdir()
     with pytest.raises(BuildError) as error:

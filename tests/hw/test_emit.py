@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kept_tools import cold_cache
 from scenarios import FABRIC, SCENARIOS
 
 from cosim.design import load_design
@@ -31,7 +32,7 @@ from step.programs.schema import validate
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache that nothing else has written to."""
-    cache = tmp_path_factory.mktemp("cache")
+    cache = cold_cache(tmp_path_factory.mktemp("own") / "cache")
     monkeypatch.setenv("STEP_CACHE", str(cache))
     return cache
 
@@ -68,7 +69,7 @@ def test_a_module_is_the_same_in_whatever_company_it_is_converted(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = emit(sample(), probes=True).files
-    monkeypatch.setenv("STEP_CACHE", str(own_cache / "another"))
+    monkeypatch.setenv("STEP_CACHE", str(cold_cache(own_cache / "another")))
     graph = Graph("alone")
     graph.selectors("which", 3, [graph.symbol("N")]).sink("y")
     alone = emit(lower(graph, FABRIC), probes=True).files

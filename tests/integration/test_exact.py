@@ -47,7 +47,7 @@ def check(program: Program, *, optimize: bool = False) -> None:
         ), each.name
 
 
-@pytest.mark.parametrize(("half", "memory"), [(0, "hbm2"), (1, "ddr4")])
+@pytest.mark.parametrize(("half", "memory"), [(0, "hbm2"), pytest.param(1, "ddr4", marks=pytest.mark.slow)])
 def test_every_scenario_is_exact(half: int, memory: str) -> None:
     """With the plain memory and, in the same build, with banks and rows."""
     program = farm(f"farm{half}", SCENARIOS[half::2])
@@ -65,7 +65,7 @@ def test_every_scenario_is_exact_on_all_fabrics(link_bytes: int, tile: int, stag
     check(replace(program, fabric=replace(program.fabric, link_bytes=link_bytes, tile=tile, stages=stages)))
 
 
-@pytest.mark.parametrize("one_of", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("one_of", [6, pytest.param(1, marks=pytest.mark.slow)])
 def test_functions_are_exact_without_stages_on_narrow_links(one_of: int) -> None:
     """The other scenarios have the arithmetic of the default; half of their channels are deep here."""
     program = farm("uncut", [each for each in SCENARIOS if each.operator in ("map", "accum", "flat_map")][::one_of])
@@ -113,6 +113,7 @@ def test_a_weight_in_a_loop_is_exact() -> None:
     check(load_program(str(EXAMPLES / "recirculate.py")))
 
 
+@pytest.mark.slow
 def test_experts_by_turns_are_exact() -> None:
     """Chunks of several lengths, in every order, and experts and regions without rows; one build for all of them."""
     for trace in (
@@ -137,6 +138,7 @@ def test_softmax_is_exact(running: bool) -> None:
         check(softmax.build(lengths, running))
 
 
+@pytest.mark.slow
 def test_norm_and_projections_are_exact() -> None:
     check(load_program(str(EXAMPLES / "norm_qkv.py")))
 

@@ -185,20 +185,20 @@ def test_nobody_waits_for_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What would be kept of a run is known before it."""
-    monkeypatch.setattr("sim_approx.footprint.free_bytes", lambda: 2_000_000_000)
+    monkeypatch.setattr("sim_approx.footprint.free_bytes", lambda: 200_000_000)
     graph = Graph("large")
     graph.source("x", Tile(BF16, 2, 2), [graph.symbol("N"), 10]).map(Cast(BF16)).sink("y")
-    tokens = np.broadcast_to(np.zeros((), BF16.numpy), (10**6, 10, 2, 2))
+    tokens = np.broadcast_to(np.zeros((), BF16.numpy), (10**5, 10, 2, 2))
     with pytest.raises(EnvironmentProblem) as caught:
         run(graph, {"x": tokens}, values="all")
     assert str(caught.value) == (
-        "this run would keep the values of 20,000,000 tokens, which takes at least 6.2 GB of memory, and 2.0 GB are "
+        "this run would keep the values of 2,000,000 tokens, which takes at least 0.6 GB of memory, and 0.2 GB are "
         'free; values="control" keeps none of them'
     )
     with pytest.raises(EnvironmentProblem) as caught:
         run(graph, {"x": tokens}, events=True)
     assert str(caught.value) == (
-        "this run would keep the cycles of 20,000,000 tokens, which takes at least 3.0 GB of memory, and 2.0 GB are "
+        "this run would keep the cycles of 2,000,000 tokens, which takes at least 0.3 GB of memory, and 0.2 GB are "
         "free; a run without events keeps none of them"
     )
     with pytest.raises(Runaway):

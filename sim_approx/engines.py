@@ -20,8 +20,14 @@ class Runs(Protocol):
 
     repeats: bool
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
-        """See `sim_approx.engine.Engine.run`."""
+    def run(
+        self,
+        max_cycles: int | None = None,
+        events: Events | None = None,
+        told: Told | None = None,
+        jump: bool = True,
+    ) -> Ending:
+        """See `sim_approx.engine.Engine.run`; without ``jump`` every repetition of a regular phase is gone through."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +40,11 @@ class Chosen:
 
 
 def make_engine(
-    fabric: Fabric,
-    watch: Watch,
-    name: EngineName | None,
-    *,
-    outputs: bool,
-    record: Record | None = None,
-    jump: bool = True,
+    fabric: Fabric, watch: Watch, name: EngineName | None, *, outputs: bool, record: Record | None = None
 ) -> Chosen:
     """The engine called ``name``, or the fastest that there is, for one run of ``fabric``.
 
-    ``outputs``: whether the tokens that leave the program are wanted; ``jump``: see `CompiledEngine`;
-    ``record`` gets what every firing waited for,
+    ``outputs``: whether the tokens that leave the program are wanted; ``record`` gets what every firing waited for,
     which the Python engine notes. Raises `EnvironmentProblem` where the compiled
     engine was asked for and can not be, with the reason.
     """
@@ -59,9 +58,7 @@ def make_engine(
     reason = None
     if name != "python":
         try:
-            return Chosen(
-                "compiled", CompiledEngine(fabric.machines, fabric.all_channels, watch, outputs=outputs, jump=jump)
-            )
+            return Chosen("compiled", CompiledEngine(fabric.machines, fabric.all_channels, watch, outputs=outputs))
         except (EnvironmentProblem, RuleError) as error:
             if name == "compiled":
                 raise EnvironmentProblem(f"the compiled engine can not run this program: {error}") from error

@@ -102,6 +102,7 @@ class Simulation:
             arrivals={name: list(each) for name, each in fabric.arrivals.items()},
             engine=self.chosen.name,
             engine_reason=self.chosen.reason,
+            jumped_cycles=ending.jumped,
             events=None if self.events is None else _events(netlist, self.events, ending.cycles),
         )
 
@@ -138,13 +139,11 @@ class Prepared:
         timing_of: TimingOf | None = None,
         engine: EngineName | None = None,
         record: Record | None = None,
-        jump: bool = True,
     ) -> None:
         if values not in ("control", "all"):
             raise FabricError(f'values must be "control" or "all", not {values!r}')
         self._netlist, self._data, self._values = netlist, data, values
         self._timing_of, self._engine, self._record = timing_of, engine, record
-        self._jump = jump
         self._promises = self._promised = timed_promises(netlist.graph, data)
         self._made: tuple[Fabric, Chosen] | None = None
 
@@ -159,6 +158,7 @@ class Prepared:
         *,
         events: bool = False,
         max_cycles: int | None = None,
+        jump: bool = True,
         progress: Progress = silent,
     ) -> Simulation:
         """Run to whatever end it comes, with other ``depths`` of channels, by name, and another ``memory``.
@@ -174,7 +174,7 @@ class Prepared:
         promises = self._promises = self._promised.copy()
         record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         start = time.perf_counter()
-        ending = chosen.engine.run(max_cycles, record, _Speed(progress).told)
+        ending = chosen.engine.run(max_cycles, record, _Speed(progress).told, jump)
         seconds = time.perf_counter() - start
         return Simulation(netlist, fabric, promises, ending, record, self._values, seconds, chosen)
 
@@ -194,9 +194,7 @@ class Prepared:
             for each, channel in zip(netlist.channels, fabric.channels, strict=True)
             if each.name in self._promises.checkers and each.name not in self._data.streams
         }
-        return fabric, make_engine(
-            fabric, watch, self._engine, outputs=self._values == "all", record=self._record, jump=self._jump
-        )
+        return fabric, make_engine(fabric, watch, self._engine, outputs=self._values == "all", record=self._record)
 
     def _see(self, name: str, token: Token) -> None:
         self._promises.see(name, token)
@@ -216,11 +214,10 @@ def simulate(
 ) -> Simulation:
     """Run ``netlist`` once, to whatever end it comes; see `sim_approx.backend.run` for the options.
 
-    ``record`` gets what every firing waited for; the Python engine runs then. Without ``jump`` the compiled engine goes
-    through every repetition of a regular phase, to the same end.
+    ``record`` gets what every firing waited for; the Python engine runs then.
     """
-    prepared = Prepared(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record, jump=jump)
-    return prepared.run(events=events, max_cycles=max_cycles)
+    prepared = Prepared(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record)
+    return prepared.run(events=events, max_cycles=max_cycles, jump=jump)
 
 
 def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:

@@ -37,24 +37,17 @@ class CompiledEngine:
     Raises `RuleError` and `NoLibrary` where there can be none, and
     `EnvironmentProblem` for tiles of dynamic size.
 
-    ``outputs``: whether what leaves the program is kept; ``jump``: whether repetitions of a regular phase are counted,
-    and not gone through, which changes nothing of what comes out.
+    ``outputs``: whether what leaves the program is kept.
     """
 
     repeats = True
 
     def __init__(
-        self,
-        machines: Sequence[Machine],
-        channels: Sequence[Channel],
-        watch: Watch,
-        *,
-        outputs: bool = True,
-        jump: bool = True,
+        self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
     ) -> None:
         if any(each.sizes for each in machines):
             raise EnvironmentProblem("tiles of dynamic size run on the Python engine")
-        self._machines, self._channels, self._watch, self._jump = machines, channels, watch, jump
+        self._machines, self._channels, self._watch = machines, channels, watch
         rules = rules_for(type(each) for each in machines if not isinstance(each, Memory))
         words = mask_words(machines)
         self._library = library_for(rules.text, words)
@@ -71,12 +64,18 @@ class CompiledEngine:
             watched=watch.keys(),
         )
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
-        """As `sim_approx.engine.Engine.run`."""
+    def run(
+        self,
+        max_cycles: int | None = None,
+        events: Events | None = None,
+        told: Told | None = None,
+        jump: bool = True,
+    ) -> Ending:
+        """As `sim_approx.engine.Engine.run`; ``jump``: repetitions of a regular phase are counted, to the same end."""
         library, functions, packed = self._library, self._functions, self._packed
         packed.rewind()
         callback, numbers = CALLBACK(functions.call), packed.numbers(logged=events is not None)
-        run = library.step_start(numbers.ctypes.data, callback, self._jump)
+        run = library.step_start(numbers.ctypes.data, callback, jump)
         try:
             limit, outcome = UNBOUNDED if max_cycles is None else max_cycles, GOES_ON
             while outcome == GOES_ON:
@@ -118,8 +117,8 @@ class CompiledEngine:
             yield index, found[bounds[index] : bounds[index + 1]]
 
     def _ending(self, numbers: list[int]) -> Ending:
-        status, cycles, *_ = numbers
-        at = 2
+        status, cycles, jumped, *_ = numbers
+        at = 3
         activities, firings = {}, {}
         for machine in self._machines:
             activities[machine], firings[machine] = numbers[at : at + 4], numbers[at + 4]
@@ -134,7 +133,7 @@ class CompiledEngine:
         faults = [
             (self._machines[machine], Violation(Fault(code))) for machine, code in zip(met[::2], met[1::2], strict=True)
         ]
-        return Ending(STATUS[status], cycles, activities, firings, entered, faults)
+        return Ending(STATUS[status], cycles, activities, firings, entered, faults, jumped)
 
 
 def mask_words(machines: Collection[Machine]) -> int:

@@ -56,6 +56,7 @@ struct Engine {
     bool contended = false, jumps = false;
 
     int64_t now = 0, reached = 0, code = 0;  // what is before the cycle `reached` has happened
+    int64_t jumped = 0;                      // cycles that were counted and not gone through
     std::vector<Met> faults;
     std::vector<Event> events, leaves, shown;  // what entered and left the channels that are logged; what showed in those watched
     Ending ending;
@@ -207,12 +208,13 @@ struct Engine {
         for (Banks& each : banks) ::visit(state, each);
         for (const Buffers& each : buffers) ::visit(state, each);
         for (IntNotes& each : int_notes) state.appended(each.all);
-        for (const Tiles& each : tiles) state.same(each.written);
+        for (const Tiles& each : tiles) state.same(each.changes);
         if (state.matches() && state.fits) state.fits = keeps_ages(moves);
     }
 
     // On to `cycle`, with the state that was moved there.
     void to(int64_t cycle) {
+        jumped += cycle - now;
         now = reached = cycle;
         wheel_.clear();
         auto add = [&](Machine& each) {
@@ -222,11 +224,11 @@ struct Engine {
         if (memory) memory->each_port(add);
     }
 
-    // Goes on until the run is over, cycle `limit` comes, or `budget` tries were made.
+    // Goes on until the run is over, cycle `limit` comes, or `budget` tries or a jump were made.
     Status run(int64_t limit, int64_t budget) {
         while (now != NEVER && now < limit) {
             if (ending.status == GOES_ON && has_last_ && last_ < now) end(HAS_FINISHED, last_ + 1);
-            if (ending.status == GOES_ON && !has_last_ && faults.empty()) jump_.look(*this, *current_, limit);
+            if (!has_last_ && faults.empty() && jump_.look(*this, *current_, limit)) return GOES_ON;
             budget -= int64_t(current_->size()) + 1;
             if (!fire()) return BROKEN;
             if (faults.size() && ending.status != FAULT) end(FAULT, now);

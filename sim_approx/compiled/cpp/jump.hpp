@@ -13,33 +13,37 @@ class Jump {
     // Of a run that may jump: see `Engine::may_jump`.
     void allow() { next_ = 0; }
 
-    // In the cycle that is about to happen, in which so many machines are to be tried. Stays before cycle `limit`.
+    // In the cycle that is about to happen, in which so many machines are to be tried. Returns whether it went to
+    // another one, which is before `limit`.
     template <typename Engine>
-    void look(Engine& e, const std::vector<Machine*>& current, int64_t limit) {
+    bool look(Engine& e, const std::vector<Machine*>& current, int64_t limit) {
         tries_ += int64_t(current.size()) + 1;
         if (tries_ >= next_) keep(e, current);
-        else if (anchor_ && anchor_->due == e.now && SHARE * spent_ < tries_) match(e, limit);
+        else if (anchor_ && anchor_->due == e.now && SHARE * spent_ < tries_) return match(e, limit);
+        return false;
     }
 
    private:
     static constexpr int64_t SHARE = 8;  // tries that pay for a number that is compared
     static constexpr int64_t FIRST = 8;  // tries per number of the state until it is kept anew, at first
     static constexpr int64_t ENDLESS = int64_t(1) << 61;
+    static constexpr int64_t GLANCE = 8;  // tokens of a stream that are looked at before all else
+    static constexpr int64_t MOST_APPENDED = int64_t(1) << 22;  // in one jump, as nothing interrupts it
 
     std::vector<int64_t> kept_;
-    std::vector<Machine*> positions_;  // the machines that play a stream
-    std::vector<int64_t> begins_;      // and where they were then
+    std::vector<Machine*> players_;  // the machines that play a stream
+    std::vector<int64_t> begins_;    // and where they were then
     Machine* anchor_ = nullptr;
     int64_t begin_ = 0, tries_ = 0, began_ = 0, next_ = INT64_MAX, window_ = 0, spent_ = 0;
 
     template <typename Engine>
     void keep(Engine& e, const std::vector<Machine*>& current) {
         if (current.empty() || e.now == 0) return;
-        kept_.clear(), positions_.clear(), begins_.clear();
+        kept_.clear(), players_.clear(), begins_.clear();
         State state(State::KEEP, kept_, e.machines.size());
         e.visit(state);
         for (auto& each : e.machines)
-            if (Moving moving = each->moving(); moving.stream) positions_.push_back(each.get()), begins_.push_back(*moving.word);
+            if (Moving moving = each->moving(); moving.stream) players_.push_back(each.get()), begins_.push_back(*moving.word);
         anchor_ = *std::min_element(current.begin(), current.end(),
                                     [](Machine* a, Machine* b) { return a->firings < b->firings; });
         int64_t size = int64_t(kept_.size());
@@ -47,30 +51,54 @@ class Jump {
         begin_ = e.now, began_ = tries_, next_ = tries_ + window_, spent_ += size;
     }
 
-    template <typename Engine>
-    void match(Engine& e, int64_t limit) {
-        int64_t period = e.now - begin_, times = (limit - 1 - e.now) / period;
-        bool plays = false;
-        for (size_t at = 0; at < positions_.size(); at++) {
-            Moving moving = positions_[at]->moving();
+    // Whether the streams play on as a repetition would, as far as a glance tells; if none plays, until `limit`.
+    bool plays_on(int64_t limit) {
+        bool plays = limit < ENDLESS;
+        spent_ += int64_t(players_.size());
+        for (size_t at = 0; at < players_.size(); at++) {
+            Moving moving = players_[at]->moving();
+            int64_t more = *moving.word - begins_[at], wanted = std::min(more + 1, GLANCE);
+            if (more && moving.stream->same(*moving.word, more, wanted) < wanted) return false;
+            plays |= more != 0;
+        }
+        return plays;
+    }
+
+    // Of `times` repetitions, how many the streams play.
+    int64_t played(int64_t times) {
+        for (size_t at = 0; at < players_.size() && times > 0; at++) {
+            Moving moving = players_[at]->moving();
             int64_t more = *moving.word - begins_[at];
-            spent_++;
             if (!more) continue;
             // The token behind the last one of a repetition may be looked at in it.
-            plays = true;
             int64_t wanted = times < ENDLESS / more ? times * more + 1 : ENDLESS;
-            times = std::min(times, (moving.stream->same(*moving.word, more, wanted) - 1) / more);
-            if (times <= 0) return;
+            int64_t same = moving.stream->same(*moving.word, more, wanted);
+            spent_ += same;
+            times = std::min(times, (same - 1) / more);
         }
-        if (!plays && limit > ENDLESS) return;
-        if (times * (tries_ - began_) < int64_t(kept_.size())) return;  // it would not pay
-        State compared(State::MATCH, kept_, e.machines.size(), begin_, period, times);
+        return times;
+    }
+
+    template <typename Engine>
+    bool match(Engine& e, int64_t limit) {
+        int64_t period = e.now - begin_, most = (limit - 1 - e.now) / period;
+        int64_t paying = int64_t(kept_.size()) / (tries_ - began_) + 1;  // fewer repetitions would not pay
+        if (most < paying || !plays_on(limit)) return false;
+        State compared(State::MATCH, kept_, e.machines.size(), begin_, period, 0);
         e.visit(compared);
         spent_ += int64_t(compared.read());
-        if (!compared.fits) return;
+        if (!compared.fits) return false;
+        if (compared.grows) most = std::min(most, std::max(paying, MOST_APPENDED / compared.grows));
+        int64_t spent = spent_, wanted = paying, times = played(wanted);
+        while (times == wanted && wanted < most) {
+            wanted = wanted < most / 2 ? 2 * wanted : most;
+            times = played(wanted);
+        }
+        if (times < paying) return false;
         State moved(State::MOVE, kept_, e.machines.size(), begin_, period, times);
         e.visit(moved);
         e.to(e.now + times * period);
-        window_ = 0, next_ = tries_ + 1;
+        window_ = 0, next_ = tries_ + 1, spent_ = spent;
+        return true;
     }
 };

@@ -273,7 +273,7 @@ struct Tiles {
     static constexpr Value MISSING = NOTHING;
     std::vector<Value> all;
     int64_t load;
-    bool written = false;
+    int64_t changes = 0;
 };
 
 struct TokenNotes {

@@ -16,6 +16,7 @@ class State {
         : way_(way), kept_(kept), begin_(begin), period_(period), times_(times), moved_(machines) {}
 
     bool fits = true;
+    int64_t grows = 0;      // by so many numbers in a repetition
     int64_t addresses = 1;  // which are that far apart, or a multiple of it, take the same way through the memory
 
     bool matches() const { return way_ == MATCH; }
@@ -69,7 +70,8 @@ class State {
             return;
         }
         int64_t from = kept_[at_++], end = int64_t(all.size());
-        if (way_ != MOVE || from == end) return;
+        grows += end - from;
+        if (way_ != MOVE) return;
         all.reserve(end + times_ * (end - from));
         for (int64_t time = 0; time < times_; time++)
             for (int64_t at = from; at < end; at++) all.push_back(all[at]);

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any, NamedTuple, NoReturn
 
+from sim_approx.compiled.counting import counter
 from sim_approx.compiled.fields import (
     BANKS,
     BOOL,
@@ -121,14 +122,26 @@ class Rule:
         self.fields = self._fields()
         self.goes_over_ports = self._goes_over_ports()
         self.changed = self._changed()
-        self.moving = self._moving()
+        self.counter = counter(function, self.fields, self.changed)
         self.compares_ages = any(
-            isinstance(node, ast.Name) and node.id in ("oldest", "need_oldest") for node in ast.walk(self._function)
+            isinstance(node, ast.Name) and node.id in ("oldest", "need_oldest") for node in ast.walk(function)
         )
         self._lines: list[str] = []
         self._block(function.body, 1)
         declared = [f"    {kind.cpp} {local(name)}{{}};" for name, kind in self._locals.items()]
         self.body = "\n".join([*declared, *self._lines, "    return FIRES;"])
+        self.traits = "\n".join(self._traits())
+
+    def _traits(self) -> Iterator[str]:
+        """Members in C++ that say what a jump over repetitions has to know."""
+        if self.compares_ages:
+            yield "    bool compares_ages() const override { return true; }"
+        if self.counter is not None:
+            each = self.counter
+            own = [f"&{name}" if name else "nullptr" for name in (each.word, each.stream, each.entries, each.sent)]
+            to = "nullptr" if each.to is None else self._as(each.to, CHANNEL)
+            parts = ", ".join([*own, to, each.tiles or "nullptr"])
+            yield f"    Counter counter() override {{ return {{{parts}}}; }}"
 
     def _fields(self) -> dict[str, Kind]:
         """The kinds of the machine's own fields; what is appended to are notes."""
@@ -163,46 +176,6 @@ class Rule:
                 targets.append(node.target)
         names = {each.attr for each in targets if isinstance(each, ast.Attribute)}
         return {name: kind for name, kind in self.fields.items() if name in names}
-
-    def _moving(self) -> tuple[str, str | None] | None:
-        """The word that counts up and decides nothing but the next token of a stream, and that stream; or, without
-        one, the next token's value."""
-        streams = {name for name, kind in self.fields.items() if kind is STREAM}
-        for word in (name for name, kind in self.changed.items() if kind is INT):
-            uses: set[str | None] = set()
-            counted = 0
-            for node in ast.walk(self._function):
-                match node:
-                    case ast.AugAssign(
-                        target=ast.Attribute(value=ast.Name(id="self"), attr=name),
-                        op=ast.Add(),
-                        value=ast.Constant(value=1),
-                    ) if name == word:
-                        counted += 1
-                    case ast.Subscript(
-                        value=ast.Attribute(value=ast.Name(id="self"), attr=stream),
-                        slice=ast.Attribute(value=ast.Name(id="self"), attr=name),
-                    ) if name == word and stream in streams:
-                        uses.add(stream)
-                        counted += 1
-                    case ast.Expr(
-                        value=ast.Call(
-                            func=ast.Name(id="put"),
-                            args=[
-                                _,
-                                ast.Call(
-                                    func=ast.Name(id="Token"),
-                                    args=[ast.Attribute(value=ast.Name(id="self"), attr=name)],
-                                ),
-                            ],
-                        )
-                    ) if name == word:
-                        uses.add(None)
-                        counted += 1
-            named = [node for node in ast.walk(self._function) if isinstance(node, ast.Attribute) and node.attr == word]
-            if len(named) == counted and len(uses) == 1:
-                return word, uses.pop()
-        return None
 
     def _goes_over_ports(self) -> bool:
         """Whether the rule does something for all its inputs or outputs, which is faster if their number is known."""

@@ -97,17 +97,6 @@ def rules_for(machines: Iterable[type[Machine]]) -> Rules:
     return _rules((*own, *sorted(set(machines) - set(own), key=lambda each: (each.__module__, each.__qualname__))))
 
 
-def traits(rule: Rule) -> str:
-    """What a jump over repetitions has to know of a rule."""
-    lines = []
-    if rule.moving is not None:
-        word, stream = rule.moving
-        lines.append(f"    Moving moving() override {{ return {{&{word}, {f'&{stream}' if stream else 'nullptr'}}}; }}")
-    if rule.compares_ages:
-        lines.append("    bool compares_ages() const override { return true; }")
-    return "\n".join(lines)
-
-
 @cache
 def _rules(machines: tuple[type[Machine], ...]) -> Rules:
     constants: list[Any] = [UNKNOWN]
@@ -124,7 +113,7 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
         name = f"{machine.__name__}_{number}"
         declared = "\n".join(f"    {kind.cpp} {field}{{}};" for field, kind in rule.fields.items())
         saves = "\n".join(f"        ::save(out, {field});" for field in rule.changed)
-        parts.append(RULE.format(name=name, fields=declared, saves=saves, traits=traits(rule), body=rule.body))
+        parts.append(RULE.format(name=name, fields=declared, saves=saves, traits=rule.traits, body=rule.body))
         chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
         reads = "\n".join(f"            reader.read(machine->{field});" for field in rule.fields)
         cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen))

@@ -31,8 +31,8 @@ class Jump {
     static constexpr int64_t MOST_APPENDED = int64_t(1) << 22;  // in one jump, as nothing interrupts it
 
     std::vector<int64_t> kept_;
-    std::vector<Machine*> players_;  // the machines that play a stream
-    std::vector<int64_t> begins_;    // and where they were then
+    std::vector<Counter> players_;   // what plays, of a stream or of a walk,
+    std::vector<int64_t> begins_;    // and where that was
     Machine* anchor_ = nullptr;
     int64_t begin_ = 0, tries_ = 0, began_ = 0, next_ = INT64_MAX, window_ = 0, spent_ = 0;
 
@@ -43,7 +43,8 @@ class Jump {
         State state(State::KEEP, kept_, e.machines.size());
         e.visit(state);
         for (auto& each : e.machines)
-            if (Moving moving = each->moving(); moving.stream) players_.push_back(each.get()), begins_.push_back(*moving.word);
+            if (Counter counter = each->counter(); counter.counts() && counter.ends())
+                players_.push_back(counter), begins_.push_back(*counter.word);
         anchor_ = *std::min_element(current.begin(), current.end(),
                                     [](Machine* a, Machine* b) { return a->firings < b->firings; });
         int64_t size = int64_t(kept_.size());
@@ -56,9 +57,8 @@ class Jump {
         bool plays = limit < ENDLESS;
         spent_ += int64_t(players_.size());
         for (size_t at = 0; at < players_.size(); at++) {
-            Moving moving = players_[at]->moving();
-            int64_t more = *moving.word - begins_[at], wanted = std::min(more + 1, GLANCE);
-            if (more && moving.stream->same(*moving.word, more, wanted) < wanted) return false;
+            int64_t more = *players_[at].word - begins_[at], wanted = std::min(more + 1, GLANCE);
+            if (more && players_[at].repeats(more, wanted) < wanted) return false;
             plays |= more != 0;
         }
         return plays;
@@ -67,14 +67,13 @@ class Jump {
     // Of `times` repetitions, how many the streams play.
     int64_t played(int64_t times) {
         for (size_t at = 0; at < players_.size() && times > 0; at++) {
-            Moving moving = players_[at]->moving();
-            int64_t more = *moving.word - begins_[at];
+            int64_t more = *players_[at].word - begins_[at];
             if (!more) continue;
             // The token behind the last one of a repetition may be looked at in it.
             int64_t wanted = times < ENDLESS / more ? times * more + 1 : ENDLESS;
-            int64_t same = moving.stream->same(*moving.word, more, wanted);
-            spent_ += same;
-            times = std::min(times, (same - 1) / more);
+            int64_t found = players_[at].repeats(more, wanted);
+            spent_ += found;
+            times = std::min(times, (found - 1) / more);
         }
         return times;
     }

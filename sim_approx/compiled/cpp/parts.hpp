@@ -167,21 +167,29 @@ struct Ints {
         return found;
     }
 
-    // From `at` on, how many entries are those of `back` places before, up to `most_wanted`.
-    int64_t same(int64_t at, int64_t back, int64_t most_wanted) const {
-        int64_t limit = std::min(most_wanted, count - at), found = 0;
-        if (kind == STOPS) {
-            int64_t block = 1;
-            for (int64_t loop = 1; loop <= most; loop++) {
-                block *= extents[loops - loop];
-                if (back % block == 0) continue;
-                auto until = [&](int64_t place) { return (place + block) / block * block - 1 - place; };
-                return std::min({limit, until(at), until(at - back)});
-            }
-            return limit;
+    // From `at` on, how many entries, up to `wanted`, are `by` more than those of `back` places before.
+    int64_t repeats(int64_t at, int64_t back, int64_t by, int64_t wanted) const {
+        int64_t limit = std::min(wanted, count - at), found = 0;
+        if (limit <= 0) return limit;
+        if (kind == STOPS && by == 0) return std::min(limit, same_stops(at, back));
+        if (kind == WALK) {
+            int64_t inside = 1;
+            for (int64_t loop = 1; loop < loops; loop++) inside *= extents[loop];
+            if (back % inside == 0) return back / inside * strides[0] == by ? limit : 0;
         }
-        while (found < limit && (*this)[at + found] == (*this)[at + found - back]) found++;
+        while (found < limit && (*this)[at + found] == (*this)[at + found - back] + by) found++;
         return found;
+    }
+
+    int64_t same_stops(int64_t at, int64_t back) const {
+        int64_t block = 1;
+        for (int64_t loop = 1; loop <= most; loop++) {
+            block *= extents[loops - loop];
+            if (back % block == 0) continue;
+            auto until = [&](int64_t place) { return (place + block) / block * block - 1 - place; };
+            return std::min(until(at), until(at - back));
+        }
+        return NEVER;
     }
 
     int64_t stops(int64_t at) const {
@@ -204,26 +212,55 @@ struct Stream {
     }
 
     // As for `Ints`, of tokens; Done is like no other.
-    int64_t same(int64_t at, int64_t back, int64_t most_wanted) const {
+    int64_t repeats(int64_t at, int64_t back, int64_t wanted) const {
         int64_t found = 0, limit;
         if (listed.count) {
-            limit = std::min(most_wanted, listed.count - at);
+            limit = std::min(wanted, listed.count - at);
             auto equal = [&](const Token& a, const Token& b) { return a.value == b.value && a.aligned(b); };
             while (found < limit && equal(listed[at + found], listed[at + found - back])) found++;
             return found;
         }
-        limit = stops.same(at, back, most_wanted);
+        limit = stops.repeats(at, back, 0, wanted);
         if (!values) return limit;
         while (found < limit && values[at + found] == values[at + found - back]) found++;
         return found;
     }
 };
 
-// A word of a machine that counts up and decides nothing but the next token of `stream`, or, without one, the next
-// address that it sends.
-struct Moving {
+// The tiles of a tensor; what was not asked for yet is MISSING, and `load` the function that has it.
+struct Tiles {
+    static constexpr Value MISSING = NOTHING;
+    std::vector<Value> all;
+    int64_t load;
+    int64_t changes = 0;
+};
+
+// A word of a machine that counts up, and decides nothing but which entries are next.
+struct Counter {
     int64_t* word = nullptr;
-    const Stream* stream = nullptr;
+    const Stream* stream = nullptr;  // the tokens
+    const Ints* entries = nullptr;   // numbers that decide
+    const Ints* sent = nullptr;      // the addresses that are sent; without them the word itself is one
+    const Channel* to = nullptr;     // into this channel
+    const Tiles* tiles = nullptr;    // the values
+
+    bool counts() const { return word && (!to || to->addresses); }
+    bool ends() const { return stream || entries || sent; }
+
+    // How much the next address is more than that of `back` places before.
+    int64_t apart(int64_t back) const {
+        if (!to || !back) return 0;
+        if (!sent) return back;
+        return *word < sent->count ? (*sent)[*word] - (*sent)[*word - back] : 0;
+    }
+
+    // From the next one on, how many entries, up to `wanted`, are those of `back` places before, addresses `apart`.
+    int64_t repeats(int64_t back, int64_t wanted) const {
+        if (stream) wanted = stream->repeats(*word, back, wanted);
+        if (entries) wanted = entries->repeats(*word, back, 0, wanted);
+        if (sent) wanted = sent->repeats(*word, back, apart(back), wanted);
+        return wanted;
+    }
 };
 
 // What every try touches comes first, in two cache lines.
@@ -241,7 +278,7 @@ struct alignas(64) Machine {
 
     virtual ~Machine() = default;
     virtual void save(std::vector<int64_t>&) const {}
-    virtual Moving moving() { return {}; }
+    virtual Counter counter() { return {}; }
     virtual bool compares_ages() const { return false; }
 
     void change(uint8_t other, int64_t now) {
@@ -266,14 +303,6 @@ struct Buffer {
 
 struct Buffers {
     std::deque<Buffer> all;
-};
-
-// The tiles of a tensor; what was not asked for yet is MISSING, and `load` the function that has it.
-struct Tiles {
-    static constexpr Value MISSING = NOTHING;
-    std::vector<Value> all;
-    int64_t load;
-    int64_t changes = 0;
 };
 
 struct TokenNotes {

@@ -77,7 +77,7 @@ class State {
             for (int64_t at = from; at < end; at++) all.push_back(all[at]);
     }
 
-    // By how much the word of `machine` moved that counts up.
+    // By how much the addresses that `machine` sends moved.
     int64_t& moved(const Machine& machine) { return moved_[machine.order]; }
 
    private:
@@ -94,20 +94,18 @@ inline void visit(State& state, Machine& machine) {
     state.time(machine.since);
     state.count(machine.firings);
     for (int64_t& cycles : machine.cycles_in) state.count(cycles);
-    Moving moving = machine.moving();
-    bool sends_only = true;
-    for (Channel* each : machine.outputs) sends_only &= each->addresses;
-    if (moving.word && !moving.stream && !sends_only) moving.word = nullptr;
-    int64_t position = 0;
-    if (moving.word) {
-        int64_t more = state.moved(machine) = state.count(*moving.word);
-        if (!moving.stream && more % state.addresses) state.fits = false;
-        position = std::exchange(*moving.word, 0);
+    Counter counter = machine.counter();
+    int64_t place = 0;
+    if (counter.counts()) {
+        place = *counter.word;
+        int64_t more = state.count(place), apart = state.moved(machine) = counter.apart(more);
+        if (apart % state.addresses || (more && counter.tiles && counter.tiles->changes)) state.fits = false;
+        *counter.word = 0;
     }
     std::vector<int64_t> words;
     machine.save(words);
     for (int64_t word : words) state.same(word);
-    if (moving.word) *moving.word = position;
+    if (counter.counts()) *counter.word = place;
 }
 
 // Returns whether anything entered or left it.

@@ -80,7 +80,7 @@ struct Memory final : SharedMemory {
             if (!state.fits) return;
             visit(state, port);
             state.same(port.beat);
-            state.more(port.address, state.moved(*port.asks->writer));
+            state.more(port.address, port.asks->writer->moved);
             state.time(port.arrived);
         }
     }

@@ -275,6 +275,7 @@ struct alignas(64) Machine {
     bool asleep = false, ends_run = false;  // asleep: it could not fire, and may be woken before it is due
     int64_t firings = 0, since = 0, latency = 0;
     int64_t cycles_in[4] = {};
+    int64_t moved = 0;  // the addresses that it sends, from one state to another one that is compared
 
     virtual ~Machine() = default;
     virtual void save(std::vector<int64_t>&) const {}

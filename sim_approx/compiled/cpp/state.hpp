@@ -11,9 +11,9 @@ class State {
    public:
     enum Way { KEEP, MATCH, MOVE };
 
-    State(Way way, std::vector<int64_t>& kept, size_t machines) : way_(way), kept_(kept), moved_(machines) {}
-    State(Way way, std::vector<int64_t>& kept, size_t machines, int64_t begin, int64_t period, int64_t times)
-        : way_(way), kept_(kept), begin_(begin), period_(period), times_(times), moved_(machines) {}
+    State(Way way, std::vector<int64_t>& kept) : way_(way), kept_(kept) {}
+    State(Way way, std::vector<int64_t>& kept, int64_t begin, int64_t period, int64_t times)
+        : way_(way), kept_(kept), begin_(begin), period_(period), times_(times) {}
 
     bool fits = true;
     int64_t grows = 0;      // by so many numbers in a repetition
@@ -27,6 +27,15 @@ class State {
     void same(int64_t word) {
         if (way_ == KEEP) kept_.push_back(word);
         else fits &= kept_[at_++] == word;
+    }
+
+    // As for all that `save` writes.
+    template <typename Save>
+    void all_same(Save save) {
+        if (way_ == KEEP) return save(kept_);
+        words_.clear();
+        save(words_);
+        for (int64_t word : words_) same(word);
     }
 
     // What only counts; nothing that happens depends on it. Returns how much more it is.
@@ -77,15 +86,12 @@ class State {
             for (int64_t at = from; at < end; at++) all.push_back(all[at]);
     }
 
-    // By how much the addresses that `machine` sends moved.
-    int64_t& moved(const Machine& machine) { return moved_[machine.order]; }
-
    private:
     Way way_;
     std::vector<int64_t>& kept_;
     size_t at_ = 0;
     int64_t begin_ = 0, period_ = 0, times_ = 0;
-    std::vector<int64_t> moved_;
+    std::vector<int64_t> words_;
 };
 
 inline void visit(State& state, Machine& machine) {
@@ -98,13 +104,12 @@ inline void visit(State& state, Machine& machine) {
     int64_t place = 0;
     if (counter.counts()) {
         place = *counter.word;
-        int64_t more = state.count(place), apart = state.moved(machine) = counter.apart(more);
-        if (apart % state.addresses || (more && counter.tiles && counter.tiles->changes)) state.fits = false;
+        int64_t more = state.count(place);
+        machine.moved = counter.apart(more);
+        if (machine.moved % state.addresses || (more && counter.tiles && counter.tiles->changes)) state.fits = false;
         *counter.word = 0;
     }
-    std::vector<int64_t> words;
-    machine.save(words);
-    for (int64_t word : words) state.same(word);
+    state.all_same([&](std::vector<int64_t>& words) { machine.save(words); });
     if (counter.counts()) *counter.word = place;
 }
 
@@ -119,7 +124,7 @@ inline bool visit(State& state, Channel& channel, int64_t now) {
     if (!state.fits) return moves;
     state.time(channel.freed_at, moves);
     state.time(channel.open_from);
-    int64_t by = channel.addresses ? state.moved(*channel.writer) : 0;
+    int64_t by = channel.addresses ? channel.writer->moved : 0;
     for (uint32_t place = 0; place < channel.stored; place++) {
         Slot& slot = channel.ring[(channel.taken + place) & channel.mask];
         state.more(slot.token.value, by);

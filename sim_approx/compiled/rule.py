@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any, NamedTuple, NoReturn
 
+from sim_approx.compiled.counting import counter
 from sim_approx.compiled.fields import (
     BANKS,
     BOOL,
@@ -121,10 +122,26 @@ class Rule:
         self.fields = self._fields()
         self.goes_over_ports = self._goes_over_ports()
         self.changed = self._changed()
+        self.counter = counter(function, self.fields, self.changed)
+        self.compares_ages = any(
+            isinstance(node, ast.Name) and node.id in ("oldest", "need_oldest") for node in ast.walk(function)
+        )
         self._lines: list[str] = []
         self._block(function.body, 1)
         declared = [f"    {kind.cpp} {local(name)}{{}};" for name, kind in self._locals.items()]
         self.body = "\n".join([*declared, *self._lines, "    return FIRES;"])
+        self.traits = "\n".join(self._traits())
+
+    def _traits(self) -> Iterator[str]:
+        """Members in C++ that say what a jump over repetitions has to know."""
+        if self.compares_ages:
+            yield "    bool compares_ages() const override { return true; }"
+        if self.counter is not None:
+            each = self.counter
+            own = [f"&{name}" if name else "nullptr" for name in (each.word, each.stream, each.entries, each.sent)]
+            to = "nullptr" if each.to is None else self._as(each.to, CHANNEL)
+            parts = ", ".join([*own, to, each.tiles or "nullptr"])
+            yield f"    Counter counter() override {{ return {{{parts}}}; }}"
 
     def _fields(self) -> dict[str, Kind]:
         """The kinds of the machine's own fields; what is appended to are notes."""

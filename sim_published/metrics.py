@@ -6,11 +6,12 @@ of an Accum, what an Expand repeats, and what is stored. Everything else is free
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import sympy
 
 from step.language.graph import Graph, Node
+from step.language.symbols import evaluate
 from step.language.types import Tile
 from step.ops.accum import Accum
 from step.ops.expand import Expand
@@ -21,8 +22,8 @@ LOADED, COMPUTED = 2, 4
 
 def off_chip_bytes(graph: Graph, values: Mapping[str, int], loaded: int = LOADED) -> int:
     """Bytes between the fabric and memory, with ``values`` for the symbols of ``graph``, by name; ``loaded``: those of
-    a scalar that is loaded."""
-    return sum(_value(count, values) * size for _, count, size in _tiles(graph, loaded))
+    a scalar that is loaded. Raises `UnboundSymbol` where a value is missing."""
+    return sum(int(evaluate(count, values, graph)) * size for _, count, size in _tiles(graph, loaded))
 
 
 def moved_bytes(graph: Graph, result: RunResult, loaded: int = LOADED) -> int:
@@ -35,13 +36,15 @@ def on_chip_bytes(graph: Graph, values: Mapping[str, int], unused: Collection[st
 
     The published figures leave out what gets no element for dynamic tiles, and for time-multiplexing.
     """
-    return sum(_value(_on_chip(node), values) for node in graph if node.name not in unused)
+    return _total([_on_chip(node) for node in graph if node.name not in unused], values, graph)
 
 
 def equation_bytes(graph: Graph, values: Mapping[str, int], unused: Collection[str] = ()) -> int:
     """The same by the equations of the paper, which its figures do not use: what goes off chip is buffered twice, and
     a matmul counts its operands."""
-    return sum(_value(node.operator.on_chip_bytes(node, "paper"), values) for node in graph if node.name not in unused)
+    return _total(
+        [node.operator.on_chip_bytes(node, "paper") for node in graph if node.name not in unused], values, graph
+    )
 
 
 def _tiles(graph: Graph, loaded: int) -> Iterator[tuple[Node, sympy.Expr, int]]:
@@ -68,5 +71,5 @@ def _on_chip(node: Node) -> sympy.Expr:
     return sympy.Integer(0)
 
 
-def _value(expression: sympy.Expr, values: Mapping[str, int]) -> int:
-    return int(expression.subs({symbol: values[symbol.name] for symbol in expression.free_symbols}))
+def _total(expressions: Iterable[sympy.Expr], values: Mapping[str, int], graph: Graph) -> int:
+    return sum(int(evaluate(each, values, graph)) for each in expressions)

@@ -9,11 +9,14 @@ from experiments.fabric.plots.fronts import TITLES
 from experiments.fabric.variance import VARIANCES, means, picked
 
 Rows = Sequence[Mapping[str, str]]
+KILO = 1e3
 
 
 def batches(figure: Any, rows: Rows) -> None:
     """Fig. 15: cycles of the first requests of a batch, a bar per arrangement."""
-    bars(figure.add_subplot(ylabel="cycles"), by_group(rows))
+    cycles = by_group(rows)
+    shown = {batch: {kind: count / KILO for kind, count in each.items()} for batch, each in cycles.items()}
+    bars(figure.add_subplot(ylabel="cycles [10³]"), shown)
 
 
 def gains(figure: Any, rows: Rows) -> None:

@@ -31,33 +31,30 @@ def validation(figure: Any, rows: Rows) -> None:
 
 def regions(figure: Any, rows: Rows) -> None:
     """Fig. 12: use of the allocated compute as bars, cycles as a line, by number of regions."""
-    axes = figure.add_subplot(xlabel="regions", ylabel="use of allocated compute [%]")
-    other = axes.twinx()
-    other.set_ylabel("cycles [10³]")
-    _by_regions(
-        axes, other, rows, [100 * utilization(row) for row in rows], [int(row["cycles"]) / KILO for row in rows]
-    )
-    axes.legend(["use of compute"], loc="upper left")
-    other.legend(["cycles"], loc="upper right")
+    axes = figure.add_subplot()
+    _two(axes, rows, ("use of allocated compute [%]", [100 * utilization(row) for row in rows]), _cycles(rows))
 
 
 def resources(figure: Any, rows: Rows) -> None:
     """Fig. 13: allocated compute and on-chip memory, and the share of off-chip bandwidth, by number of regions."""
     first, second = figure.subplots(1, 2)
-    first.set(xlabel="regions", ylabel="allocated operations a cycle [10³]")
-    memory = first.twinx()
-    memory.set_ylabel("on-chip memory [MB]")
-    compute = [allocated(row) / KILO for row in rows]
-    _by_regions(first, memory, rows, compute, [int(row["on_chip_bytes"]) / MEGA for row in rows])
-    second.set(xlabel="regions", ylabel="use of off-chip bandwidth [%]")
-    other = second.twinx()
-    other.set_ylabel("cycles [10³]")
-    shares = [100 * bandwidth(row) for row in rows]
-    _by_regions(second, other, rows, shares, [int(row["cycles"]) / KILO for row in rows])
+    memory = "on-chip memory [MB]", [int(row["on_chip_bytes"]) / MEGA for row in rows]
+    _two(first, rows, ("allocated operations a cycle [10³]", [allocated(row) / KILO for row in rows]), memory)
+    _two(second, rows, ("use of off-chip bandwidth [%]", [100 * bandwidth(row) for row in rows]), _cycles(rows))
 
 
-def _by_regions(axes: Any, other: Any, rows: Rows, bars: Sequence[float], line: Sequence[float]) -> None:
+def _cycles(rows: Rows) -> tuple[str, list[float]]:
+    return "cycles [10³]", [int(row["cycles"]) / KILO for row in rows]
+
+
+def _two(axes: Any, rows: Rows, bars: tuple[str, Sequence[float]], line: tuple[str, Sequence[float]]) -> None:
+    """Bars on the left axis and a line on the right one, in their colours, by tiles and number of regions."""
     names = [row["point"].replace(" ", "\n") for row in rows]
-    axes.bar(names, bars, 0.6, color="C0")
-    other.plot(names, line, "o-", color="C1")
-    other.set_ylim(bottom=0)
+    axes.bar(names, bars[1], 0.6, color="C0")
+    other = axes.twinx()
+    other.plot(names, line[1], "o-", color="C1")
+    for side, (label, values), colour in ((axes, bars, "C0"), (other, line, "C1")):
+        side.set_ylabel(label, color=colour)
+        side.set_ylim(0, 1.08 * max(values))
+    axes.set_xlabel("tiles, regions")
+    axes.tick_params(axis="x", labelsize=8)

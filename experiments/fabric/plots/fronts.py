@@ -34,7 +34,7 @@ def _panels(figure: Any, rows: Rows, column: str, unit: float, label: str) -> No
             axes.annotate(rows_of_tile, at, xytext=(5, 5), textcoords="offset points", fontsize=8)
         if dynamic:
             axes.plot(*dynamic, "*", markersize=12, label="dynamic tiles")
-        axes.margins(x=0.1)
+        axes.margins(0.12)
         axes.set_ylim(bottom=0)
         axes.legend()
 

@@ -35,7 +35,7 @@ def _panels(figure: Any, rows: Rows, column: str, unit: float, label: str) -> No
         if dynamic:
             axes.plot(*dynamic, "*", markersize=12, label="dynamic tiles")
         axes.margins(0.12)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.12 * axes.get_ylim()[1])
         axes.legend()
 
 

@@ -15,10 +15,11 @@ from pathlib import Path
 import click
 
 from experiments.published import work
-from experiments.published.plots import DRAWN, draw
 from experiments.published.points import FIGURES, SHOWN
 from experiments.published.rows import RESULTS, file_of, read
-from experiments.published.tables import every_point
+from experiments.published.show.plots import DRAWN, draw
+from experiments.published.show.results import Results
+from experiments.published.show.tables import every_point
 from step.errors import SimulationError, StepError
 from step.sweeps.processes import cores
 
@@ -48,7 +49,8 @@ def main(figures: tuple[str, ...], results: Path, smoke: bool, only: str | None,
     for figure in dict.fromkeys(figure for figure, _ in tasks):
         click.echo(f"## {figure}\n\n{every_point(read(file_of(results, figure)))}\n")
     if plots is not None:
-        draw({figure: read(file_of(results, figure)) for figure in FIGURES}, figures or tuple(DRAWN), plots)
+        for text in draw(Results(results, "published"), figures or (SMOKE if smoke else DRAWN), plots):
+            click.echo(text, err=True)
     if failed:
         raise SimulationError(f"no result for {'; '.join(failed)}")
 

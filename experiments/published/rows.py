@@ -22,8 +22,8 @@ Row = dict[str, str]
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "experiments" / "results"
-SHOWING = ("__main__.py", "claims.py", "page.py", "plots.py", "tables.py", "work.py")
-"""Files that show results, and decide none."""
+SHOWING = ("show", "__main__.py", "page.py", "work.py")
+"""Files and folders that run or show results, and decide none."""
 
 COLUMNS = (
     *("point", "cycles", "published_cycles", "off_chip_bytes", "published_off_chip_bytes", "on_chip_bytes"),
@@ -39,7 +39,7 @@ def sources() -> str:
     digest = hashlib.sha256()
     for folder in ("sim_published", "experiments/published"):
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".cpp") and path.name not in SHOWING:
+            if path.suffix in (".py", ".cpp") and path.relative_to(ROOT / folder).parts[0] not in SHOWING:
                 digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

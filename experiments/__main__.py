@@ -13,13 +13,15 @@ from pathlib import Path
 import click
 
 from experiments import page, queues
-from experiments.fabric import explained, plots
+from experiments.fabric import explained
 from experiments.fabric import page as fabric_page
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
 from experiments.published import page as published_page
 from experiments.published import work as published_work
 from experiments.published.__main__ import chosen
+from experiments.published.show.plots import DRAWN, draw
+from experiments.published.show.results import Results
 from experiments.rows import RESULTS, ROOT
 from step.errors import SimulationError, StepError
 from step.host.files import write_together
@@ -54,7 +56,9 @@ def main(results: Path, pages: Path, drawn: Path | None, smoke: bool, anew: bool
         write_together({pages / name: text(results).encode() for name, text in PAGES.items()})
         tell(f"{', '.join(PAGES)} are in {pages}")
     if drawn is not None:
-        plots.draw(results, drawn, ())
+        for prefix in ("published", "fabric"):
+            for text in draw(Results(results, prefix), DRAWN, drawn):
+                tell(text)
     if failed:
         raise SimulationError(f"no result for {'; '.join(failed)}")
 

@@ -9,7 +9,7 @@ from statistics import geometric_mean
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.regions import utilization
 from experiments.fabric.tables import published
-from experiments.fabric.validation import HARDWARE
+from experiments.published.show.validation import HDL
 from experiments.rows import Row
 
 MODELS = {"mixtral": "Mixtral", "qwen": "Qwen3"}
@@ -23,11 +23,11 @@ def findings(results: Path) -> list[str]:
 
 def _validation(results: Path) -> Iterator[str]:
     ours, theirs = _rows(results, "8"), published("8", results)
-    if not HARDWARE.keys() <= ours.keys() & theirs.keys():
+    if not HDL.keys() <= ours.keys() & theirs.keys():
         return
     off = {name: _off(rows) for name, rows in (("ours", ours), ("theirs", theirs))}
     yield (
-        f"**Validation** (Figure 8). Of the {len(HARDWARE)} tile sizes whose hardware cycles are known, ours are "
+        f"**Validation** (Figure 8). Of the {len(HDL)} tile sizes whose hardware cycles are known, ours are "
         f"{off['ours']:.1%} off in the mean, those of the published timing {off['theirs']:.1%}. Ours grow faster with "
         "the columns of a tile: a matmul begins with a tile when all of it is there, and with few tiles nothing hides "
         "that."
@@ -36,7 +36,7 @@ def _validation(results: Path) -> Iterator[str]:
 
 def _off(rows: Mapping[str, Row]) -> float:
     """The mean distance from the hardware."""
-    return sum(abs(_cycles(rows[name]) / cycles - 1) for name, cycles in HARDWARE.items()) / len(HARDWARE)
+    return sum(abs(_cycles(rows[name]) / cycles - 1) for name, cycles in HDL.items()) / len(HDL)
 
 
 def _tiles(results: Path) -> Iterator[str]:

@@ -9,6 +9,7 @@ from experiments.fabric import explained
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.tables import grid, mean_gains, table
+from experiments.published.show.results import Results, told
 from experiments.rows import Row, read
 
 WORDS = {
@@ -34,8 +35,7 @@ def page(results: Path) -> str:
     for figure in FIGURES:
         if CAMPAIGN.read(results, figure):
             parts += [f"## Figure {figure}", WORDS[figure], table(figure, results)]
-    if CAMPAIGN.read(results, "21"):
-        means = mean_gains([*CAMPAIGN.read(results, "14"), *CAMPAIGN.read(results, "21")])
+    if means := told(lambda: mean_gains(Results(results, "fabric"))):
         parts += ["Geometric means of three batches each, as the paper's figure has them:", means]
     parts += _limits(read(results / explained.FILE, explained.COLUMNS))
     parts += _turns(results)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 
 from experiments.published.points import FIGURES, SHOWN
 from experiments.published.rows import RESULTS
-from experiments.published.show import claim, decoding, multiplexing, parallelization, seconds, tiling, validation
+from experiments.published.show import decoding, multiplexing, parallelization, seconds, tiling, validation
 from experiments.published.show.results import Results
 from experiments.published.show.tables import known_points
 
@@ -18,13 +17,10 @@ INTRODUCTION = Path(__file__).with_name("introduction.md")
 
 
 def page(folder: Path) -> str:
-    """Claims, how long figures take, and the points that have a published number."""
-    ours, fabric = Results(folder, "published"), Results(folder, "fabric")
-    claims = chain.from_iterable(each.claims() for each in CLAIMS)
+    """How long figures take, and the points that have a published number."""
+    ours = Results(folder, "published")
     parts = [
         INTRODUCTION.read_text().strip(),
-        "## Claims",
-        claim.table(claims, ours, fabric),
         "## Seconds",
         seconds.table(ours),
     ]

@@ -12,17 +12,17 @@ from click.testing import CliRunner
 
 from experiments.fabric import explained
 from experiments.fabric.__main__ import main
-from experiments.fabric.figures import FIGURES, SHOWN
+from experiments.fabric.figures import FIGURES
 from experiments.fabric.findings import findings
 from experiments.fabric.page import page
-from experiments.fabric.plots import DRAWN, draw, plot
 from experiments.fabric.points import attentions, mixture
 from experiments.fabric.record import CAMPAIGN, COLUMNS
 from experiments.fabric.tables import every_point
-from experiments.fabric.variance import VARIANCES, picked
+from experiments.published.show.plots import DRAWN, draw
+from experiments.published.show.results import Results
 from experiments.rows import RESULTS, ROOT, read, write
 from step.errors import InputError
-from step_models.configurations import DATA, configuration
+from step_models.configurations import configuration
 
 SMOKE = ["--smoke", "--jobs", "1", "--results"]
 
@@ -97,26 +97,9 @@ def test_committed_results_are_those_of_points_that_there_are() -> None:
         assert {row["point"] for row in CAMPAIGN.read(RESULTS, name)} <= {point.name for point in points()}
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_every_figure_is_drawn(name: str, tmp_path: Path) -> None:
-    draw(RESULTS, tmp_path, [name])
-    drawing = (tmp_path / f"fabric_fig{name}.svg").read_bytes()
-    assert drawing.startswith(b"<?xml")
-
-
-def test_a_picture_is_the_same_for_the_same_rows_and_some_are_enough() -> None:
-    rows = CAMPAIGN.read(RESULTS, "9")[:3]
-    assert plot("9", rows) == plot("9", rows)
-
-
-def test_batches_have_a_low_medium_or_high_variance() -> None:
-    batches = [path.stem for path in (DATA / "kv_lengths" / "b64").glob("*.npy")]
-    groups = [picked(batches, variance) for variance in VARIANCES]
-    assert [[each[10:14] for each in group] for group in groups] == [
-        ["0477", "0484", "0508"],
-        ["0995", "0995", "0996"],
-        ["1370", "1374", "1457"],
-    ]
+def test_figures_are_drawn(tmp_path: Path) -> None:
+    assert draw(Results(RESULTS, "fabric"), DRAWN, tmp_path) == []
+    assert {path.name for path in tmp_path.iterdir()} == {f"fabric_fig{name}.svg" for name in DRAWN}
 
 
 def test_the_best_and_the_worst_point_are_explained() -> None:
@@ -164,7 +147,3 @@ def test_the_page_of_the_documentation_is_that_of_the_committed_results() -> Non
 
 def test_findings_need_whole_figures(tmp_path: Path) -> None:
     assert findings(tmp_path) == []
-
-
-def test_figures_that_show_points_of_others_are_drawn() -> None:
-    assert SHOWN.keys() <= DRAWN.keys()

@@ -15,6 +15,7 @@ from step.host.files import write_atomically
 
 MEGA = 1e6
 PUBLISHED = {"color": "black", "marker": "x", "linestyle": "", "label": "published"}
+TIMINGS = {"published": "published timing", "fabric": "our fabric"}
 MODELS = ("mixtral", "qwen")
 SCHEDULES = ("memory-matched", "performance-matched", "dynamic")
 
@@ -43,7 +44,7 @@ def against_hdl(figure: Any, results: Results) -> None:
     """Fig. 8: cycles for tiles of rows x columns, and those of HDL where they are known."""
     points = list(_some(results, "8"))
     axes = figure.add_subplot(ylabel="cycles")
-    bars(axes, points, {"published timing": [results.number("8", each) for each in points]})
+    bars(axes, points, {TIMINGS[results.prefix]: [results.number("8", each) for each in points]})
     known = [each for each in points if each in validation.HDL]
     axes.plot([points.index(each) for each in known], [validation.HDL[each] for each in known], "kx", label="HDL")
     axes.tick_params(axis="x", rotation=60)
@@ -68,7 +69,7 @@ def fronts(run: str, column: str, label: str) -> Callable[[Any, Results], None]:
                 axes.plot(*dynamic, "*", markersize=12, label="dynamic")
             for rows, at in places.items():
                 axes.annotate(rows, at, xytext=(4, 4), textcoords="offset points", fontsize=8)
-            known = [each for each in names if results.row(run, each)[f"published_{column}"]]
+            known = [each for each in names if results.row(run, each).get(f"published_{column}")]
             shown = [
                 (results.number(run, each, "on_chip_bytes") / MEGA, results.number(run, each, f"published_{column}"))
                 for each in known
@@ -92,9 +93,10 @@ def regions(figure: Any, results: Results) -> None:
             counts = _regions(results, tiles)
             axes.plot(counts, [value(results, tiles, each) for each in counts], "o-", label=tiles)
         if value is _cycles:
-            known = [row for row in results.points("12").values() if row["published_cycles"]]
-            places = [int(row["point"].split()[1]) for row in known]
-            axes.plot(places, [float(row["published_cycles"]) for row in known], **PUBLISHED)
+            known = [row for row in results.points("12").values() if row.get("published_cycles")]
+            if known:
+                places = [int(row["point"].split()[1]) for row in known]
+                axes.plot(places, [float(row["published_cycles"]) for row in known], **PUBLISHED)
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:g}")
         axes.set_ylim(bottom=0)
@@ -108,12 +110,10 @@ def memory_of_regions(figure: Any, results: Results) -> None:
         counts = _regions(results, tiles)
         sizes = [results.number("12", f"{tiles} {each}", "on_chip_bytes") / MEGA for each in counts]
         axes.plot(counts, sizes, "o-", label=tiles)
-    known = [row for row in results.points("12").values() if row["published_on_chip_bytes"]]
-    axes.plot(
-        [int(row["point"].split()[1]) for row in known],
-        [float(row["published_on_chip_bytes"]) / MEGA for row in known],
-        **PUBLISHED,
-    )
+    known = [row for row in results.points("12").values() if row.get("published_on_chip_bytes")]
+    if known:
+        places = [int(row["point"].split()[1]) for row in known]
+        axes.plot(places, [float(row["published_on_chip_bytes"]) / MEGA for row in known], **PUBLISHED)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_ylim(bottom=0)
@@ -200,7 +200,7 @@ DRAWN: dict[str, Callable[[Any, Results], None]] = {
 
 
 def draw(results: Results, figures: Iterable[str], folder: Path) -> list[str]:
-    """Write ``published_figN.svg`` for ``figures`` into ``folder``; those that miss a point are returned instead."""
+    """Write ``PREFIX_figN.svg`` for ``figures`` into ``folder``; those that miss a point are returned instead."""
     left = []
     for name in figures:
         if name not in DRAWN:
@@ -210,7 +210,7 @@ def draw(results: Results, figures: Iterable[str], folder: Path) -> list[str]:
         except Missing as error:
             left.append(f"figure {name} is not drawn: there is no {error}")
             continue
-        write_atomically(folder / f"published_fig{name}.svg", drawing)
+        write_atomically(folder / f"{results.prefix}_fig{name}.svg", drawing)
     return left
 
 

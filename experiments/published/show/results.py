@@ -17,6 +17,7 @@ class Results:
     """The rows of the files ``PREFIX_figN.csv`` in a folder; others than numbered figures have no ``fig``."""
 
     def __init__(self, folder: Path, prefix: str) -> None:
+        self.prefix = prefix
         self.figures: dict[str, dict[str, Row]] = {}
         for path in sorted(folder.glob(f"{prefix}_*.csv")):
             name = path.stem.removeprefix(f"{prefix}_").removeprefix("fig")

@@ -18,7 +18,7 @@ from experiments.fabric import page as fabric_page
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
 from experiments.published import page as published_page
-from experiments.published import work as published_work
+from experiments.published import rows as published_rows
 from experiments.published.__main__ import chosen
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
@@ -44,7 +44,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
 def main(results: Path, pages: Path, drawn: Path | None, smoke: bool, anew: bool, jobs: int) -> None:
     """Run what has no results yet."""
     tell = partial(click.echo, err=True)
-    failed = published_work.run(chosen((), smoke, None), results, jobs, tell)
+    failed = published_rows.CAMPAIGN.run(chosen((), smoke, None), results, jobs, tell, anew=anew)
     if smoke:
         tasks = [("smoke", point.name) for point in CAMPAIGN.figures["smoke"]()]
         failed += CAMPAIGN.run(tasks, results, jobs, tell, anew=anew)

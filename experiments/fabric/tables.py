@@ -7,11 +7,11 @@ from pathlib import Path
 
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.regions import bandwidth, utilization
-from experiments.published.rows import file_of
+from experiments.published import rows as published_rows
 from experiments.published.show.parallelization import BARS, means
 from experiments.published.show.results import Results
 from experiments.published.show.validation import HDL
-from experiments.rows import Row, read
+from experiments.rows import Row
 
 Column = tuple[str, Callable[[Row], str]]
 
@@ -27,7 +27,7 @@ def table(figure: str, results: Path) -> str:
 
 def published(figure: str, results: Path) -> dict[str, Row]:
     """What there is of the published timing, by the name of the point."""
-    return {row["point"]: row for row in read(file_of(results, figure))}
+    return {row["point"]: row for row in published_rows.CAMPAIGN.read(results, figure)}
 
 
 def every_point(rows: Sequence[Row], theirs: Mapping[str, Row], more: Sequence[Column]) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.published.points import FIGURES, SHOWN
-from experiments.published.rows import RESULTS
 from experiments.published.show import decoding, multiplexing, parallelization, seconds, tiling, validation
 from experiments.published.show.results import Results
 from experiments.published.show.tables import known_points
+from experiments.rows import RESULTS
 
 CLAIMS = (validation, tiling, multiplexing, parallelization, decoding)
 INTRODUCTION = Path(__file__).with_name("introduction.md")

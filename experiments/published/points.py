@@ -49,8 +49,3 @@ FIGURES: dict[str, Callable[[], Iterator[Point]]] = {
 
 SHOWN = {"13": "12", "19": "9", "20": "10"}
 """Figures that show the bytes of the points of another one."""
-
-
-def point(figure: str, name: str) -> Point:
-    """The point of a figure with this name."""
-    return next(each for each in FIGURES[figure]() if each.name == name)

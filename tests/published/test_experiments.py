@@ -5,16 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from filelock import FileLock
 
-from experiments.published import rows, work
+from experiments import rows
+from experiments.published import rows as published
 from experiments.published.__main__ import main
-from experiments.published.points import FIGURES, SHOWN, point
-from experiments.published.work import Found, Task
+from experiments.published.point import Point
+from experiments.published.points import FIGURES, SHOWN
+from experiments.rows import Row
 from step.errors import Defect, FormatError, InputError, SimulationError
 
 ONE = ["8", "--only", "64x128", "--jobs", "1", "--results"]
@@ -35,9 +38,10 @@ def test_a_figure_is_run_once_and_results_of_other_sources_are_refused(tmp_path:
     again = CliRunner().invoke(main, arguments)
     assert "figure 8, 64x128:" not in again.output and line in again.output
     path = tmp_path / "published_fig8.csv"
-    path.write_text(path.read_text().replace(rows.sources(), "other"))
-    text = f"{path} has results of other sources; remove it, or give another --results"
+    path.write_text(path.read_text().replace(published.sources("8"), "other"))
+    text = f"{path} has results of other sources; remove it, give another --results, or run it --anew"
     assert refusal(InputError, arguments) == text
+    assert "[1/1] figure 8, 64x128: 9,260 cycles" in CliRunner().invoke(main, [*arguments, "--anew"]).output
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
@@ -70,25 +74,27 @@ def test_a_figure_that_there_is_not() -> None:
     assert done.output.endswith(f": '16' is not one of {known}.\n")
 
 
-def killed(task: Task, digest: str) -> Found:
+def killed(point: Point, made_of: str) -> Row:
     """Kills its process, whenever it is tried."""
-    if task[1] == "64x128":
+    if point.name == "64x128":
         os.kill(os.getpid(), signal.SIGKILL)
-    return work.found(task, digest)
+    return published.measured(point, made_of)
 
 
 def test_a_point_whose_process_is_killed_is_told_and_the_others_go_on(tmp_path: Path) -> None:
     told: list[str] = []
+    campaign = replace(published.CAMPAIGN, measured=killed)
     tasks = [("8", "64x128"), ("8", "64x256")]
-    assert work.run(tasks, tmp_path, 2, told.append, killed) == ["figure 8, 64x128"]
+    assert campaign.run(tasks, tmp_path, 2, told.append) == ["figure 8, 64x128"]
     assert "figure 8, 64x128: its process was killed, alone too; is there enough memory?" in "\n".join(told)
-    assert [row["point"] for row in rows.read(tmp_path / "published_fig8.csv")] == ["64x256"]
+    assert [row["point"] for row in campaign.read(tmp_path, "8")] == ["64x256"]
 
 
 def test_a_point_that_fails_is_told_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "moved_bytes", lambda graph, result, loaded: 1)
+    monkeypatch.setattr(published, "moved_bytes", lambda graph, result, loaded: 1)
+    point = next(each for each in FIGURES["8"]() if each.name == "64x128")
     with pytest.raises(Defect) as error:
-        rows.measured(point("8", "64x128"), "any")
+        published.measured(point, "any")
     assert str(error.value) == "64x128: the run moved 1 bytes off chip, but the metrics say 1,900,544"
     assert refusal(SimulationError, [*ONE, str(tmp_path)]) == "no result for figure 8, 64x128"
 

@@ -8,17 +8,19 @@ from pathlib import Path
 import pytest
 
 from experiments.published.page import page
-from experiments.published.rows import COLUMNS, RESULTS, ROOT, write
+from experiments.published.rows import COLUMNS
 from experiments.published.show import parallelization, seconds
 from experiments.published.show.plots import DRAWN, plot
 from experiments.published.show.results import Missing, Results, told
 from experiments.published.show.tables import known_points
 from experiments.published.show.tiling import costs, distance
+from experiments.rows import RESULTS, ROOT, write
 
 
 def results(folder: Path, figure: str, *rows: dict[str, object]) -> Results:
     """Of one file with ``rows``."""
-    write(folder / f"published_fig{figure}.csv", [{name: str(row.get(name, "")) for name in COLUMNS} for row in rows])
+    whole = [{name: str(row.get(name, "")) for name in COLUMNS} for row in rows]
+    write(folder / f"published_fig{figure}.csv", COLUMNS, whole)
     return Results(folder, "published")
 
 

@@ -76,9 +76,10 @@ def fronts(run: str, column: str, label: str) -> Callable[[Any, Results], None]:
             ]
             if shown:
                 axes.plot(*zip(*shown, strict=True), **PUBLISHED)
-            axes.margins(0.1)
-            axes.set_xscale("log", base=2)
-            axes.xaxis.set_major_formatter("{x:g}")
+            axes.margins(0.12)
+            if axes.get_xlim()[1] > 4 * max(axes.get_xlim()[0], 0):
+                axes.set_xscale("log", base=2)
+                axes.xaxis.set_major_formatter("{x:g}")
             axes.set_ylim(bottom=0)
             axes.legend()
 

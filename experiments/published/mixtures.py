@@ -25,7 +25,7 @@ def mixture(
         made = moe.Mixture(layer, routing, rows, regions)
         return made.graph, made.inputs
 
-    symbols = moe.symbols(routing, layer.experts)
+    symbols = moe.symbols(routing, layer.experts, regions or layer.experts)
     return Point(name, profile, make, *known, symbols=symbols, skips=rows is None or regions is not None)
 
 

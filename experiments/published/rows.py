@@ -71,3 +71,6 @@ def measured(point: Point, made_of: str) -> Row:
 
 
 CAMPAIGN = Campaign("published", COLUMNS, FIGURES, measured, sources)
+
+file_of = CAMPAIGN.file
+"""Where the rows of a figure are kept."""

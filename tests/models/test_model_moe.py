@@ -45,6 +45,20 @@ def test_dynamic_tiles(routing: str, depth: int | None) -> None:
     assert approx.run(program.graph, program.inputs, program.fabric).cycles == result.cycles
 
 
+@pytest.mark.parametrize("regions", [2, 8])
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_dynamic_tiles_by_turns(routing: str, regions: int) -> None:
+    """As much work and traffic as where every expert has matmuls of its own."""
+    apart, shared = (
+        moe.program(ROUTINGS[routing], experts=8, rows=None, regions=each, **SMALL) for each in (None, regions)
+    )
+    result = assert_runs(shared)
+    timed = approx.run(shared.graph, shared.inputs, shared.fabric)
+    assert (timed.engine, timed.cycles) == ("compiled", result.cycles)
+    found, wanted = (metrics(each.graph).bind(bind(each.graph, each.inputs)) for each in (shared, apart))
+    assert (found.flops, found.off_chip_bytes) == (wanted.flops, wanted.off_chip_bytes)
+
+
 def test_fewer_reads_of_weights_take_less_time() -> None:
     cycles = {}
     for rows in (1, 4, None):
@@ -110,8 +124,9 @@ def test_a_wrong_result_is_found() -> None:
         ({"regions": 16}, "8 experts can not be dealt evenly to 16 regions; possible are 1, 2, 4, 8"),
         ({"regions": 0}, "8 experts can not be dealt evenly to 0 regions; possible are 1, 2, 4, 8"),
         (
-            {"regions": 2, "rows": None},
-            "experts that take turns need tiles of static size; give rows, the rows of a tile",
+            {"regions": 2, "rows": None, "depth": 16},
+            "experts that take turns on tiles of dynamic size need weight tiles with all of hidden: "
+            "depth must be 32, not 16",
         ),
         ({"columns": 20}, "columns, the extent of a weight tile along inner, must divide inner = 32, but 20 does not"),
         ({"depth": 20}, "depth, the extent of a weight tile along hidden, must divide hidden = 32, but 20 does not"),

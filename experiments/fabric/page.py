@@ -19,8 +19,7 @@ WORDS = {
     "9": "Figure 19 shows the bytes of the same points.",
     "10": "Figure 20 shows the bytes of the same points.",
     "12": "Figure 13 shows the bytes of the same points. Use of compute: of 1024 operations a cycle for five operators"
-    " a region, one an expert, and a sum, as the paper counts; SiLU counts once a scalar. Dynamic tiles have an expert"
-    " each as their region: tiles of different dynamic sizes can not take turns.",
+    " a region, one an expert, and a sum, as the paper counts; SiLU counts once a scalar.",
     "14": "64 requests. Turns are the paper's interleaved arrangement.",
     "15": "The first requests of trace 4007.",
     "17": "One decoder layer with the measured routing, all KV heads at their true size, scaled and with online"

@@ -78,10 +78,11 @@ def test_symbols(routing: str) -> None:
     assert known == {name: measured[name] for name in known}
 
 
-def test_symbols_of_experts_that_take_turns() -> None:
+@pytest.mark.parametrize("rows", [2, None])
+def test_symbols_of_experts_that_take_turns(rows: int | None) -> None:
     routing = ROUTINGS["skewed"]
-    program = moe.program(routing, experts=8, rows=2, regions=2, hidden=16, inner=16)
-    measured, known = bind(program.graph, program.inputs), moe.symbols(routing, 8, rows=2, regions=2)
+    program = moe.program(routing, experts=8, rows=rows, regions=2, hidden=16, inner=16)
+    measured, known = bind(program.graph, program.inputs), moe.symbols(routing, 8, rows=rows, regions=2)
     assert known == {name: measured[name] for name in known} and "region1_turns_D0" in known
 
 

@@ -103,9 +103,8 @@ def test_the_page_is_that_of_the_result_files() -> None:
     assert path.read_text() == page(RESULTS), "run python -m experiments.published.page"
 
 
-def test_the_page_of_no_results_has_claims_with_blank_cells(tmp_path: Path) -> None:
-    text = page(tmp_path)
-    assert "| dynamic over coarse, 16 requests, figure 15 | 2.72 |  |  |  |  |" in text and "## Figure" not in text
+def test_the_page_of_no_results_has_no_figures(tmp_path: Path) -> None:
+    assert "## Figure" not in page(tmp_path)
 
 
 def test_committed_results_are_whole() -> None:

@@ -1,6 +1,6 @@
 """Figs. 14, 15 and 21: decode attention as the published simulator times it.
 
-What is left depends on the order in which regions reach memory, which the published description does not tell.
+The few cycles that are left are not explained. Another order of the ports of memory moves them by as much.
 """
 
 from __future__ import annotations

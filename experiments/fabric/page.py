@@ -8,7 +8,7 @@ from experiments import queues
 from experiments.fabric import explained
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
-from experiments.fabric.tables import grid, mean_gains, table
+from experiments.fabric.tables import grid, mean_gains, seconds, table
 from experiments.published.show.results import Results, told
 from experiments.rows import Row, read
 
@@ -36,6 +36,7 @@ def page(results: Path) -> str:
             parts += [f"## Figure {figure}", WORDS[figure], table(figure, results)]
     if means := told(lambda: mean_gains(Results(results, "fabric"))):
         parts += ["Geometric means of three batches each, as the paper's figure has them:", means]
+    parts += ["## Seconds", seconds(results)]
     parts += _limits(read(results / explained.FILE, explained.COLUMNS))
     parts += _turns(results)
     parts += _missing(results)

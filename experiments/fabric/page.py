@@ -107,14 +107,15 @@ TILE_CYCLES = 64
 
 TURNS = """\
 In the published timing turns are slow because its channels hold one element. A region that is busy does not take its
-next request, so that one waits in front of all regions, and those behind it have nothing to do; dynamic regions ask for
-work, so nobody is in the way. With a second element in each channel most of that is gone, with four all of it, and what
-is left is what our fabric shows, whose channels have two slots at least. Here the region that gets most tiles sets the
-pace: the 4,096 bytes of a tile take 64 cycles on a link, and `step explain` finds the units that read them at work from
-the first request to the last. By turns this trace spreads its tiles as evenly as if each request went to the region with the fewest so
-far (`tiles`: the most that a region gets by turns, over the most then). And a dynamic region begins with a request
-when the keys of the one before have been read, so that addresses and memory take their time again (more beats and
-latency on the critical path above), while by turns the next request waits in front of the region.
+next request, so that one waits in front of all regions, and those behind it have nothing to do; dynamic regions ask
+for work, so nobody is in the way. With a second element in each channel most of that is gone, with four all of it,
+and what is left is what our fabric shows, whose channels have two slots at least. Here the region that gets most
+tiles sets the pace: the 4,096 bytes of a tile take 64 cycles on a link, and `step explain` finds the units that read
+them at work from the first request to the last. By turns this trace spreads its tiles as evenly as if each request
+went to the region with the fewest so far (`tiles`: the most that a region gets by turns, over the most then). And a
+dynamic region begins with a request when the keys of the one before have been read, so that addresses and memory take
+their time again (more beats and latency on the critical path above), while by turns the next request waits in front
+of the region.
 
 Cycles by turns over those of dynamic regions:"""
 

@@ -44,8 +44,11 @@ def chosen(rows: Sequence[Row]) -> list[Row]:
     return [row for each in several for row in (min(each, key=_cycles), max(each, key=_cycles))]
 
 
-def explained(figure: str, row: Row) -> Row | None:
-    """What limits the point of ``row``; None where it moves too many beats to be explained."""
+def explained(figure: str, row: Row, made_of: str) -> Row | None:
+    """What limits the point of ``row``, on sources with the digest ``made_of``.
+
+    None where it moves too many beats for each to be recorded.
+    """
     point = next(each for each in FIGURES[figure]() if each.name == row["point"])
     moved = int(row["off_chip_bytes"] or 0)
     if point.narrow is None and moved > RECORDED:
@@ -64,7 +67,7 @@ def explained(figure: str, row: Row) -> Row | None:
         "explained_cycles": str(found.cycles),
         "memory": f"{found.usage.memory:.3f}",
         "limits": ", ".join(most),
-        "sources": row["sources"],
+        "sources": made_of,
     }
 
 
@@ -87,7 +90,7 @@ def run(figures: Sequence[str], results: Path, progress: Progress, *, anew: bool
     for figure in figures:
         for row in chosen(CAMPAIGN.read(results, figure)):
             key = figure, row["point"]
-            if key not in found and (limits := explained(figure, row)) is not None:
+            if key not in found and (limits := explained(figure, row, digests[figure])) is not None:
                 found[key] = limits
                 write(path, COLUMNS, [found[each] for each in sorted(found, key=lambda each: int(each[0]))])
                 progress(f"figure {figure}, {row['point']}: {limits['limits']}")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.regions import bandwidth, utilization
 from experiments.published import rows as published_rows
 from experiments.published.show.parallelization import BARS, means
 from experiments.published.show.results import Results
+from experiments.published.show.seconds import PUBLISHED
 from experiments.published.show.validation import HDL
 from experiments.rows import Row
 
@@ -74,6 +76,22 @@ def mean_gains(results: Results) -> str:
         for (variance, bar), mean in zip(bars.items(), found, strict=True):
             lines.append([f"{batch} requests, {variance} variance, {baseline} / dynamic", f"{mean:.3f}", f"{bar:.3f}"])
     return grid(["three batches", "our fabric", "published"], lines)
+
+
+def seconds(results: Path) -> str:
+    """How much of everything each figure took, beside what the paper says of its own runs."""
+    lines, total = [], 0.0
+    for figure in FIGURES:
+        rows = CAMPAIGN.read(results, figure)
+        if rows:
+            sums = [sum(int(row[name]) for row in rows) for name in ("cycles", "firings", "tokens")]
+            own = sum(float(row["cpu_seconds"]) for row in rows)
+            total += own
+            known = f"{PUBLISHED[figure]:,}" if figure in PUBLISHED else ""
+            lines.append([figure, f"{len(rows)}", *(f"{each:,}" for each in sums), f"{own:.1f}", known])
+    lines.append(["all", *[""] * 4, f"{total:.1f}", ""])
+    names = ["figure", "points", "cycles", "firings", "tokens", "seconds of one core", "published, eight cores"]
+    return grid(names, lines)
 
 
 def grid(names: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

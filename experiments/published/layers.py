@@ -36,6 +36,11 @@ SCHEDULES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "qwen memory-matched": ("Qwen3-30B-A3B", "qwen_b64", {"expert_rows": 8, "arrangement": "interleaved"}),
     "qwen performance-matched": ("Qwen3-30B-A3B", "qwen_b64", {"expert_rows": 64, "arrangement": "interleaved"}),
     "qwen dynamic": ("Qwen3-30B-A3B", "qwen_b64", {"expert_rows": None, "arrangement": "dynamic"}),
+    "qwen dynamic on 32 regions": (
+        "Qwen3-30B-A3B",
+        "qwen_b64",
+        {"expert_rows": None, "expert_regions": 32, "arrangement": "dynamic"},
+    ),
 }
 
 
@@ -54,7 +59,8 @@ def layers() -> Iterator[Point]:
             )
             return _parts(decoder.program(sizes, lengths, [routing], layout, room=ROOM, values=False))
 
-        symbols = moe.symbols(routing, sizes.experts) | _symbols(lengths, sizes.key_value_heads)
+        shared = {"rows": schedule["expert_rows"], "regions": schedule.get("expert_regions")}
+        symbols = moe.symbols(routing, sizes.experts, **shared) | _symbols(lengths, sizes.key_value_heads)
         yield Point(name, PROFILE, make, symbols=symbols, skips=True)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from click.testing import CliRunner
 
 from experiments import queues
 from experiments.__main__ import PAGES, main
+from experiments.fabric import balance
 from experiments.page import page
 from experiments.rows import RESULTS, ROOT, read, write
 from step.errors import InputError
@@ -46,7 +48,11 @@ def test_queues_decide_whether_turns_are_slow() -> None:
     gains = queues.gains(queues.CAMPAIGN.read(RESULTS, "15"))
     assert gains.keys() == {(batch, depth) for batch in queues.BATCHES for depth in queues.DEPTHS}
     assert gains[64, 1] > 1.3 and all(gains[batch, 4] < 1 for batch in queues.BATCHES)
-    assert queues.most_tiles(64) == (562, 561)
+
+
+def test_regions_get_tiles_by_turns_or_the_emptiest_first() -> None:
+    assert balance.most_tiles(queues.lengths(64)) == (562, 561)
+    assert balance.most_tiles(np.array([95, 0, 0, 0, 31, 31])) == (4, 3)
 
 
 def test_a_point_of_the_queues_is_that_of_the_published_figure() -> None:

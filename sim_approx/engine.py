@@ -86,24 +86,25 @@ class _Later:
         self._agenda.arrivals_in(cycle).append(item)
 
 
-class _Sized:
+class Sized:
     """The entrance of a channel for tiles of dynamic size: how long one takes says its number of rows.
 
     What is no value takes as long as the last one. Tokens stay in order: one that is faster waits for the one before.
+    ``last``: the cycle in which the last one enters.
     """
 
-    __slots__ = ("_agenda", "_last", "_latency", "_machine", "_sizes")
+    __slots__ = ("_agenda", "_latency", "_machine", "_sizes", "last")
 
     def __init__(self, agenda: _Agenda, machine: Machine, sizes: Sizes) -> None:
         self._agenda, self._machine, self._sizes = agenda, machine, sizes
-        self._latency, self._last = machine.latency, -1
+        self._latency, self.last = machine.latency, -1
 
     def append(self, item: Entry) -> None:
         if item[1].has_value:
             timing = self._sizes(item[1])
             self._machine.interval, self._latency = timing.initiation_interval, timing.latency
-        self._last = max(self._last + 1, self._agenda.clock.now + self._latency)
-        self._agenda.arrivals_in(self._last).append(item)
+        self.last = max(self.last + 1, self._agenda.clock.now + self._latency)
+        self._agenda.arrivals_in(self.last).append(item)
 
 
 class _Agenda:
@@ -200,7 +201,7 @@ class Engine:
                 if isinstance(channel, Unread):
                     continue
                 if sizes is not None:
-                    channel.entering = _Sized(self._agenda, machine, sizes)
+                    channel.entering = Sized(self._agenda, machine, sizes)
                 else:
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 

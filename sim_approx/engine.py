@@ -87,24 +87,25 @@ class _Later:
         self._agenda.arrivals_in(cycle).append(item)
 
 
-class _Sized:
+class Sized:
     """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
     What is no value takes as long as the last one. Tokens stay in order: one that is faster waits for the one before.
+    ``last``: the cycle in which the last one enters.
     """
 
-    __slots__ = ("_agenda", "_last", "_machine", "_tiles")
+    __slots__ = ("_agenda", "_machine", "_tiles", "last")
 
     def __init__(self, agenda: _Agenda, machine: Machine, *, tiles: bool) -> None:
-        self._agenda, self._machine, self._tiles, self._last = agenda, machine, tiles, -1
+        self._agenda, self._machine, self._tiles, self.last = agenda, machine, tiles, -1
 
     def append(self, item: Entry) -> None:
         channel, token = item
         if self._tiles and token.has_value:
             self._machine.resize(token.value)
         if not isinstance(channel, Unread):
-            self._last = max(self._last + 1, self._agenda.clock.now + self._machine.latency)
-            self._agenda.arrivals_in(self._last).append(item)
+            self.last = max(self.last + 1, self._agenda.clock.now + self._machine.latency)
+            self._agenda.arrivals_in(self.last).append(item)
 
 
 class _Agenda:
@@ -199,7 +200,7 @@ class Engine:
             for output, channel in enumerate(machine.outputs):
                 channel.writer = machine
                 if machine.sizes is not None:
-                    channel.entering = _Sized(self._agenda, machine, tiles=machine.sized[output])
+                    channel.entering = Sized(self._agenda, machine, tiles=machine.sized[output])
                 elif not isinstance(channel, Unread):
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 

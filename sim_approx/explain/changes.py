@@ -59,8 +59,10 @@ def what_if(
 ) -> list[WhatIf]:
     """Changes of the fabric that make the run of ``graph``, whose critical path is ``path``, shorter, the best first.
 
-    Of these ``verify`` are run.
+    Of these ``verify`` are run. None is known where there are tiles of dynamic size.
     """
+    if any(Paces.of(simulation.fabric).sized):
+        return []
     retiming = Retiming(simulation, record)
     found: list[tuple[int, Change]] = []
     for change in changes(graph, simulation, record, path):

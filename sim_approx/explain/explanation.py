@@ -91,7 +91,7 @@ def explain(program: Program, *, changes: bool = True, max_cycles: int | None = 
         result,
         path,
         accounts(fabric, record, ending.activities),
-        usage(program, fabric, record, result),
+        usage(fabric, record, result),
         what_if(program.graph, data, simulation, record, path) if changes else [],
         simulation,
         record,

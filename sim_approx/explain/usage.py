@@ -11,14 +11,10 @@ import sympy
 
 from sim_approx.build import Fabric
 from sim_approx.explain.record import NOBODY, Record
-from step.errors import UnboundSymbol
 from step.language.function import Function
 from step.language.graph import Node
-from step.language.symbols import evaluate
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
-from step.programs.program import Program
-from step.running.binding import bind
 from step.running.result import ChannelEvents, RunResult
 
 VALUE = 2
@@ -55,7 +51,7 @@ class Roofline:
 @dataclass(frozen=True)
 class Usage:
     """Shares of the most that there could have been, 0 to 1: of the ``lanes`` of operators, of the words of ``links``
-    (by channel), and of the beats of ``memory``. ``roofline`` is None where data does not tell the operations."""
+    (by channel), and of the beats of ``memory``. ``roofline`` is None where tiles have dynamic sizes."""
 
     lanes: dict[str, float]
     links: dict[str, float]
@@ -63,11 +59,11 @@ class Usage:
     roofline: Roofline | None
 
 
-def usage(program: Program, fabric: Fabric, record: Record, result: RunResult) -> Usage:
-    """What the run of ``program`` with this ``result``, which has events, used of ``fabric``."""
+def usage(fabric: Fabric, record: Record, result: RunResult) -> Usage:
+    """What the run with this ``result``, which has events, used of ``fabric``."""
     netlist, config, events = fabric.netlist, fabric.netlist.fabric, result.events
     assert events is not None
-    work = _work(program, fabric, record, result.cycles)
+    work = _work(fabric, record, result.cycles)
     beats = sum(event.port != NOBODY and event.cycle < result.cycles for event in record.events)
     bandwidth = _bandwidth(config.memory)
     moved = beats * config.memory.beat_bytes
@@ -101,33 +97,21 @@ class _Work(NamedTuple):
     a_cycle: int
 
 
-def _work(program: Program, fabric: Fabric, record: Record, cycles: int) -> dict[str, _Work] | None:
-    """What the operators with lanes calculated, if it is known.
-
-    That is what a function takes for each value. Of tiles of dynamic size it is what the metric says of the program's
-    data, if that tells the sizes.
-    """
+def _work(fabric: Fabric, record: Record, cycles: int) -> dict[str, _Work] | None:
+    """What the operators with functions calculated; None where tiles have dynamic sizes."""
     applied = Counter(event.machine for event in record.events if event.computes and event.cycle < cycles)
     found = {}
     for name, machine in fabric.units.items():
         node = fabric.netlist.graph.nodes[name]
-        operations, a_cycle = node.operator.flops(node), sympy.Integer(program.fabric.vector_lanes)
-        if operations == 0:
-            continue
         function = getattr(node.operator, "function", None)
-        if function is not None:
-            elements = [each.element for each in node.inputs]
-            one, a_cycle = function.flops(*elements), _a_cycle(node, function, program.fabric)
-            if one.is_number:
-                operations = applied[machine.order] * one
-        if operations.free_symbols or a_cycle.free_symbols:
-            try:
-                values = bind(program)
-            except UnboundSymbol:
-                return None
-            operations, a_cycle = (evaluate(each, values, program.graph) for each in (operations, a_cycle))
-        if operations:
-            found[name] = _Work(int(operations), int(a_cycle))
+        if function is None:
+            continue
+        of_one = function.flops(*(each.element for each in node.inputs))
+        if not of_one.is_number:
+            return None
+        if of_one and applied[machine.order]:
+            a_cycle = _a_cycle(node, function, fabric.netlist.fabric)
+            found[name] = _Work(applied[machine.order] * int(of_one), int(a_cycle))
     return found
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scenarios import FABRIC, SCENARIOS, Scenario
+from test_dynamic_tiles import data, expert
 
 from benchmarks.bandwidth import compute_bound, memory_bound
 from sim_approx.backend import run
@@ -133,6 +134,16 @@ def test_without_the_work_of_its_first_cause_a_run_takes_as_long_as_predicted(
     fabric = build_fabric(netlist, data, netlist.deciding, timing_of)
     predicted = Retiming(found.simulation, found.record).cycles(Paces.of(fabric))
     assert predicted == simulate(netlist, data, timing_of=timing_of).ending.cycles == without
+
+
+@pytest.mark.parametrize("rows", [[5, 1, 7, 2], [0, 3, 0, 0, 1], [1, 16, 1, 16]], ids=str)
+def test_every_cycle_of_tiles_of_dynamic_size_is_explained(rows: list[int]) -> None:
+    """But not what they would take in another fabric, nor the operations."""
+    program = Program(expert(len(rows), 0), data(rows), FabricConfig(matmul_lanes=4))
+    found = check(program)
+    firings = [each for each in found.record.events if each.computes]
+    assert len({each.interval for each in firings if found.simulation.fabric.machines[each.machine].sizes}) > 1
+    assert explain(program).what_if == [] and found.usage.roofline is None
 
 
 def uncut(program: Program) -> Program:

@@ -147,6 +147,7 @@ def random_programs(seeds: range) -> Counter[str]:
 @pytest.mark.parametrize("block", range(3))
 def test_random_programs(block: int) -> None:
     endings = random_programs(range(70_000 + 30 * block, 70_030 + 30 * block))
+    assert endings["jumped"] > 2, endings
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import threading
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
@@ -22,6 +23,7 @@ from benchmarks import approx_speed
 from sim_approx import simulation
 from sim_approx.engines import EngineName
 from sim_approx.simulation import Prepared, Simulation, simulate
+from sim_approx.timing import Timing
 from step.errors import InputError
 from step.functions.cast import Cast
 from step.language.dtypes import BF16
@@ -97,6 +99,25 @@ def test_every_cycle_of_a_jump() -> None:
     assert whole.jumped > 500
     for limit in (*range(2500, 2520), *range(whole.cycles - 20, whole.cycles + 2)):
         equal(prepared, limit)
+
+
+def wide(length: int) -> Prepared:
+    """So many tokens of eight words each, which come sooner than they are wanted."""
+    graph = Graph("wide")
+    graph.source("x", Tile(BF16, 1, 16), [graph.symbol("N")]).map(Cast(BF16)).sink("y")
+    netlist = lower(graph, FabricConfig(link_bytes=4))
+    data = bind_inputs(netlist.graph, {"x": np.broadcast_to(np.zeros((), BF16.numpy), (length, 1, 16))})
+    return Prepared(netlist, data, timing_of=lambda *_: Timing(20, 3), engine="compiled")
+
+
+def test_the_end_of_a_stream() -> None:
+    """Its words are counted while it can not be sent, so no repetition may end in front of it."""
+    lengths = range(300, 600)
+    fewest = wide(lengths[0]).run().ending.jumped
+    first = bisect_left(lengths, fewest + 1, key=lambda length: wide(length).run().ending.jumped)
+    assert 0 < first < len(lengths)
+    for length in lengths[first - 1 : first + 2]:
+        equal(wide(length))
 
 
 def run_scenarios(scenarios: Sequence[Scenario]) -> Counter[str]:

@@ -53,7 +53,6 @@ JUMPS = [
     ("jump.hpp", "e.now - begin_, most", "e.now - begin_ + 1, most"),
     ("jump.hpp", "(limit - 1 - e.now) / period", "(limit - 1 - e.now) / period + 1"),
     ("jump.hpp", "(found - 1) / more", "found / more"),
-    ("jump.hpp", "e.to(e.now + times * period);", "e.to(e.now + times * period - 1);"),
     ("engine.hpp", "if (each.due != NEVER && each.due > now)", "if (false)"),
     ("engine.hpp", "for (IntNotes& each : int_notes) state.appended(each.all);", ""),
     ("state.hpp", "state.count(machine.firings);", ""),
@@ -126,6 +125,7 @@ def jumping_programs() -> None:
     """As `programs`, of those that repeat themselves."""
     for build in (approx_speed.compute, approx_speed.experts, approx_speed.memory):
         test_jump.test_regular_programs(build)
+    test_jump.test_the_end_of_a_stream()
     test_jump.test_ways_over_tensors()
     for block in range(3):
         test_jump.test_random_programs(block)

@@ -26,6 +26,7 @@ from sim_approx.simulation import Prepared, Simulation, simulate
 from sim_approx.timing import Timing
 from step.errors import InputError
 from step.functions.cast import Cast
+from step.functions.matmul import Matmul
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.types import Selector, Tile
@@ -118,6 +119,21 @@ def test_the_end_of_a_stream() -> None:
     assert 0 < first < len(lengths)
     for length in lengths[first - 1 : first + 2]:
         equal(wide(length))
+
+
+@pytest.mark.parametrize("rows", [8, 12, 15])
+def test_bursts(rows: int) -> None:
+    """A result takes longer on its way out than what it was made of, and the next one has to wait for that."""
+    graph = Graph("bursts")
+    n = graph.symbol("N")
+    a = graph.source("a", Tile(BF16, 16, 1), [n, rows])
+    b = graph.source("b", Tile(BF16, 1, 16), [n, rows])
+    a.accum(Matmul(), b).sink("y")
+    netlist = lower(graph, FabricConfig(link_bytes=4))
+    shapes = {"a": (300, rows, 16, 1), "b": (300, rows, 1, 16)}
+    zeros = {name: np.broadcast_to(np.zeros((), BF16.numpy), shape) for name, shape in shapes.items()}
+    prepared = Prepared(netlist, bind_inputs(netlist.graph, zeros), engine="compiled")
+    assert equal(prepared).ending.jumped > 0
 
 
 def run_scenarios(scenarios: Sequence[Scenario]) -> Counter[str]:

@@ -1,19 +1,23 @@
 """Speed of the fast back end's two engines: firings per second of one core, on five shapes of program.
 
-Usage: python -m benchmarks.approx_speed [tokens]
+Usage: python -m benchmarks.approx_speed [tokens [pairs]]
 
 The compiled engine is ready before it is timed. The columns are of this run, firings per second of:
 
 python    a run of the Python engine
 whole     a run of the compiled engine from the netlist on: the fabric is made, and packed as numbers
-engine    a second run of the same `Simulator`, whose packed form is there: the engine alone
+engine    further runs of the same `Simulator`, whose packed form is there: the engine alone, through every repetition
 times     how many times as fast as the Python engine that engine was
+jumped    the percentage of the cycles that the engine jumps over where it may, in runs that take turns with those
+jump      how many times as fast it was then, of the fastest ones of so many pairs; below 1 it was in vain
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from random import Random
 
 from sim_approx.simulation import simulate
 from sim_approx.simulator import Simulator
@@ -97,37 +101,51 @@ def selector(number: int, targets: int) -> int:
     return 1 << first | (1 << (first + 29) % targets if targets > TARGETS else 0)
 
 
-def bound(netlist: Netlist, count: int) -> BoundInputs:
-    """``count`` tokens for every source."""
+def anywhere(number: int, targets: int) -> int:
+    """A target that nothing tells: no routing comes again."""
+    return 1 << Random(number).randrange(targets)
+
+
+def bound(netlist: Netlist, count: int, select: Callable[[int, int], int] = selector) -> BoundInputs:
+    """``count`` tokens for every source; those that route are as ``select`` says."""
     streams = {node.name: [*[Token(UNKNOWN)] * count, DONE] for node in netlist.graph if node.operator.name == "source"}
     if "which" in streams:
         targets = netlist.graph.nodes["which"].output_types[0].element.targets
-        streams["which"] = [*[Token(selector(number, targets)) for number in range(count)], DONE]
+        streams["which"] = [*[Token(select(number, targets)) for number in range(count)], DONE]
     return BoundInputs({}, streams)
 
 
+PROGRAMS = (
+    (chain, selector), (compute, selector), (memory, selector), (experts, selector), (mixture, selector),
+    (experts, anywhere), (mixture, anywhere),
+)  # fmt: skip
+
+
 def main() -> None:
-    """Print one line per program."""
+    """Print one line per program, those last that are routed at random."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    columns = f"{'python':>9} {'whole':>11} {'engine':>11} {'times':>6}"
+    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    columns = f"{'python':>9} {'whole':>11} {'engine':>11} {'times':>6} {'jumped':>6} {'jump':>7}"
     print(f"{'program':8} {'units':>5} {'cycles':>9} {'firings':>9} {columns}")
-    for build in (chain, compute, experts, memory, mixture):
+    for build, select in PROGRAMS:
         graph = Graph(build.__name__)
         build(graph)
         netlist = lower(graph, FABRIC if build is mixture else FabricConfig())
-        data = bound(netlist, count)
+        data = bound(netlist, count, select)
         simulate(netlist, bound(netlist, 1), timing_of=timing_of, engine="compiled")
         slow = simulate(netlist, data, timing_of=timing_of, engine="python")
         firings = sum(slow.ending.firings.values())
         simulator = Simulator(netlist, data, timing_of=timing_of, engine="compiled")
         start = time.perf_counter()
-        simulator.run()
+        simulator.run(jump=False)
         whole = time.perf_counter() - start
-        result = simulator.run()
-        python, engine = firings / slow.seconds, firings / result.wall_seconds
+        runs = [[simulator.run(jump=jump) for jump in (False, True)] for _ in range(pairs)]
+        through, over = (min(each.wall_seconds for each in side) for side in zip(*runs, strict=True))
+        result, python, engine = runs[0][1], firings / slow.seconds, firings / through
         print(
             f"{build.__name__:8} {len(netlist.units):5} {result.cycles:9,} {firings:9,} {python:9,.0f} "
-            f"{firings / whole:11,.0f} {engine:11,.0f} {engine / python:6.1f}"
+            f"{firings / whole:11,.0f} {engine:11,.0f} {engine / python:6.1f} "
+            f"{result.jumped_cycles / result.cycles:6.0%} {through / over:7.2f}"
         )
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import threading
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
@@ -22,8 +23,10 @@ from benchmarks import approx_speed
 from sim_approx import simulation
 from sim_approx.engines import EngineName
 from sim_approx.simulation import Prepared, Simulation, simulate
+from sim_approx.timing import Timing
 from step.errors import InputError
 from step.functions.cast import Cast
+from step.functions.matmul import Matmul
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.types import Selector, Tile
@@ -99,6 +102,40 @@ def test_every_cycle_of_a_jump() -> None:
         equal(prepared, limit)
 
 
+def wide(length: int) -> Prepared:
+    """So many tokens of eight words each, which come sooner than they are wanted."""
+    graph = Graph("wide")
+    graph.source("x", Tile(BF16, 1, 16), [graph.symbol("N")]).map(Cast(BF16)).sink("y")
+    netlist = lower(graph, FabricConfig(link_bytes=4))
+    data = bind_inputs(netlist.graph, {"x": np.broadcast_to(np.zeros((), BF16.numpy), (length, 1, 16))})
+    return Prepared(netlist, data, timing_of=lambda *_: Timing(20, 3), engine="compiled")
+
+
+def test_the_end_of_a_stream() -> None:
+    """Its words are counted while it can not be sent, so no repetition may end in front of it."""
+    lengths = range(300, 600)
+    fewest = wide(lengths[0]).run().ending.jumped
+    first = bisect_left(lengths, fewest + 1, key=lambda length: wide(length).run().ending.jumped)
+    assert 0 < first < len(lengths)
+    for length in lengths[first - 1 : first + 2]:
+        equal(wide(length))
+
+
+@pytest.mark.parametrize("rows", [8, 12, 15])
+def test_bursts(rows: int) -> None:
+    """A result takes longer on its way out than what it was made of, and the next one has to wait for that."""
+    graph = Graph("bursts")
+    n = graph.symbol("N")
+    a = graph.source("a", Tile(BF16, 16, 1), [n, rows])
+    b = graph.source("b", Tile(BF16, 1, 16), [n, rows])
+    a.accum(Matmul(), b).sink("y")
+    netlist = lower(graph, FabricConfig(link_bytes=4))
+    shapes = {"a": (300, rows, 16, 1), "b": (300, rows, 1, 16)}
+    zeros = {name: np.broadcast_to(np.zeros((), BF16.numpy), shape) for name, shape in shapes.items()}
+    prepared = Prepared(netlist, bind_inputs(netlist.graph, zeros), engine="compiled")
+    assert equal(prepared).ending.jumped > 0
+
+
 def run_scenarios(scenarios: Sequence[Scenario]) -> Counter[str]:
     """Scenarios as they are, and with what they play again and again: how these end, and how many jump."""
     endings: Counter[str] = Counter()
@@ -147,6 +184,7 @@ def random_programs(seeds: range) -> Counter[str]:
 @pytest.mark.parametrize("block", range(3))
 def test_random_programs(block: int) -> None:
     endings = random_programs(range(70_000 + 30 * block, 70_030 + 30 * block))
+    assert endings["jumped"] > 2, endings
 
 
 @pytest.mark.slow

@@ -1,11 +1,14 @@
-"""Each of these mistakes in the compiled engine is found by the programs of `test_compiled`."""
+"""Each of these mistakes in the compiled engine is found by the programs of `test_compiled` or `test_jump`."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import test_jump
 from scenarios import SCENARIOS
 from test_compiled import (
     random_program,
@@ -17,6 +20,7 @@ from test_compiled import (
 )
 from test_random_dynamic_tiles import engines
 
+from benchmarks import approx_speed
 from sim_approx.compiled import library
 
 MUTANTS = [
@@ -50,10 +54,46 @@ MUTANTS = [
     ("tokens.hpp", "return word == other.word;", "return stop() == other.stop() && done() == other.done();"),
 ]
 
+JUMPS = [
+    ("jump.hpp", "e.now - begin_, most", "e.now - begin_ + 1, most"),
+    ("jump.hpp", "(limit - 1 - e.now) / period", "(limit - 1 - e.now) / period + 1"),
+    ("jump.hpp", "(found - 1) / more", "found / more"),
+    ("engine.hpp", "if (each.due != NEVER && each.due > now)", "if (false)"),
+    ("engine.hpp", "for (IntNotes& each : int_notes) state.appended(each.all);", ""),
+    ("state.hpp", "state.count(machine.firings);", ""),
+    ("state.hpp", "for (int64_t& cycles : machine.cycles_in) state.count(cycles);", ""),
+    ("state.hpp", "state.due(machine.due);", ""),
+    ("state.hpp", "state.time(machine.since);", ""),
+    ("state.hpp", "for (int64_t word : words_) same(word);", ""),
+    ("state.hpp", "channel.renumber(taken);", ""),
+    ("state.hpp", "    state.time(slot.seen, moves);", ""),
+    ("memory.hpp", "            state.time(each.free_at);\n", ""),
+    (
+        "parts.hpp",
+        "== (*this)[at + found - back] + by) found++",
+        "== (*this)[at + found - back] + by || found > 5) found++",
+    ),
+]
+"""Of the jump over repetitions."""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file, right, wrong", MUTANTS, ids=[each[1][:40] for each in MUTANTS])
 def test_mutant(file: str, right: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssertionError), mutated(file, right, wrong, tmp_path, monkeypatch):
+        programs()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file, right, wrong", JUMPS, ids=[each[1].strip()[:40] for each in JUMPS])
+def test_mutant_of_the_jump(file: str, right: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssertionError), mutated(file, right, wrong, tmp_path, monkeypatch):
+        jumping_programs()
+
+
+@contextmanager
+def mutated(file: str, right: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Runs meet an engine in which what is ``right`` in ``file`` is ``wrong``."""
     sources = tmp_path / "cpp"
     shutil.copytree(library.CPP, sources)
     text = (sources / file).read_text()
@@ -64,8 +104,7 @@ def test_mutant(file: str, right: str, wrong: str, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
     library._loaded.cache_clear()
     try:
-        with pytest.raises(AssertionError):
-            programs()
+        yield
     finally:
         library._loaded.cache_clear()
 
@@ -82,3 +121,14 @@ def programs() -> None:
     test_long_waits(10)
     for scenario in SCENARIOS:
         run_scenario(scenario, "control")
+
+
+def jumping_programs() -> None:
+    """As `programs`, of those that repeat themselves."""
+    for build in (approx_speed.compute, approx_speed.experts, approx_speed.memory):
+        test_jump.test_regular_programs(build)
+    test_jump.test_the_end_of_a_stream()
+    test_jump.test_ways_over_tensors()
+    for block in range(3):
+        test_jump.test_random_programs(block)
+    test_jump.test_scenarios()

@@ -134,6 +134,31 @@ def test_run_prints_a_result_and_no_talk(step: Step, fragile: str, backend: str)
     assert result.out.endswith(outputs) == (backend != "approx")  # the fast model computes no values
 
 
+ROWS = """
+import numpy as np
+from step import BF16, Graph, Program, Tile
+
+def program():
+    graph = Graph("rows")
+    graph.source("x", Tile(BF16), [graph.symbol("N"), 4]).sink("y")
+    return Program(graph, {"x": np.zeros((900, 4, 1, 1))})
+"""
+
+
+def test_run_says_how_many_cycles_it_jumped_over(step: Step, tmp_path: Path) -> None:
+    path = tmp_path / "rows.py"
+    path.write_text(ROWS)
+    result = step("run", path, "--backend", "approx")
+    found = re.search(r"rows on approx \(compiled engine\): 3,602 cycles, ([\d,]+) of them jumped over\n", result.out)
+    assert found is not None and (result.code, result.err) == (0, "")
+    assert 1000 < int(found[1].replace(",", "")) < 3602
+    for switch in (("--no-jump",), ("--engine", "python")):
+        assert "cycles\n" in step("run", path, "--backend", "approx", *switch).out
+    plain = [json.loads(step("run", path, "--backend", "approx", "--json", *each).out) for each in ((), ("--no-jump",))]
+    assert plain[0]["jumped_cycles"] > 1000 and plain[1]["jumped_cycles"] == 0
+    assert plain[0]["operators"] == plain[1]["operators"] and plain[0]["channels"] == plain[1]["channels"]
+
+
 @pytest.mark.parametrize("backend", ["interpret", "approx", "rtl"])
 def test_run_as_json_fits_the_printed_schema(step: Step, backend: str) -> None:
     schema = json.loads(step("schema", "result").out)
@@ -253,6 +278,7 @@ def test_the_fast_model_runs_tiles_of_dynamic_size(step: Step) -> None:
         (("--backend", "interpret", "--waves", "w.vcd"),
          "--waves has no effect with --backend interpret; it needs rtl"),
         (("--backend", "approx", "--waves", "w.vcd"), "--waves has no effect with --backend approx; it needs rtl"),
+        (("--backend", "rtl", "--no-jump"), "--jump has no effect with --backend rtl; it needs approx"),
         (("--backend", "approx", "--check"), "--check has no effect with --backend approx; it needs interpret or rtl"),
         (("--check",), "--check needs expected outputs, but the program has none for this data"),
         (("--events",), "--events has no effect without --json or --save"),

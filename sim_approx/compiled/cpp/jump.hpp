@@ -2,7 +2,7 @@
 //
 // A state is kept, and compared with later ones: where it comes again, only later, and the sources play on what they
 // played, all that happened in between happens again, so many times as they do. What is compared is in `State`. What was
-// kept is kept anew after a time, each one twice as long as that before. In the second half of it, comparisons are made
+// kept is kept anew after a time, each one twice as long as that before. In the third quarter of it, comparisons are made
 // whenever one machine, which was to be tried then, is to be tried again, until they cost what the run so far can pay:
 // many in a row, as most come in the middle of a repetition, and end with the first number that differs.
 #pragma once
@@ -18,7 +18,8 @@ class Jump {
     template <typename Engine>
     bool look(Engine& e, const std::vector<Machine*>& current, int64_t limit) {
         tries_ += int64_t(current.size()) + 1;
-        return __builtin_expect(tries_ >= due_, false) && look_closely(e, current, limit);
+        if (__builtin_expect(tries_ < due_ || (tries_ < next_ && anchor_->due != e.now), true)) return false;
+        return look_closely(e, current, limit);
     }
 
    private:
@@ -33,13 +34,13 @@ class Jump {
     std::vector<int64_t> begins_;    // and where that was
     Machine* anchor_ = nullptr;
     int64_t begin_ = 0, tries_ = 0, began_ = 0, window_ = 0, spent_ = 0;
-    int64_t due_ = INT64_MAX, next_ = INT64_MAX;  // the tries before anything is to be done here, and before `keep`
+    int64_t due_ = INT64_MAX, next_ = INT64_MAX;  // the tries before comparisons, and before the state is kept anew
 
     template <typename Engine>
     __attribute__((noinline)) bool look_closely(Engine& e, const std::vector<Machine*>& current, int64_t limit) {
         if (tries_ >= next_) keep(e, current);
-        else if (SHARE * spent_ >= tries_) due_ = std::min(next_, SHARE * spent_ + window_ / 4);
-        else if (anchor_->due == e.now) return match(e, limit);
+        else if (tries_ >= began_ + window_ / 4 * 3 || SHARE * spent_ >= tries_) due_ = next_;
+        else return match(e, limit);
         return false;
     }
 

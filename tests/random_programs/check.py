@@ -116,7 +116,7 @@ def fast(graph: Graph, inputs: BoundInputs, config: FabricConfig, values: Values
     """A run of the fast model, however it ends."""
     simulation = simulate(lower(graph, config), inputs, values=values)
     if simulation.ending.status == Status.FAULT:
-        raise simulation.fault()
+        raise next(iter(simulation.faults().values()))
     return simulation.result()
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from math import sqrt
+from numbers import Integral
 from typing import Literal, get_args
 
 import numpy as np
@@ -84,6 +85,8 @@ class Attention:
             ("a row of the KV cache must have at least one scalar", self.size),
             ("attention needs at least one region", self.regions),
         ):
+            if not isinstance(value, Integral):
+                raise InputError(f"{what}, an integer, not {value!r}")
             if value < 1:
                 raise InputError(f"{what}, not {value}")
         if self.arrangement not in get_args(Arrangement):
@@ -91,7 +94,9 @@ class Attention:
             raise InputError(f"attention must be arranged as one of {known}, not {self.arrangement!r}")
         if self.rows < 1 or self.rows & (self.rows - 1):
             raise InputError(f"a tile of the KV cache must have a power of two of rows, not {self.rows}")
-        if self.block is not None and (self.block < 1 or self.arrangement != "coarse"):
+        if self.block is not None and (
+            not isinstance(self.block, Integral) or self.block < 1 or self.arrangement != "coarse"
+        ):
             raise InputError(
                 f'block must be at least one sequence of a "coarse" arrangement, '
                 f"not {self.block} of {self.arrangement!r}"

@@ -40,6 +40,7 @@ from step.functions import (
     Sub,
 )
 from step.library import parallelize
+from step_models.arrivals import check_gaps, paced
 from step_models.division import check_divides
 from step_models.fabrics import fitting
 from step_models.kv_lengths import check_lengths
@@ -268,6 +269,7 @@ def program(
     block: int | None = None,
     online: bool = True,
     scaled: bool = True,
+    gaps: np.ndarray | None = None,
     fabric: FabricConfig | None = None,
     values: bool = True,
     name: str = "attention",
@@ -275,7 +277,8 @@ def program(
     """Attention for requests with ``lengths`` [requests] rows in the cache of each of their ``heads`` KV heads.
 
     The caches have ``room`` rows for each of them, as many tiles as the longest one needs unless given, and ``places``
-    for so many requests, those that there are unless given. All else is as in `Attention`. Without ``fabric`` it is the
+    for so many requests, those that there are unless given. With ``gaps`` [requests] each request comes so many cycles
+    behind the one before it, at least 1; without, as fast as it is taken. All else is as in `Attention`. Without ``fabric`` it is the
     smallest one of the published evaluation's kind that has room for the tiles. Without ``values`` all data but the
     lengths is zeros, which take no memory, and nothing is expected. Raises `InputError` for what does not fit.
     """
@@ -297,20 +300,24 @@ def program(
         places=None if places is None else places * heads,
     )
     length = graph.source("length", Tile(UINT32), [len(lengths)])
+    given = {"length": lengths}
+    if gaps is not None:
+        given["gap"] = check_gaps(gaps, len(lengths))
+        length = paced(length)
     every = length.repeat(heads, name="heads").flatten(0, 1, name="lengths")
     attention.store(attention.results(attention.append(every, attention.load_new)))
     fabric = fitting(graph) if fabric is None else fabric
     if not values:
-        return Program(graph, blank_tensors(graph) | {"length": lengths}, fabric)
-    return _with_data(attention, lengths, heads, fabric)
+        return Program(graph, blank_tensors(graph) | given, fabric)
+    return _with_data(attention, given, heads, fabric)
 
 
-def _with_data(attention: Attention, lengths: np.ndarray, heads: int, fabric: FabricConfig) -> Program:
+def _with_data(attention: Attention, given: dict[str, np.ndarray], heads: int, fabric: FabricConfig) -> Program:
     """Random queries, keys and values, the float64 result, and the caches with the new rows."""
-    random = np.random.default_rng(0)
+    random, lengths = np.random.default_rng(0), given["length"]
     sequences, size, query_rows = attention.sequences, attention.size, attention.sequences * attention.group
     inputs = {
-        "length": lengths,
+        **given,
         "query": normal(random, query_rows, size),
         "output": np.zeros((query_rows, size)),
     }

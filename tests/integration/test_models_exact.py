@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,10 +32,8 @@ def experts(regions: int | None) -> Program:
     return moe.program(ROUTING, experts=4, hidden=16, inner=16, columns=8, regions=regions, fabric=FABRIC)
 
 
-def heads(arrangement: attention.Arrangement, online: bool, scaled: bool) -> Program:
-    return attention.program(
-        LENGTHS, arrangement=arrangement, regions=2, heads=1, size=8, online=online, scaled=scaled, fabric=FABRIC
-    )
+def heads(arrangement: attention.Arrangement, **how: Any) -> Program:
+    return attention.program(LENGTHS, arrangement=arrangement, regions=2, heads=1, size=8, fabric=FABRIC, **how)
 
 
 def layer() -> Program:
@@ -44,9 +43,10 @@ def layer() -> Program:
 WORKLOADS: dict[str, Callable[[], Program]] = {
     "experts": lambda: experts(None),
     "experts by turns": lambda: experts(2),
-    "coarse attention, direct and not scaled": lambda: heads("coarse", False, False),
-    "interleaved attention, direct": lambda: heads("interleaved", False, True),
-    "dynamic attention, not scaled": lambda: heads("dynamic", True, False),
+    "coarse attention, direct and not scaled": lambda: heads("coarse", online=False, scaled=False),
+    "interleaved attention, direct": lambda: heads("interleaved", online=False),
+    "dynamic attention, not scaled": lambda: heads("dynamic", scaled=False),
+    "dynamic attention over time": lambda: heads("dynamic", gaps=np.array([0, 100, 1, 90])),
     "projections": lambda: projection.program(4, 16, 4, 2, 8, columns=8, held=False, fabric=FABRIC),
     "output projection": lambda: projection.output_program(4, 16, 2, 8, columns=8, fabric=FABRIC),
     "decoder layer": layer,

@@ -56,6 +56,7 @@ class Context:
     """An operator that runs: its local ``time``, and what it does (``process``).
 
     ``starved`` and ``blocked`` are the cycles by which it went on to when an element came, or there was a slot.
+    ``tiles`` went between it and off-chip memory.
     """
 
     def __init__(self, name: str, engine: Engine) -> None:
@@ -64,6 +65,7 @@ class Context:
         self.time = 0
         self.starved = 0
         self.blocked = 0
+        self.tiles = 0
         self.waits = 0
         self.queued = False
         self.decided = False
@@ -156,6 +158,7 @@ class Engine:
         self.runnable: deque[Context] = deque()
         self.ports: list[Context] = []
         self.finished: set[Context] = set()
+        self.running: Context
         self._decisions: list[tuple[int, int, int, Context]] = []
         self._sequence = 0
 
@@ -186,7 +189,7 @@ class Engine:
         """Run whoever can until everybody waits."""
         runnable = self.runnable
         while runnable:
-            context = runnable.popleft()
+            context = self.running = runnable.popleft()
             context.queued = False
             context.waits += 1
             try:

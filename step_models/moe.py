@@ -230,14 +230,20 @@ def program(
     )
 
 
-def symbols(routing: np.ndarray, experts: int, prefix: str = "") -> dict[str, int]:
+def symbols(
+    routing: np.ndarray, experts: int, prefix: str = "", *, rows: int = 1, regions: int | None = None
+) -> dict[str, int]:
     """What `step.bind` would measure of a mixture's symbols, which at full size takes long, from its routing alone.
 
-    Enough for the metrics of a mixture whose names begin with ``prefix``, unless its experts take turns.
+    Enough for the metrics of a mixture whose names begin with ``prefix``, and whose experts, in tiles of ``rows``
+    rows, share ``regions`` if there are any.
     """
     counts = np.bincount(routing.reshape(-1), minlength=experts)
-    rows = {f"{prefix}route_D{number}": int(count) for number, count in enumerate(counts)}
-    return {**rows, f"{prefix}gather_selected": routing.size}
+    known = {f"{prefix}route_D{number}": int(count) for number, count in enumerate(counts)}
+    if regions is not None:
+        tiles = (-(-counts // rows)).reshape(regions, -1).sum(1)
+        known |= {f"{prefix}region{number}_turns_D0": int(count) for number, count in enumerate(tiles)}
+    return {**known, f"{prefix}gather_selected": routing.size}
 
 
 def random_scores(random: np.random.Generator, routing: np.ndarray) -> np.ndarray:

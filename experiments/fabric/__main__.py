@@ -13,10 +13,13 @@ from pathlib import Path
 
 import click
 
+from experiments.fabric.figures import FIGURES
 from experiments.fabric.plots import DRAWN, plot
-from experiments.fabric.points import FIGURES, Point, smoke
-from experiments.fabric.record import RESULTS, measured, read, resumed, sources, write
+from experiments.fabric.points import Point
+from experiments.fabric.record import COLUMNS, measured, sources
+from experiments.fabric.smoke import smoke
 from experiments.fabric.tables import table
+from experiments.rows import RESULTS, read, resumed, write
 from step.errors import StepError
 from step.host.files import write_atomically
 
@@ -36,22 +39,30 @@ def not_run(chosen: Mapping[str, Callable[[], Iterator[Point]]], results: Path) 
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS)
 @click.option("--only", help="Run the points with this in their names.")
 @click.option("--smoke", "small", is_flag=True, help="Run one small workload of every kind instead.")
+@click.option("--anew", is_flag=True, help="Run figures again that have results of other sources.")
 @click.option("--table", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page; run nothing.")
 @click.option("--plots", type=click.Path(path_type=Path, file_okay=False), help="Draw the figures into this folder.")
 def main(
-    figures: tuple[str, ...], results: Path, only: str | None, small: bool, page: Path | None, plots: Path | None
+    figures: tuple[str, ...],
+    results: Path,
+    only: str | None,
+    small: bool,
+    anew: bool,
+    page: Path | None,
+    plots: Path | None,
 ) -> None:
     """Run FIGURES (all, if none are given)."""
     chosen = {"smoke": smoke} if small else {name: FIGURES[name] for name in figures or FIGURES}
-    parts, digest = [], "" if page else sources()
+    parts = []
     for name, points in chosen.items():
         path = results / f"fabric_fig{name}.csv"
-        rows = read(path) if page else resumed(path, digest)
+        made_of = "" if page else sources(name)
+        rows = read(path) if page else resumed(path, made_of, anew=anew)
         known = {row["point"] for row in rows}
         for point in () if page else points():
             if point.name not in known and (only is None or only in point.name):
-                rows.append(measured(point, digest))
-                write(path, rows)
+                rows.append(measured(point, made_of))
+                write(path, COLUMNS, rows)
                 click.echo(f"figure {name}, {point.name}: {int(rows[-1]['cycles']):,} cycles", err=True)
         if rows:
             if plots is not None and name in DRAWN:

@@ -6,23 +6,32 @@ import csv
 import hashlib
 import io
 import json
+import time
+from collections.abc import Iterable
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from experiments.published.points import Point
+from experiments.published.point import Point
 from sim_published.backend import run
-from step.errors import InputError
+from sim_published.metrics import LOADED, equation_bytes, moved_bytes, off_chip_bytes, on_chip_bytes
+from step.errors import Defect, FormatError, InputError
 from step.host.files import write_atomically
 
+Row = dict[str, str]
+
 ROOT = Path(__file__).parents[2]
-SHOWING = ("__main__.py", "claims.py", "page.py", "plots.py")
+RESULTS = ROOT / "experiments" / "results"
+SHOWING = ("__main__.py", "claims.py", "page.py", "plots.py", "tables.py", "work.py")
 """Files that show results, and decide none."""
 
 COLUMNS = (
     *("point", "cycles", "published_cycles", "off_chip_bytes", "published_off_chip_bytes", "on_chip_bytes"),
-    *("published_on_chip_bytes", "elements", "seconds", "version", "sources", "profile"),
+    *("published_on_chip_bytes", "all_on_chip_bytes", "used_on_chip_bytes", "equation_on_chip_bytes", "elements"),
+    *("cpu_seconds", "version", "sources", "profile"),
 )
+"""On-chip bytes are those of the published figures; of all operators; of those that got an element; and of these by
+the equations of the paper."""
 
 
 def sources() -> str:
@@ -35,41 +44,67 @@ def sources() -> str:
     return digest.hexdigest()[:16]
 
 
-def measured(point: Point, digest: str) -> dict[str, object]:
-    """The row of a point."""
+def file_of(results: Path, figure: str) -> Path:
+    """Where the rows of a figure are kept."""
+    return results / f"published_{'fig' if figure.isdigit() else ''}{figure}.csv"
+
+
+def measured(point: Point, digest: str) -> Row:
+    """The row of a point; raises `Defect` where a run moved other bytes than the symbolic metrics say."""
+    started = time.process_time()
     graph, inputs = point.make()
     result = run(graph, inputs, profile=point.profile)
-    row: dict[str, object] = {"point": point.name, "cycles": result.cycles, "published_cycles": point.cycles}
-    if point.count is not None:
-        silent = {name.partition(".")[0] for name, each in result.channels.items() if each.tokens <= 1}
-        row["off_chip_bytes"], row["on_chip_bytes"] = point.count(graph, silent)
-    if point.bytes is not None:
-        row["published_off_chip_bytes"], row["published_on_chip_bytes"] = point.bytes
-    profile = json.dumps(asdict(point.profile), sort_keys=True)
-    return row | {
+    silent = {name.partition(".")[0] for name, each in result.channels.items() if each.tokens <= 1}
+    loaded, values = point.profile.scalar_bytes or LOADED, point.symbols
+    off_chip, moved = off_chip_bytes(graph, values, loaded), moved_bytes(graph, result, loaded)
+    if off_chip != moved:
+        raise Defect(f"{point.name}: the run moved {moved:,} bytes off chip, but the metrics say {off_chip:,}")
+    row: dict[str, object] = {
+        "point": point.name,
+        "cycles": result.cycles,
+        "published_cycles": point.cycles,
+        "off_chip_bytes": off_chip,
+        "on_chip_bytes": on_chip_bytes(graph, values, silent if point.skips else ()),
+        "all_on_chip_bytes": on_chip_bytes(graph, values),
+        "used_on_chip_bytes": on_chip_bytes(graph, values, silent),
+        "equation_on_chip_bytes": equation_bytes(graph, values, silent),
         "elements": result.tokens,
-        "seconds": round(result.wall_seconds, 2),
         "version": version("step-fabric"),
         "sources": digest,
-        "profile": profile,
+        "profile": json.dumps(asdict(point.profile), sort_keys=True),
     }
+    if point.bytes is not None:
+        row["published_off_chip_bytes"], row["published_on_chip_bytes"] = point.bytes
+    row["cpu_seconds"] = round(time.process_time() - started, 2)
+    return {name: "" if row.get(name) is None else str(row[name]) for name in COLUMNS}
 
 
-def read(path: Path, digest: str) -> list[dict[str, object]]:
-    """The rows that there are; raises `InputError` for those of other sources."""
+def read(path: Path) -> list[Row]:
+    """The rows that there are; raises `FormatError` for a file of something else."""
     if not path.exists():
         return []
     with path.open(newline="") as file:
-        rows: list[dict[str, object]] = list(csv.DictReader(file))
-    if any(row.get("sources") != digest for row in rows):
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            raise FormatError(f"{path} is no file of results of this version; remove it, or give another --results")
+        return list(reader)
+
+
+def resumed(path: Path, digest: str) -> list[Row]:
+    """The rows to go on from; raises `InputError` for those of other sources."""
+    rows = read(path)
+    if any(row["sources"] != digest for row in rows):
         raise InputError(f"{path} has results of other sources; remove it, or give another --results")
     return rows
 
 
-def write(path: Path, rows: list[dict[str, object]]) -> None:
-    """All rows, as a whole or not at all."""
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """All rows, as a whole or not at all; raises `InputError` where they can not be written."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    write_atomically(path, text.getvalue().encode())
+    try:
+        write_atomically(path, text.getvalue().encode())
+    except OSError as error:
+        raise InputError(f"{path} can not be written: {error.strerror}") from None

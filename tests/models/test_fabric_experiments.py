@@ -11,10 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.fabric.__main__ import main
+from experiments.fabric.figures import FIGURES
 from experiments.fabric.plots import DRAWN, plot
-from experiments.fabric.points import FIGURES, attentions, mixture, multiplexing
-from experiments.fabric.record import RESULTS, ROOT, read, write
+from experiments.fabric.points import attentions, mixture
+from experiments.fabric.record import COLUMNS
 from experiments.fabric.tables import table
+from experiments.rows import RESULTS, ROOT, read, write
 from step.errors import InputError
 from step_models.configurations import configuration
 
@@ -33,7 +35,10 @@ def test_a_point_is_run_once_and_results_of_other_sources_are_refused(tmp_path: 
     path.write_text(path.read_text().replace(rows[0]["sources"], "other"))
     refused = CliRunner().invoke(main, arguments)
     assert isinstance(refused.exception, InputError)
-    assert str(refused.exception) == f"{path} has results of other sources; remove it, or give another --results"
+    assert (
+        str(refused.exception)
+        == f"{path} has results of other sources; remove it, give another --results, or run it --anew"
+    )
 
 
 def test_lanes_give_the_published_operations_a_cycle() -> None:
@@ -51,10 +56,6 @@ def test_lanes_give_the_published_operations_a_cycle() -> None:
 def test_the_points_of_a_figure_have_names_of_their_own(points: Callable) -> None:
     names = [point.name for point in points()]
     assert len(set(names)) == len(names)
-
-
-def test_only_regions_that_are_shared_have_unknown_symbols() -> None:
-    assert [point.name for point in multiplexing() if point.symbols is not None] == ["static 128", "dynamic 128"]
 
 
 def test_a_table_has_the_published_cycles_or_those_of_the_published_timing() -> None:
@@ -90,7 +91,7 @@ def test_every_figure_is_drawn(name: str) -> None:
 
 def test_the_page_has_the_results_that_there_are_and_says_what_is_missing(tmp_path: Path) -> None:
     *kept, missing = read(RESULTS / "fabric_fig15.csv")[:3]
-    write(tmp_path / "fabric_fig15.csv", kept)
+    write(tmp_path / "fabric_fig15.csv", COLUMNS, kept)
     page = tmp_path / "page.md"
     done = CliRunner().invoke(main, ["15", "--results", str(tmp_path), "--table", str(page), "--plots", str(tmp_path)])
     assert done.exception is None and (tmp_path / "fabric_fig15.svg").exists()

@@ -64,6 +64,13 @@ def test_symbols(routing: str) -> None:
     assert known == {name: measured[name] for name in known}
 
 
+def test_symbols_of_experts_that_take_turns() -> None:
+    routing = ROUTINGS["skewed"]
+    program = moe.program(routing, experts=8, rows=2, regions=2, hidden=16, inner=16)
+    measured, known = bind(program.graph, program.inputs), moe.symbols(routing, 8, rows=2, regions=2)
+    assert known == {name: measured[name] for name in known} and "region1_turns_D0" in known
+
+
 @pytest.mark.parametrize(
     ("rows", "reads"),
     [(4, [4, 3, 5, 4, 5, 3, 6, 6]), (16, [1, 1, 2, 1, 2, 1, 2, 2]), (None, [1] * 8)],

@@ -19,7 +19,7 @@ from step.sweeps import record
 from step.sweeps.axis import Axis, Point, grid, parse_axis
 from step.sweeps.front import pareto_front
 from step.sweeps.processes import Processes
-from step.sweeps.row import LOST, Row
+from step.sweeps.row import LOST, Row, lost
 
 PROGRAM = """
 from step import FP32, Graph, Program, Tile
@@ -305,7 +305,7 @@ def killed(directory: Path, always: bool, point: Point) -> Row:
 @pytest.mark.parametrize("always", [False, True])
 def test_processes_that_are_killed(tmp_path: Path, always: bool) -> None:
     points = [{"n": n} for n in range(5)]
-    with Processes(functools.partial(killed, tmp_path, always), 2) as workers:
+    with Processes(functools.partial(killed, tmp_path, always), 2, lost) as workers:
         rows = sorted(workers.rows(points), key=lambda row: int(row.point["n"]))
     wanted = [Row(point, "finished", point["n"]) for point in points]
     if always:

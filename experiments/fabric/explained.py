@@ -1,0 +1,66 @@
+"""What limits points: `step explain`, in a line each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from experiments.fabric.figures import FIGURES
+from experiments.fabric.points import RECORDED
+from experiments.rows import Row
+from sim_approx.explain.explanation import explain
+
+COLUMNS = ("figure", "point", "cycles", "weights", "explained_cycles", "memory", "limits", "sources")
+SHOWN = 3
+"""Causes of a point."""
+KINDS = ("interleaved", "dynamic")
+
+
+def chosen(rows: Sequence[Row]) -> list[Row]:
+    """Of all points that do the same work, the fastest and the slowest.
+
+    Where regions take turns, or are dynamic: both of them, where dynamic regions gain most and where they gain least.
+    """
+    groups: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        group, _, kind = row["point"].rpartition(" ")
+        groups.setdefault(group, {})[kind] = row
+    gains = {
+        group: _cycles(each["interleaved"]) / _cycles(each["dynamic"])
+        for group, each in groups.items()
+        if each.keys() >= set(KINDS)
+    }
+    if gains:
+        ends = dict.fromkeys((max(gains, key=gains.__getitem__), min(gains, key=gains.__getitem__)))
+        return [groups[group][kind] for group in ends for kind in KINDS]
+    several = [each.values() for each in groups.values() if len(each) > 1]
+    return [row for each in several for row in (min(each, key=_cycles), max(each, key=_cycles))]
+
+
+def explained(figure: str, row: Row) -> Row | None:
+    """What limits the point of ``row``; None where it moves too many beats to be explained."""
+    point = next(each for each in FIGURES[figure]() if each.name == row["point"])
+    moved = int(row["off_chip_bytes"] or 0)
+    if point.narrow is None and moved > RECORDED:
+        return None
+    program, weights = (point.make(), "") if point.narrow is None else point.narrow(moved)
+    found = explain(program, changes=False)
+    counted: Counter[str] = Counter()
+    for cause, cycles in found.path.shares().items():
+        counted[f"`{re.sub(r'(?<=[a-z])[0-9]+', '*', cause.what)}` {cause.why}"] += cycles
+    most = [f"{what} {cycles / found.cycles:.0%}" for what, cycles in counted.most_common(SHOWN)]
+    return {
+        "figure": figure,
+        "point": row["point"],
+        "cycles": row["cycles"],
+        "weights": weights,
+        "explained_cycles": str(found.cycles),
+        "memory": f"{found.usage.memory:.3f}",
+        "limits": ", ".join(most),
+        "sources": row["sources"],
+    }
+
+
+def _cycles(row: Row) -> int:
+    return int(row["cycles"])

@@ -1,0 +1,5 @@
+DRAWN = {}
+
+
+def draw(*a):
+    pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ MODEL = Configuration(
     layers=1,
     hidden=16,
     inner=16,
-    experts=4,
-    experts_per_token=2,
+    experts=2,
+    experts_per_token=1,
     query_heads=4,
     key_value_heads=2,
     head_size=8,
@@ -37,7 +38,10 @@ def heads(arrangement: attention.Arrangement, **how: Any) -> Program:
 
 
 def layer() -> Program:
-    return decoder.program(MODEL, LENGTHS, [ROUTING], decoder.Schedule(columns=8), fabric=FABRIC)
+    """Half as many lanes: the simulator of this one takes longest to build."""
+    routing = sampled_routing(4, MODEL.experts, MODEL.experts_per_token)
+    narrow = replace(FABRIC, matmul_lanes=4, vector_lanes=2)
+    return decoder.program(MODEL, LENGTHS, [routing], decoder.Schedule(columns=8), fabric=narrow)
 
 
 WORKLOADS: dict[str, Callable[[], Program]] = {

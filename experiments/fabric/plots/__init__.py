@@ -27,7 +27,12 @@ DRAWN: dict[str, Callable[[Any, Rows], None]] = {
 
 
 def plot(name: str, rows: Rows, form: str = "svg") -> bytes:
-    """Figure ``name`` of its ``rows``, the same for the same rows.
+    """Figure ``name`` of its ``rows``; see `drawn`."""
+    return drawn(lambda figure: DRAWN[name](figure, rows), form)
+
+
+def drawn(draw: Callable[[Any], None], form: str = "svg", size: tuple[float, float] = (8, 4)) -> bytes:
+    """The matplotlib figure that ``draw`` draws, ``size`` in inches, the same whenever it draws the same.
 
     Raises `EnvironmentProblem` where matplotlib is missing.
     """
@@ -41,8 +46,8 @@ def plot(name: str, rows: Rows, form: str = "svg") -> bytes:
 
     settings: dict[str, Any] = {"svg.hashsalt": "step", "svg.fonttype": "none"}
     with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(8, 4), layout="constrained")
-        DRAWN[name](figure, rows)
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
         buffer = io.BytesIO()
         figure.savefig(buffer, format=form, metadata={"Date": None} if form == "svg" else None)
     return buffer.getvalue()

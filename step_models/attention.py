@@ -278,9 +278,11 @@ def program(
 
     The caches have ``room`` rows for each of them, as many tiles as the longest one needs unless given, and ``places``
     for so many requests, those that there are unless given. With ``gaps`` [requests] each request comes so many cycles
-    behind the one before it, at least 1; without, as fast as it is taken. All else is as in `Attention`. Without ``fabric`` it is the
-    smallest one of the published evaluation's kind that has room for the tiles. Without ``values`` all data but the
-    lengths is zeros, which take no memory, and nothing is expected. Raises `InputError` for what does not fit.
+    behind the one before it, at least 1; without, as fast as it is taken. All else is as in `Attention`.
+
+    Without ``fabric`` it is the smallest one of the published evaluation's kind that has room for the tiles. Without
+    ``values`` all data but lengths and gaps is zeros, which take no memory, and nothing is expected. Raises
+    `InputError` for what does not fit.
     """
     lengths = np.asarray(lengths)
     tiles = cache_tiles(lengths, rows, room)

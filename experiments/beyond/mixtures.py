@@ -79,3 +79,8 @@ def mixtures() -> Iterator[Mixture]:
                     yield Mixture(model, batch, skew, tiles, experts)
                 for regions in shared:
                     yield Mixture(model, batch, skew, str(SHARED_ROWS), regions)
+
+
+def experts(model: str) -> int:
+    """How many a model has."""
+    return configuration(MODELS[model]).experts

@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.points import RECORDED
-from experiments.rows import Row
+from experiments.fabric.record import CAMPAIGN
+from experiments.rows import Row, read, write
 from sim_approx.explain.explanation import explain
+from step.errors import InputError
+from step.host.progress import Progress
+
+FILE = "fabric_explained.csv"
 
 COLUMNS = ("figure", "point", "cycles", "weights", "explained_cycles", "memory", "limits", "sources")
 SHOWN = 3
@@ -64,3 +70,24 @@ def explained(figure: str, row: Row) -> Row | None:
 
 def _cycles(row: Row) -> int:
     return int(row["cycles"])
+
+
+def run(figures: Sequence[str], results: Path, progress: Progress, *, anew: bool = False) -> None:
+    """Explain the chosen points of ``figures``, unless that was done already.
+
+    Raises `InputError` for explanations of other sources, unless they are made ``anew``.
+    """
+    path = results / FILE
+    digests = {figure: CAMPAIGN.sources(figure) for figure in figures}
+    kept = [row for row in read(path, COLUMNS) if row["figure"] not in digests]
+    own = [row for row in read(path, COLUMNS) if row["figure"] in digests]
+    if not anew and any(row["sources"] != digests[row["figure"]] for row in own):
+        raise InputError(f"{path} has results of other sources; remove it, give another --results, or run it --anew")
+    for figure in figures:
+        known = {row["point"]: row for row in own if row["figure"] == figure and row["sources"] == digests[figure]}
+        for row in chosen(CAMPAIGN.read(results, figure)):
+            found = known.get(row["point"]) or explained(figure, row)
+            if found is not None:
+                kept.append(found)
+                progress(f"figure {figure}, {row['point']}: {found['limits']}")
+    write(path, COLUMNS, kept)

@@ -17,7 +17,14 @@ ROOM = 6464
 """Rows of a cache."""
 
 
-def layer(model: Configuration, trace: str, rows: int | None) -> Point:
+SCHEDULES = (
+    ("mixtral", {"memory-matched": 16, "performance-matched": 32, "dynamic": None}),
+    ("qwen", {"memory-matched": 8, "performance-matched": 64, "dynamic": None}),
+)
+"""Rows of a tile of experts: static ones that need as much memory as dynamic ones, those that are as fast, dynamic."""
+
+
+def layer(name: str, model: Configuration, trace: str, rows: int | None) -> Point:
     """The measured layer of a model: tiles of ``rows`` rows and turns, or dynamic tiles and dynamic regions (None)."""
     routing, lengths = measured_routing(trace, model.experts), measured_kv_lengths(BATCH)
     heads = model.key_value_heads
@@ -34,13 +41,11 @@ def layer(model: Configuration, trace: str, rows: int | None) -> Point:
         return on_fabric(decoder.program(model, lengths, [routing], schedule, room=ROOM, values=False), 4096)
 
     sequences = shared(len(lengths) * heads, int((lengths // CACHE_ROWS + 1).sum()) * heads)
-    symbols = moe.symbols(routing, model.experts) | sequences
-    short = trace.partition("_")[0]
-    return Point(f"{short} {rows or 'dynamic'}", make, symbols)
+    return Point(name, make, moe.symbols(routing, model.experts) | sequences)
 
 
 def layers() -> Iterator[Point]:
-    """Of both models: static tiles that need as much memory as dynamic ones, those that are as fast, dynamic ones."""
-    for short, heights in (("mixtral", (16, 32, None)), ("qwen", (8, 64, None))):
-        for rows in heights:
-            yield layer(configuration(MODELS[short]), f"{short}_b64", rows)
+    """Both models in every schedule."""
+    for short, heights in SCHEDULES:
+        for name, rows in heights.items():
+            yield layer(f"{short} {name}", configuration(MODELS[short]), f"{short}_b64", rows)

@@ -16,24 +16,26 @@ from experiments.fabric.points import Point
 from experiments.fabric.smoke import smoke
 from experiments.published import swiglu
 from experiments.rows import ROOT, Row, digest
+from experiments.work import Campaign
 from sim_approx.simulator import Simulator
 from step import metrics
 
 COLUMNS = (
-    *("point", "cycles", "off_chip_bytes", "on_chip_bytes", "flops", "units", "firings", "tokens", "prepare_seconds"),
-    *("run_seconds", "engine", "version", "sources", "fabric"),
+    *("point", "cycles", "off_chip_bytes", "on_chip_bytes", "flops", "units", "firings", "tokens", "cpu_seconds"),
+    *("engine", "version", "sources", "fabric"),
 )
 ROOMS = (
     *(f"step/{room}" for room in ("language", "functions", "ops", "library", "lowering", "programs", "running")),
     *("step_models", "sim_approx"),
 )
+POINTS = {**FIGURES, "smoke": smoke}
 MEASURED = ("off_chip_bytes", "on_chip_bytes", "flops")
 
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results of ``figure``."""
     paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*"))]
-    paths += sorted({Path(getfile(each)) for each in (points, swiglu, FIGURES.get(figure, smoke))})
+    paths += sorted({Path(getfile(each)) for each in (points, swiglu, POINTS[figure])})
     return digest(path for path in paths if path.suffix in (".py", ".hpp", ".npz", ".npy", ".json"))
 
 
@@ -45,9 +47,7 @@ def measured(point: Point, made_of: str) -> Row:
     start = time.process_time()
     program = point.make()
     simulator = Simulator(program.graph, program.inputs, program.fabric)
-    ready = time.process_time()
     result = simulator.run()
-    end = time.process_time()
     row: dict[str, object] = {"point": point.name, "cycles": result.cycles}
     for name, expression in metrics(program).items().items():
         if name in MEASURED:
@@ -56,14 +56,16 @@ def measured(point: Point, made_of: str) -> Row:
         "units": len(simulator.netlist.units),
         "firings": sum(each.firings or 0 for each in result.operators.values()),
         "tokens": result.tokens,
-        "prepare_seconds": round(ready - start, 2),
-        "run_seconds": round(end - ready, 2),
+        "cpu_seconds": round(time.process_time() - start, 2),
         "engine": result.engine,
         "version": version("step-fabric"),
         "sources": made_of,
         "fabric": json.dumps(program.fabric.to_json(), sort_keys=True),
     }
     return {name: str(row[name]) for name in COLUMNS}
+
+
+CAMPAIGN = Campaign("fabric", COLUMNS, POINTS, measured, sources)
 
 
 def _known(expression: sympy.Expr, point: Point) -> int | str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from step import UINT32, Stream, Tile
+from step import UINT32, Graph, Stream, Tile
 from step.errors import InputError
 from step.functions import CacheRows, Max
 
 
-def paced(requests: Stream, name: str = "gap") -> Stream:
+def paced(graph: Graph, requests: Stream, name: str = "gap") -> Stream:
     """``requests`` [n], each of them so many cycles behind the one before it as an input ``name`` [n] says, at least 1.
 
     A clock counts these cycles, a tile in each, and does so whether or not anybody takes the requests.
     """
-    graph, (count,) = requests.graph, requests.shape
+    (count,) = requests.shape
     gap = graph.source(name, Tile(UINT32), [count])
     ticks = gap.flat_map(CacheRows(1), name=f"{name}_ticks")
     clock = ticks.accum(Max(), name=f"{name}_clock").buffered(int(count) + 1)

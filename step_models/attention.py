@@ -305,7 +305,7 @@ def program(
     given = {"length": lengths}
     if gaps is not None:
         given["gap"] = check_gaps(gaps, len(lengths))
-        length = paced(length)
+        length = paced(graph, length)
     every = length.repeat(heads, name="heads").flatten(0, 1, name="lengths")
     attention.store(attention.results(attention.append(every, attention.load_new)))
     fabric = fitting(graph) if fabric is None else fabric

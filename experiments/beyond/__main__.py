@@ -9,62 +9,41 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from inspect import getfile
+from itertools import islice
 from pathlib import Path
 
 import click
 
+from experiments.beyond import arrivals, mixtures
 from experiments.beyond.page import write_page
-from experiments.beyond.studies import STUDIES, Study
-from experiments.fabric import points
-from experiments.fabric.record import ROOMS
-from experiments.rows import RESULTS, ROOT, Row, digest, resumed, write
-from step.errors import EnvironmentProblem, StepError
-from step.sweeps.processes import Processes, cores
+from experiments.rows import RESULTS
+from experiments.work import Campaign
+from step.errors import SimulationError, StepError
+from step.sweeps.processes import cores
 
-
-def sources(study: str) -> str:
-    """A digest of the files that decide the results of ``study``."""
-    paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*"))]
-    paths += [Path(getfile(each)) for each in (points, STUDIES[study])]
-    return digest(path for path in paths if path.suffix in (".py", ".hpp", ".json"))
-
-
-def found(point: Study, made_of: str) -> Row:
-    """What a process does."""
-    return point.measured(made_of)
-
-
-def lost(point: Study, reason: str) -> Row:
-    """A process was killed: the run ends, and keeps its rows."""
-    raise EnvironmentProblem(f"{point.name}: {reason}")
+STUDIES: dict[str, Campaign] = {
+    study: campaign for campaign in (mixtures.CAMPAIGN, arrivals.CAMPAIGN) for study in campaign.figures
+}
 
 
 @click.command()
 @click.argument("studies", nargs=-1, type=click.Choice(list(STUDIES)))
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS)
-@click.option("--jobs", type=click.IntRange(min=1), default=cores, help="Processes; by default one per core.")
-@click.option("--at-most", type=click.IntRange(min=1), help="Run so many points of each study, those that are missing.")
+@click.option("--first", type=click.IntRange(min=1), help="Run only so many points of each study.")
 @click.option("--anew", is_flag=True, help="Run studies again that have results of other sources.")
+@click.option("--jobs", type=click.IntRange(min=1), default=cores, help="Processes; one per core unless given.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page; run nothing.")
-def main(
-    studies: tuple[str, ...], results: Path, jobs: int, at_most: int | None, anew: bool, page: Path | None
-) -> None:
+def main(studies: tuple[str, ...], results: Path, first: int | None, anew: bool, jobs: int, page: Path | None) -> None:
     """Run STUDIES (all, if none are given)."""
     if page is not None:
         write_page(page, results)
         return
-    for name in studies or STUDIES:
-        path, made_of = results / f"beyond_{name}.csv", sources(name)
-        rows = {row["point"]: row for row in resumed(path, made_of, anew=anew)}
-        wanted = list(STUDIES[name]())
-        missing = [each for each in wanted if each.name not in rows][:at_most]
-        with Processes(partial(found, made_of=made_of), jobs, lost) as workers:
-            for number, row in enumerate(workers.rows(missing), start=1):
-                rows[row["point"]] = row
-                write(path, list(row), [rows[each.name] for each in wanted if each.name in rows])
-                told = f"{name}, {number} of {len(missing)}, {row['point']}: {int(row['cycles']):,} cycles"
-                click.echo(told, err=True)
+    failed = []
+    for study in studies or STUDIES:
+        tasks = [(study, point.name) for point in islice(STUDIES[study].figures[study](), first)]
+        failed += STUDIES[study].run(tasks, results, jobs, partial(click.echo, err=True), anew=anew)
+    if failed:
+        raise SimulationError(f"no result for {'; '.join(failed)}")
 
 
 if __name__ == "__main__":

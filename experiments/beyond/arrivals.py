@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from functools import partial
 from importlib.metadata import version
 
 import numpy as np
 
+from experiments.beyond.digests import sources
 from experiments.fabric.points import CACHE_ROWS, on_fabric
 from experiments.rows import Row
+from experiments.work import Campaign
 from sim_approx.simulator import Simulator
 from step import Program
 from step.running.result import RunResult
@@ -53,26 +56,6 @@ class Arrivals:
         """All of its parameters."""
         return f"deviation {self.deviation} load {self.load} {self.arrangement}"
 
-    def measured(self, made_of: str) -> Row:
-        """What the fast model says."""
-        start = time.process_time()
-        program = self.program()
-        result = Simulator(program.graph, program.inputs, program.fabric).run(events=True)
-        row = {
-            "point": self.name,
-            **asdict(self),
-            "latency": round(latency(result), 1),
-            "cycles": result.cycles,
-            "firings": sum(each.firings or 0 for each in result.operators.values()),
-            "tokens": result.tokens,
-            "seconds": round(time.process_time() - start, 2),
-            "engine": result.engine,
-            "version": version("step-fabric"),
-            "sources": made_of,
-            "fabric": json.dumps(program.fabric.to_json(), sort_keys=True),
-        }
-        return {name: str(value) for name, value in row.items()}
-
     def program(self) -> Program:
         """One KV head of each request; every region gets as many requests of a batch as the others."""
         program = attention.program(
@@ -107,3 +90,31 @@ def arrivals() -> Iterator[Arrivals]:
         for load in LOADS:
             for arrangement in ARRANGEMENTS:
                 yield Arrivals(deviation, load, arrangement)
+
+
+def measured(point: Arrivals, made_of: str) -> Row:
+    """What the fast model says of a point."""
+    start = time.process_time()
+    program = point.program()
+    result = Simulator(program.graph, program.inputs, program.fabric).run(events=True)
+    row = {
+        **asdict(point),
+        "point": point.name,
+        "latency": round(latency(result), 1),
+        "cycles": result.cycles,
+        "firings": sum(each.firings or 0 for each in result.operators.values()),
+        "tokens": result.tokens,
+        "cpu_seconds": round(time.process_time() - start, 2),
+        "engine": result.engine,
+        "version": version("step-fabric"),
+        "sources": made_of,
+        "fabric": json.dumps(program.fabric.to_json(), sort_keys=True),
+    }
+    return {name: str(row[name]) for name in COLUMNS}
+
+
+COLUMNS = (
+    *(each.name for each in fields(Arrivals)),
+    *("point", "latency", "cycles", "firings", "tokens", "cpu_seconds", "engine", "version", "sources", "fabric"),
+)
+CAMPAIGN = Campaign("beyond", COLUMNS, {"arrivals": arrivals}, measured, partial(sources, __file__))

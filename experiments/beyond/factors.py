@@ -25,11 +25,11 @@ def dynamic_tiles(rows: Sequence[Row]) -> list[Map]:
     ]
 
 
-def best_static(rows: Sequence[Row], model: str, column: str = "cycles") -> dict[tuple[float, float], tuple[int, float]]:
+def best_static(
+    rows: Sequence[Row], model: str, column: str = "cycles"
+) -> dict[tuple[float, float], tuple[int, float]]:
     """The height of the static tiles that need the fewest cycles, and their ``column`` over that of dynamic tiles."""
-    cycles = {
-        height: _grid(rows, "cycles", model=model, tiles=height, regions=experts(model)) for height in STATIC
-    }
+    cycles = {height: _grid(rows, "cycles", model=model, tiles=height, regions=experts(model)) for height in STATIC}
     wanted = {height: _grid(rows, column, model=model, tiles=height, regions=experts(model)) for height in STATIC}
     dynamic = _grid(rows, column, model=model, tiles=DYNAMIC, regions=experts(model))
     found = {}

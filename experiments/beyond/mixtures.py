@@ -6,11 +6,14 @@ The models have the published numbers of experts, which are smaller.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 
+from experiments.beyond.digests import sources
+from experiments.fabric import record
 from experiments.fabric.points import MODELS, Point, mixture
-from experiments.fabric.record import measured
 from experiments.rows import Row
+from experiments.work import Campaign
 from step_models.configurations import Configuration, configuration
 from step_models.routing import sampled_routing
 
@@ -43,10 +46,6 @@ class Mixture:
         """All of its parameters."""
         return f"{self.model} batch {self.batch} skew {self.skew} tiles {self.tiles} regions {self.regions}"
 
-    def measured(self, made_of: str) -> Row:
-        """What the fast model says."""
-        return measured(self.point, made_of) | {name: str(value) for name, value in asdict(self).items()}
-
     @property
     def point(self) -> Point:
         """The program on the fabric of the published figures."""
@@ -73,10 +72,9 @@ def mixtures() -> Iterator[Mixture]:
     """All points, those of a small batch first."""
     for batch in BATCHES:
         for model, shared in REGIONS.items():
-            experts = configuration(MODELS[model]).experts
             for skew in SKEWS:
                 for tiles in (*map(str, STATIC), DYNAMIC):
-                    yield Mixture(model, batch, skew, tiles, experts)
+                    yield Mixture(model, batch, skew, tiles, experts(model))
                 for regions in shared:
                     yield Mixture(model, batch, skew, str(SHARED_ROWS), regions)
 
@@ -84,3 +82,12 @@ def mixtures() -> Iterator[Mixture]:
 def experts(model: str) -> int:
     """How many a model has."""
     return configuration(MODELS[model]).experts
+
+
+def measured(mixture: Mixture, made_of: str) -> Row:
+    """The parameters of a point, and the row that points of the figures have."""
+    return {name: str(value) for name, value in asdict(mixture).items()} | record.measured(mixture.point, made_of)
+
+
+COLUMNS = (*(each.name for each in fields(Mixture)), *record.COLUMNS)
+CAMPAIGN = Campaign("beyond", COLUMNS, {"mixtures": mixtures}, measured, partial(sources, __file__))

@@ -1,7 +1,7 @@
 """Tiles of dynamic size: a firing with one of n rows takes what it takes with a static tile of n rows.
 
 No hardware has them yet: this says what a fabric would do whose links and units handle the rows that there are. A value
-is its rows here: where nobody wants to know the scalars, a tile of n rows and no column stands for it.
+is its rows here: where nobody wants to know the scalars, their number stands for the tile.
 """
 
 from __future__ import annotations
@@ -10,11 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
-
-from sim_approx.machine import Machine, Sizes, unknown
+from sim_approx.machine import Machine, Pace, RowsOf, Sizes, unknown
 from sim_approx.site import Site
-from sim_approx.timing import Timing
 from sim_approx.units import unit_module
 from step.errors import FabricError
 from step.language.function import Function
@@ -39,35 +36,24 @@ def size(site: Site, machine: Machine) -> None:
             f"{site.node.describe()}: only the interpreter has tiles of dynamic size at this operator; "
             "pack their rows into tiles of a static size"
         )
-    found = sizes(site, machine)
-    # Beside tiles of dynamic size a unit may send what decides, such as which elements are padding.
-    alone = len(machine.outputs) == 1
-    machine.sizes = tuple(found if alone or is_dynamic(each) else None for each in site.elements_out)
+    machine.sizes = cache(sizes(site, machine))
+    machine.sized = tuple(is_dynamic(each.element) for each in site.node.output_types)
 
 
 def passing(site: Site, machine: Machine) -> Sizes:
     """Of a unit that sends on what it gets, word by word."""
-
-    @cache
-    def timing(rows: int) -> Timing:
-        return Timing(max(*site.beats_with(rows)), machine.latency)
-
-    return lambda token: timing(len(token.value))
+    latency = machine.latency
+    return lambda rows: Pace(max(site.beats_with(rows)), latency)
 
 
-def computing(site: Site, function: Function, *, reduce: bool) -> Callable[[int], Timing]:
-    """Of a unit that applies ``function``, by the number of rows; a tile without rows takes as long as one with one."""
+def computing(site: Site, function: Function, *, reduce: bool) -> Sizes:
+    """Of a unit that applies ``function``; a tile without rows takes as long as one with one."""
 
-    @cache
-    def timing(rows: int) -> Timing:
-        return site.timing(function, reduce=reduce, rows=max(1, rows))
+    def pace(rows: int) -> Pace:
+        timing = site.timing(function, reduce=reduce, rows=max(1, rows))
+        return Pace(timing.initiation_interval, timing.latency, site.beats_with(rows)[-1])
 
-    return timing
-
-
-def rows_only(rows: int) -> np.ndarray:
-    """Stands for a tile with so many rows, whose scalars nobody wants to know."""
-    return np.empty((rows, 0))
+    return pace
 
 
 def applied(site: Site) -> Callable[..., Any]:
@@ -75,7 +61,7 @@ def applied(site: Site) -> Callable[..., Any]:
     if not is_dynamic(site.elements_out[0]):
         return unknown
     (first, *_) = [port for port, each in enumerate(site.elements_in) if is_dynamic(each)]
-    return lambda *values: rows_only(len(values[first]))
+    return RowsOf((first,))
 
 
 def reduced(site: Site) -> tuple[Any, Callable[..., Any]]:
@@ -87,10 +73,6 @@ def reduced(site: Site) -> tuple[Any, Callable[..., Any]]:
     if not isinstance(first, Tile) or not isinstance(result, Tile) or not is_dynamic(result):
         return unknown(), unknown
     grows = first.rows != result.rows
-    fixed = int(first.rows) if first.rows.is_static else None
-
-    def update(state: np.ndarray, value: Any, *others: Any) -> np.ndarray:
-        rows = len(value) if fixed is None else fixed
-        return rows_only(len(state) + rows if grows else rows)
-
-    return rows_only(0), update
+    state, element = 0, 1
+    before = (state,) if grows else ()
+    return 0, RowsOf(before, int(first.rows)) if first.rows.is_static else RowsOf((*before, element))

@@ -365,6 +365,8 @@ class Rule:
     def _field(self, node: ast.Attribute, name: str) -> Text:
         if name in ("inputs", "outputs"):
             return Text(name, CHANNELS)
+        if name == "burst":
+            return Text("self.burst", INT)
         if name not in self.fields:
             self._refuse(node, f"self.{name}", f"it has {', '.join(['inputs', 'outputs', *self.fields])}")
         return Text(f"self.{name}", self.fields[name])
@@ -421,6 +423,8 @@ class Rule:
                 form, kinds, result = WORDS[name]
                 if len(arguments) == len(kinds):
                     return Text(form.format(*map(self._as, arguments, kinds)), result)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr="resize"), args=[tile], keywords=[]):
+                return Text(f"e.resize(machine, {self._as(tile, VALUE)})", NONE)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name) as called, args=arguments):
                 function = self._field(called, name)
                 if function.kind is FUNCTION:

@@ -6,13 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from same import both
 
 from cosim import backend as rtl
 from sim_approx import backend as approx
+from sim_approx.functions import matmul
+from sim_approx.simulator import Simulator
+from sim_approx.timing import Timing
 from step import BF16, FabricConfig, Graph, Tile
-from step.errors import EnvironmentProblem, FabricError
+from step.errors import FabricError
 from step.functions import Matmul, Mul, RetileCol, RetileRow, RetileStreamify, Silu
 from step.language.dims import Dim
+from step.language.function import Function
+from step.lowering.application import Application
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult
 
@@ -85,6 +93,9 @@ def test_of_different_sizes(rows: list[int], pieces: int) -> None:
     assert got == wanted
     control = approx.run(graph, inputs)
     assert control.cycles == everything.cycles and control.operators == everything.operators
+    netlist = lower(graph, FabricConfig())
+    for values in ("control", "all"):
+        both(netlist, bind_inputs(netlist.graph, inputs), values=values)  # type: ignore[arg-type]
 
 
 def test_occupancy_follows_the_rows() -> None:
@@ -100,14 +111,49 @@ def test_occupancy_follows_the_rows() -> None:
     assert busy([1, 4, 16]) == sum(alone) - 2
 
 
-def test_the_python_engine_runs_them() -> None:
-    result = approx.run(expert(1, 0), data([2]))
-    assert (result.engine, result.engine_reason) == ("python", "tiles of dynamic size run on the Python engine")
-    with pytest.raises(EnvironmentProblem) as error:
-        approx.run(expert(1, 0), data([2]), engine="compiled")
-    assert str(error.value) == (
-        "the compiled engine can not run this program: tiles of dynamic size run on the Python engine"
-    )
+def test_runs_again_with_other_channels() -> None:
+    """A `Simulator` begins every run with the pace of the first tile still to come."""
+    simulator = Simulator(expert(3, 0), data([16, 1, 4]))
+    first = simulator.run()
+    assert (first.engine, first.engine_reason) == ("compiled", None)
+    deeper = simulator.run(depths={"tile": 9})
+    assert deeper.channels["tile"].capacity > first.channels["tile"].capacity
+    again = simulator.run()
+    assert (again.cycles, again.operators, again.channels) == (first.cycles, first.operators, first.channels)
+
+
+def test_a_size_of_which_nobody_knows_the_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error reaches the caller, from both engines."""
+    known = matmul.timing
+
+    def timing(function: Function, application: Application) -> Timing:
+        if application.inputs[0].shape[0] == 7:  # type: ignore[union-attr]
+            raise FabricError("nobody knows")
+        return known(function, application)
+
+    monkeypatch.setattr(matmul, "timing", timing)
+    graph = expert(3, 0)
+    for engine in ("compiled", "python"):
+        with pytest.raises(FabricError) as error:
+            approx.run(graph, data([2, 7, 1]), engine=engine)  # type: ignore[arg-type]
+        assert str(error.value) == f"map 'product' ({graph.nodes['product'].location}): nobody knows"
+
+
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_a_tile_that_nobody_reads_takes_as_long(engine: Any) -> None:
+    """A Partition takes as long for a tile of eight rows that it drops as for one that somebody gets."""
+    cycles = set()
+    for static in (True, False):
+        graph = Graph("dropped")
+        extent = 8 if static else graph.symbol("rows", ragged=True)
+        tiles = graph.source("x", Tile(BF16, 1, SIZE), [3, extent]).accum(RetileRow())
+        parts = tiles.partition(graph.selectors("which", 2, [3]), targets=2, name="part")
+        parts[1].flat_map(RetileStreamify(1, "row"), name="rows_of_it").sink("y")
+        inputs = {"x": data([8] * 3)["x"], "which": [0, 0, 1]}
+        fabric = FabricConfig(link_bytes=16, block_ram_words=4096)
+        result = approx.run(graph, inputs, fabric, engine=engine)
+        cycles.add((result.operators["part"].busy, result.cycles))
+    assert len(cycles) == 1
 
 
 def test_hardware_has_none() -> None:

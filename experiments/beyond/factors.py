@@ -60,8 +60,8 @@ def dynamic_regions(rows: Sequence[Row]) -> list[Map]:
     dynamic = _grid(rows, "latency", "deviation", "load", arrangement="dynamic")
     return [
         Map(
-            f"{arrangement}: time of a request,\nrelative to dynamic regions",
-            "deviation of lengths / mean",
+            f"{arrangement}: time of a request\nrelative to dynamic regions",
+            "deviation of lengths",
             "load",
             DEVIATIONS,
             LOADS,
@@ -72,7 +72,7 @@ def dynamic_regions(rows: Sequence[Row]) -> list[Map]:
 
 
 def _mixtures(title: str, first: Grid, second: Grid, factor: float = 1.0) -> Map:
-    return Map(title, "batch", "skew of the routing", BATCHES, SKEWS, _over(first, second, factor))
+    return Map(title, "batch", "skew", BATCHES, SKEWS, _over(first, second, factor))
 
 
 def _over(first: Grid, second: Grid, factor: float = 1.0) -> Grid:

@@ -21,11 +21,11 @@ BATCHES = (16, 32, 64, 128, 256, 512, 1024)
 SKEWS = (0.0, 0.5, 1.0, 1.5, 2.0)
 SHRUNK = {"mixtral": 8, "qwen": 4}
 """What the hidden and the inner scalars are divided by; 512 hidden ones are left."""
-STATIC = (8, 32, 128)
+STATIC = (8, 32, 64, 128)
 """Rows of static tiles."""
 SHARED_ROWS = 32
 """Rows of a tile where experts share regions."""
-REGIONS = {"mixtral": (4, 2), "qwen": (32, 8)}
+REGIONS = {"mixtral": (4, 2), "qwen": (16, 4)}
 SEED = 1
 DYNAMIC = "dynamic"
 

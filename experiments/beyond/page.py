@@ -31,7 +31,7 @@ PARTS = {
         "Blue: dynamic tiles are faster, by this factor. All experts have matmuls of their own.",
         "mixtures",
         dynamic_tiles,
-        3,
+        4,
     ),
     "regions": Part(
         "Regions that experts share",
@@ -53,6 +53,11 @@ PARTS = {
 NOTICED = 1.05
 """A factor from which on a technique pays: less is no reason to build it."""
 
+HEAD = (
+    f"| | at least {NOTICED:g} | at most 1 / {NOTICED:g} | mean | most | least |",
+    "|---|---:|---:|---:|---|---|",
+)
+
 
 def write_page(path: Path, results: Path) -> None:
     """Write the page ``path`` of the rows in ``results``, and its pictures into the same folder."""
@@ -67,7 +72,7 @@ def page(results: Path) -> str:
     mixtures = _rows(results, "mixtures")
     parts = [Path(__file__).with_name("introduction.md").read_text()]
     for name, part in PARTS.items():
-        lines = [_line(each) for each in part.maps(_rows(results, part.study))]
+        lines = [*HEAD, *(_line(each) for each in part.maps(_rows(results, part.study)))]
         shown = f"![{part.heading}](beyond_{name}.svg)"
         parts.append("\n".join([f"## {part.heading}", "", part.says, "", shown, "", *lines, ""]))
         if name == "tiles":
@@ -82,19 +87,17 @@ def _rows(results: Path, study: str) -> list[Row]:
 def _line(found: Map) -> str:
     """How often the factors of a map are worth it, and the extremes."""
     factors = found.factors
-    title = found.title.replace("\n", ", ")
     pays = sum(factor >= NOTICED for factor in factors.values())
     loses = sum(factor <= 1 / NOTICED for factor in factors.values())
-    most, least = (choose(factors, key=lambda point: factors[point]) for choose in (max, min))
-    return (
-        f"* {title}: at least {NOTICED:g} in {pays} of {len(factors)} points, at most 1/{NOTICED:g} in {loses}, "
-        f"{geometric_mean(factors.values()):.2f} in the mean; "
-        f"{factors[most]:.2f} at {_at(found, most)}, {factors[least]:.2f} at {_at(found, least)}"
+    ends = (choose(factors, key=lambda point: factors[point]) for choose in (max, min))
+    cells = (
+        found.title.replace("\n", ", "),
+        f"{pays} of {len(factors)}",
+        f"{loses} of {len(factors)}",
+        f"{geometric_mean(factors.values()):.2f}",
+        *(f"{factors[point]:.2f}: {found.row_label} {point[0]:g}, {found.column_label} {point[1]:g}" for point in ends),
     )
-
-
-def _at(found: Map, point: tuple[float, float]) -> str:
-    return f"{found.row_label} {point[0]:g} and {found.column_label} {point[1]:g}"
+    return f"| {' | '.join(cells)} |"
 
 
 def _best(rows: Sequence[Row], model: str) -> str:

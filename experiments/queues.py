@@ -63,15 +63,6 @@ def lengths(batch: int) -> np.ndarray:
     return measured_kv_lengths(TRACE)[:batch]
 
 
-def most_tiles(batch: int) -> tuple[int, int]:
-    """Tiles of the region that gets most: by turns, and if each request goes to the region with the fewest so far."""
-    tiles = lengths(batch) // attention.ROWS + 1
-    regions = [0] * attention.REGIONS
-    for each in tiles.tolist():
-        regions[regions.index(min(regions))] += each
-    return max(int(tiles[first :: attention.REGIONS].sum()) for first in range(attention.REGIONS)), max(regions)
-
-
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
     paths = sorted((ROOT / "sim_published").rglob("*"))

@@ -30,6 +30,7 @@ def run(
     timing_of: TimingOf | None = None,
     calibration: Path | str | None = None,
     engine: EngineName | None = None,
+    jump: bool = True,
     progress: Progress = silent,
 ) -> RunResult:
     """Run ``program`` on ``inputs`` (see `step.programs.inputs.bind_inputs`) and return times and counts.
@@ -40,7 +41,9 @@ def run(
     ``calibration`` that ``step calibrate`` wrote.
 
     ``engine``: ``"compiled"`` or ``"python"``. Without one the compiled engine runs, and the Python engine where it can
-    not be made, which the result says with the reason. ``progress`` is told cycle and speed of long runs.
+    not be made, which the result says with the reason. Where a phase of the run repeats itself, the compiled engine
+    counts the repetitions, and does not go through them: the result is the same without ``jump``, and later there.
+    ``progress`` is told cycle and speed of long runs.
 
     Raises `FormatError` for what is no calibration, and `FabricError` for one that lacks what the program needs;
     `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
@@ -48,6 +51,6 @@ def run(
     `EnvironmentProblem` where the compiled engine was asked for and can not be made.
     """
     simulator = Simulator(
-        program, inputs, fabric, values=values, timing_of=timing_of, calibration=calibration, engine=engine
+        program, inputs, fabric, values=values, timing_of=timing_of, calibration=calibration, engine=engine, jump=jump
     )
     return simulator.run(depths=depths, events=events, max_cycles=max_cycles, progress=progress)

@@ -47,7 +47,8 @@ class Ending:
     """How a run ended, after which ``cycles``, and what was counted in these.
 
     By machine the cycles in each of its ``activities``, and its ``firings``; by channel the tokens that ``entered``,
-    and the peak occupancy. ``faults`` are those of all machines, also of those that met theirs later.
+    and the peak occupancy. ``faults`` are those of all machines, also of those that met theirs later. ``jumped``: so
+    many of the cycles were repetitions that were counted, and not gone through.
     """
 
     status: Status
@@ -56,6 +57,7 @@ class Ending:
     firings: dict[Machine, int]
     entered: dict[Channel, tuple[int, int]]
     faults: Faults
+    jumped: int = 0
 
 
 class Watched(deque[Token]):
@@ -201,12 +203,18 @@ class Engine:
                 elif not isinstance(channel, Unread):
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
+    def run(
+        self,
+        max_cycles: int | None = None,
+        events: Events | None = None,
+        told: Told | None = None,
+        jump: bool = True,
+    ) -> Ending:
         """Run until nothing moves, or for ``max_cycles``, and say how the run ended.
 
         The run ends, and what is counted stands still, with the cycle in which all that ends it has ended, or with the
         first fault; what still moves then goes on, and may meet faults. ``events`` gets what entered and left
-        the channels, also behind the end.
+        the channels, also behind the end. This engine never jumps.
         """
         limit = max_cycles if max_cycles is not None else 1 << 62
         current = list(self._machines)

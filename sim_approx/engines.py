@@ -20,8 +20,14 @@ class Runs(Protocol):
 
     repeats: bool
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
-        """See `sim_approx.engine.Engine.run`."""
+    def run(
+        self,
+        max_cycles: int | None = None,
+        events: Events | None = None,
+        told: Told | None = None,
+        jump: bool = True,
+    ) -> Ending:
+        """See `sim_approx.engine.Engine.run`; without ``jump`` every repetition of a regular phase is gone through."""
 
 
 @dataclass(frozen=True)

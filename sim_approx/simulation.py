@@ -102,6 +102,7 @@ class Simulation:
             arrivals={name: list(each) for name, each in fabric.arrivals.items()},
             engine=self.chosen.name,
             engine_reason=self.chosen.reason,
+            jumped_cycles=ending.jumped,
             events=None if self.events is None else _events(netlist, self.events, ending.cycles),
         )
 
@@ -157,6 +158,7 @@ class Prepared:
         *,
         events: bool = False,
         max_cycles: int | None = None,
+        jump: bool = True,
         progress: Progress = silent,
     ) -> Simulation:
         """Run to whatever end it comes, with other ``depths`` of channels, by name, and another ``memory``.
@@ -172,7 +174,7 @@ class Prepared:
         promises = self._promises = self._promised.copy()
         record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         start = time.perf_counter()
-        ending = chosen.engine.run(max_cycles, record, _Speed(progress).told)
+        ending = chosen.engine.run(max_cycles, record, _Speed(progress).told, jump)
         seconds = time.perf_counter() - start
         return Simulation(netlist, fabric, promises, ending, record, self._values, seconds, chosen)
 
@@ -208,13 +210,14 @@ def simulate(
     timing_of: TimingOf | None = None,
     engine: EngineName | None = None,
     record: Record | None = None,
+    jump: bool = True,
 ) -> Simulation:
     """Run ``netlist`` once, to whatever end it comes; see `sim_approx.backend.run` for the options.
 
     ``record`` gets what every firing waited for; the Python engine runs then.
     """
     prepared = Prepared(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record)
-    return prepared.run(events=events, max_cycles=max_cycles)
+    return prepared.run(events=events, max_cycles=max_cycles, jump=jump)
 
 
 def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:

@@ -43,6 +43,7 @@ class Simulator:
         timing_of: TimingOf | None = None,
         calibration: Path | str | None = None,
         engine: EngineName | None = None,
+        jump: bool = True,
     ) -> None:
         self.netlist = _netlist(program, fabric)
         check_outputs(self.netlist.graph)
@@ -50,7 +51,7 @@ class Simulator:
         if calibration is not None:
             measured = calibrated(Calibration.load(Path(calibration)), self.netlist, self._data)
             self.netlist, timing_of = measured.netlist, measured.timing_of
-        self._values, self._timing_of, self._engine = values, timing_of, engine
+        self._values, self._timing_of, self._engine, self._jump = values, timing_of, engine, jump
         self._idle: list[Prepared] = []
 
     def run(
@@ -61,20 +62,24 @@ class Simulator:
         memory: MemoryConfig | None = None,
         events: bool = False,
         max_cycles: int | None = None,
+        jump: bool | None = None,
         progress: Progress = silent,
     ) -> RunResult:
-        """Run with ``inputs``, ``depths`` of channels and ``memory`` in the place of those that are there.
+        """Run with ``inputs``, ``depths`` of channels, ``memory`` and ``jump`` in the place of those that are there.
 
         ``progress`` is told cycle and speed of long runs; what it raises ends the run.
 
         Raises what `sim_approx.backend.run` raises.
         """
+        jump = self._jump if jump is None else jump
         with self._prepared(inputs) as prepared:
-            simulation = prepared.run(depths, memory, events=events, max_cycles=max_cycles, progress=progress)
+            simulation = prepared.run(
+                depths, memory, events=events, max_cycles=max_cycles, jump=jump, progress=progress
+            )
             result = simulation.result()
 
             def rerun(others: Mapping[str, int]) -> Simulation:
-                return prepared.run({**(depths or {}), **others}, memory, max_cycles=max_cycles)
+                return prepared.run({**(depths or {}), **others}, memory, max_cycles=max_cycles, jump=jump)
 
             raise_failure(simulation, result, max_cycles, rerun)
         return result
@@ -87,14 +92,18 @@ class Simulator:
         memory: MemoryConfig | None = None,
         events: bool = False,
         max_cycles: int | None = None,
+        jump: bool | None = None,
         progress: Progress = silent,
     ) -> RunResult:
         """As `run`, but a run that fails is a result like others, whose ``status`` and ``error`` say so.
 
         Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
         """
+        jump = self._jump if jump is None else jump
         with self._prepared(inputs) as prepared:
-            simulation = prepared.run(depths, memory, events=events, max_cycles=max_cycles, progress=progress)
+            simulation = prepared.run(
+                depths, memory, events=events, max_cycles=max_cycles, jump=jump, progress=progress
+            )
             error, result = _error(simulation, max_cycles), simulation.result()
         return result if error is None else _failed(result, error)
 

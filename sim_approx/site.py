@@ -14,7 +14,7 @@ from sim_approx.timing import Timing
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
-from step.language.tokens import Token
+from step.language.tokens import UNKNOWN, Token
 from step.language.types import ElementType, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import beats
@@ -105,9 +105,13 @@ class Site:
         return self.tensors.tiles(self.node, known=self.computes)
 
     def stream(self) -> Stream:
-        """What the unit plays, with values only where they are wanted and may be large."""
+        """What the unit plays, with values only where they are wanted; tiles of dynamic size have rows in any case."""
         tokens = self.data.streams[self.node.name]
-        return RegularStream(tokens.extents) if isinstance(tokens, RegularStream) and not self.computes else tokens
+        if self.computes or not self.node.output_types[0].element.is_static:
+            return tokens
+        if isinstance(tokens, RegularStream):
+            return RegularStream(tokens.extents)
+        return [Token(UNKNOWN, each.stop) if each.has_value else each for each in tokens]
 
     def output(self) -> list[Token]:
         """The list that gets the tokens which leave the program through this unit."""

@@ -57,22 +57,28 @@ def computing(site: Site, function: Function, *, reduce: bool) -> Sizes:
 
 
 def applied(site: Site) -> Callable[..., Any]:
-    """Stands for a function whose result nobody needs: of dynamic tiles it has the rows."""
-    if not is_dynamic(site.elements_out[0]):
-        return unknown
-    (first, *_) = [port for port, each in enumerate(site.elements_in) if is_dynamic(each)]
-    return RowsOf((first,))
+    """Stands for a function whose result nobody needs: of dynamic tiles it has the rows, which may decide."""
+    result = site.node.output_types[0].element
+    return RowsOf(_alike(site, result)[:1]) if is_dynamic(result) else unknown
 
 
 def reduced(site: Site) -> tuple[Any, Callable[..., Any]]:
     """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
 
-    These grow by those of every element where they are not the same as these by type.
+    These are those of an operand that has the same by type, else they grow by those of the first one.
     """
-    first, result = site.elements_in[0], site.elements_out[0]
-    if not isinstance(first, Tile) or not isinstance(result, Tile) or not is_dynamic(result):
+    first, result = site.node.inputs[0].element, site.node.output_types[0].element
+    if not is_dynamic(result):
         return unknown(), unknown
-    grows = first.rows != result.rows
-    state, element = 0, 1
-    before = (state,) if grows else ()
-    return 0, RowsOf(before, int(first.rows)) if first.rows.is_static else RowsOf((*before, element))
+    same = [port + 1 for port in _alike(site, result)]  # behind the state
+    if same:
+        return 0, RowsOf((same[0],))
+    assert isinstance(first, Tile)
+    return 0, RowsOf((0,), int(first.rows)) if first.rows.is_static else RowsOf((0, 1))
+
+
+def _alike(site: Site, result: ElementType) -> tuple[int, ...]:
+    """The inputs whose tiles have as many rows as ``result``."""
+    assert isinstance(result, Tile)
+    elements = [each.element for each in site.node.inputs]
+    return tuple(port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from experiments.fabric.plots import drawn
+from experiments.published.show.plots import drawn
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Map:
 def picture(maps: Sequence[Map], across: int, form: str = "svg") -> bytes:
     """The ``maps``, so many ``across``, with the same colours: white is 1, blue more, red less."""
     down = -(-len(maps) // across)
-    return drawn(partial(_draw, maps=maps, across=across, down=down), form, (3.6 * across, 3.3 * down))
+    return drawn(partial(_draw, maps=maps, across=across, down=down), (3.6 * across, 3.3 * down), form)
 
 
 def _draw(figure: Any, maps: Sequence[Map], across: int, down: int) -> None:

@@ -16,9 +16,10 @@ import click
 
 from experiments.fabric import explained
 from experiments.fabric.figures import FIGURES, SHOWN
-from experiments.fabric.plots import draw
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.tables import table
+from experiments.published.show.plots import DRAWN, draw
+from experiments.published.show.results import Results
 from experiments.rows import RESULTS
 from experiments.work import Task
 from step.errors import SimulationError, StepError
@@ -61,7 +62,8 @@ def main(
     if explain:
         explained.run([each for each in run if each in FIGURES], results, tell, anew=anew)
     if plots is not None:
-        draw(results, plots, figures)
+        for text in draw(Results(results, "fabric"), figures or DRAWN, plots):
+            tell(text)
     if failed:
         raise SimulationError(f"no result for {'; '.join(failed)}")
 

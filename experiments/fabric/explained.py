@@ -44,8 +44,11 @@ def chosen(rows: Sequence[Row]) -> list[Row]:
     return [row for each in several for row in (min(each, key=_cycles), max(each, key=_cycles))]
 
 
-def explained(figure: str, row: Row) -> Row | None:
-    """What limits the point of ``row``; None where it moves too many beats to be explained."""
+def explained(figure: str, row: Row, made_of: str) -> Row | None:
+    """What limits the point of ``row``, on sources with the digest ``made_of``.
+
+    None where it moves too many beats for each to be recorded.
+    """
     point = next(each for each in FIGURES[figure]() if each.name == row["point"])
     moved = int(row["off_chip_bytes"] or 0)
     if point.narrow is None and moved > RECORDED:
@@ -64,7 +67,7 @@ def explained(figure: str, row: Row) -> Row | None:
         "explained_cycles": str(found.cycles),
         "memory": f"{found.usage.memory:.3f}",
         "limits": ", ".join(most),
-        "sources": row["sources"],
+        "sources": made_of,
     }
 
 
@@ -73,21 +76,21 @@ def _cycles(row: Row) -> int:
 
 
 def run(figures: Sequence[str], results: Path, progress: Progress, *, anew: bool = False) -> None:
-    """Explain the chosen points of ``figures``, unless that was done already.
+    """Explain the chosen points of ``figures``, unless that was done already; each is in the file at once.
 
     Raises `InputError` for explanations of other sources, unless they are made ``anew``.
     """
     path = results / FILE
     digests = {figure: CAMPAIGN.sources(figure) for figure in figures}
-    kept = [row for row in read(path, COLUMNS) if row["figure"] not in digests]
-    own = [row for row in read(path, COLUMNS) if row["figure"] in digests]
-    if not anew and any(row["sources"] != digests[row["figure"]] for row in own):
+    kept = read(path, COLUMNS)
+    current = [row for row in kept if row["sources"] == digests.get(row["figure"], row["sources"])]
+    if not anew and current != kept:
         raise InputError(f"{path} has results of other sources; remove it, give another --results, or run it --anew")
+    found = {(row["figure"], row["point"]): row for row in current}
     for figure in figures:
-        known = {row["point"]: row for row in own if row["figure"] == figure and row["sources"] == digests[figure]}
         for row in chosen(CAMPAIGN.read(results, figure)):
-            found = known.get(row["point"]) or explained(figure, row)
-            if found is not None:
-                kept.append(found)
-                progress(f"figure {figure}, {row['point']}: {found['limits']}")
-    write(path, COLUMNS, kept)
+            key = figure, row["point"]
+            if key not in found and (limits := explained(figure, row, digests[figure])) is not None:
+                found[key] = limits
+                write(path, COLUMNS, [found[each] for each in sorted(found, key=lambda each: int(each[0]))])
+                progress(f"figure {figure}, {row['point']}: {limits['limits']}")

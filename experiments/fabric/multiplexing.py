@@ -13,7 +13,7 @@ def multiplexing() -> Iterator[Point]:
     """Figs. 12 and 13: Qwen3 on fewer regions than experts, 1024 operations a cycle."""
     model = configuration(MODELS["qwen"])
     routing = measured_routing("qwen_b64", model.experts)
-    for regions in (128, 64, 32, 16, 8, 4):
-        own = None if regions == model.experts else regions
-        yield mixture(f"static {regions}", model, routing, rows=32, columns=48, flops=1024, regions=own)
-    yield mixture("dynamic 128", model, routing, rows=None, columns=48, flops=1024)
+    for tiles, rows in (("static", 32), ("dynamic", None)):
+        for regions in (128, 64, 32, 16, 8, 4):
+            own = None if regions == model.experts else regions
+            yield mixture(f"{tiles} {regions}", model, routing, rows=rows, columns=48, flops=1024, regions=own)

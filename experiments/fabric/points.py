@@ -88,7 +88,7 @@ def mixture(
             inner //= 2
         return make(hidden, inner), f"{hidden} x {inner}"
 
-    return Point(name, make, moe.symbols(routing, model.experts, rows=rows or 1, regions=regions), narrow)
+    return Point(name, make, moe.symbols(routing, model.experts, rows=rows, regions=regions), narrow)
 
 
 def shared(sequences: int, tiles: int, parts: str = "parts") -> dict[str, int]:

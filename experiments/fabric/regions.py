@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from experiments.published.show.multiplexing import allocated
+
 Row = Mapping[str, str]
 
 BANDWIDTH = 1024
 """Off-chip bytes a cycle."""
-EXPERTS, OPERATIONS = 128, 1024
-
-
-def allocated(row: Row) -> int:
-    """Operations a cycle as the paper counts them: five operators a region, one for each expert, and a sum."""
-    regions = int(row["point"].split()[1])
-    return OPERATIONS * (5 * regions + EXPERTS + 1)
 
 
 def utilization(row: Row) -> float:
-    """The share of these operations that are done. SiLU counts once a scalar, not once per D as in the paper."""
-    return int(row["flops"]) / (int(row["cycles"]) * allocated(row))
+    """Of the operations that could have been done, how many were. SiLU counts once a scalar, not once per D."""
+    return int(row["flops"]) / (int(row["cycles"]) * allocated(int(row["point"].split()[1])))
 
 
 def bandwidth(row: Row) -> float:

@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.regions import bandwidth, utilization
-from experiments.fabric.validation import HARDWARE
-from experiments.fabric.variance import means
-from experiments.published.rows import file_of
-from experiments.rows import Row, read
+from experiments.published import rows as published_rows
+from experiments.published.show.parallelization import BARS, means
+from experiments.published.show.results import Results
+from experiments.published.show.seconds import PUBLISHED
+from experiments.published.show.validation import HDL
+from experiments.rows import Row
 
 Column = tuple[str, Callable[[Row], str]]
-
-MEANS = {
-    "16 requests, high": (3.399, 1.573),
-    "16 requests, medium": (3.214, 1.308),
-    "16 requests, low": (3.361, 1.091),
-    "64 requests, high": (1.161, 1.533),
-    "64 requests, medium": (1.264, 1.412),
-    "64 requests, low": (1.142, 1.187),
-    "80 requests, high": (1.645, 1.561),
-    "80 requests, medium": (1.664, 1.447),
-    "80 requests, low": (1.506, 1.241),
-}
-"""Published means of Fig. 21: coarse blocks and turns, over dynamic regions."""
 
 
 def table(figure: str, results: Path) -> str:
@@ -39,7 +29,7 @@ def table(figure: str, results: Path) -> str:
 
 def published(figure: str, results: Path) -> dict[str, Row]:
     """What there is of the published timing, by the name of the point."""
-    return {row["point"]: row for row in read(file_of(results, figure))}
+    return {row["point"]: row for row in published_rows.CAMPAIGN.read(results, figure)}
 
 
 def every_point(rows: Sequence[Row], theirs: Mapping[str, Row], more: Sequence[Column]) -> str:
@@ -78,17 +68,30 @@ def arrangements(rows: Sequence[Row], theirs: Mapping[str, Row]) -> str:
     return grid([*names, "coarse / dynamic, published", "turns / dynamic, published"], lines)
 
 
-def mean_gains(rows: Sequence[Row]) -> str:
+def mean_gains(results: Results) -> str:
     """Fig. 21: what dynamic regions gain, in the mean of three batches, beside what is published."""
-    cycles: dict[str, dict[str, float]] = {}
-    for row in rows:
-        batch, _, kind = row["point"].rpartition(" ")
-        cycles.setdefault(batch, {})[kind] = _cycles(row)
     lines = []
-    for name, found in means(cycles).items():
-        coarse, turns = MEANS[name]
-        lines.append([name, f"{found['coarse']:.2f}", f"{coarse:.2f}", f"{found['interleaved']:.2f}", f"{turns:.2f}"])
-    return grid(["batches, variance", "coarse / dynamic", "published", "turns / dynamic", "published"], lines)
+    for (batch, baseline), bars in BARS.items():
+        found = means(results, batch, baseline, bars)
+        for (variance, bar), mean in zip(bars.items(), found, strict=True):
+            lines.append([f"{batch} requests, {variance} variance, {baseline} / dynamic", f"{mean:.3f}", f"{bar:.3f}"])
+    return grid(["three batches", "our fabric", "published"], lines)
+
+
+def seconds(results: Path) -> str:
+    """How much of everything each figure took, beside what the paper says of its own runs."""
+    lines, total = [], 0.0
+    for figure in FIGURES:
+        rows = CAMPAIGN.read(results, figure)
+        if rows:
+            sums = [sum(int(row[name]) for row in rows) for name in ("cycles", "firings", "tokens")]
+            own = sum(float(row["cpu_seconds"]) for row in rows)
+            total += own
+            known = f"{PUBLISHED[figure]:,}" if figure in PUBLISHED else ""
+            lines.append([figure, f"{len(rows)}", *(f"{each:,}" for each in sums), f"{own:.1f}", known])
+    lines.append(["all", *[""] * 4, f"{total:.1f}", ""])
+    names = ["figure", "points", "cycles", "firings", "tokens", "seconds of one core", "published, eight cores"]
+    return grid(names, lines)
 
 
 def grid(names: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -119,7 +122,7 @@ def _number(text: str) -> str:
 KINDS = ("coarse", "interleaved", "dynamic")
 ARRANGED = ("14", "15", "21")
 COLUMNS: dict[str, tuple[Column, ...]] = {
-    "8": (("published hardware", lambda row: _number(str(HARDWARE.get(row["point"], "")))),),
+    "8": (("published hardware", lambda row: _number(str(HDL.get(row["point"], "")))),),
     "12": (
         ("use of compute", lambda row: f"{utilization(row):.2%}"),
         ("use of bandwidth", lambda row: f"{bandwidth(row):.1%}"),

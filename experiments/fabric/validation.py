@@ -20,9 +20,6 @@ MATCHED = replace(
 """64 scalars a cycle on a link, from memory to a load, and of all memory, as the validation has: there scalars have
 four bytes, here two."""
 
-HARDWARE = {"16x16": 36516, "16x32": 30728, "16x64": 28806, "16x128": 27358, "16x256": 26498, "64x64": 9699}
-"""Cycles of the published hardware design, read off the paper's plot."""
-
 
 def program(rows: int, columns: int) -> Program:
     """SwiGLU in tiles of ``rows`` rows, and weights in tiles of ``columns`` columns."""

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import click
 
-from experiments.published import work
-from experiments.published.plots import DRAWN, draw
 from experiments.published.points import FIGURES, SHOWN
-from experiments.published.rows import RESULTS, file_of, read
-from experiments.published.tables import every_point
+from experiments.published.rows import CAMPAIGN
+from experiments.published.show.plots import DRAWN, draw
+from experiments.published.show.results import Results
+from experiments.published.show.tables import every_point
+from experiments.rows import RESULTS
+from experiments.work import Task
 from step.errors import SimulationError, StepError
 from step.sweeps.processes import cores
 
@@ -26,7 +28,7 @@ SMOKE = {"8": ("64x128",), "15": ("B=16 coarse", "B=16 interleaved")}
 """Points that take seconds."""
 
 
-def chosen(figures: tuple[str, ...], smoke: bool, only: str | None) -> Iterator[work.Task]:
+def chosen(figures: tuple[str, ...], smoke: bool, only: str | None) -> Iterator[Task]:
     """The points to run."""
     for figure in dict.fromkeys(SHOWN.get(each, each) for each in figures or (SMOKE if smoke else FIGURES)):
         for point in FIGURES[figure]():
@@ -39,16 +41,26 @@ def chosen(figures: tuple[str, ...], smoke: bool, only: str | None) -> Iterator[
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS)
 @click.option("--smoke", is_flag=True, help="Run a few points that take seconds, of all figures that have some.")
 @click.option("--only", help="Run the points with this in their names.")
+@click.option("--anew", is_flag=True, help="Run figures again that have results of other sources.")
 @click.option("--jobs", type=click.IntRange(1), default=cores, help="Processes; one per core unless given.")
 @click.option("--plots", type=click.Path(path_type=Path, file_okay=False), help="Draw the figures into this folder.")
-def main(figures: tuple[str, ...], results: Path, smoke: bool, only: str | None, jobs: int, plots: Path | None) -> None:
+def main(
+    figures: tuple[str, ...],
+    results: Path,
+    smoke: bool,
+    only: str | None,
+    anew: bool,
+    jobs: int,
+    plots: Path | None,
+) -> None:
     """Run FIGURES (all, if none are given)."""
     tasks = list(chosen(figures, smoke, only))
-    failed = work.run(tasks, results, jobs, partial(click.echo, err=True))
+    failed = CAMPAIGN.run(tasks, results, jobs, partial(click.echo, err=True), anew=anew)
     for figure in dict.fromkeys(figure for figure, _ in tasks):
-        click.echo(f"## {figure}\n\n{every_point(read(file_of(results, figure)))}\n")
+        click.echo(f"## {figure}\n\n{every_point(CAMPAIGN.read(results, figure))}\n")
     if plots is not None:
-        draw({figure: read(file_of(results, figure)) for figure in FIGURES}, figures or tuple(DRAWN), plots)
+        for text in draw(Results(results, "published"), figures or (SMOKE if smoke else DRAWN), plots):
+            click.echo(text, err=True)
     if failed:
         raise SimulationError(f"no result for {'; '.join(failed)}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,18 @@ KNOWN = {
     "conv_stdev0477_0271_0334": (43391, 50171, 39961),
     "conv_stdev0754_0181_0244": (43548, 60842, 43450),
     "conv_stdev0996_4007_4070": (70209, 64361, 49093),
+    "B=16": (43789, 15445, 16104),
+    "B=32": (43789, 27917, 22690),
+    "B=48": (43789, 39004, 30921),
+    "B=64": (70209, 64361, 49093),
 }
-"""Published cycles by trace: coarse, interleaved, dynamic."""
+"""Published cycles by batch: coarse, interleaved, dynamic."""
 
 
-def requests(name: str, lengths: np.ndarray, room: int, cycles: Mapping[str, int]) -> Iterator[Point]:
+def requests(name: str, lengths: np.ndarray, room: int) -> Iterator[Point]:
     """A batch in every arrangement."""
     totals = {"query_parts_D{}": len(lengths), "region{}_key_address_pieces": tiles(lengths)}
+    cycles = dict(zip(attention.ARRANGEMENTS, KNOWN.get(name, ()), strict=False))
     for arrangement, make in attention.ARRANGEMENTS.items():
 
         def build(make: Any = make) -> tuple[Graph, dict[str, Any]]:
@@ -51,33 +57,37 @@ def as_if_alone(totals: Mapping[str, int]) -> dict[str, int]:
     }
 
 
+def measured(batch: int) -> Iterator[tuple[str, np.ndarray, int]]:
+    """The batches of so many requests: name, lengths, and tiles of a cache."""
+    for path in sorted((attention.DATA / f"b{batch}").glob("*.npy")):
+        lengths = measured_kv_lengths(f"b{batch}/{path.stem}")
+        yield path.stem, lengths, max(ROOM[batch], int(lengths.max()) // attention.ROWS + 1)  # where tiles lie is free
+
+
+def prefixes() -> Iterator[tuple[str, np.ndarray, int]]:
+    """The first requests of one batch."""
+    lengths = measured_kv_lengths("b64/conv_stdev0996_4007_4070")
+    return ((f"B={batch}", lengths[:batch], ROOM[64]) for batch in (16, 32, 48, 64))
+
+
+def batches() -> Iterator[tuple[str, np.ndarray, int]]:
+    """All of them."""
+    return chain(prefixes(), *(measured(batch) for batch in ROOM))
+
+
 def parallelization() -> Iterator[Point]:
     """Fig. 14: batches of 64 requests with lengths of low, medium and high variance."""
-    return _measured(64)
+    for batch in measured(64):
+        yield from requests(*batch)
 
 
 def other_batches() -> Iterator[Point]:
     """Fig. 21, beside those of Fig. 14: batches of 16 and 80 requests."""
-    yield from _measured(16)
-    yield from _measured(80)
+    for batch in chain(measured(16), measured(80)):
+        yield from requests(*batch)
 
 
-def _measured(batch: int) -> Iterator[Point]:
-    for path in sorted((attention.DATA / f"b{batch}").glob("*.npy")):
-        cycles = dict(zip(attention.ARRANGEMENTS, KNOWN.get(path.stem, ()), strict=False))
-        lengths = measured_kv_lengths(f"b{batch}/{path.stem}")
-        room = max(ROOM[batch], int(lengths.max()) // attention.ROWS + 1)  # where tiles lie does not matter
-        yield from requests(path.stem, lengths, room, cycles)
-
-
-def prefixes() -> Iterator[Point]:
-    """Fig. 15: the first requests of one batch."""
-    lengths = measured_kv_lengths("b64/conv_stdev0996_4007_4070")
-    for batch, *cycles in (
-        (16, 43789, 15445, 16104),
-        (32, 43789, 27917, 22690),
-        (48, 43789, 39004, 30921),
-        (64, 70209, 64361, 49093),
-    ):
-        known = dict(zip(attention.ARRANGEMENTS, cycles, strict=True))
-        yield from requests(f"B={batch}", lengths[:batch], ROOM[64], known)
+def growing() -> Iterator[Point]:
+    """Fig. 15: batches of 16 to 64 requests."""
+    for batch in prefixes():
+        yield from requests(*batch)

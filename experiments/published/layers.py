@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from experiments.published import attention as artifact
-from experiments.published.batches import as_if_alone, tiles
+from experiments.published.batches import as_if_alone, batches, tiles
 from experiments.published.point import Point
 from sim_published.profile import Profile
 from step import Graph, Program
@@ -27,10 +27,8 @@ TRACE = "b64/conv_stdev0996_4007_4070"
 ROOM = 6464
 """Rows of a cache."""
 
-TRUE = "true attention"
-"""How points are called that have heads of 128 columns, scaled scores and an online softmax."""
-
 PROFILE = Profile(channel_depth=2, honour_depths=True, flops=4096)
+TRUE_ATTENTION = Profile(channel_depth=1, honour_depths=True, flops=artifact.PROFILE.flops)
 SCHEDULES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "mixtral memory-matched": ("Mixtral-8x7B", "mixtral_b64", {"expert_rows": 16, "arrangement": "interleaved"}),
     "mixtral performance-matched": ("Mixtral-8x7B", "mixtral_b64", {"expert_rows": 32, "arrangement": "interleaved"}),
@@ -38,6 +36,11 @@ SCHEDULES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "qwen memory-matched": ("Qwen3-30B-A3B", "qwen_b64", {"expert_rows": 8, "arrangement": "interleaved"}),
     "qwen performance-matched": ("Qwen3-30B-A3B", "qwen_b64", {"expert_rows": 64, "arrangement": "interleaved"}),
     "qwen dynamic": ("Qwen3-30B-A3B", "qwen_b64", {"expert_rows": None, "arrangement": "dynamic"}),
+    "qwen dynamic on 32 regions": (
+        "Qwen3-30B-A3B",
+        "qwen_b64",
+        {"expert_rows": None, "expert_regions": 32, "arrangement": "dynamic"},
+    ),
 }
 
 
@@ -56,18 +59,20 @@ def layers() -> Iterator[Point]:
             )
             return _parts(decoder.program(sizes, lengths, [routing], layout, room=ROOM, values=False))
 
-        symbols = moe.symbols(routing, sizes.experts) | _symbols(lengths, sizes.key_value_heads)
+        shared = {"rows": schedule["expert_rows"], "regions": schedule.get("expert_regions")}
+        symbols = moe.symbols(routing, sizes.experts, **shared) | _symbols(lengths, sizes.key_value_heads)
         yield Point(name, PROFILE, make, symbols=symbols, skips=True)
 
 
 def true_attention() -> Iterator[Point]:
-    """Attention of Fig. 15 with 16 and 64 requests, as models have it."""
-    profile = Profile(channel_depth=1, honour_depths=True, flops=artifact.PROFILE.flops)
-    for batch in (16, 64):
-        lengths = measured_kv_lengths(TRACE)[:batch]
+    """The batches of Figs. 14, 15 and 21 with attention as models have it."""
+    for name, lengths, room in batches():
+        symbols = _symbols(lengths, 1)
         for arrangement in artifact.ARRANGEMENTS:
 
-            def make(lengths: np.ndarray = lengths, arrangement: Any = arrangement) -> tuple[Graph, dict[str, Any]]:
+            def make(
+                lengths: np.ndarray = lengths, room: int = room, arrangement: Any = arrangement
+            ) -> tuple[Graph, dict[str, Any]]:
                 return _parts(
                     attention.program(
                         lengths,
@@ -77,13 +82,13 @@ def true_attention() -> Iterator[Point]:
                         group=artifact.GROUP,
                         size=128,
                         rows=artifact.ROWS,
-                        room=ROOM,
+                        room=room * artifact.ROWS,
                         block=artifact.COARSE if arrangement == "coarse" else None,
                         values=False,
                     )
                 )
 
-            yield Point(f"{TRUE} B={batch} {arrangement}", profile, make, symbols=_symbols(lengths, 1))
+            yield Point(f"{name} {arrangement}", TRUE_ATTENTION, make, symbols=symbols)
 
 
 def _symbols(lengths: np.ndarray, heads: int) -> dict[str, int]:

@@ -13,8 +13,6 @@ from step import Graph
 from step_models.routing import measured_routing
 
 MODELS = (("mixtral", moe.MIXTRAL), ("qwen", moe.QWEN))
-EQUAL = "equal compute"
-"""How points are called that have dynamic tiles with the operations a cycle of static ones."""
 
 
 def mixture(
@@ -27,7 +25,7 @@ def mixture(
         made = moe.Mixture(layer, routing, rows, regions)
         return made.graph, made.inputs
 
-    symbols = moe.symbols(routing, layer.experts)
+    symbols = moe.symbols(routing, layer.experts, regions or layer.experts)
     return Point(name, profile, make, *known, symbols=symbols, skips=rows is None or regions is not None)
 
 
@@ -67,7 +65,7 @@ def equal_compute() -> Iterator[Point]:
     for batch in (64, 1024):
         for model, layer in MODELS:
             profile = replace(moe.STATIC, channel_depth=_depth(model, batch))
-            yield mixture(f"{EQUAL} {model} {batch}", layer, f"{model}_b{batch}", None, None, profile)
+            yield mixture(f"{model} {batch}", layer, f"{model}_b{batch}", None, None, profile)
 
 
 def multiplexing() -> Iterator[Point]:

@@ -9,8 +9,8 @@ from typing import Any
 from sim_published.profile import Profile
 from step import Graph
 
-Bytes = tuple[int, int]
-"""Off chip, and on chip."""
+Bytes = tuple[int, int | None]
+"""Off chip, and on chip where that is known."""
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,22 @@
-"""The rows of a result file: a point each, with all that it was made of."""
+"""The rows of the published timing: a point each, with all that it was made of."""
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
 import json
 import time
-from collections.abc import Iterable
 from dataclasses import asdict
 from importlib.metadata import version
-from pathlib import Path
 
 from experiments.published.point import Point
+from experiments.published.points import FIGURES
+from experiments.rows import ROOT, Row, digest
+from experiments.work import Campaign
 from sim_published.backend import run
 from sim_published.metrics import LOADED, equation_bytes, moved_bytes, off_chip_bytes, on_chip_bytes
-from step.errors import Defect, FormatError, InputError
-from step.host.files import write_atomically
+from step.errors import Defect
 
-Row = dict[str, str]
-
-ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "experiments" / "results"
-SHOWING = ("__main__.py", "claims.py", "page.py", "plots.py", "tables.py", "work.py")
-"""Files that show results, and decide none."""
+SHOWING = ("show", "__main__.py", "page.py")
+"""Files and folders that run or show results, and decide none."""
 
 COLUMNS = (
     *("point", "cycles", "published_cycles", "off_chip_bytes", "published_off_chip_bytes", "on_chip_bytes"),
@@ -34,23 +27,21 @@ COLUMNS = (
 the equations of the paper."""
 
 
-def sources() -> str:
-    """A digest of the files that decide the results; those that only show them do not."""
-    digest = hashlib.sha256()
-    for folder in ("sim_published", "experiments/published"):
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".cpp") and path.name not in SHOWING:
-                digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
+def sources(figure: str) -> str:
+    """A digest of the files that decide the results, of any ``figure``; those that only show them do not."""
+    return digest(
+        path
+        for folder in ("sim_published", "experiments/published")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in (".py", ".cpp") and path.relative_to(ROOT / folder).parts[0] not in SHOWING
+    )
 
 
-def file_of(results: Path, figure: str) -> Path:
-    """Where the rows of a figure are kept."""
-    return results / f"published_{'fig' if figure.isdigit() else ''}{figure}.csv"
+def measured(point: Point, made_of: str) -> Row:
+    """The row of a point, ``made_of`` sources with this digest.
 
-
-def measured(point: Point, digest: str) -> Row:
-    """The row of a point; raises `Defect` where a run moved other bytes than the symbolic metrics say."""
+    Raises `Defect` where a run moved other bytes than the symbolic metrics say.
+    """
     started = time.process_time()
     graph, inputs = point.make()
     result = run(graph, inputs, profile=point.profile)
@@ -70,7 +61,7 @@ def measured(point: Point, digest: str) -> Row:
         "equation_on_chip_bytes": equation_bytes(graph, values, silent),
         "elements": result.tokens,
         "version": version("step-fabric"),
-        "sources": digest,
+        "sources": made_of,
         "profile": json.dumps(asdict(point.profile), sort_keys=True),
     }
     if point.bytes is not None:
@@ -79,32 +70,7 @@ def measured(point: Point, digest: str) -> Row:
     return {name: "" if row.get(name) is None else str(row[name]) for name in COLUMNS}
 
 
-def read(path: Path) -> list[Row]:
-    """The rows that there are; raises `FormatError` for a file of something else."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != COLUMNS:
-            raise FormatError(f"{path} is no file of results of this version; remove it, or give another --results")
-        return list(reader)
+CAMPAIGN = Campaign("published", COLUMNS, FIGURES, measured, sources)
 
-
-def resumed(path: Path, digest: str) -> list[Row]:
-    """The rows to go on from; raises `InputError` for those of other sources."""
-    rows = read(path)
-    if any(row["sources"] != digest for row in rows):
-        raise InputError(f"{path} has results of other sources; remove it, or give another --results")
-    return rows
-
-
-def write(path: Path, rows: Iterable[Row]) -> None:
-    """All rows, as a whole or not at all; raises `InputError` where they can not be written."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    try:
-        write_atomically(path, text.getvalue().encode())
-    except OSError as error:
-        raise InputError(f"{path} can not be written: {error.strerror}") from None
+file_of = CAMPAIGN.file
+"""Where the rows of a figure are kept."""

@@ -60,12 +60,18 @@ class CompiledEngine:
             watched=watch.keys(),
         )
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
-        """As `sim_approx.engine.Engine.run`."""
+    def run(
+        self,
+        max_cycles: int | None = None,
+        events: Events | None = None,
+        told: Told | None = None,
+        jump: bool = True,
+    ) -> Ending:
+        """As `sim_approx.engine.Engine.run`; ``jump``: repetitions of a regular phase are counted, to the same end."""
         library, functions, packed = self._library, self._functions, self._packed
         packed.rewind()
         callback, numbers = CALLBACK(functions.call), packed.numbers(logged=events is not None)
-        run = library.step_start(numbers.ctypes.data, callback)
+        run = library.step_start(numbers.ctypes.data, callback, jump)
         try:
             limit, outcome = UNBOUNDED if max_cycles is None else max_cycles, GOES_ON
             while outcome == GOES_ON:
@@ -107,8 +113,8 @@ class CompiledEngine:
             yield index, found[bounds[index] : bounds[index + 1]]
 
     def _ending(self, numbers: list[int]) -> Ending:
-        status, cycles, *_ = numbers
-        at = 2
+        status, cycles, jumped, *_ = numbers
+        at = 3
         activities, firings = {}, {}
         for machine in self._machines:
             activities[machine], firings[machine] = numbers[at : at + 4], numbers[at + 4]
@@ -123,7 +129,7 @@ class CompiledEngine:
         faults = [
             (self._machines[machine], Violation(Fault(code))) for machine, code in zip(met[::2], met[1::2], strict=True)
         ]
-        return Ending(STATUS[status], cycles, activities, firings, entered, faults)
+        return Ending(STATUS[status], cycles, activities, firings, entered, faults, jumped)
 
 
 def mask_words(machines: Collection[Machine]) -> int:

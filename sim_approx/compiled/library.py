@@ -97,7 +97,7 @@ def _whole(path: Path) -> ctypes.CDLL | None:
 def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
     run, number, count = ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
     for name, result, arguments in (
-        ("start", run, (run, CALLBACK)),
+        ("start", run, (run, CALLBACK, number)),
         ("run", number, (run, number, number)),
         ("now", number, (run,)),
         ("entered", number, (run,)),

@@ -32,8 +32,9 @@ LOOPS = -1
 def ints(entries: Sequence[int]) -> Sequence[int]:
     """A list as its entries, loops as what they are made of."""
     match entries:
-        case Walk(extents=extents, strides=strides, offset=offset):
-            return WALK, len(entries), len(extents), *extents, *strides, offset
+        case Walk():
+            walk = entries.joined()
+            return WALK, len(walk), len(walk.extents), *walk.extents, *walk.strides, walk.offset
         case Stops(extents=extents, most=most):
             return STOPS, len(entries), len(extents), *extents, most
     return array("q", (LISTED, len(entries), *entries))

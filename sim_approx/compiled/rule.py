@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any, NamedTuple, NoReturn
 
+from sim_approx.compiled.counting import counter
 from sim_approx.compiled.fields import (
     BANKS,
     BOOL,
@@ -113,7 +114,7 @@ class Rule:
         self._file = inspect.getsourcefile(machine) or "?"
         (function,) = ast.parse(textwrap.dedent("".join(lines))).body
         assert isinstance(function, ast.FunctionDef)
-        self._function, self._constant = function, constant
+        self._nodes, self._constant = list(ast.walk(function)), constant
         self._globals = machine.fire.__globals__
         self._locals: dict[str, Kind] = {}
         self._scopes: list[dict[str, Kind]] = []
@@ -121,16 +122,32 @@ class Rule:
         self.fields = self._fields()
         self.goes_over_ports = self._goes_over_ports()
         self.changed = self._changed()
+        self.counter = counter(function, self.fields, self.changed)
+        self.compares_ages = any(
+            isinstance(node, ast.Name) and node.id in ("oldest", "need_oldest") for node in ast.walk(function)
+        )
         self._lines: list[str] = []
         self._block(function.body, 1)
         declared = [f"    {kind.cpp} {local(name)}{{}};" for name, kind in self._locals.items()]
         self.body = "\n".join([*declared, *self._lines, "    return FIRES;"])
+        self.traits = "\n".join(self._traits())
+
+    def _traits(self) -> Iterator[str]:
+        """Members in C++ that say what a jump over repetitions has to know."""
+        if self.compares_ages:
+            yield "    bool compares_ages() const override { return true; }"
+        if self.counter is not None:
+            each = self.counter
+            own = [f"&{name}" if name else "nullptr" for name in (each.word, each.stream, each.entries, each.sent)]
+            to = "nullptr" if each.to is None else self._as(each.to, CHANNEL)
+            parts = ", ".join([*own, to, each.tiles or "nullptr"])
+            yield f"    Counter counter() override {{ return {{{parts}}}; }}"
 
     def _fields(self) -> dict[str, Kind]:
         """The kinds of the machine's own fields; what is appended to are notes."""
         appended = {
             node.func.value.attr
-            for node in ast.walk(self._function)
+            for node in self._nodes
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr == "append"
@@ -152,7 +169,7 @@ class Rule:
     def _changed(self) -> dict[str, Kind]:
         """The state words: fields that the rule assigns to."""
         targets = []
-        for node in ast.walk(self._function):
+        for node in self._nodes:
             if isinstance(node, ast.Assign):
                 targets += node.targets
             elif isinstance(node, ast.AugAssign):
@@ -162,8 +179,8 @@ class Rule:
 
     def _goes_over_ports(self) -> bool:
         """Whether the rule does something for all its inputs or outputs, which is faster if their number is known."""
-        indexed = {id(node.value) for node in ast.walk(self._function) if isinstance(node, ast.Subscript)}
-        ports = [node for node in ast.walk(self._function) if isinstance(node, ast.Attribute)]
+        indexed = {id(node.value) for node in self._nodes if isinstance(node, ast.Subscript)}
+        ports = [node for node in self._nodes if isinstance(node, ast.Attribute)]
         return any(node.attr in ("inputs", "outputs") and id(node) not in indexed for node in ports)
 
     def _refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:

@@ -29,6 +29,7 @@ struct {name} final : Machine {{
         save_pace(out);
 {saves}
     }}
+{traits}
 }};
 
 template <int INPUTS, int OUTPUTS>
@@ -112,7 +113,7 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
         name = f"{machine.__name__}_{number}"
         declared = "\n".join(f"    {kind.cpp} {field}{{}};" for field, kind in rule.fields.items())
         saves = "\n".join(f"        ::save(out, {field});" for field in rule.changed)
-        parts.append(RULE.format(name=name, fields=declared, saves=saves, body=rule.body))
+        parts.append(RULE.format(name=name, fields=declared, saves=saves, traits=rule.traits, body=rule.body))
         chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
         reads = "\n".join(f"            reader.read(machine->{field});" for field in rule.fields)
         cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen))

@@ -106,9 +106,15 @@ class RecordingEngine(Engine):
             memory.told = self._granted
         self.attempt = self._noted
 
-    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
+    def run(
+        self,
+        max_cycles: int | None = None,
+        events: Events | None = None,
+        told: Told | None = None,
+        jump: bool = True,
+    ) -> Ending:
         """As `Engine.run`; waits are noted up to the end of the run."""
-        ending = super().run(max_cycles, events, told)
+        ending = super().run(max_cycles, events, told, jump)
         for machine in list(self._waiting):
             self._waited(machine, ending.cycles)
         waits = self._record.waits

@@ -172,7 +172,11 @@ def build(site: Site) -> Machine:
             stops=stops,
             expand=expand if site.computes else applied(site),
             # A piece has the rows of the tile.
-            part=getitem if site.computes else RowsOf((0,)) if is_dynamic(site.elements_out[0]) else unknown,
+            part=getitem
+            if site.computes
+            else RowsOf((0,))
+            if is_dynamic(site.node.output_types[0].element)
+            else unknown,
         )
     )
 

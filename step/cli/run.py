@@ -49,6 +49,7 @@ WITH_OUTPUTS = ("interpret", "rtl")
     type=click.Choice(["compiled", "python"]),
     help="Engine of the fast model (default: the fastest there is).",
 )
+@click.option("--jump/--no-jump", default=None, help="Count the repetitions of regular phases of approx (default).")
 @calibration_option
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop a timed run there.")
 @click.option("--events", is_flag=True, help="Keep the cycle of every token (with --json or --save).")
@@ -64,6 +65,7 @@ def command(
     binding: Path | None,
     name: str,
     engine: str | None,
+    jump: bool | None,
     calibration: Path | None,
     max_cycles: int | None,
     events: bool,
@@ -82,6 +84,7 @@ def command(
     options: dict[str, Any] = {}
     for option, value, backends in (
         ("engine", engine, ("approx",)),
+        ("jump", jump, ("approx",)),
         ("calibration", calibration, ("approx",)),
         ("max_cycles", max_cycles, TIMED),
         ("events", events or None, TIMED),
@@ -150,10 +153,11 @@ def _checked(program: Program, result: RunResult) -> str:
 def show_result(result: RunResult, netlist: Netlist) -> None:
     """The run as a table per operator, the busiest first, and its outputs in short."""
     engine = "" if result.engine is None else f" ({result.engine} engine)"
+    jumped = f", {result.jumped_cycles:,} of them jumped over" if result.jumped_cycles else ""
     if result.operators:
         waits = awaited(netlist, result)
         table = new_table(
-            f"{result.program} on {result.backend}{engine}: {result.cycles:,} cycles",
+            f"{result.program} on {result.backend}{engine}: {result.cycles:,} cycles{jumped}",
             *("operator", "busy", "of run", "starved", "blocked", "waits for"),
             names=("waits for",),
         )

@@ -59,6 +59,21 @@ class Walk(_Loops[int]):
         """Every entry times ``factor``, plus ``offset``."""
         return Walk(self.extents, tuple(factor * each for each in self.strides), offset + factor * self.offset)
 
+    def joined(self) -> Walk:
+        """The same entries with fewer loops: two of them are one where the outer one goes on as the inner one does.
+
+        >>> Walk((2, 3, 1, 4), (40, 4, 0, 1)).joined()
+        Walk(extents=(2, 12), strides=(40, 1), offset=0)
+        """
+        loops: list[tuple[int, int]] = []
+        for extent, stride in zip(self.extents, self.strides, strict=True):
+            if extent == 1:
+                continue
+            if loops and loops[-1][1] == extent * stride:
+                extent *= loops.pop()[0]
+            loops.append((extent, stride))
+        return Walk(tuple(extent for extent, _ in loops), tuple(stride for _, stride in loops), self.offset)
+
     def __len__(self) -> int:
         return math.prod(self.extents)
 

@@ -90,7 +90,8 @@ class RunResult:
     ``buffers`` has, per operator that fills them, the most bytes of on-chip memory that they took, in whole pages;
     ``buffer_bytes``: the most that all took together.
     ``engine``: the one of the back end `approx` that ran, ``compiled`` or ``python``; ``engine_reason``: why it was not
-    the compiled one, if nobody asked for that.
+    the compiled one, if nobody asked for that. ``jumped_cycles``: of the cycles those that repeated others, and were
+    counted and not gone through.
     """
 
     backend: str
@@ -108,6 +109,7 @@ class RunResult:
     buffer_bytes: int = 0
     engine: str | None = None
     engine_reason: str | None = None
+    jumped_cycles: int = 0
 
     def __repr__(self) -> str:
         return f"<result of {self.program} on {self.backend}: {self.status}, {self.cycles:,} cycles>"
@@ -135,6 +137,7 @@ class RunResult:
             "status": self.status.value,
             "error": self.error,
             "cycles": self.cycles,
+            "jumped_cycles": self.jumped_cycles,
             "wall_seconds": self.wall_seconds,
             "tokens_per_second": self.tokens_per_second,
             "outputs": None if outputs is None else {n: [_token(t) for t in tokens] for n, tokens in outputs.items()},
@@ -168,6 +171,7 @@ class RunResult:
             buffer_bytes=data["buffer_bytes"],
             engine=data.get("engine"),
             engine_reason=data.get("engine_reason"),
+            jumped_cycles=data.get("jumped_cycles", 0),
             events=None
             if events is None
             else {

@@ -21,7 +21,8 @@ class Simulator:
 
     The program is checked, lowered and made ready once; where the compiled engine runs, a run costs little more than
     its firings then. ``inputs`` and ``fabric`` replace the program's own; ``values="all"`` computes outputs;
-    ``engine`` is ``"compiled"`` or ``"python"``. Several threads may run at once. Raises what `run` raises.
+    ``engine`` is ``"compiled"`` or ``"python"``; ``jump=False`` goes through all repetitions of a regular phase, to the
+    same end. Several threads may run at once. Raises what `run` raises.
 
     >>> simulator = step.Simulator(program)
     >>> simulator.run().cycles, simulator.run(depths={"x": 8}).cycles, simulator.run({"x": [[1, 2, 3]] * 4}).cycles
@@ -43,8 +44,8 @@ class Simulator:
     def run(self, inputs: Inputs | None = None, **options: Any) -> Run:
         """Run with ``inputs``, or with the data that is there.
 
-        ``depths`` of channels, by name, and ``memory`` replace those of the fabric in this run; ``events`` and
-        ``max_cycles`` are those of `run`. Raises what `run` raises.
+        ``depths`` of channels, by name, and ``memory`` replace those of the fabric in this run, and ``jump`` that of
+        the simulator; ``events`` and ``max_cycles`` are those of `run`. Raises what `run` raises.
         """
         program, data = self._with(inputs, options.get("memory"))
         return Run(program, self._simulator.run(data, **options))

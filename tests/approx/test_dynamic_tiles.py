@@ -11,13 +11,15 @@ from same import both
 from cosim import backend as rtl
 from sim_approx import backend as approx
 from sim_approx.functions import matmul
+from sim_approx.simulation import simulate
 from sim_approx.simulator import Simulator
 from sim_approx.timing import Timing
 from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
-from step.functions import Matmul, Mul, RetileCol, RetileRow, RetileStreamify, Silu
+from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
 from step.language.dims import Dim
 from step.language.function import Function
+from step.language.loops import SHORT, RegularStream
 from step.lowering.application import Application
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
@@ -109,6 +111,50 @@ def test_occupancy_follows_the_rows() -> None:
     assert alone[0] < alone[1] < alone[2]
     # In the last cycle a unit is busy with what is no value.
     assert busy([1, 4, 16]) == sum(alone) - 2
+
+
+@pytest.mark.parametrize("pieces", [SIZE, SIZE // 2])
+def test_rows_that_nobody_reads(pieces: int) -> None:
+    """A reference has no values, but as many elements as tiles have rows."""
+    graph = Graph("counted")
+    tile = graph.source("x", Tile(BF16, 1, SIZE), [3, graph.symbol("rows", ragged=True)]).accum(RetileRow())
+    parts = tile.map(Silu()).flat_map(RetileStreamify(pieces, "col"))
+    rows = parts.flat_map(RetileStreamify(1, "row"))
+    graph.load(graph.tensor("w", (4, 4), BF16), tile=(4, 4), reference=rows).sink("y")
+    netlist = lower(graph, FabricConfig())
+    inputs = {"x": data([2, 0, 5])["x"], "w": np.zeros((4, 4))}
+    for values in ("control", "all"):
+        both(netlist, bind_inputs(netlist.graph, inputs), values=values)  # type: ignore[arg-type]
+    control, everything = (approx.run(graph, inputs, values=values) for values in ("control", "all"))  # type: ignore[arg-type]
+    assert (control.cycles, control.operators) == (everything.cycles, everything.operators)
+    assert control.channels[str(rows)].tokens == 7 * SIZE // pieces + 1
+
+
+def test_a_factor_for_every_tile_of_a_sum() -> None:
+    """The sum has the rows of the tiles, and not as many as there are factors."""
+    graph = Graph("weighted")
+    tile = graph.source("x", Tile(BF16, 1, SIZE), [3, graph.symbol("rows", ragged=True)]).accum(RetileRow()).repeat(4)
+    factors = graph.source("factors", Tile(BF16), [3, 4])
+    factors.accum(MulAdd(), tile).flat_map(RetileStreamify(1, "row")).sink("y")
+    netlist = lower(graph, FabricConfig(link_bytes=16))
+    inputs = bind_inputs(graph, {"x": data([2, 1, 5])["x"], "factors": np.ones((3, 4))})
+    runs = [simulate(netlist, inputs, values=values, events=True) for values in ("control", "all")]  # type: ignore[arg-type]
+    assert runs[0].events == runs[1].events
+
+
+def test_tiles_of_more_rows_than_are_listed() -> None:
+    """A long array stays loops without values, and a list of its rows does not: the tiles are the same."""
+    graph = Graph("long")
+    x = graph.source("x", Tile(BF16, 1, 4), [2, graph.symbol("rows", ragged=True)])
+    x.accum(RetileRow()).map(Silu()).flat_map(RetileStreamify(1, "row")).sink("y")
+    rows = np.random.default_rng(0).random((2, SHORT // 2 + 1, 1, 4)).astype(BF16.numpy)
+    netlist = lower(graph, FabricConfig(link_bytes=16))
+    long, lists = (bind_inputs(graph, {"x": each}) for each in (rows, list(map(list, rows))))
+    assert isinstance(long.streams["x"], RegularStream) and isinstance(lists.streams["x"], list)
+    both(netlist, long)
+    runs = [simulate(netlist, each, events=True) for each in (long, lists)]
+    assert runs[0].events == runs[1].events
+    assert runs[0].ending.cycles == runs[1].ending.cycles > SHORT
 
 
 def test_runs_again_with_other_channels() -> None:

@@ -91,8 +91,10 @@ class Chain:
         return tiles
 
     def merged(self, tiles: Stream) -> Stream:
+        """Of two streams, whose tiles may have other rows as far as types say."""
         parts = tiles.partition(self.turns(self.count), targets=2)
-        data, _ = self.graph.eager_merge([parts[0].map(Silu()), parts[1].map(Silu()).map(Silu())])
+        again = parts[1].flat_map(RetileStreamify(1, "row", 1)).accum(RetileRow())
+        data, _ = self.graph.eager_merge([parts[0].map(Silu()), self.random.choice([parts[1].map(Silu()), again])])
         return data.assume_shape([self.count])
 
     def turns(self, count: int) -> Stream:

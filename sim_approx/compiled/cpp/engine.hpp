@@ -1,9 +1,10 @@
 // The event engine: `sim_approx.engine` in C++. What is said there about time and order holds here.
 #pragma once
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 
-#include "parts.hpp"
+#include "jump.hpp"
 #include "wheel.hpp"
 
 // Asks the caller for the result of a function of values; sets *code to a fault, or to -1 for an error of his own.
@@ -34,6 +35,10 @@ struct SharedMemory : Machine {
     virtual bool is_idle() const = 0;                  // nothing is to be served in the next cycle
     virtual bool is_writing(int64_t now) const = 0;    // a beat waits to be written behind this cycle
     virtual bool serve(Engine& e) = 0;                 // what it does in a cycle; returns whether any port waited
+    virtual bool repeats() const = 0;                  // whether it can be in a state that it was in before
+    virtual int64_t same_way() const = 0;              // so far apart are addresses that are in the same channel
+    virtual void visit_ports(State& state) = 0;        // goes over all that it knows
+    virtual void each_port(const std::function<void(Machine&)>& action) = 0;
 };
 
 struct Engine {
@@ -49,9 +54,10 @@ struct Engine {
     std::deque<Sizes> sizes;
     std::vector<std::unique_ptr<int64_t[]>> lists;
     Callback callback = nullptr;
-    bool contended = false;
+    bool contended = false, jumps = false;
 
     int64_t now = 0, reached = 0, code = 0;  // what is before the cycle `reached` has happened
+    int64_t jumped = 0;                      // cycles that were counted and not gone through
     std::vector<Met> faults;
     std::vector<Event> events, leaves, shown;  // what entered and left the channels that are logged; what showed in those watched
     Ending ending;
@@ -63,6 +69,7 @@ struct Engine {
     // -- what rules ask ----------------------------------------------------------------------------------------------
 
     Value call(int64_t function, const Value* arguments, int64_t count) {
+        calls_++;
         return callback(function, count, arguments, &code);
     }
 
@@ -209,12 +216,46 @@ struct Engine {
             open_ += each->ends_run;
         }
         if (!open_) last_ = -1, has_last_ = true;
+        if (jumps && may_jump()) jump_.allow();
     }
 
-    // Goes on until the run is over, cycle `limit` comes, or `budget` tries were made.
+    // All that the future depends on before the present cycle, and all that is counted.
+    void visit(State& state) {
+        if (memory) state.addresses = memory->same_way();
+        state.same(open_);
+        state.same(calls_);
+        state.same(int64_t(current_->size()));
+        for (auto& each : machines) {
+            if (!state.fits) return;
+            ::visit(state, *each);
+        }
+        std::vector<bool> moves(channels.size());
+        if (memory) memory->visit_ports(state);
+        for (size_t at = 0; at < channels.size() && state.fits; at++) moves[at] = ::visit(state, channels[at], now);
+        for (Banks& each : banks) ::visit(state, each);
+        for (const Buffers& each : buffers) ::visit(state, each);
+        for (IntNotes& each : int_notes) state.appended(each.all);
+        for (const Tiles& each : tiles) state.same(each.changes);
+        if (state.matches() && state.fits) state.fits = keeps_ages(moves);
+    }
+
+    // On to `cycle`, with the state that was moved there.
+    void to(int64_t cycle) {
+        jumped += cycle - now;
+        now = reached = cycle;
+        wheel_.clear();
+        auto add = [&](Machine& each) {
+            if (each.due != NEVER && each.due > now) wheel_.add(now, each);
+        };
+        for (auto& each : machines) add(*each);
+        if (memory) memory->each_port(add);
+    }
+
+    // Goes on until the run is over, cycle `limit` comes, or `budget` tries or a jump were made.
     Status run(int64_t limit, int64_t budget) {
         while (now != NEVER && now < limit) {
             if (ending.status == GOES_ON && has_last_ && last_ < now) end(HAS_FINISHED, last_ + 1);
+            if (!has_last_ && faults.empty() && jump_.look(*this, *current_, limit)) return GOES_ON;
             budget -= int64_t(current_->size()) + 1;
             if (!fire()) return BROKEN;
             if (faults.size() && ending.status != FAULT) end(FAULT, now);
@@ -237,8 +278,37 @@ struct Engine {
     Machines *current_ = &one_, *next_ = &other_;  // to be tried in this cycle, and in the next one
     std::unordered_map<Value, int64_t> numbers_, rows_;
     std::unordered_map<Value, Mask> masks_;
-    int64_t open_ = 0, last_ = 0;
+    int64_t open_ = 0, last_ = 0, calls_ = 0;
     bool has_last_ = false, broken_ = false;
+    Jump jump_;
+
+    // Whether nothing is kept of a run but numbers, no tile has a size of its own, and no values decide that only the
+    // caller knows.
+    bool may_jump() const {
+        if (!sizes.empty()) return false;
+        for (const Channel& each : channels)
+            if (each.logged || each.watched) return false;
+        for (const TokenNotes& each : token_notes)
+            if (each.wanted) return false;
+        for (const Tiles& each : tiles)
+            if (each.load >= 0) return false;
+        return !memory || memory->repeats();
+    }
+
+    // A token that stays where it is grows older than those that come and go: no machine may have to choose between them.
+    bool keeps_ages(const std::vector<bool>& moves) const {
+        for (const auto& each : machines) {
+            if (!each->compares_ages()) continue;
+            bool any_moves = false, any_stays = false;
+            for (Channel* input : each->inputs) {
+                bool moving = moves[input - channels.data()];
+                any_moves |= moving;
+                any_stays |= !moving && input->stored;
+            }
+            if (any_moves && any_stays) return false;
+        }
+        return true;
+    }
 
     bool fire() {
         if (contended)

@@ -29,9 +29,10 @@ struct Run {
 
 extern "C" {
 
-Run* step_start(const int64_t* packed, Callback callback) {
+Run* step_start(const int64_t* packed, Callback callback, int64_t jumps) {
     auto run = new Run;
     run->engine.callback = callback;
+    run->engine.jumps = jumps != 0;
     Reader reader{packed, run->engine};
     reader.read_parts();
     for (int64_t count = reader.next(); count > 0; count--) {
@@ -63,7 +64,7 @@ void step_end(Run* run) { delete run; }
 const int64_t* step_report(Run* run, int64_t* count) {
     Engine& engine = run->engine;
     Out& out = run->out;
-    out = {engine.ending.status, engine.ending.cycles};
+    out = {engine.ending.status, engine.ending.cycles, engine.jumped};
     out.insert(out.end(), engine.ending.machines.begin(), engine.ending.machines.end());
     out.insert(out.end(), engine.ending.channels.begin(), engine.ending.channels.end());
     out.push_back(int64_t(engine.faults.size()));
@@ -80,8 +81,8 @@ const int64_t* step_report(Run* run, int64_t* count) {
         machine->save(out);
     }
     for (const Tiles& each : engine.tiles) {
-        out.push_back(each.written ? int64_t(each.all.size()) : 0);
-        if (each.written) out.insert(out.end(), each.all.begin(), each.all.end());
+        out.push_back(each.changes ? int64_t(each.all.size()) : 0);
+        if (each.changes) out.insert(out.end(), each.all.begin(), each.all.end());
     }
     for (const TokenNotes& each : engine.token_notes) {
         out.push_back(int64_t(each.all.size()));

@@ -43,6 +43,7 @@ struct Memory final : SharedMemory {
             port.due = NEVER;
             port.presenting = &presenting_;
             port.asks->reader = &port;
+            port.asks->addresses = true;
             presenting_.push_back(&port);
         }
         due = NEVER;
@@ -56,6 +57,37 @@ struct Memory final : SharedMemory {
     }
 
     bool is_idle() const override { return presenting_.empty() && !is_waited_for(); }
+
+    bool repeats() const override { return drams_.empty(); }
+
+    int64_t same_way() const override { return interleave * int64_t(channels_.size()); }
+
+    void visit_ports(State& state) override {
+        std::sort(presenting_.begin(), presenting_.end(), [](Port* a, Port* b) { return a->number < b->number; });
+        state.same(int64_t(presenting_.size()));
+        if (!state.fits) return;
+        for (Port* port : presenting_) state.same(port->number);
+        state.time(last_read);
+        state.time(last_write);
+        for (uint64_t word : wants_) state.same(int64_t(word));
+        for (MemoryChannel& each : channels_) {
+            state.same(each.granted);
+            state.same(each.wanted);
+            state.same(each.out_of_turn);
+            state.time(each.free_at);
+        }
+        for (Port& port : ports) {
+            if (!state.fits) return;
+            visit(state, port);
+            state.same(port.beat);
+            state.more(port.address, port.asks->writer->moved);
+            state.time(port.arrived);
+        }
+    }
+
+    void each_port(const std::function<void(Machine&)>& action) override {
+        for (Port& port : ports) action(port);
+    }
 
     bool serve(Engine& e) override {
         for (Port* port : presenting_) present(*port, e);

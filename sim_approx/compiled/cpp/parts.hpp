@@ -38,6 +38,7 @@ struct alignas(64) Channel {
     int64_t open_from = 0;
     Machine *reader = nullptr, *writer = nullptr;
     int32_t index = -1;
+    bool addresses = false;  // it is memory that reads it
 
     Slot& head() const { return ring[taken & mask]; }
     const Token& front() const { return head().token; }
@@ -92,6 +93,14 @@ struct alignas(64) Channel {
         stored--;
         freed = freed_at == now ? freed + 1 : 1;
         freed_at = now;
+    }
+
+    // As if `count` tokens had been taken, and those that are there had come behind them.
+    void renumber(int64_t count) {
+        Slot* other = new Slot[mask + 1];
+        for (uint32_t place = 0; place < stored; place++) other[(count + place) & mask] = at(place);
+        delete[] ring;
+        ring = other, taken = count;
     }
 
     __attribute__((noinline)) void grow() {
@@ -159,6 +168,31 @@ struct Ints {
         return found;
     }
 
+    // From `at` on, how many entries, up to `wanted`, are `by` more than those of `back` places before.
+    int64_t repeats(int64_t at, int64_t back, int64_t by, int64_t wanted) const {
+        int64_t limit = std::min(wanted, count - at), found = 0;
+        if (limit <= 0) return limit;
+        if (kind == STOPS && by == 0) return std::min(limit, same_stops(at, back));
+        if (kind == WALK) {
+            int64_t inside = 1;
+            for (int64_t loop = 1; loop < loops; loop++) inside *= extents[loop];
+            if (back % inside == 0) return back / inside * strides[0] == by ? limit : 0;
+        }
+        while (found < limit && (*this)[at + found] == (*this)[at + found - back] + by) found++;
+        return found;
+    }
+
+    int64_t same_stops(int64_t at, int64_t back) const {
+        int64_t block = 1;
+        for (int64_t loop = 1; loop <= most; loop++) {
+            block *= extents[loops - loop];
+            if (back % block == 0) continue;
+            auto until = [&](int64_t place) { return (place + block) / block * block - 1 - place; };
+            return std::min(until(at), until(at - back));
+        }
+        return NEVER;
+    }
+
     int64_t stops(int64_t at) const {
         int64_t found = 0;
         for (at++; found < most && at % extents[loops - 1 - found] == 0; found++) at /= extents[loops - 1 - found];
@@ -176,6 +210,57 @@ struct Stream {
         if (listed.count) return listed[at];
         if (at == stops.count) return Token(NOTHING, 0, 0, true);
         return Token(values ? values[at] : UNKNOWN, stops[at]);
+    }
+
+    // As for `Ints`, of tokens; Done is like no other.
+    int64_t repeats(int64_t at, int64_t back, int64_t wanted) const {
+        int64_t found = 0, limit;
+        if (listed.count) {
+            limit = std::min(wanted, listed.count - at);
+            auto equal = [&](const Token& a, const Token& b) { return a.value == b.value && a.aligned(b); };
+            while (found < limit && equal(listed[at + found], listed[at + found - back])) found++;
+            return found;
+        }
+        limit = stops.repeats(at, back, 0, wanted);
+        if (!values) return limit;
+        while (found < limit && values[at + found] == values[at + found - back]) found++;
+        return found;
+    }
+};
+
+// The tiles of a tensor; what was not asked for yet is MISSING, and `load` the function that has it.
+struct Tiles {
+    static constexpr Value MISSING = NOTHING;
+    std::vector<Value> all;
+    int64_t load;
+    int64_t changes = 0;
+};
+
+// A word of a machine that counts up, and decides nothing but which entries are next.
+struct Counter {
+    int64_t* word = nullptr;
+    const Stream* stream = nullptr;  // the tokens
+    const Ints* entries = nullptr;   // numbers that decide
+    const Ints* sent = nullptr;      // the addresses that are sent; without them the word itself is one
+    const Channel* to = nullptr;     // into this channel
+    const Tiles* tiles = nullptr;    // the values
+
+    bool counts() const { return word && (!to || to->addresses); }
+    bool ends() const { return stream || entries || sent; }
+
+    // How much the next address is more than that of `back` places before.
+    int64_t apart(int64_t back) const {
+        if (!to || !back) return 0;
+        if (!sent) return back;
+        return *word < sent->count ? (*sent)[*word] - (*sent)[*word - back] : 0;
+    }
+
+    // From the next one on, how many entries, up to `wanted`, are those of `back` places before, addresses `apart`.
+    int64_t repeats(int64_t back, int64_t wanted) const {
+        if (stream) wanted = stream->repeats(*word, back, wanted);
+        if (entries) wanted = entries->repeats(*word, back, 0, wanted);
+        if (sent) wanted = sent->repeats(*word, back, apart(back), wanted);
+        return wanted;
     }
 };
 
@@ -204,9 +289,12 @@ struct alignas(64) Machine {
     int64_t cycles_in[4] = {};
     int64_t burst = 1;
     Sizes* sizes = nullptr;
+    int64_t moved = 0;  // the addresses that it sends, from one state to another one that is compared
 
     virtual ~Machine() = default;
     virtual void save(std::vector<int64_t>&) const {}
+    virtual Counter counter() { return {}; }
+    virtual bool compares_ages() const { return false; }
     void save_pace(std::vector<int64_t>& out) const {
         if (sizes) out.insert(out.end(), {interval, latency, burst});
     }
@@ -233,14 +321,6 @@ struct Buffer {
 
 struct Buffers {
     std::deque<Buffer> all;
-};
-
-// The tiles of a tensor; what was not asked for yet is MISSING, and `load` the function that has it.
-struct Tiles {
-    static constexpr Value MISSING = NOTHING;
-    std::vector<Value> all;
-    int64_t load;
-    bool written = false;
 };
 
 struct TokenNotes {

@@ -36,6 +36,13 @@ class Wheel {
         *at = machine.next;
     }
 
+    // Takes out all.
+    void clear() {
+        std::fill_n(slots_, SLOTS, nullptr);
+        std::fill_n(used_, SLOTS / 64, 0);
+        far_.clear();
+    }
+
     // The first cycle after `now` in which something is to be tried, or was.
     int64_t next(int64_t now) const {
         for (int64_t ahead = 1; ahead < SLOTS;) {

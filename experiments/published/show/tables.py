@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.published.rows import Row
+from experiments.published.show.results import Row
 
 HEAD = (
     "| point | cycles | published | ratio | off-chip bytes | on-chip bytes |",

@@ -1,0 +1,265 @@
+"""Repetitions that are counted leave what repetitions leave that are gone through."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from regular import LONGEST, random_phases, repeated, timing_of, walks
+from same import compare, texts, words
+from scenarios import FABRIC, SCENARIOS, Scenario
+
+import step
+from benchmarks import approx_speed
+from sim_approx import simulation
+from sim_approx.engines import EngineName
+from sim_approx.simulation import Prepared, Simulation, simulate
+from step.errors import InputError
+from step.functions.cast import Cast
+from step.language.dtypes import BF16
+from step.language.graph import Graph
+from step.language.types import Selector, Tile
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
+from step.programs.program import Program
+from step.running.result import RunResult
+
+ENGINES: tuple[EngineName, ...] = ("compiled", "python")
+TIMES = ("wall_seconds", "tokens_per_second", "jumped_cycles")
+
+
+def left(run: Simulation) -> list[Any]:
+    """All that is left of a run but how it came there."""
+    ending, fabric = run.ending, run.fabric
+    return [
+        (ending.status, ending.cycles),
+        [ending.firings[each] for each in fabric.machines],
+        [ending.activities[each] for each in fabric.machines],
+        [ending.entered[each] for each in fabric.all_channels],
+        [(each.activity, each.firings, words(each)) for each in fabric.machines],
+        [(each.taken, each.peak, each.space, len(each.tokens)) for each in fabric.all_channels],
+        [texts(each.tokens) for each in fabric.all_channels if each is not fabric.shares.all_pages],
+        fabric.arrivals,
+        {name: str(each) for name, each in run.faults().items()},
+        {name: str(each) for name, each in run.promises.broken.items()},
+        {name: each for name, each in run.result().to_json().items() if name not in TIMES},
+    ]
+
+
+def equal(prepared: Prepared, max_cycles: int | None = None, **options: Any) -> Simulation:
+    """Run with and without jumps, to the same end; returns the run with them."""
+    one = prepared.run(max_cycles=max_cycles, **options)
+    ours = left(one)
+    other = prepared.run(max_cycles=max_cycles, jump=False, **options)
+    for mine, theirs in zip(ours, left(other), strict=True):
+        assert mine == theirs, (max_cycles, one.ending.jumped)
+    assert other.ending.jumped == 0
+    return one
+
+
+def cut_off(prepared: Prepared, seed: int, times: int, **options: Any) -> Simulation:
+    """As `equal`, also cut off in some cycles; returns the whole run."""
+    whole = equal(prepared, **options)
+    if whole.ending.jumped:
+        for _ in range(times):
+            seed += 1
+            equal(prepared, Random(seed).randint(1, whole.ending.cycles))
+    return whole
+
+
+def built(build: Any, count: int) -> Prepared:
+    """A program of the benchmark with so many tokens."""
+    graph = Graph(build.__name__)
+    build(graph)
+    netlist = lower(graph, approx_speed.FABRIC)
+    return Prepared(netlist, approx_speed.bound(netlist, count), timing_of=approx_speed.timing_of, engine="compiled")
+
+
+@pytest.mark.parametrize("build", [approx_speed.chain, approx_speed.compute, approx_speed.experts, approx_speed.memory])
+def test_regular_programs(build: Any) -> None:
+    whole = cut_off(built(build, 4000), 1, 3)
+    assert 2 * whole.ending.jumped > whole.ending.cycles
+
+
+def test_every_cycle_of_a_jump() -> None:
+    """Cut off in any cycle of a few repetitions, and in the last ones."""
+    prepared = built(approx_speed.compute, 600)
+    whole = prepared.run().ending
+    assert whole.jumped > 500
+    for limit in (*range(2500, 2520), *range(whole.cycles - 20, whole.cycles + 2)):
+        equal(prepared, limit)
+
+
+def run_scenarios(scenarios: Sequence[Scenario]) -> Counter[str]:
+    """Scenarios as they are, and with what they play again and again: how these end, and how many jump."""
+    endings: Counter[str] = Counter()
+    for scenario in scenarios:
+        graph = Graph("scenario")
+        inputs = scenario.build(graph)
+        netlist = lower(graph, FABRIC)
+        data = bind_inputs(netlist.graph, inputs)
+        equal(Prepared(netlist, data, values="all", engine="compiled"))
+        run = equal(Prepared(netlist, repeated(data, 100), engine="compiled"), LONGEST)
+        endings[run.ending.status] += 1
+        endings["jumped"] += run.ending.jumped > 0
+    return endings
+
+
+def test_scenarios() -> None:
+    """One of every operator."""
+    first = {scenario.operator: scenario for scenario in reversed(SCENARIOS)}
+    endings = run_scenarios(list(first.values()))
+    assert endings["jumped"] > 3, endings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(8))
+def test_all_scenarios(block: int) -> None:
+    run_scenarios(SCENARIOS[block::8])
+
+
+def random_programs(seeds: range) -> Counter[str]:
+    """Random programs, also cut off: how those end that jump, how many there are, and how many jump."""
+    endings: Counter[str] = Counter()
+    for seed in seeds:
+        found = random_phases(seed)
+        if found is None:
+            continue
+        program, netlist, data = found
+        prepared = Prepared(netlist, data, timing_of=program.timing_of, engine="compiled")
+        run = cut_off(prepared, seed, 2, max_cycles=LONGEST)
+        endings["all"] += 1
+        if run.ending.jumped:
+            endings[run.ending.status] += 1
+            endings["jumped"] += 1
+    return endings
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_random_programs(block: int) -> None:
+    endings = random_programs(range(70_000 + 30 * block, 70_030 + 30 * block))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_many_random_programs(block: int) -> None:
+    endings = random_programs(range(71_000 + 100 * block, 71_100 + 100 * block))
+    assert endings["jumped"] > 10, endings
+
+
+def random_walks(seeds: range) -> Counter[str]:
+    """As `random_programs`, of loads and stores."""
+    endings: Counter[str] = Counter()
+    for seed in seeds:
+        netlist, data = walks(seed)
+        prepared = Prepared(netlist, data, timing_of=timing_of, engine="compiled")
+        run = cut_off(prepared, seed, 2, max_cycles=LONGEST // 4)
+        endings["all"] += 1
+        endings["jumped"] += run.ending.jumped > 0
+    return endings
+
+
+def test_ways_over_tensors() -> None:
+    endings = random_walks(range(30))
+    assert 4 * endings["jumped"] > endings["all"], endings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_many_ways_over_tensors(block: int) -> None:
+    endings = random_walks(range(1000 + 50 * block, 1050 + 50 * block))
+    assert 4 * endings["jumped"] > endings["all"], endings
+
+
+@pytest.mark.parametrize("preset", ["hbm2", "ddr4"])
+def test_dram_is_gone_through(preset: str) -> None:
+    """Its rows and its refresh do not come again in step with the program."""
+    for seed in range(3):
+        netlist, data = walks(seed, MemoryConfig.preset(preset))
+        prepared = Prepared(netlist, data, timing_of=timing_of, engine="compiled")
+        assert equal(prepared, 20_000).ending.jumped == 0
+
+
+def test_the_python_engine_says_the_same() -> None:
+    for build in (approx_speed.compute, approx_speed.experts):
+        graph = Graph(build.__name__)
+        build(graph)
+        netlist = lower(graph, FabricConfig())
+        data = approx_speed.bound(netlist, 4000 if build is approx_speed.experts else 1500)
+        runs = [simulate(netlist, data, timing_of=approx_speed.timing_of, engine=each) for each in ENGINES]
+        assert runs[0].ending.jumped > 0 == runs[1].ending.jumped
+        compare(*runs)
+
+
+def rows(count: int) -> Program:
+    """``count`` rows that are scaled, of a stream without values that anybody wants."""
+    graph = Graph("rows")
+    x = graph.source("x", Tile(BF16), [graph.symbol("N"), 4])
+    x.map(Cast(BF16), name="cast").sink("y")
+    return Program(graph, {"x": np.arange(4 * count, dtype=np.float32).reshape(count, 4, 1, 1)})
+
+
+def test_the_switch_and_the_result() -> None:
+    program = rows(900)
+    runs = [
+        step.run(program, "approx"),
+        step.run(program, "approx", jump=False),
+        step.Simulator(program).run(),
+        step.Simulator(program).run(jump=False),
+        step.Simulator(program, jump=False).run(),
+        step.Simulator(program, jump=False).run(jump=True),
+        step.Simulator(program).attempt(jump=False),
+        *step.Simulator(program).attempts([{}, {"jump": False}]),
+        step.run(program, "approx", engine="python"),
+        step.run(program, "approx", events=True),
+        step.run(program, "approx", values="all"),
+    ]
+    jumped = [each.result.jumped_cycles > 1000 for each in runs]
+    assert jumped == [True, False, True, False, False, True, False, True, False, False, False, False]
+    assert {each.result.jumped_cycles for each in runs} == {0, runs[0].result.jumped_cycles}
+    assert {each.cycles for each in runs} == {3604}
+    loaded = RunResult.from_json(runs[0].result.to_json())
+    assert loaded.jumped_cycles == runs[0].result.jumped_cycles < runs[0].cycles
+    with pytest.raises(InputError, match=re.escape("jump has no effect on the back end interpret")):
+        step.run(program, "interpret", jump=False)
+
+
+def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A jump is a step of progress; who is told may end the run, and the next one is whole."""
+    monkeypatch.setattr(simulation, "SAID_AFTER", 0.0)
+    prepared, told = built(approx_speed.compute, 3000), list[str]()
+    run = equal(prepared, progress=told.append)
+    cycles = [int(re.match(r"cycle ([\d,]+), ", each)[1].replace(",", "")) for each in told]  # type: ignore[index]
+    assert cycles and cycles == sorted(cycles) and cycles[-1] < run.ending.cycles
+
+    def stop(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        prepared.run(progress=stop)
+    assert left(prepared.run()) == left(run)
+
+
+def test_an_interrupt_behind_a_jump() -> None:
+    """Tokens come in step, and then one that would go on for a billion cycles."""
+    graph = Graph("long")
+    x = graph.source("x", Tile(BF16), [graph.symbol("N")])
+    short, long = x.partition(graph.source("which", Selector(2), x.shape), targets=2)
+    short.sink("y")
+    long.repeat(1_000_000_000).sink("z")
+    simulator = step.Simulator(Program(graph, {"x": [1] * 5001, "which": [[0]] * 5000 + [[1]]}))
+    assert simulator.attempt(max_cycles=6000).result.jumped_cycles > 1000
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        simulator.run()
+    timer.join()

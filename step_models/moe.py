@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -45,7 +46,9 @@ class Mixture:
         check_tiles(self.hidden, self.inner, self.depth, self.columns)
         if self.rows is not None and self.rows < 1:
             raise InputError(f"a tile must have at least one row, not {self.rows}")
-        if self.regions is not None and (self.regions < 1 or self.experts % self.regions):
+        if self.regions is not None and (
+            not isinstance(self.regions, Integral) or self.regions < 1 or self.experts % self.regions
+        ):
             possible = ", ".join(str(each) for each in range(1, self.experts + 1) if self.experts % each == 0)
             raise InputError(
                 f"{self.experts} experts can not be dealt evenly to {self.regions} regions; possible are {possible}"

@@ -19,6 +19,7 @@ from experiments.rows import ROOT, Row, digest
 from experiments.work import Campaign
 from sim_approx.simulator import Simulator
 from step import metrics
+from step.language.symbols import replaced
 
 COLUMNS = (
     *("point", "cycles", "off_chip_bytes", "on_chip_bytes", "flops", "units", "firings", "tokens", "cpu_seconds"),
@@ -70,5 +71,5 @@ CAMPAIGN = Campaign("fabric", COLUMNS, POINTS, measured, sources)
 
 def _known(expression: sympy.Expr, point: Point) -> int | str:
     """The value of a metric, or nothing where a symbol is not known."""
-    found = expression.subs({each: point.symbols.get(str(each), each) for each in expression.free_symbols})
+    found = replaced(expression, point.symbols)
     return int(found) if found.is_number else ""

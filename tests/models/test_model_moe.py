@@ -129,6 +129,12 @@ def test_a_wrong_result_is_found() -> None:
             "experts that take turns on tiles of dynamic size need weight tiles with all of hidden: "
             "depth must be 32, not 16",
         ),
+        ({"regions": 4.0}, "8 experts can not be dealt evenly to 4.0 regions; possible are 1, 2, 4, 8"),
+        ({"experts": 0}, "routing: there must be at least one expert, not 0"),
+        ({"routing": np.array([range(9)])}, "routing must have 1 to 8 experts a token, not 9"),
+        ({"hidden": 0, "depth": 16}, "hidden must be at least 1, not 0"),
+        ({"inner": -32}, "inner must be at least 1, not -32"),
+        ({"columns": 16.0}, "columns, the extent of a weight tile along inner, must be an integer, not 16.0"),
         ({"columns": 20}, "columns, the extent of a weight tile along inner, must divide inner = 32, but 20 does not"),
         ({"depth": 20}, "depth, the extent of a weight tile along hidden, must divide hidden = 32, but 20 does not"),
     ],

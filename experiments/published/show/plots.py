@@ -216,8 +216,15 @@ def draw(results: Results, figures: Iterable[str], folder: Path) -> list[str]:
 
 
 def plot(name: str, results: Results) -> bytes:
-    """Figure ``name`` as SVG, the same for the same results; raises `EnvironmentProblem` without matplotlib, and
-    `Missing` where a point is missing that it needs."""
+    """Figure ``name`` as SVG; raises `Missing` where a point is missing that it needs, and what `drawn` raises."""
+    return drawn(lambda figure: DRAWN[name](figure, results), (10, 4))
+
+
+def drawn(draw: Callable[[Any], None], size: tuple[float, float], form: str = "svg") -> bytes:
+    """What ``draw`` draws into a figure of matplotlib, ``size`` in inches; the same where it draws the same.
+
+    Raises `EnvironmentProblem` without matplotlib.
+    """
     try:
         import matplotlib
         from matplotlib.figure import Figure
@@ -227,8 +234,8 @@ def plot(name: str, results: Results) -> bytes:
         ) from None
 
     with matplotlib.rc_context({"svg.hashsalt": "step", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(10, 4), layout="constrained")
-        DRAWN[name](figure, results)
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        figure.savefig(buffer, format=form, metadata={"Date": None} if form == "svg" else None)
     return buffer.getvalue()

@@ -55,7 +55,7 @@ def _limits(rows: list[Row]) -> list[str]:
             row["point"],
             f"{int(row['cycles']):,}",
             row["weights"],
-            f"{int(row['explained_cycles']):,}",
+            f"{int(row['explained_cycles']):,}" if row["explained_cycles"] else "",
             f"{float(row['memory']):.0%}",
             row["limits"],
         ]

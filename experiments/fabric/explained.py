@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.fabric.figures import FIGURES
-from experiments.fabric.points import RECORDED
 from experiments.fabric.record import CAMPAIGN
 from experiments.rows import Row, read, write
 from sim_approx.explain.explanation import explain
+from sim_approx.simulator import Simulator
 from step.errors import InputError
 from step.host.progress import Progress
 
@@ -20,6 +21,10 @@ FILE = "fabric_explained.csv"
 COLUMNS = ("figure", "point", "cycles", "weights", "explained_cycles", "memory", "limits", "sources")
 SHOWN = 3
 """Causes of a point."""
+MOST = 50e6
+"""Bytes of a point that is recorded as it is."""
+ALIKE = 0.1
+"""By how much the use of memory may differ."""
 KINDS = ("interleaved", "dynamic")
 
 
@@ -44,31 +49,41 @@ def chosen(rows: Sequence[Row]) -> list[Row]:
     return [row for each in several for row in (min(each, key=_cycles), max(each, key=_cycles))]
 
 
-def explained(figure: str, row: Row, made_of: str) -> Row | None:
+def explained(figure: str, row: Row, made_of: str) -> Row:
     """What limits the point of ``row``, on sources with the digest ``made_of``.
 
-    None where it moves too many beats for each to be recorded.
+    Where a smaller one is explained in its place, that has to use the memory as the point does. Else, and for what
+    moves too many beats to be recorded, the busiest operator stands for the critical path.
     """
     point = next(each for each in FIGURES[figure]() if each.name == row["point"])
     moved = int(row["off_chip_bytes"] or 0)
-    if point.narrow is None and moved > RECORDED:
-        return None
-    program, weights = (point.make(), "") if point.narrow is None else point.narrow(moved)
-    found = explain(program, changes=False)
-    counted: Counter[str] = Counter()
-    for cause, cycles in found.path.shares().items():
-        counted[f"`{re.sub(r'(?<=[a-z])[0-9]+', '*', cause.what)}` {cause.why}"] += cycles
-    most = [f"{what} {cycles / found.cycles:.0%}" for what, cycles in counted.most_common(SHOWN)]
-    return {
-        "figure": figure,
-        "point": row["point"],
-        "cycles": row["cycles"],
-        "weights": weights,
-        "explained_cycles": str(found.cycles),
-        "memory": f"{found.usage.memory:.3f}",
-        "limits": ", ".join(most),
-        "sources": made_of,
-    }
+    use = moved / (int(row["cycles"]) * bandwidth(json.loads(row["fabric"])["memory"]))
+    made = {"figure": figure, "point": row["point"], "cycles": row["cycles"], "memory": f"{use:.3f}"}
+    made |= {"weights": "", "explained_cycles": "", "sources": made_of}
+    if point.narrow is not None or moved <= MOST:
+        program, weights = (point.make(), "") if point.narrow is None else point.narrow(moved)
+        found = explain(program, changes=False)
+        shares = found.path.shares()
+        if abs(found.usage.memory / use - 1) < ALIKE and min(shares.values()) >= 0:
+            counted: Counter[str] = Counter()
+            for cause, cycles in shares.items():
+                counted[f"`{_any(cause.what)}` {cause.why}"] += cycles
+            most = [f"{what} {cycles / found.cycles:.0%}" for what, cycles in counted.most_common(SHOWN)]
+            return made | {"weights": weights, "explained_cycles": str(found.cycles), "limits": ", ".join(most)}
+    program = point.make()
+    operators = Simulator(program.graph, program.inputs, program.fabric).run().operators
+    name = max(operators, key=lambda each: operators[each].busy)
+    return made | {"limits": f"`{_any(name)}` is busy {operators[name].busy / int(row['cycles']):.0%} of the time"}
+
+
+def bandwidth(memory: Mapping[str, int]) -> float:
+    """Bytes a cycle."""
+    return memory["channels"] * memory["beat_bytes"] / memory["interval"]
+
+
+def _any(name: str) -> str:
+    """``name`` of any region or expert."""
+    return re.sub(r"(?<=[a-z])[0-9]+", "*", name)
 
 
 def _cycles(row: Row) -> int:
@@ -90,7 +105,7 @@ def run(figures: Sequence[str], results: Path, progress: Progress, *, anew: bool
     for figure in figures:
         for row in chosen(CAMPAIGN.read(results, figure)):
             key = figure, row["point"]
-            if key not in found and (limits := explained(figure, row, digests[figure])) is not None:
-                found[key] = limits
+            if key not in found:
+                found[key] = explained(figure, row, digests[figure])
                 write(path, COLUMNS, [found[each] for each in sorted(found, key=lambda each: int(each[0]))])
-                progress(f"figure {figure}, {row['point']}: {limits['limits']}")
+                progress(f"figure {figure}, {row['point']}: {found[key]['limits']}")

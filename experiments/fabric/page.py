@@ -55,7 +55,7 @@ def _limits(rows: list[Row]) -> list[str]:
             row["point"],
             f"{int(row['cycles']):,}",
             row["weights"],
-            f"{int(row['explained_cycles']):,}",
+            f"{int(row['explained_cycles']):,}" if row["explained_cycles"] else "",
             f"{float(row['memory']):.0%}",
             row["limits"],
         ]
@@ -64,8 +64,8 @@ def _limits(rows: list[Row]) -> list[str]:
     words = (
         "What [`step explain`](explain.md) says of the fastest and the slowest point of those that do the same work; of"
         " attention, of turns and dynamic regions where the latter gain most and least. A mixture of experts moves too"
-        " many beats for each to be recorded, so one with smaller weights is explained in its place. A `*` stands for"
-        " any region or expert."
+        " many beats for each to be recorded, so one with smaller weights is explained in its place, if it uses the"
+        " memory alike; else there is the busiest operator. A `*` stands for any region or expert."
     )
     return ["## What limits the best and the worst points", words, grid(names, lines)]
 

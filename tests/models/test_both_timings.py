@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
+from experiments import __main__ as together
 from experiments import queues
 from experiments.__main__ import PAGES, main
 from experiments.fabric import balance
+from experiments.fabric.figures import FIGURES
 from experiments.page import page
 from experiments.rows import RESULTS, ROOT, read, write
 from step.errors import InputError
@@ -31,6 +34,18 @@ def test_a_smoke_run_has_points_of_both_timings_and_goes_on_where_it_was(tmp_pat
     assert isinstance(refused.exception, InputError)
     message = f"{path} has results of other sources; remove it, give another --results, or run it --anew"
     assert str(refused.exception) == message
+
+
+def test_a_run_explains_draws_and_writes_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together, "chosen", lambda *_: [("8", "64x128")])
+    monkeypatch.setattr(together, "FIGURES", {"8": FIGURES["8"]})
+    monkeypatch.setattr(queues, "points", lambda: [])
+    folders = [f"--{name}={tmp_path / name}" for name in ("results", "pages", "plots")]
+    done = CliRunner().invoke(main, ["--jobs", "1", *folders])
+    assert done.exception is None and "figure 8, 64x64: `off-chip memory` bandwidth" in done.output
+    assert {path.name for path in (tmp_path / "pages").iterdir()} == PAGES.keys()
+    assert {path.name for path in (tmp_path / "plots").iterdir()} == {"published_fig8.svg", "fabric_fig8.svg"}
+    assert "| 64x128 | 11,559 | (9,260) |" in (tmp_path / "pages" / "evaluation-fabric.md").read_text()
 
 
 def test_the_pages_of_the_documentation_are_those_of_the_committed_results() -> None:

@@ -27,7 +27,7 @@ def table(results: Results) -> str:
         total += seconds
         elements = sum(int(row["elements"]) for row in rows)
         known = PUBLISHED.get(figure)
-        theirs = f"{known:,} | {known / seconds:,.0f}" if known else "|"
+        theirs = f"{known:,} | {known / max(seconds, 0.01):,.0f}" if known else "|"
         lines.append(f"| {figure} | {len(rows)} | {elements:,} | {seconds:.1f} | {theirs} |")
     lines.append(f"| all | | | {total:.1f} | | |")
     return "\n".join(lines)

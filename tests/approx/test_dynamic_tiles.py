@@ -157,6 +157,20 @@ def test_tiles_of_more_rows_than_are_listed() -> None:
     assert runs[0].ending.cycles == runs[1].ending.cycles > SHORT
 
 
+@pytest.mark.parametrize("rows", [[3], [1, 3], [2, 2, 0]], ids=str)
+def test_many_that_repeat(rows: list[int]) -> None:
+    """Without a record of events, so that repetitions may be counted instead of gone through: no size is forgotten."""
+    graph = Graph("repeated")
+    tiles = graph.source("x", Tile(BF16, 1, SIZE), [graph.symbol("N"), graph.symbol("rows", ragged=True)])
+    tile = tiles.accum(RetileRow()).map(Silu())
+    tile.map(Mul(out=BF16), tile).flat_map(RetileStreamify(1, "row")).sink("y")
+    netlist = lower(graph, FabricConfig(link_bytes=16))
+    inputs = {"x": [[np.zeros((1, SIZE), BF16.numpy)] * each for each in rows * 120]}
+    runs = [simulate(netlist, bind_inputs(graph, inputs), engine=engine) for engine in ("compiled", "python")]  # type: ignore[arg-type]
+    one, other = (each.result() for each in runs)
+    assert (one.cycles, one.operators, one.channels) == (other.cycles, other.operators, other.channels)
+
+
 def test_runs_again_with_other_channels() -> None:
     """A `Simulator` begins every run with the pace of the first tile still to come."""
     simulator = Simulator(expert(3, 0), data([16, 1, 4]))

@@ -146,7 +146,7 @@ def random_programs(seeds: range) -> Counter[str]:
 
 @pytest.mark.parametrize("block", range(3))
 def test_random_programs(block: int) -> None:
-    endings = random_programs(range(70_000 + 30 * block, 70_030 + 30 * block))
+    random_programs(range(70_000 + 30 * block, 70_030 + 30 * block))
 
 
 @pytest.mark.slow

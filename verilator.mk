@@ -36,6 +36,11 @@ ASK     := PYTHONPATH=$(PROJECT):$$PYTHONPATH $(PYTHON) -m cosim.makefile
 PLAIN   := $(OUT)/plain
 TRACED  := $(OUT)/traced
 
+# make takes blanks for ends of names.
+ifneq ($(words $(PROJECT) $(DIR) $(DATA) $(OUT) $(RUN) $(WAVES) $(PYTHON)),7)
+$(error a path has a blank in its name, which make can not read: move the project, DIR, DATA, OUT, RUN, WAVES or PYTHON)
+endif
+
 .PHONY: help lint build run waves clean
 
 help:

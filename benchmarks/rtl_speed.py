@@ -1,10 +1,18 @@
-"""Speed of Verilog generation, RTL simulation and the fast model, on one program.
+"""Speed of RTL simulation and of the fast model, on the same programs in the same run.
 
-    python benchmarks/rtl_speed.py [PROGRAM] [--repeat N]
+    python -m benchmarks.rtl_speed [PROGRAM ...] [--arithmetic rtl|model] [--repeat N]
 
-Prints, per kind of arithmetic: seconds to write the Verilog (warm cache of modules), cycles per second of the
-simulation, token events per second of the fast model, and the ratio of their times; medians of N runs. Machines
-differ and are noisy: quote the ratios.
+Without a PROGRAM: `moe_mixtral`, and products on 256 and on 4,096 lanes (`benchmarks/products.py`), whose simulators
+take minutes to build, once. Medians of N runs, which take turns:
+
+lanes     multiply-accumulate lanes of all products
+RTL, s    the simulation alone: no Verilog is written, nothing is built
+model, s  the run of the fast model's engine alone
+ratio     of these two
+call      the same with all that a call in Python does before and after, lowering and binding for example
+process   the same of two processes, `step run`, so with the start of Python and of the simulator
+
+Machines differ and are noisy: quote the ratios.
 """
 
 from __future__ import annotations
@@ -12,49 +20,92 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import statistics
-import tempfile
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from cosim.backend import run_rtl
-from hw.emit import emit
+from hw.functions.matmul import MatmulDatapath, datapath
 from sim_approx import backend as approx
-from step.lowering.netlist import lower
-from step.programs.program import load_program
+from step.language.graph import Node
+from step.lowering.application import Application
+from step.lowering.fabric import FabricConfig
+from step.programs.program import Program, load_program
 
-DEFAULT = Path(__file__).parents[1] / "examples" / "moe_mixtral.py"
+ROOT = Path(__file__).parents[1]
+DEFAULT = (
+    "examples/moe_mixtral.py",
+    "benchmarks/products.py:on_256_lanes",
+    "benchmarks/products.py:on_4096_lanes",
+)
+
+
+def lanes(program: Program) -> int:
+    """Multiply-accumulate lanes of all matmul units."""
+    exact = dataclasses.replace(program.fabric, arithmetic="rtl")
+    return sum(_lanes(node, exact) for node in program.graph)
+
+
+def _lanes(node: Node, fabric: FabricConfig) -> int:
+    function = getattr(node.operator, "function", None)
+    if function is None or function.name != "matmul":
+        return 0
+    made = datapath(function, Application.at(node, fabric, reduce=node.operator.name != "map"))
+    assert isinstance(made, MatmulDatapath)
+    return made.arrangement.lanes
+
+
+def seconds(body: Callable[[], Any]) -> tuple[float, Any]:
+    """Wall time of ``body``, and what it returns."""
+    start = time.perf_counter()
+    found = body()
+    return time.perf_counter() - start, found
+
+
+def process(program: str, backend: str, arithmetic: str) -> float:
+    """Wall time of ``step run``."""
+    command = [sys.executable, "-m", "step", "run", program, "--backend", backend, "--set", f"arithmetic={arithmetic}"]
+    return seconds(lambda: subprocess.run(command, cwd=ROOT, capture_output=True, check=True))[0]
+
+
+def measure(name: str, arithmetic: str, repeat: int) -> str:
+    """The line of a program."""
+    program = load_program(str(ROOT / name))
+    program.fabric = dataclasses.replace(program.fabric, arithmetic=arithmetic)
+    parts = program.graph, program.inputs, program.fabric
+    build = run_rtl(*parts).build_seconds
+    approx.run(*parts)
+    runs: list[tuple[float, ...]] = []
+    for _ in range(repeat):
+        call, exact = seconds(lambda: run_rtl(*parts))
+        model_call, modelled = seconds(lambda: approx.run(*parts))
+        assert exact.result.cycles == modelled.cycles
+        started = (process(name, backend, arithmetic) for backend in ("rtl", "approx"))
+        runs.append((exact.result.wall_seconds, modelled.wall_seconds, call, model_call, *started))
+    rtl, model, call, model_call, rtl_process, model_process = map(statistics.median, zip(*runs, strict=True))
+    return (
+        f"{program.name:20} {lanes(program):6,} {modelled.cycles:7,} {build:8.0f} {rtl:7.2f} {model:8.5f} "
+        f"{modelled.cycles / rtl:12,.0f} {modelled.cycles / model:14,.0f} "
+        f"{rtl / model:8,.0f} {call / model_call:6.0f} {rtl_process / model_process:7.1f}"
+    )
 
 
 def main() -> None:
-    """Measure and print."""
+    """Print one line per program."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", nargs="?", default=str(DEFAULT))
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("programs", nargs="*", default=DEFAULT, metavar="PROGRAM")
+    parser.add_argument("--arithmetic", choices=("rtl", "model"), default="rtl")
+    parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
-    program = load_program(arguments.program)
-    print(f"{program.name}: median of {arguments.repeat} runs")
-    for arithmetic in ("rtl", "model"):
-        fabric = dataclasses.replace(program.fabric, arithmetic=arithmetic)
-        netlist = lower(program.graph, fabric)
-        build = run_rtl(program.graph, program.inputs, fabric).build_seconds
-        writing, simulating, modelling = [], [], []
-        for _ in range(arguments.repeat):
-            started = time.perf_counter()
-            with tempfile.TemporaryDirectory() as directory:
-                emit(netlist, directory, probes=True)
-            writing.append(time.perf_counter() - started)
-            exact = run_rtl(program.graph, program.inputs, fabric)
-            simulating.append(exact.result.wall_seconds)
-            modelled = approx.run(program.graph, program.inputs, fabric)
-            modelling.append(modelled.wall_seconds)
-        simulated, model = statistics.median(simulating), statistics.median(modelling)
-        cycles, tokens = exact.result.cycles, modelled.tokens
-        print(
-            f"  arithmetic={arithmetic}: {cycles:,} cycles, {tokens:,} tokens; "
-            f"Verilog {statistics.median(writing):.2f} s, build {build:.0f} s; RTL {cycles / simulated:,.0f} cycles/s; "
-            f"fast model {tokens / model:,.0f} tokens/s, {cycles / model:,.0f} cycles/s; "
-            f"RTL time / model time {simulated / model:.1f}"
-        )
+    print(
+        f"{'program':20} {'lanes':>6} {'cycles':>7} {'build, s':>8} {'RTL, s':>7} {'model, s':>8} {'RTL cycles/s':>12} "
+        f"{'model cycles/s':>14} {'ratio':>8} {'call':>6} {'process':>7}"
+    )
+    for name in arguments.programs:
+        print(measure(name, arguments.arithmetic, arguments.repeat), flush=True)
 
 
 if __name__ == "__main__":

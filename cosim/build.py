@@ -16,6 +16,7 @@ from cosim.cache import cached, content_key, failure_log
 from cosim.design import Design, load_design
 from cosim.harness import HARDWARE, TOP, bench_text
 from cosim.hierarchy import Hierarchy
+from cosim.plain_paths import plain
 from cosim.process import run_logged
 from cosim.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4
 from step.errors import BuildError, EnvironmentProblem
@@ -114,7 +115,7 @@ class _Recipe:
         runtime = cached_runtime(self.toolchain, self.waves, self.progress)
         for file, text in self.written.items():
             (directory / file).write_text(text)
-        sources = [str(path) for path in self.sources]
+        sources = [str(plain(path)) for path in self.sources]
         verilator = str(self.toolchain.verilator.path)
         self.progress("verilating")
         self._run(directory, [verilator, *self.flags, str(simulator_main()), *self.written, *sources])
@@ -176,7 +177,8 @@ def cached_runtime(toolchain: Toolchain, waves: str | None, progress: Progress) 
 def _installed_root(toolchain: Toolchain) -> Path:
     """VERILATOR_ROOT of a Verilator that was installed."""
     command = [str(toolchain.verilator.path), "--getenv", "VERILATOR_ROOT"]
-    return Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return plain(Path(said.strip()) / "include").parent
 
 
 def run_or_fail(command: list[str], directory: Path, toolchain: Toolchain, name: str) -> None:

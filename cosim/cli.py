@@ -90,6 +90,8 @@ def compare(
         show_json(plain)
     elif found:
         _show(found, operators)
+        if calibration is not None:
+            _show_calibration(calibration)
         if show_path is not None:
             for program in opened[: len(found)]:
                 show_path(program, max_cycles)
@@ -144,6 +146,18 @@ def _show(found: list[Comparison], operators: bool) -> None:
             talk(f"[yellow]{escape(each.program)}:[/] {escape(line)}")
 
 
+def _show_calibration(path: Path) -> None:
+    """What the fast model's numbers are from, and how well they predict other programs."""
+    from sim_approx.calibration.file import Calibration
+
+    used = Calibration.load(path)
+    click.echo(f"\ncalibration: {path} of {used.date}")
+    for each in used.held_out.values():
+        click.echo(each)
+    if not used.held_out:
+        click.echo("held out: no program; step calibrate --held-out PROGRAM compares one with RTL")
+
+
 def _summary(found: list[Comparison]) -> Table:
     table = new_table(
         "RTL | fast model where it differs",
@@ -178,11 +192,13 @@ def _speeds(found: list[Comparison]) -> Table:
 def _operators(found: Comparison) -> Table:
     activities = ("busy", "starved", "blocked")
     table = new_table(
-        f"{found.program}: cycles per operator, RTL | fast model where it differs", "operator", *activities
+        f"{found.program}: cycles per operator, RTL | fast model where it differs",
+        *("operator", *activities, "error", "off time"),
     )
     for each in found.operators:
         pairs = [(getattr(each.exact, name), getattr(each.approximate, name)) for name in activities]
-        table.add_row(escape(each.name), *(_both(*pair) for pair in pairs))
+        cycles = (_both(*pair) for pair in pairs)
+        table.add_row(escape(each.name), *cycles, f"{each.error:.2%}", f"{each.mismatches:,}")
     return table
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,11 +30,24 @@ from step.running.result import ChannelEvents, OperatorResult
 
 @dataclass(frozen=True)
 class OperatorComparison:
-    """Activity of one operator in both timed back ends."""
+    """Activity of one operator in both timed back ends.
+
+    ``mismatches`` counts the tokens that it sent whose cycle or control differs.
+    """
 
     name: str
     exact: OperatorResult
     approximate: OperatorResult
+    mismatches: int
+
+    @property
+    def error(self) -> float:
+        """Relative error of the cycles in which it is busy."""
+        return _error(self.exact.busy, self.approximate.busy)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "error": self.error}
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +85,7 @@ class Comparison:
     @property
     def error(self) -> float:
         """Relative error of the approximate cycles."""
-        return (self.approximate_cycles - self.exact_cycles) / self.exact_cycles if self.exact_cycles else 0.0
+        return _error(self.exact_cycles, self.approximate_cycles)
 
     @property
     def speedup(self) -> float:
@@ -118,7 +132,12 @@ class Comparison:
         plain = asdict(self)
         if self.deviation is not None and not math.isfinite(self.deviation):
             plain["deviation"] = None  # JSON knows no NaN, and no infinity
-        return {**plain, "error": self.error, "speedup": self.speedup, "passed": self.passed}
+        operators = [each.to_json() for each in self.operators]
+        return {**plain, "operators": operators, "error": self.error, "speedup": self.speedup, "passed": self.passed}
+
+
+def _error(exact: int, approximate: int) -> float:
+    return (approximate - exact) / exact if exact else 0.0
 
 
 def compare(
@@ -138,9 +157,9 @@ def compare(
     """
     if program.check_expected():
         deviation(program, interpret(program.graph, program.inputs).outputs)  # sizes that only a run tells
+    netlist = lower(program.graph, program.fabric)
     if calibration is not None:  # what it lacks is told before the RTL is built
-        netlist, data = lower(program.graph, program.fabric), bind_inputs(program.graph, program.inputs)
-        calibrated(Calibration.load(Path(calibration)), netlist, data)
+        calibrated(Calibration.load(Path(calibration)), netlist, bind_inputs(program.graph, program.inputs))
     progress(f"{program.name}: building and simulating the RTL")
     exact = run_rtl(
         program.graph,
@@ -157,17 +176,20 @@ def compare(
     )
     progress(f"{program.name}: interpreting")
     meaning = interpret(program.graph, program.inputs, arrivals=exact.result.arrivals)
-    mismatches, first_mismatch = _compare_events(exact.result.events or {}, approximate.events or {})
+    off_time, first_mismatch = _compare_events(exact.result.events or {}, approximate.events or {})
+    sent_off_time = Counter[str]()
+    for channel in netlist.channels:
+        sent_off_time[channel.producer[0]] += off_time[channel.name]
     difference = _compare_outputs(exact.result.outputs or {}, meaning.outputs)
     symbols = measure(program.graph, meaning.checkers)
-    buffers = compare_buffers(lower(program.graph, program.fabric), exact.result, approximate, symbols)
+    buffers = compare_buffers(netlist, exact.result, approximate, symbols)
     expectation = deviation(program, meaning.outputs)
     return Comparison(
         program=program.name,
         exact_cycles=exact.result.cycles,
         approximate_cycles=approximate.cycles,
         tokens=exact.result.tokens,
-        mismatches=mismatches,
+        mismatches=off_time.total(),
         first_mismatch=first_mismatch,
         outputs_equal=difference is None,
         first_difference=difference,
@@ -182,22 +204,23 @@ def compare(
         approx_seconds=approximate.wall_seconds,
         approx_tokens_per_second=approximate.tokens_per_second,
         operators=tuple(
-            OperatorComparison(name, each, approximate.operators[name]) for name, each in exact.result.operators.items()
+            OperatorComparison(name, each, approximate.operators[name], sent_off_time[name])
+            for name, each in exact.result.operators.items()
         ),
     )
 
 
 def _compare_events(
     exact: Mapping[str, ChannelEvents], approximate: Mapping[str, ChannelEvents]
-) -> tuple[int, str | None]:
-    """Number of tokens that differ, and a line about the earliest."""
-    mismatches = 0
+) -> tuple[Counter[str], str | None]:
+    """Number of tokens that differ in each channel, and a line about the earliest."""
+    mismatches = Counter[str]()
     earliest: tuple[int, str] | None = None
     for name, left in exact.items():
         right = approximate[name]
         common = min(len(left.cycles), len(right.cycles))
         differ = (left.cycles[:common] != right.cycles[:common]) | (left.control[:common] != right.control[:common])
-        mismatches += int(differ.sum()) + abs(len(left.cycles) - len(right.cycles))
+        mismatches[name] = int(differ.sum()) + abs(len(left.cycles) - len(right.cycles))
         if differ.any():
             token = int(np.argmax(differ))
             cycle = int(left.cycles[token])

@@ -13,6 +13,7 @@ from cosim.build import OPTIMIZATION, simulator_main, verilator_flags
 from cosim.design import load_design
 from cosim.harness import HARDWARE, TOP, bench_text
 from cosim.hierarchy import Hierarchy
+from cosim.plain_paths import plain
 from cosim.run_files import read_run
 from cosim.simulator import cocotb_environment
 from cosim.toolchain import find_toolchain
@@ -28,7 +29,8 @@ def prepare(origin: Path, output: Path, waves: str | None) -> None:
     output.mkdir(parents=True, exist_ok=True)
     (output / "bench.sv").write_text(bench_text(design))
     (output / "control.vlt").write_text(hierarchy.control_file(apart, ()))
-    sources = [simulator_main(), "control.vlt", "bench.sv", *design.verilog, *design.cpp, *HARDWARE]
+    given = [plain(path) for path in (*design.verilog, *design.cpp, *HARDWARE)]
+    sources = [simulator_main(), "control.vlt", "bench.sv", *given]
     flags = verilator_flags(TOP, waves, apart)
     (output / "verilator.f").write_text("\n".join([*_quoted(flags), *map(str, sources)]) + "\n")
     environment = cocotb_environment(tools, TOP, "cosim.bench")
@@ -39,7 +41,7 @@ def prepare(origin: Path, output: Path, waves: str | None) -> None:
         f"OBJECTS_MK := {'Vtop_hier.mk' if apart else 'Vtop.mk'}",
         f"OPTIMIZATION := {OPTIMIZATION}",
         f"TOOL_VARIABLES := {' '.join(tools.make_variables)}",
-        f"SOURCES := {' '.join(str(path) for path in (*design.verilog, *design.cpp, *HARDWARE))}",
+        f"SOURCES := {' '.join(map(str, given))}",
         *(f"export {name} := {value}" for name, value in environment.items()),
     ]
     (output / "tools.mk").write_text("\n".join(lines) + "\n")

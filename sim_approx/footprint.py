@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import psutil
 import sympy
 
 from step.errors import EnvironmentProblem, StreamFault
@@ -59,6 +58,8 @@ class Footprint:
 
 def free_bytes() -> int:
     """Memory that a run can have."""
+    import psutil  # which few runs need
+
     return int(psutil.virtual_memory().available)
 
 

@@ -14,7 +14,9 @@ takes and puts, and nothing of time:
 - ``begin(buffers)``, ``fill(buffers, token)``, ``lay(buffers, page)`` and ``drop(buffers)`` change what a scratchpad
   holds, ``write(tiles, address, tile)`` what a tensor does.
 
-Rules know of values only what ``number(value)`` (of a tile of one integer) and a `Mask` (of a selector) say.
+Rules know of values only what ``number(value)`` (of a tile of one integer) and a `Mask` (of a selector) say. Tiles of
+dynamic size have rows besides: a firing takes the time of the tile that it puts, or of the one that
+``self.resize(tile)`` names.
 
 All needs and faults come before all rooms, and those before the first take, put or change of a state word, so that
 a firing is all or nothing. A rule returns `COMPUTES` where a value passes, which occupies the unit for its initiation
@@ -26,9 +28,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, cast
+from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
-from sim_approx.timing import Timing
 from step.language.faults import Fault, Violation
 from step.language.tokens import UNKNOWN, Token
 from step.running.result import Activity
@@ -44,8 +45,16 @@ Stream = Sequence[Token]
 UNLIMITED = 1 << 60
 
 
-Sizes = Callable[[Token], Timing]
-"""The timing of the firing that puts a token."""
+class Pace(NamedTuple):
+    """What a firing with a tile of some number of rows takes, in cycles; see `Machine`."""
+
+    interval: int
+    latency: int
+    burst: int = 1
+
+
+Sizes = Callable[[int], Pace]
+"""By the number of rows of a tile, the pace of a firing with it."""
 
 
 class Waits(Exception):
@@ -155,17 +164,19 @@ class Machine:
     ``latency`` is the time from a firing to its tokens entering the outputs, ``interval`` that between a
     firing that computes, or passes a value, and the next one. ``ends_run``: whether the run goes on until this machine
     has ended; ``contends``: whether others may take in a cycle what it wants in the same one.
-    ``sizes``: by output that has tiles of dynamic size, the timing of a firing that puts one there; its interval is
-    then the machine's.
+    ``burst``: the cycles that a result takes on its way out, where that is no part of the interval. With ``sizes``
+    these three follow the rows of the tiles that are put into the ``sized`` outputs.
     """
 
     inputs: tuple[Channel, ...]
     outputs: tuple[Channel, ...]
     latency: int = 0
     interval: int = 1
+    burst: int = 1
     ends_run: bool = field(default=False, init=False)
     contends: bool = field(default=False, init=False)
-    sizes: tuple[Sizes | None, ...] = field(default=(), init=False)
+    sizes: Sizes | None = field(default=None, init=False)
+    sized: tuple[bool, ...] = field(default=(), init=False)
     order: int = field(default=0, init=False)
     firings: int = field(default=0, init=False)
     asleep: bool = field(default=False, init=False)
@@ -180,6 +191,11 @@ class Machine:
     def unfinished(self) -> Mapping[int, Token]:
         """By input, the token that was taken from it although the machine is not done with it."""
         return {}
+
+    def resize(self, tile: Any) -> None:
+        """Where sizes are dynamic, the firing is one with ``tile``, or with one of so many rows."""
+        if self.sizes is not None:
+            self.interval, self.latency, self.burst = self.sizes(rows(tile))
 
     def switch(self, activity: int, now: int) -> None:
         """From cycle ``now`` on, the machine's activity is another one."""
@@ -360,6 +376,11 @@ def number(value: Any) -> int:
     return int(value[0, 0])
 
 
+def rows(tile: Any) -> int:
+    """How many rows a tile has; where nobody wants the scalars of one of dynamic size, it is that number."""
+    return tile if isinstance(tile, int) else len(tile)
+
+
 def bits(mask: Mask) -> Iterator[int]:
     """Numbers of the bits that are set, lowest first."""
     while mask:
@@ -395,3 +416,14 @@ def chosen(channels: Sequence[Channel], mask: Mask) -> list[Channel]:
 def unknown(*_: Any) -> Any:
     """Stands for a function whose result nobody needs."""
     return UNKNOWN
+
+
+@dataclass(frozen=True)
+class RowsOf:
+    """Stands for a function of tiles of which only the rows are wanted: those of the operands ``of``, and ``more``."""
+
+    of: tuple[int, ...]
+    more: int = 0
+
+    def __call__(self, *values: Any) -> int:
+        return sum(rows(values[place]) for place in self.of) + self.more

@@ -1,7 +1,7 @@
 """Tiles of dynamic size: a firing with one of n rows takes what it takes with a static tile of n rows.
 
 No hardware has them yet: this says what a fabric would do whose links and units handle the rows that there are. A value
-is its rows here: where nobody wants to know the scalars, a tile of n rows and no column stands for it.
+is its rows here: where nobody wants to know the scalars, their number stands for the tile.
 """
 
 from __future__ import annotations
@@ -10,11 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
-
-from sim_approx.machine import Machine, Sizes, unknown
+from sim_approx.machine import Machine, Pace, RowsOf, Sizes, unknown
 from sim_approx.site import Site
-from sim_approx.timing import Timing
 from sim_approx.units import unit_module
 from step.errors import FabricError
 from step.language.function import Function
@@ -39,58 +36,49 @@ def size(site: Site, machine: Machine) -> None:
             f"{site.node.describe()}: only the interpreter has tiles of dynamic size at this operator; "
             "pack their rows into tiles of a static size"
         )
-    found = sizes(site, machine)
-    # Beside tiles of dynamic size a unit may send what decides, such as which elements are padding.
-    alone = len(machine.outputs) == 1
-    machine.sizes = tuple(found if alone or is_dynamic(each) else None for each in site.elements_out)
+    machine.sizes = cache(sizes(site, machine))
+    machine.sized = tuple(is_dynamic(each.element) for each in site.node.output_types)
 
 
 def passing(site: Site, machine: Machine) -> Sizes:
     """Of a unit that sends on what it gets, word by word."""
-
-    @cache
-    def timing(rows: int) -> Timing:
-        return Timing(max(*site.beats_with(rows)), machine.latency)
-
-    return lambda token: timing(len(token.value))
+    latency = machine.latency
+    return lambda rows: Pace(max(site.beats_with(rows)), latency)
 
 
-def computing(site: Site, function: Function, *, reduce: bool) -> Callable[[int], Timing]:
-    """Of a unit that applies ``function``, by the number of rows; a tile without rows takes as long as one with one."""
+def computing(site: Site, function: Function, *, reduce: bool) -> Sizes:
+    """Of a unit that applies ``function``; a tile without rows takes as long as one with one."""
 
-    @cache
-    def timing(rows: int) -> Timing:
-        return site.timing(function, reduce=reduce, rows=max(1, rows))
+    def pace(rows: int) -> Pace:
+        timing = site.timing(function, reduce=reduce, rows=max(1, rows))
+        return Pace(timing.initiation_interval, timing.latency, site.beats_with(rows)[-1])
 
-    return timing
-
-
-def rows_only(rows: int) -> np.ndarray:
-    """Stands for a tile with so many rows, whose scalars nobody wants to know."""
-    return np.empty((rows, 0))
+    return pace
 
 
 def applied(site: Site) -> Callable[..., Any]:
-    """Stands for a function whose result nobody needs: of dynamic tiles it has the rows."""
-    if not is_dynamic(site.elements_out[0]):
-        return unknown
-    (first, *_) = [port for port, each in enumerate(site.elements_in) if is_dynamic(each)]
-    return lambda *values: rows_only(len(values[first]))
+    """Stands for a function whose result nobody needs: of dynamic tiles it has the rows, which may decide."""
+    result = site.node.output_types[0].element
+    return RowsOf(_alike(site, result)[:1]) if is_dynamic(result) else unknown
 
 
 def reduced(site: Site) -> tuple[Any, Callable[..., Any]]:
     """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
 
-    These grow by those of every element where they are not the same as these by type.
+    These are those of an operand that has the same by type, else they grow by those of the first one.
     """
-    first, result = site.elements_in[0], site.elements_out[0]
-    if not isinstance(first, Tile) or not isinstance(result, Tile) or not is_dynamic(result):
+    first, result = site.node.inputs[0].element, site.node.output_types[0].element
+    if not is_dynamic(result):
         return unknown(), unknown
-    grows = first.rows != result.rows
-    fixed = int(first.rows) if first.rows.is_static else None
+    same = [port + 1 for port in _alike(site, result)]  # behind the state
+    if same:
+        return 0, RowsOf((same[0],))
+    assert isinstance(first, Tile)
+    return 0, RowsOf((0,), int(first.rows)) if first.rows.is_static else RowsOf((0, 1))
 
-    def update(state: np.ndarray, value: Any, *others: Any) -> np.ndarray:
-        rows = len(value) if fixed is None else fixed
-        return rows_only(len(state) + rows if grows else rows)
 
-    return rows_only(0), update
+def _alike(site: Site, result: ElementType) -> tuple[int, ...]:
+    """The inputs whose tiles have as many rows as ``result``."""
+    assert isinstance(result, Tile)
+    elements = [each.element for each in site.node.inputs]
+    return tuple(port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows)

@@ -9,7 +9,8 @@ from typing import Any
 from sim_published.build import Machine, build
 from sim_published.engine import Context
 from sim_published.profile import Profile
-from step.errors import Deadlock
+from step.errors import Deadlock, StreamFault
+from step.language.faults import Violation
 from step.language.graph import Graph
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
@@ -27,14 +28,20 @@ def run(
     """Run ``program`` with the timing of ``profile``; the ``fabric`` has no say in it.
 
     Sources need their inputs, tensors do not: only values that decide are known. The result has the cycles that each
-    operator was busy, starved and blocked in its local time, and the elements that each channel took.
+    operator was busy, starved and blocked in its local time, the elements that each channel took, and, as firings, the
+    tiles that went between an operator and off-chip memory.
 
-    Raises `FabricError` for what the published simulator does not have, and `Deadlock`.
+    Raises `FabricError` for what the published simulator does not have, `StreamFault`, and `Deadlock`.
     """
     check(program)
     started = time.perf_counter()
     machine = build(program, inputs, profile or Profile())
-    cycles = machine.engine.run()
+    try:
+        cycles = machine.engine.run()
+    except Violation as violation:
+        name = machine.engine.running.name
+        node = next(each for each in machine.graph if each.name == name)
+        raise StreamFault(f"{node.describe()}: {node.operator.fault_text(violation.fault)}") from None
     seconds = time.perf_counter() - started
     result = _result(machine, cycles, seconds)
     stuck = [each.name for each in machine.engine.contexts if each not in machine.engine.finished]
@@ -62,4 +69,4 @@ def _result(machine: Machine, cycles: int, seconds: float) -> RunResult:
 def _activity(context: Context, cycles: int) -> OperatorResult:
     """Where the cycles of an operator went."""
     busy = context.time - context.starved - context.blocked
-    return OperatorResult(busy, context.starved, context.blocked, cycles - context.time)
+    return OperatorResult(busy, context.starved, context.blocked, cycles - context.time, context.tiles)

@@ -57,7 +57,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
                 own = UNBOUNDED
             channel = into[node.name, port] = out[stream.key] = Channel(own or profile.channel_depth)
             names[graph.stream_name(*stream.key)] = channel
-    kept = _in_memory(graph)
+    kept = _in_memory(graph, turns)
     for key, channel in out.items():
         channel.in_memory = key in kept
     contexts: dict[str, Context] = {}
@@ -126,12 +126,13 @@ def _stored(nodes: list[Node]) -> set[str]:
     return {node.inputs[access.port].key[0] for node in nodes if (access := node.operator.writes(node)) is not None}
 
 
-def _in_memory(graph: Graph) -> set[tuple[str, int]]:
-    """Outputs whose tiles are read from an on-chip memory unit: those of loads, also behind what only renames stops."""
+def _in_memory(graph: Graph, turns: set[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Outputs whose tiles are read from an on-chip memory unit: those of loads, also behind what only renames stops, or
+    hands them out by ``turns``."""
     found: set[tuple[str, int]] = set()
     for node in graph:
-        passes = module_of(node).__dict__.get("PASSES", False)
         before = [stream.key for stream in node.inputs]
+        passes = module_of(node).__dict__.get("PASSES", False) or not turns.isdisjoint(before)
         if node.operator.reads(node) is not None or (passes and before and before[0] in found):
             found |= {(node.name, port) for port in range(len(node.output_types))}
     return found

@@ -1,10 +1,10 @@
 """Contexts with local time, the channels between them, and the order in which they run.
 
-The rules are those of the artifact's simulator (DAM): an element that is sent at local time t is visible at t + 1.
-Whoever looks at it has at least that time. Element n of a channel of depth d is sent after element n - d was dequeued,
-and not before the next cycle; a slot is held until then. So results do not depend on the order in which contexts run,
-but for two things that look at what comes first: memory, and EagerMerge. These go on in the order of time, and only
-when nothing else can.
+The rules are those of the simulator of the artifact (DAM): an element that is sent at local time t is visible at t + 1,
+or at its stamp where the sender gave it a later one. Whoever looks at it has at least that time. Element n of a channel
+of depth d is sent after element n - d was dequeued, and not before the next cycle; a slot is held until then. So
+results do not depend on the order in which contexts run, but for two things that look at what comes first: memory, and
+EagerMerge. These go on in the order of time, and only when nothing else can.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class Context:
     """An operator that runs: its local ``time``, and what it does (``process``).
 
     ``starved`` and ``blocked`` are the cycles by which it went on to when an element came, or there was a slot.
+    ``tiles`` went between it and off-chip memory.
     """
 
     def __init__(self, name: str, engine: Engine) -> None:
@@ -64,6 +65,7 @@ class Context:
         self.time = 0
         self.starved = 0
         self.blocked = 0
+        self.tiles = 0
         self.waits = 0
         self.queued = False
         self.decided = False
@@ -121,7 +123,8 @@ class Context:
             self.time = channel.freed[0] + 1
 
     def put(self, channel: Channel, token: Token, at: int = 0) -> None:
-        """Send ``token`` into the slot there is, with the stamp ``at`` if that is later than now.
+        """Send ``token`` into the slot there is: it is visible in the next cycle, or at the stamp ``at`` if that is
+        later. The hop is not added to the stamp.
 
         Done closes the channel, and needs no slot.
         """
@@ -131,7 +134,8 @@ class Context:
             channel.room -= 1
         else:
             channel.freed.popleft()
-        channel.items.append(((self.time if self.time > at else at) + 1, token))
+        soonest = self.time + 1  # time model, 1.4: the later one of the stamp and the hop, and not their sum
+        channel.items.append((at if at > soonest else soonest, token))
         channel.count += 1
         reader = channel.reader
         if reader is not None:
@@ -156,6 +160,7 @@ class Engine:
         self.runnable: deque[Context] = deque()
         self.ports: list[Context] = []
         self.finished: set[Context] = set()
+        self.running: Context
         self._decisions: list[tuple[int, int, int, Context]] = []
         self._sequence = 0
 
@@ -186,7 +191,7 @@ class Engine:
         """Run whoever can until everybody waits."""
         runnable = self.runnable
         while runnable:
-            context = runnable.popleft()
+            context = self.running = runnable.popleft()
             context.queued = False
             context.waits += 1
             try:

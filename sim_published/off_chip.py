@@ -16,6 +16,7 @@ def access(site: Site, context: Context, size: Any, element: ElementType) -> Gen
     Memory sees a chunk a cycle after it was sent, and the answer is seen a cycle after it was given.
     """
     engine = context.engine
+    context.tiles += 1
     engine.memory.issue(site.port, context.time + 1, site.requests(size, element))
     before = context.time
     yield

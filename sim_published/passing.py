@@ -38,10 +38,10 @@ class Around(Surroundings):
         return ()
 
 
-def passing(site: Site, context: Context, see: Callable[[Token], Token] | None = None) -> Wait:
+def passing(site: Site, context: Context, see: Callable[[Token], Token] | None = None, apart: int = 0) -> Wait:
     """Dequeue what the operator's own process asks for, and send what it emits, at the local time.
 
-    ``see`` changes the values that are sent.
+    ``see`` changes the values that are sent. A value that is sent takes ``apart`` cycles.
     """
     around = Around([], site.given)
     meaning = site.node.operator.process(site.node, around)
@@ -57,6 +57,7 @@ def passing(site: Site, context: Context, see: Callable[[Token], Token] | None =
             if token.has_value:
                 token = token if see is None else see(token)
                 token = token._replace(value=as_value(token.value, elements[port]))
+                context.time += apart
             yield from context.send(output, token)
         around.emitted.clear()
         if wanted is None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from math import sqrt
+from numbers import Integral
 from typing import Literal, get_args
 
 import numpy as np
@@ -39,6 +40,7 @@ from step.functions import (
     Sub,
 )
 from step.library import parallelize
+from step_models.arrivals import check_gaps, paced
 from step_models.division import check_divides
 from step_models.fabrics import fitting
 from step_models.kv_lengths import check_lengths
@@ -84,6 +86,8 @@ class Attention:
             ("a row of the KV cache must have at least one scalar", self.size),
             ("attention needs at least one region", self.regions),
         ):
+            if not isinstance(value, Integral):
+                raise InputError(f"{what}, an integer, not {value!r}")
             if value < 1:
                 raise InputError(f"{what}, not {value}")
         if self.arrangement not in get_args(Arrangement):
@@ -91,7 +95,9 @@ class Attention:
             raise InputError(f"attention must be arranged as one of {known}, not {self.arrangement!r}")
         if self.rows < 1 or self.rows & (self.rows - 1):
             raise InputError(f"a tile of the KV cache must have a power of two of rows, not {self.rows}")
-        if self.block is not None and (self.block < 1 or self.arrangement != "coarse"):
+        if self.block is not None and (
+            not isinstance(self.block, Integral) or self.block < 1 or self.arrangement != "coarse"
+        ):
             raise InputError(
                 f'block must be at least one sequence of a "coarse" arrangement, '
                 f"not {self.block} of {self.arrangement!r}"
@@ -263,6 +269,7 @@ def program(
     block: int | None = None,
     online: bool = True,
     scaled: bool = True,
+    gaps: np.ndarray | None = None,
     fabric: FabricConfig | None = None,
     values: bool = True,
     name: str = "attention",
@@ -270,9 +277,12 @@ def program(
     """Attention for requests with ``lengths`` [requests] rows in the cache of each of their ``heads`` KV heads.
 
     The caches have ``room`` rows for each of them, as many tiles as the longest one needs unless given, and ``places``
-    for so many requests, those that there are unless given. All else is as in `Attention`. Without ``fabric`` it is the
-    smallest one of the published evaluation's kind that has room for the tiles. Without ``values`` all data but the
-    lengths is zeros, which take no memory, and nothing is expected. Raises `InputError` for what does not fit.
+    for so many requests, those that there are unless given. With ``gaps`` [requests] each request comes so many cycles
+    behind the one before it, at least 1; without, as fast as it is taken. All else is as in `Attention`.
+
+    Without ``fabric`` it is the smallest one of the published evaluation's kind that has room for the tiles. Without
+    ``values`` all data but lengths and gaps is zeros, which take no memory, and nothing is expected. Raises
+    `InputError` for what does not fit.
     """
     lengths = np.asarray(lengths)
     tiles = cache_tiles(lengths, rows, room)
@@ -292,20 +302,24 @@ def program(
         places=None if places is None else places * heads,
     )
     length = graph.source("length", Tile(UINT32), [len(lengths)])
+    given = {"length": lengths}
+    if gaps is not None:
+        given["gap"] = check_gaps(gaps, len(lengths))
+        length = paced(graph, length)
     every = length.repeat(heads, name="heads").flatten(0, 1, name="lengths")
     attention.store(attention.results(attention.append(every, attention.load_new)))
     fabric = fitting(graph) if fabric is None else fabric
     if not values:
-        return Program(graph, blank_tensors(graph) | {"length": lengths}, fabric)
-    return _with_data(attention, lengths, heads, fabric)
+        return Program(graph, blank_tensors(graph) | given, fabric)
+    return _with_data(attention, given, heads, fabric)
 
 
-def _with_data(attention: Attention, lengths: np.ndarray, heads: int, fabric: FabricConfig) -> Program:
+def _with_data(attention: Attention, given: dict[str, np.ndarray], heads: int, fabric: FabricConfig) -> Program:
     """Random queries, keys and values, the float64 result, and the caches with the new rows."""
-    random = np.random.default_rng(0)
+    random, lengths = np.random.default_rng(0), given["length"]
     sequences, size, query_rows = attention.sequences, attention.size, attention.sequences * attention.group
     inputs = {
-        "length": lengths,
+        **given,
         "query": normal(random, query_rows, size),
         "output": np.zeros((query_rows, size)),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ class Configuration:
             value = getattr(self, each.name)
             if each.type == "int" and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise InputError(f"{each.name} of model {self.name!r} must be an integer >= 1, not {value!r}")
+        if not isinstance(self.norm_epsilon, float) or not 0 <= self.norm_epsilon < math.inf:
+            raise InputError(f"norm_epsilon of model {self.name!r} must be a float >= 0, not {self.norm_epsilon!r}")
         if self.experts_per_token > self.experts:
             raise InputError(
                 f"experts_per_token of model {self.name!r} must be at most its {self.experts} experts, "

@@ -11,6 +11,7 @@ import numpy as np
 
 from step.errors import FormatError, InputError
 from step_models.configurations import DATA
+from step_models.seeds import check_seed
 
 
 def check_lengths(lengths: np.ndarray, room: int | None = None, *, name: str = "KV lengths") -> np.ndarray:
@@ -56,12 +57,16 @@ def measured_kv_lengths(name: str) -> np.ndarray:
 
 
 def sampled_kv_lengths(requests: int, *, mean: float = 1024.0, deviation: float = 1024.0, seed: int = 0) -> np.ndarray:
-    """Lengths of a log-normal distribution with this mean and standard deviation, rounded down."""
-    if requests < 1 or mean <= 0 or deviation < 0:
+    """Lengths of a log-normal distribution with this mean and standard deviation, rounded down.
+
+    Raises `InputError` for what can not be drawn.
+    """
+    if requests < 1 or not 0 < mean < np.inf or not 0 <= deviation < np.inf:
         raise InputError(
             "a sample of KV lengths needs at least one request, a mean above 0 and a deviation of at least 0, "
             f"not {requests}, {mean} and {deviation}"
         )
+    check_seed(seed)
     spread = np.log1p((deviation / mean) ** 2)
     drawn = np.random.default_rng(seed).lognormal(np.log(mean) - spread / 2, np.sqrt(spread), requests)
     return drawn.astype(np.int64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -45,13 +46,19 @@ class Mixture:
         check_tiles(self.hidden, self.inner, self.depth, self.columns)
         if self.rows is not None and self.rows < 1:
             raise InputError(f"a tile must have at least one row, not {self.rows}")
-        if self.regions is not None and (self.regions < 1 or self.experts % self.regions):
+        if self.regions is not None and (
+            not isinstance(self.regions, Integral) or self.regions < 1 or self.experts % self.regions
+        ):
             possible = ", ".join(str(each) for each in range(1, self.experts + 1) if self.experts % each == 0)
             raise InputError(
                 f"{self.experts} experts can not be dealt evenly to {self.regions} regions; possible are {possible}"
             )
-        if self.regions is not None and self.rows is None:
-            raise InputError("experts that take turns need tiles of static size; give rows, the rows of a tile")
+        if self.regions is not None and self.rows is None and self.depth != self.hidden:
+            # Tiles of several experts have other numbers of rows, and only those of equal ones can be put side by side.
+            raise InputError(
+                "experts that take turns on tiles of dynamic size need weight tiles with all of hidden: "
+                f"depth must be {self.hidden}, not {self.depth}"
+            )
 
     def apply(self, graph: Graph, x: Stream, experts_per_token: int) -> Stream:
         """The mixture of rows ``x``, [tokens] of BF16 tiles [1, hidden] -> [tokens] of FP32 tiles [1, hidden].
@@ -120,24 +127,33 @@ class Mixture:
     def _dynamic(self, graph: Graph, rows: Stream, number: int) -> Stream:
         """An expert on one tile of as many rows as there are; [n] rows -> [n] rows."""
         prefix = self._prefix(number)
-        tile = rows.promote(name=f"{prefix}promoted").accum(RetileRow(), name=f"{prefix}tile")
-        y = self._alone(graph, tile, prefix)
-        result: Stream = y.flat_map(RetileStreamify(1, "row"), name=f"{prefix}rows").assume_shape(rows.shape)
-        return result
+        return separate(self._alone(graph, joined(rows, prefix), prefix), rows, prefix)
 
     def _alone(self, graph: Graph, tiles: Stream, prefix: str) -> Stream:
         weights = Weights.declare(graph, prefix, self.hidden, self.inner)
         return expert(graph, tiles, weights, depth=self.depth, columns=self.columns, prefix=prefix)
 
     def _shared(self, graph: Graph, rows: Sequence[Stream], room: int) -> list[Stream]:
-        """Experts on padded tiles, those of a region by turns; [n] rows -> [n] rows of each."""
-        assert self.rows is not None
+        """Experts on tiles, those of a region by turns; [n] rows -> [n] rows of each."""
         # While a region is busy with one expert the rows of its others wait: without room for all of them they would
         # keep back the rows behind them, and so the rest of the chunk that the region is at.
         prefixes = [self._prefix(number) for number in range(self.experts)]
-        pairs = [packed(each.buffered(room), self.rows, prefix) for each, prefix in zip(rows, prefixes, strict=True)]
+        waiting = [each.buffered(room) for each in rows]
+        if self.rows is None:
+            whole = [joined(each, prefix) for each, prefix in zip(waiting, prefixes, strict=True)]
+            results = self._by_turns(graph, whole)
+            return [separate(*each) for each in zip(results, rows, prefixes, strict=True)]
+        pairs = [packed(each, self.rows, prefix) for each, prefix in zip(waiting, prefixes, strict=True)]
         tiles, flags = zip(*pairs, strict=True)
-        results = [
+        # The flags of several tiles wait while these are in the region's pipeline.
+        return [
+            unpacked(y, keep.buffered(8 * self.rows), each, prefix)
+            for y, keep, each, prefix in zip(self._by_turns(graph, tiles), flags, rows, prefixes, strict=True)
+        ]
+
+    def _by_turns(self, graph: Graph, tiles: Sequence[Stream]) -> list[Stream]:
+        """The tiles of every expert through its region."""
+        return [
             result
             for number, own in enumerate(self._dealt())
             for result in multiplexed.region(
@@ -150,11 +166,6 @@ class Mixture:
                 prefix=f"{self.prefix}region{number}_",
             )
         ]
-        # The flags of several tiles wait while these are in the region's pipeline.
-        return [
-            unpacked(y, keep.buffered(8 * self.rows), each, prefix)
-            for y, keep, each, prefix in zip(results, flags, rows, prefixes, strict=True)
-        ]
 
     def _dealt(self) -> list[slice]:
         """The experts of every region."""
@@ -164,6 +175,18 @@ class Mixture:
 
     def _prefix(self, number: int) -> str:
         return f"{self.prefix}expert{number}_"
+
+
+def joined(rows: Stream, prefix: str) -> Stream:
+    """All rows [n] in one tile, or none."""
+    tile: Stream = rows.promote(name=f"{prefix}promoted").accum(RetileRow(), name=f"{prefix}tile")
+    return tile
+
+
+def separate(tile: Stream, rows: Stream, prefix: str) -> Stream:
+    """The rows [n] of the one tile."""
+    split: Stream = tile.flat_map(RetileStreamify(1, "row"), name=f"{prefix}rows").assume_shape(rows.shape)
+    return split
 
 
 def packed(rows: Stream, tile_rows: int, prefix: str) -> tuple[Stream, Stream]:
@@ -227,14 +250,24 @@ def program(
     )
 
 
-def symbols(routing: np.ndarray, experts: int, prefix: str = "") -> dict[str, int]:
+def symbols(
+    routing: np.ndarray, experts: int, prefix: str = "", *, rows: int | None = None, regions: int | None = None
+) -> dict[str, int]:
     """What `step.bind` would measure of a mixture's symbols, which at full size takes long, from its routing alone.
 
-    Enough for the metrics of a mixture whose names begin with ``prefix``, unless its experts take turns.
+    Enough for the metrics of a mixture whose names begin with ``prefix``, and whose experts, in tiles of ``rows``
+    rows or one of all rows, share ``regions`` if there are any.
     """
-    counts = np.bincount(routing.reshape(-1), minlength=experts)
-    rows = {f"{prefix}route_D{number}": int(count) for number, count in enumerate(counts)}
-    return {**rows, f"{prefix}gather_selected": routing.size}
+    tokens, counts = len(routing), np.bincount(routing.reshape(-1), minlength=experts)
+    known = {f"{prefix}route_D{number}": int(count) for number, count in enumerate(counts)}
+    if regions is not None:
+        shared = counts.reshape(regions, -1)
+        tiles = -(-shared // (rows or tokens))
+        for number, (count, together) in enumerate(zip(tiles.sum(1), shared.sum(1), strict=True)):
+            known[f"{prefix}region{number}_turns_D0"] = int(count)
+            if rows is None:
+                known[f"{prefix}region{number}_turns_rows"] = int(together)
+    return {**known, f"{prefix}gather_selected": routing.size}
 
 
 def random_scores(random: np.random.Generator, routing: np.ndarray) -> np.ndarray:

@@ -131,6 +131,8 @@ def program(
     """
     depth = hidden if depth is None else depth
     _check(tokens, rows, hidden, depth)
+    if not 0 <= epsilon < np.inf:
+        raise InputError(f"the epsilon of a norm must be a number >= 0, not {epsilon}")
     for count in (heads, groups):
         check_divides("columns, the extent of a weight tile along the heads,", columns, "heads * head", count * head)
     graph = Graph(name)

@@ -11,6 +11,7 @@ import numpy as np
 
 from step.errors import FormatError, InputError
 from step_models.configurations import DATA, Configuration
+from step_models.seeds import check_seed
 
 LAYERS = {
     ("Mixtral-8x7B", 64): (10, "mixtral_b64"),
@@ -26,6 +27,8 @@ def check_routing(
 ) -> np.ndarray:
     """``routing`` itself; `InputError`, which calls it ``name``, unless it is one for so many experts."""
     routing = np.asarray(routing)
+    if experts < 1:
+        raise InputError(f"{name}: there must be at least one expert, not {experts}")
     if routing.ndim != 2 or routing.dtype.kind not in "iu":
         raise InputError(f"{name} must be integers [tokens, k], not {routing.dtype} {list(routing.shape)}")
     tokens, chosen = routing.shape
@@ -79,12 +82,17 @@ def sampled_routing(
     """Every token draws different experts one after the other, with probabilities of a Zipf distribution.
 
     The expert of rank r, 1 to ``experts``, has a probability in proportion to r to the power of ``-skew``: 0 is
-    uniform. Which expert has which rank is drawn from ``seed``, too.
+    uniform. Which expert has which rank is drawn from ``seed``, too. Raises `InputError` for what can not be drawn.
     """
+    if experts < 1:
+        raise InputError(f"a routing must have at least one expert, not {experts}")
     if not 1 <= experts_per_token <= experts:
         raise InputError(f"experts_per_token must be 1 to {experts}, the number of experts, not {experts_per_token}")
     if tokens < 1:
         raise InputError(f"a routing must have at least one token, not {tokens}")
+    if not 0 <= skew < np.inf:
+        raise InputError(f"the skew of a routing must be a finite number >= 0, not {skew}")
+    check_seed(seed)
     random = np.random.default_rng(seed)
     logarithms = -skew * np.log(random.permutation(experts) + 1.0)
     # The largest of the logarithms with Gumbel noise is drawn in proportion to the probabilities, the next one of what

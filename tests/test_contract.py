@@ -30,7 +30,7 @@ from step.running.binding import bind
 from step.running.interpreter import interpret
 from step.running.result import Status
 
-PER_BUILD = 3
+PER_BUILD = 2
 """Programs of every operator in a build of the RTL."""
 
 

@@ -43,8 +43,8 @@ def test_programs(number: int) -> None:
 
 
 def test_programs_with_tiles_of_dynamic_size() -> None:
-    for seed in range(50):
-        check_meaning(seed)
+    agreements = [check_meaning(seed) for seed in range(50)]
+    assert sum(each.cycles > 0 for each in agreements) > 40
 
 
 @pytest.mark.slow

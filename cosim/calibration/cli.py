@@ -93,10 +93,7 @@ def _show(campaign: Campaign) -> None:
     if campaign.kept:
         click.echo(f"{_units(campaign.kept)} in the file already, of the same RTL")
     for each in campaign.calibration.held_out.values():
-        click.echo(
-            f"{each.program}: {each.exact_cycles:,} cycles in RTL, {each.approximate_cycles:,} by this calibration "
-            f"({each.error:.2%}); {each.mismatches:,} of {each.tokens:,} tokens off time"
-        )
+        click.echo(each)
 
 
 def _units(keys: Collection[str]) -> str:

@@ -1,68 +1,71 @@
 """Run figures of the paper on the fabric's fast model: ``python -m experiments.fabric 9 15``; all without a number.
 
 A file ``fabric_figN.csv`` has a row per point, with all that it was made of. Points that it has already are not run
-again; a file of other sources is refused. ``--table`` writes a page of the results that there are and runs nothing;
-with ``--plots`` each figure is drawn, too.
+again; a file of other sources is refused. ``--explain`` says what limits the best and the worst points, ``--plots``
+draws the figures, and `experiments.fabric.page` makes the page.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
 
-from experiments.fabric.plots import DRAWN, plot
-from experiments.fabric.points import FIGURES, Point, smoke
-from experiments.fabric.record import RESULTS, measured, read, resumed, sources, write
+from experiments.fabric import explained
+from experiments.fabric.figures import FIGURES, SHOWN
+from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.tables import table
-from step.errors import StepError
-from step.host.files import write_atomically
+from experiments.published.show.plots import DRAWN, draw
+from experiments.published.show.results import Results
+from experiments.rows import RESULTS
+from experiments.work import Task
+from step.errors import SimulationError, StepError
+from step.sweeps.processes import cores
 
 
-def not_run(chosen: Mapping[str, Callable[[], Iterator[Point]]], results: Path) -> str:
-    """A list of the points that have no results yet."""
-    lines = ["## Not run yet", ""]
-    for name, points in chosen.items():
-        there = {row["point"] for row in read(results / f"fabric_fig{name}.csv")}
-        if missing := [point.name for point in points() if point.name not in there]:
-            lines.append(f"- Figure {name}: {', '.join(missing)}")
-    return "\n".join([*lines, ""])
+def chosen(figures: tuple[str, ...], only: str | None) -> Iterator[Task]:
+    """The points to run."""
+    for figure in figures:
+        for point in CAMPAIGN.figures[figure]():
+            if only is None or only in point.name:
+                yield figure, point.name
 
 
 @click.command()
-@click.argument("figures", nargs=-1, type=click.Choice(list(FIGURES)))
+@click.argument("figures", nargs=-1, type=click.Choice([*FIGURES, *SHOWN]))
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS)
 @click.option("--only", help="Run the points with this in their names.")
-@click.option("--smoke", "small", is_flag=True, help="Run one small workload of every kind instead.")
-@click.option("--table", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page; run nothing.")
+@click.option("--smoke", is_flag=True, help="Run one small workload of every kind instead.")
+@click.option("--anew", is_flag=True, help="Run figures again that have results of other sources.")
+@click.option("--jobs", type=click.IntRange(1), default=cores, help="Processes; one per core unless given.")
+@click.option("--explain", is_flag=True, help="Say what limits the best and the worst points.")
 @click.option("--plots", type=click.Path(path_type=Path, file_okay=False), help="Draw the figures into this folder.")
 def main(
-    figures: tuple[str, ...], results: Path, only: str | None, small: bool, page: Path | None, plots: Path | None
+    figures: tuple[str, ...],
+    results: Path,
+    only: str | None,
+    smoke: bool,
+    anew: bool,
+    jobs: int,
+    explain: bool,
+    plots: Path | None,
 ) -> None:
     """Run FIGURES (all, if none are given)."""
-    chosen = {"smoke": smoke} if small else {name: FIGURES[name] for name in figures or FIGURES}
-    parts, digest = [], "" if page else sources()
-    for name, points in chosen.items():
-        path = results / f"fabric_fig{name}.csv"
-        rows = read(path) if page else resumed(path, digest)
-        known = {row["point"] for row in rows}
-        for point in () if page else points():
-            if point.name not in known and (only is None or only in point.name):
-                rows.append(measured(point, digest))
-                write(path, rows)
-                click.echo(f"figure {name}, {point.name}: {int(rows[-1]['cycles']):,} cycles", err=True)
-        if rows:
-            if plots is not None and name in DRAWN:
-                plots.mkdir(parents=True, exist_ok=True)
-                write_atomically(plots / f"fabric_fig{name}.svg", plot(name, rows))
-            parts.append(table(name, rows, read(RESULTS / f"published_fig{name}.csv")))
-    if page is None:
-        click.echo("\n".join(parts))
-    else:
-        introduction = Path(__file__).with_name("introduction.md").read_text()
-        write_atomically(page, "\n".join([introduction, *parts, not_run(chosen, results)]).encode())
+    run = ("smoke",) if smoke else tuple(dict.fromkeys(SHOWN.get(each, each) for each in figures or FIGURES))
+    tell = partial(click.echo, err=True)
+    failed = CAMPAIGN.run(chosen(run, only), results, jobs, tell, anew=anew)
+    for figure in run:
+        click.echo(f"## {figure}\n\n{table(figure, results)}\n")
+    if explain:
+        explained.run([each for each in run if each in FIGURES], results, tell, anew=anew)
+    if plots is not None:
+        for text in draw(Results(results, "fabric"), figures or DRAWN, plots):
+            tell(text)
+    if failed:
+        raise SimulationError(f"no result for {'; '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
-"""The points of the figures: the workload of each, on a fabric with the compute and memory of the published evaluation.
+"""Points: a workload each, on a fabric with the compute and memory of the published evaluation.
 
-Points are called as those of `experiments.published`, whose results stand beside ours. Workloads are those of
-`step_models` at full size, without values.
+Workloads are those of `step_models` at full size, without values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -15,26 +14,36 @@ import numpy as np
 
 from step import Program
 from step_models import attention, moe
-from step_models.configurations import DATA, Configuration, configuration
+from step_models.configurations import Configuration
 from step_models.fabrics import PUBLISHED, fitting
-from step_models.kv_lengths import measured_kv_lengths
-from step_models.routing import measured_routing
 
 MODELS = {"mixtral": "Mixtral-8x7B", "qwen": "Qwen3-30B-A3B"}
+NARROW = 64
+"""Rows of the weights of a mixture that is explained."""
+RECORDED = 20e6
+"""Bytes that it moves at most: each beat of them is recorded."""
 COARSE = 16
 """Requests that a region gets at once in the coarse arrangement."""
 CACHE_ROWS = 32
 """Of a tile of keys or values."""
+REGIONS = 4
+"""Of attention."""
+PIECES = "_address_pieces"
+"""What the tiles of a region are called."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """``make`` builds the program. ``symbols`` are what its metrics depend on; None where these are known only from a
-    run with all values."""
+    """``make`` builds the program. ``symbols`` are those of its metrics that are known without a run.
+
+    ``narrow`` builds one with smaller weights to be explained in its place, from the bytes that the point moves, and
+    says how large they are.
+    """
 
     name: str
     make: Callable[[], Program]
-    symbols: dict[str, int] | None = None
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    narrow: Callable[[int], tuple[Program, str]] | None = None
 
 
 def on_fabric(program: Program, flops: int) -> Program:
@@ -60,12 +69,12 @@ def mixture(
 ) -> Point:
     """A mixture of experts in tiles of ``rows`` rows, or of dynamic size (None)."""
 
-    def make() -> Program:
+    def make(hidden: int = model.hidden, inner: int = model.inner) -> Program:
         program = moe.program(
             routing,
             experts=model.experts,
-            hidden=model.hidden,
-            inner=model.inner,
+            hidden=hidden,
+            inner=inner,
             rows=rows,
             columns=columns,
             regions=regions,
@@ -73,7 +82,20 @@ def mixture(
         )
         return on_fabric(program, flops)
 
-    return Point(name, make, moe.symbols(routing, model.experts) if regions is None else None)
+    def narrow(moved: int) -> tuple[Program, str]:
+        hidden, inner = min(model.hidden, NARROW), model.inner
+        while moved * hidden * inner > RECORDED * model.hidden * model.inner and inner % (2 * columns) == 0:
+            inner //= 2
+        return make(hidden, inner), f"{hidden} x {inner}"
+
+    return Point(name, make, moe.symbols(routing, model.experts, rows=rows, regions=regions), narrow)
+
+
+def shared(sequences: int, tiles: int, parts: str = "parts") -> dict[str, int]:
+    """Symbols of regions that share ``sequences`` with so many ``tiles`` in their caches, as if one region had all: the
+    bytes that they move depend on the sums alone."""
+    none = {f"{name}{end}": 0 for n in range(REGIONS) for name, end in ((f"{parts}_D{n}", ""), (f"region{n}", PIECES))}
+    return none | {f"{parts}_D0": sequences, f"region0{PIECES}": tiles}
 
 
 def attentions(name: str, lengths: np.ndarray, room: int, size: int = 64) -> Iterator[Point]:
@@ -83,7 +105,7 @@ def attentions(name: str, lengths: np.ndarray, room: int, size: int = 64) -> Ite
     def make(**arrangement: Any) -> Program:
         program = attention.program(
             lengths,
-            regions=4,
+            regions=REGIONS,
             heads=1,
             group=8,
             size=size,
@@ -96,68 +118,9 @@ def attentions(name: str, lengths: np.ndarray, room: int, size: int = 64) -> Ite
         )
         return on_fabric(program, 2048)
 
-    yield Point(f"{name} coarse", partial(make, arrangement="coarse", block=COARSE))
-    for arrangement in ("interleaved", "dynamic"):
-        yield Point(f"{name} {arrangement}", partial(make, arrangement=arrangement))
-
-
-def _tilings(models: tuple[str, ...], batch: int, heights: tuple[int, ...]) -> Iterator[Point]:
-    """Static tiles of all heights, then dynamic ones, with the same compute: 4096 operations a cycle."""
-    for short in models:
-        model = configuration(MODELS[short])
-        routing = measured_routing(f"{short}_b{batch}", model.experts)
-        for rows in (*heights, None):
-            yield mixture(f"{short} {rows or 'dynamic'}", model, routing, rows=rows, columns=64, flops=4096)
-
-
-def tiling() -> Iterator[Point]:
-    """Fig. 9 (and 19): static and dynamic tiles, batch 64."""
-    return _tilings(("mixtral", "qwen"), 64, (8, 16, 32, 64))
-
-
-def large_batch() -> Iterator[Point]:
-    """Fig. 10 (and 20): the same with batch 1024."""
-    return _tilings(("mixtral", "qwen"), 1024, (16, 32, 64, 128, 256, 512, 1024))
-
-
-def multiplexing() -> Iterator[Point]:
-    """Figs. 12 and 13: Qwen3 on fewer regions than experts, 1024 operations a cycle."""
-    model = configuration(MODELS["qwen"])
-    routing = measured_routing("qwen_b64", model.experts)
-    for regions in (128, 64, 32, 16, 8, 4):
-        own = None if regions == model.experts else regions
-        yield mixture(f"static {regions}", model, routing, rows=32, columns=48, flops=1024, regions=own)
-    yield mixture("dynamic 128", model, routing, rows=None, columns=48, flops=1024)
-
-
-def parallelization() -> Iterator[Point]:
-    """Figs. 14 and 21: attention for batches of low, medium and high variance."""
-    for batch, room in ((64, 6464), (16, 4672), (80, 6528)):
-        for path in sorted((DATA / "kv_lengths" / f"b{batch}").glob("*.npy")):
-            yield from attentions(path.stem, measured_kv_lengths(f"b{batch}/{path.stem}"), room)
-
-
-def batches() -> Iterator[Point]:
-    """Fig. 15: the first requests of one batch."""
-    lengths = measured_kv_lengths("b64/conv_stdev0996_4007_4070")
-    for batch in (16, 32, 48, 64):
-        yield from attentions(f"B={batch}", lengths[:batch], 6464)
-
-
-def smoke() -> Iterator[Point]:
-    """One small workload of every kind."""
-    model = replace(configuration(MODELS["mixtral"]), hidden=32, inner=32, experts=4)
-    routing = measured_routing("mixtral_b64", 8)[:6] % 4
-    routing = routing[routing[:, 0] != routing[:, 1]]
-    yield mixture("static", model, routing, rows=2, columns=16, flops=64)
-    yield mixture("multiplexed", model, routing, rows=2, columns=16, flops=64, regions=2)
-    yield from attentions("attention", np.array([60, 3, 9]), 64, size=16)
-
-
-FIGURES: dict[str, Callable[[], Iterator[Point]]] = {
-    "9": tiling,
-    "10": large_batch,
-    "12": multiplexing,
-    "14": parallelization,
-    "15": batches,
-}
+    tiles = int((lengths // CACHE_ROWS + 1).sum())
+    known = shared(len(lengths), tiles)
+    yield Point(f"{name} coarse", partial(make, arrangement="coarse", block=COARSE), known)
+    yield Point(f"{name} interleaved", partial(make, arrangement="interleaved"), known)
+    known = shared(len(lengths), tiles, "parallel_parts")
+    yield Point(f"{name} dynamic", partial(make, arrangement="dynamic"), known)

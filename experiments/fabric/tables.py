@@ -2,33 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
-Rows = Sequence[Mapping[str, str]]
+from experiments.fabric.figures import FIGURES
+from experiments.fabric.record import CAMPAIGN
+from experiments.fabric.regions import bandwidth, utilization
+from experiments.published import rows as published_rows
+from experiments.published.show.parallelization import BARS, means
+from experiments.published.show.results import Results
+from experiments.published.show.seconds import PUBLISHED
+from experiments.published.show.validation import HDL
+from experiments.rows import Row
 
-HEAD = (
-    "| point | cycles | published | ratio | off-chip bytes | units | firings | tokens | seconds |",
-    "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
-)
-
-
-def table(figure: str, rows: Rows, published: Rows) -> str:
-    """A line per point. Published cycles are those of the paper, or, in brackets, of our run of its timing; ``seconds``
-    of CPU to make the program ready and to run it."""
-    known = {row["point"]: row for row in published}
-    return "\n".join([f"## Figure {figure}", "", *HEAD, *(_line(row, known.get(row["point"], {})) for row in rows), ""])
+Column = tuple[str, Callable[[Row], str]]
 
 
-def _line(row: Mapping[str, str], known: Mapping[str, str]) -> str:
-    cycles = float(row["cycles"])
-    paper, reproduced = known.get("published_cycles"), known.get("cycles")
-    theirs = float(paper or reproduced or 0)
-    shown = "" if not theirs else f"{theirs:,.0f}" if paper else f"({theirs:,.0f})"
-    ratio = f"{cycles / theirs:.3f}" if theirs else ""
-    seconds = float(row["prepare_seconds"]) + float(row["run_seconds"])
-    counts = (_number(row[name]) for name in ("off_chip_bytes", "units", "firings", "tokens"))
-    return f"| {row['point']} | {cycles:,.0f} | {shown} | {ratio} | {' | '.join(counts)} | {seconds:.1f} |"
+def table(figure: str, results: Path) -> str:
+    """The points of a figure that were run, beside the published cycles or, in brackets, our run of that timing."""
+    rows = CAMPAIGN.read(results, figure)
+    theirs = published(figure, results)
+    if figure in ARRANGED:
+        return arrangements(rows, theirs)
+    return every_point(rows, theirs, COLUMNS.get(figure, ()))
+
+
+def published(figure: str, results: Path) -> dict[str, Row]:
+    """What there is of the published timing, by the name of the point."""
+    return {row["point"]: row for row in published_rows.CAMPAIGN.read(results, figure)}
+
+
+def every_point(rows: Sequence[Row], theirs: Mapping[str, Row], more: Sequence[Column]) -> str:
+    """A line per point."""
+    columns: list[Column] = [
+        ("cycles", lambda row: _number(row["cycles"])),
+        ("published", lambda row: _shown(theirs.get(row["point"], {}))),
+        ("ratio", lambda row: _ratio(row, theirs.get(row["point"], {}))),
+        *more,
+        ("off-chip bytes", lambda row: _number(row["off_chip_bytes"])),
+        ("on-chip bytes", lambda row: _number(row["on_chip_bytes"])),
+        ("firings", lambda row: _number(row["firings"])),
+        ("tokens", lambda row: _number(row["tokens"])),
+        ("seconds", lambda row: row["cpu_seconds"]),
+    ]
+    names = ["point", *(name for name, _ in columns)]
+    return grid(names, [[row["point"], *(cell(row) for _, cell in columns)] for row in rows])
+
+
+def arrangements(rows: Sequence[Row], theirs: Mapping[str, Row]) -> str:
+    """A line per batch: cycles of each arrangement, and by how much dynamic regions are faster."""
+    groups: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        batch, _, kind = row["point"].rpartition(" ")
+        groups.setdefault(batch, {})[kind] = row
+    lines = []
+    for batch, own in groups.items():
+        others = {kind: theirs.get(row["point"], {}) for kind, row in own.items()}
+        line = [batch, *(_number(own[kind]["cycles"]) if kind in own else "" for kind in KINDS)]
+        for cycles in (own, others):
+            for baseline in KINDS[:2]:
+                there = cycles.get(baseline) and cycles.get("dynamic")
+                line.append(f"{_cycles(cycles[baseline]) / _cycles(cycles['dynamic']):.2f}" if there else "")
+        lines.append(line)
+    names = ["batch", "coarse", "turns", "dynamic", "coarse / dynamic", "turns / dynamic"]
+    return grid([*names, "coarse / dynamic, published", "turns / dynamic, published"], lines)
+
+
+def mean_gains(results: Results) -> str:
+    """Fig. 21: what dynamic regions gain, in the mean of three batches, beside what is published."""
+    lines = []
+    for (batch, baseline), bars in BARS.items():
+        found = means(results, batch, baseline, bars)
+        for (variance, bar), mean in zip(bars.items(), found, strict=True):
+            lines.append([f"{batch} requests, {variance} variance, {baseline} / dynamic", f"{mean:.3f}", f"{bar:.3f}"])
+    return grid(["three batches", "our fabric", "published"], lines)
+
+
+def seconds(results: Path) -> str:
+    """How much of everything each figure took, beside what the paper says of its own runs."""
+    lines, total = [], 0.0
+    for figure in FIGURES:
+        rows = CAMPAIGN.read(results, figure)
+        if rows:
+            sums = [sum(int(row[name]) for row in rows) for name in ("cycles", "firings", "tokens")]
+            own = sum(float(row["cpu_seconds"]) for row in rows)
+            total += own
+            known = f"{PUBLISHED[figure]:,}" if figure in PUBLISHED else ""
+            lines.append([figure, f"{len(rows)}", *(f"{each:,}" for each in sums), f"{own:.1f}", known])
+    lines.append(["all", *[""] * 4, f"{total:.1f}", ""])
+    names = ["figure", "points", "cycles", "firings", "tokens", "seconds of one core", "published, eight cores"]
+    return grid(names, lines)
+
+
+def grid(names: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table, the first column to the left."""
+    head = [f"| {' | '.join(names)} |", f"|---|{'---:|' * (len(names) - 1)}"]
+    return "\n".join([*head, *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def _cycles(row: Mapping[str, str]) -> float:
+    """The published ones, where there are some."""
+    return float(row.get("published_cycles") or row["cycles"])
+
+
+def _shown(known: Mapping[str, str]) -> str:
+    if not known:
+        return ""
+    return f"{_cycles(known):,.0f}" if known["published_cycles"] else f"({_cycles(known):,.0f})"
+
+
+def _ratio(row: Row, known: Mapping[str, str]) -> str:
+    return f"{_cycles(row) / _cycles(known):.3f}" if known else ""
 
 
 def _number(text: str) -> str:
     return f"{int(text):,}" if text else ""
+
+
+KINDS = ("coarse", "interleaved", "dynamic")
+ARRANGED = ("14", "15", "21")
+COLUMNS: dict[str, tuple[Column, ...]] = {
+    "8": (("published hardware", lambda row: _number(str(HDL.get(row["point"], "")))),),
+    "12": (
+        ("use of compute", lambda row: f"{utilization(row):.2%}"),
+        ("use of bandwidth", lambda row: f"{bandwidth(row):.1%}"),
+    ),
+}
+"""Further ones of a figure."""

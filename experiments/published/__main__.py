@@ -1,46 +1,68 @@
 """Run figures of the paper on the published timing: ``python -m experiments.published 8 14 --results results``.
 
 A file ``published_figN.csv`` has a row per point, with all that it was made of. Points that it has already are not run
-again; a file of other sources is refused. Without figures it runs all; `experiments.published.page` makes the page.
+again; a file of other sources is refused. Without figures it runs all; ``--plots`` draws them, and
+`experiments.published.page` makes the page.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
 
-from experiments.published.claims import table
-from experiments.published.points import FIGURES
-from experiments.published.rows import ROOT, measured, read, sources, write
-from step.errors import StepError
+from experiments.published.points import FIGURES, SHOWN
+from experiments.published.rows import CAMPAIGN
+from experiments.published.show.plots import DRAWN, draw
+from experiments.published.show.results import Results
+from experiments.published.show.tables import every_point
+from experiments.rows import RESULTS
+from experiments.work import Task
+from step.errors import SimulationError, StepError
+from step.sweeps.processes import cores
 
 SMOKE = {"8": ("64x128",), "15": ("B=16 coarse", "B=16 interleaved")}
 """Points that take seconds."""
 
 
+def chosen(figures: tuple[str, ...], smoke: bool, only: str | None) -> Iterator[Task]:
+    """The points to run."""
+    for figure in dict.fromkeys(SHOWN.get(each, each) for each in figures or (SMOKE if smoke else FIGURES)):
+        for point in FIGURES[figure]():
+            if (not smoke or point.name in SMOKE.get(figure, ())) and (only is None or only in point.name):
+                yield figure, point.name
+
+
 @click.command()
-@click.argument("figures", nargs=-1, type=click.Choice(list(FIGURES)))
-@click.option("--results", type=click.Path(path_type=Path, file_okay=False), default=ROOT / "experiments" / "results")
+@click.argument("figures", nargs=-1, type=click.Choice([*FIGURES, *SHOWN]))
+@click.option("--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS)
 @click.option("--smoke", is_flag=True, help="Run a few points that take seconds, of all figures that have some.")
 @click.option("--only", help="Run the points with this in their names.")
-def main(figures: tuple[str, ...], results: Path, smoke: bool, only: str | None) -> None:
+@click.option("--anew", is_flag=True, help="Run figures again that have results of other sources.")
+@click.option("--jobs", type=click.IntRange(1), default=cores, help="Processes; one per core unless given.")
+@click.option("--plots", type=click.Path(path_type=Path, file_okay=False), help="Draw the figures into this folder.")
+def main(
+    figures: tuple[str, ...],
+    results: Path,
+    smoke: bool,
+    only: str | None,
+    anew: bool,
+    jobs: int,
+    plots: Path | None,
+) -> None:
     """Run FIGURES (all, if none are given)."""
-    digest = sources()
-    for figure in figures or (SMOKE if smoke else FIGURES):
-        path = results / f"published_{'fig' if figure.isdigit() else ''}{figure}.csv"
-        rows = read(path, digest)
-        known = {row["point"] for row in rows}
-        for point in FIGURES[figure]():
-            if smoke and point.name not in SMOKE.get(figure, ()):
-                continue
-            if point.name in known or (only and only not in point.name):
-                continue
-            rows.append(measured(point, digest))
-            write(path, rows)
-            click.echo(f"figure {figure}, {point.name}: {rows[-1]['cycles']:,} cycles", err=True)
-        click.echo(f"## {figure}\n\n{table(rows)}\n")
+    tasks = list(chosen(figures, smoke, only))
+    failed = CAMPAIGN.run(tasks, results, jobs, partial(click.echo, err=True), anew=anew)
+    for figure in dict.fromkeys(figure for figure, _ in tasks):
+        click.echo(f"## {figure}\n\n{every_point(CAMPAIGN.read(results, figure))}\n")
+    if plots is not None:
+        for text in draw(Results(results, "published"), figures or (SMOKE if smoke else DRAWN), plots):
+            click.echo(text, err=True)
+    if failed:
+        raise SimulationError(f"no result for {'; '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -63,7 +63,8 @@ class Attention:
             return graph.source(f"{prefix}{name}", Tile(UINT32), [1, count])
 
         lengths = self.lengths[list(which)]
-        query, key, value = rows("query", GROUP), rows("new_key", 1), rows("new_value", 1)
+        # The order of the graph is that of the ports of memory: rows as a region is described, keys, values, queries.
+        key, value, query = rows("new_key", 1), rows("new_value", 1), rows("query", GROUP)
         number = numbers("number", np.array(which))
         return Requests(
             query, key, value, number, numbers("tiles", lengths // ROWS + 1), numbers("valid", lengths % ROWS)

@@ -153,8 +153,9 @@ class Mixture:
         return tiles.flat_map(ValidRows(), name=f"{prefix}rows")
 
 
-def symbols(routing: np.ndarray, experts: int) -> dict[str, int]:
+def symbols(routing: np.ndarray, experts: int, regions: int) -> dict[str, int]:
     """What the symbols of a `Mixture` stand for."""
     counts = np.bincount(routing.ravel(), minlength=experts)
     found = {f"{each}_D{n}": int(count) for each in ("route", "route_scores") for n, count in enumerate(counts)}
-    return found | {"gather_selected": routing.size}
+    merged = {f"region{n}_merged_rows": int(some.sum()) for n, some in enumerate(counts.reshape(regions, -1))}
+    return found | merged | {"gather_selected": routing.size}

@@ -1,75 +1,76 @@
-"""The rows of a result file: a point each, with all that it was made of."""
+"""The rows of the published timing: a point each, with all that it was made of."""
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
 import json
+import time
 from dataclasses import asdict
 from importlib.metadata import version
-from pathlib import Path
 
-from experiments.published.points import Point
+from experiments.published.point import Point
+from experiments.published.points import FIGURES
+from experiments.rows import ROOT, Row, digest
+from experiments.work import Campaign
 from sim_published.backend import run
-from step.errors import InputError
-from step.host.files import write_atomically
+from sim_published.metrics import LOADED, equation_bytes, moved_bytes, off_chip_bytes, on_chip_bytes
+from step.errors import Defect
 
-ROOT = Path(__file__).parents[2]
-SHOWING = ("__main__.py", "claims.py", "page.py", "plots.py")
-"""Files that show results, and decide none."""
+SHOWING = ("show", "__main__.py", "page.py")
+"""Files and folders that run or show results, and decide none."""
 
 COLUMNS = (
     *("point", "cycles", "published_cycles", "off_chip_bytes", "published_off_chip_bytes", "on_chip_bytes"),
-    *("published_on_chip_bytes", "elements", "seconds", "version", "sources", "profile"),
+    *("published_on_chip_bytes", "all_on_chip_bytes", "used_on_chip_bytes", "equation_on_chip_bytes", "elements"),
+    *("cpu_seconds", "version", "sources", "profile"),
 )
+"""On-chip bytes are those of the published figures; of all operators; of those that got an element; and of these by
+the equations of the paper."""
 
 
-def sources() -> str:
-    """A digest of the files that decide the results; those that only show them do not."""
-    digest = hashlib.sha256()
-    for folder in ("sim_published", "experiments/published"):
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".cpp") and path.name not in SHOWING:
-                digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
+def sources(figure: str) -> str:
+    """A digest of the files that decide the results, of any ``figure``; those that only show them do not."""
+    return digest(
+        path
+        for folder in ("sim_published", "experiments/published")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in (".py", ".cpp") and path.relative_to(ROOT / folder).parts[0] not in SHOWING
+    )
 
 
-def measured(point: Point, digest: str) -> dict[str, object]:
-    """The row of a point."""
+def measured(point: Point, made_of: str) -> Row:
+    """The row of a point, ``made_of`` sources with this digest.
+
+    Raises `Defect` where a run moved other bytes than the symbolic metrics say.
+    """
+    started = time.process_time()
     graph, inputs = point.make()
     result = run(graph, inputs, profile=point.profile)
-    row: dict[str, object] = {"point": point.name, "cycles": result.cycles, "published_cycles": point.cycles}
-    if point.count is not None:
-        silent = {name.partition(".")[0] for name, each in result.channels.items() if each.tokens <= 1}
-        row["off_chip_bytes"], row["on_chip_bytes"] = point.count(graph, silent)
+    silent = {name.partition(".")[0] for name, each in result.channels.items() if each.tokens <= 1}
+    loaded, values = point.profile.scalar_bytes or LOADED, point.symbols
+    off_chip, moved = off_chip_bytes(graph, values, loaded), moved_bytes(graph, result, loaded)
+    if off_chip != moved:
+        raise Defect(f"{point.name}: the run moved {moved:,} bytes off chip, but the metrics say {off_chip:,}")
+    row: dict[str, object] = {
+        "point": point.name,
+        "cycles": result.cycles,
+        "published_cycles": point.cycles,
+        "off_chip_bytes": off_chip,
+        "on_chip_bytes": on_chip_bytes(graph, values, silent if point.skips else ()),
+        "all_on_chip_bytes": on_chip_bytes(graph, values),
+        "used_on_chip_bytes": on_chip_bytes(graph, values, silent),
+        "equation_on_chip_bytes": equation_bytes(graph, values, silent),
+        "elements": result.tokens,
+        "version": version("step-fabric"),
+        "sources": made_of,
+        "profile": json.dumps(asdict(point.profile), sort_keys=True),
+    }
     if point.bytes is not None:
         row["published_off_chip_bytes"], row["published_on_chip_bytes"] = point.bytes
-    profile = json.dumps(asdict(point.profile), sort_keys=True)
-    return row | {
-        "elements": result.tokens,
-        "seconds": round(result.wall_seconds, 2),
-        "version": version("step-fabric"),
-        "sources": digest,
-        "profile": profile,
-    }
+    row["cpu_seconds"] = round(time.process_time() - started, 2)
+    return {name: "" if row.get(name) is None else str(row[name]) for name in COLUMNS}
 
 
-def read(path: Path, digest: str) -> list[dict[str, object]]:
-    """The rows that there are; raises `InputError` for those of other sources."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        rows: list[dict[str, object]] = list(csv.DictReader(file))
-    if any(row.get("sources") != digest for row in rows):
-        raise InputError(f"{path} has results of other sources; remove it, or give another --results")
-    return rows
+CAMPAIGN = Campaign("published", COLUMNS, FIGURES, measured, sources)
 
-
-def write(path: Path, rows: list[dict[str, object]]) -> None:
-    """All rows, as a whole or not at all."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_atomically(path, text.getvalue().encode())
+file_of = CAMPAIGN.file
+"""Where the rows of a figure are kept."""

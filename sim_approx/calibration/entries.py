@@ -68,3 +68,9 @@ class HeldOut:
     error: float
     rtl: str
     date: str
+
+    def __str__(self) -> str:
+        return (
+            f"held out: {self.program}, {self.exact_cycles:,} cycles in RTL, {self.approximate_cycles:,} by this "
+            f"calibration ({self.error:.2%}); {self.mismatches:,} of {self.tokens:,} tokens off time"
+        )

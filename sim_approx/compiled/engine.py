@@ -16,7 +16,6 @@ from sim_approx.compiled.text import rules_for
 from sim_approx.engine import Ending, Events, Told, Watch
 from sim_approx.machine import Channel, Machine
 from sim_approx.memory import Memory
-from step.errors import EnvironmentProblem
 from step.language.faults import Fault, Violation
 from step.running.result import Status, control_token
 
@@ -34,8 +33,7 @@ EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int
 class CompiledEngine:
     """Any number of runs, one after the other, of ``machines`` joined by ``channels``.
 
-    Raises `RuleError` and `NoLibrary` where there can be none, and
-    `EnvironmentProblem` for tiles of dynamic size.
+    Raises `RuleError` and `NoLibrary` where there can be none.
 
     ``outputs``: whether what leaves the program is kept.
     """
@@ -45,8 +43,6 @@ class CompiledEngine:
     def __init__(
         self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
     ) -> None:
-        if any(each.sizes for each in machines):
-            raise EnvironmentProblem("tiles of dynamic size run on the Python engine")
         self._machines, self._channels, self._watch = machines, channels, watch
         rules = rules_for(type(each) for each in machines if not isinstance(each, Memory))
         words = mask_words(machines)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sim_approx.compiled.handles import Handles
-from sim_approx.machine import number, only, unknown
+from sim_approx.machine import Pace, RowsOf, Sizes, number, only, rows, unknown
 from step.language.faults import Violation
 
 CALLBACK = ctypes.CFUNCTYPE(
@@ -27,6 +27,16 @@ def mask_piece(mask: int, piece: int) -> int:
     return mask >> 32 * piece & 0xFFFFFFFF
 
 
+def pace_part(sizes: Sizes) -> Callable[[int, int], int]:
+    """The parts of a `Pace` by the number of rows, one by one."""
+
+    def part(rows: int, place: int) -> int:
+        pace: Pace = sizes(rows)
+        return pace[place]
+
+    return part
+
+
 class Functions:
     """The functions of a run by number; those that engines themselves call come first.
 
@@ -35,14 +45,16 @@ class Functions:
 
     def __init__(self, handles: Handles) -> None:
         self._handles = handles
-        self._all: list[Callable[..., Any]] = [number, mask_piece, only]
+        self._all: list[Callable[..., Any]] = [number, mask_piece, only, rows]
         self._last: dict[int, tuple[list[int], int]] = {}
         self.error: BaseException | None = None
 
     def number(self, function: Callable[..., Any]) -> int:
-        """The number by which C++ calls ``function``; -1: it needs not, as nobody wants the result."""
+        """The number by which C++ calls ``function``; < 0: it needs not, as nobody wants more than rows."""
         if function is unknown:
             return -1
+        if isinstance(function, RowsOf):
+            return _counted(function)
         self._all.append(function)
         return len(self._all) - 1
 
@@ -68,3 +80,8 @@ class Functions:
             return 0
         self._last[function] = numbers, result
         return result
+
+
+def _counted(function: RowsOf) -> int:
+    """As ``Engine::apply`` reads it: a bit for each of the first 32 operands, and above these how many more rows."""
+    return -2 - (sum(1 << place for place in function.of) | function.more << 32)

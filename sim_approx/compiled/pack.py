@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_approx.compiled import fields
 from sim_approx.compiled.fields import Kind
-from sim_approx.compiled.functions import Functions
+from sim_approx.compiled.functions import Functions, pace_part
 from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.text import Layout
 from sim_approx.machine import Channel, Machine, Unread
@@ -169,7 +169,10 @@ class Packed:
     def _base(self, machine: Machine) -> list[int]:
         channels = self._pack[fields.CHANNELS]
         base = [*channels(machine.inputs), *channels(machine.outputs), machine.latency, machine.interval]
-        return [*base, int(machine.ends_run), int(machine.contends)]
+        base += [int(machine.ends_run), int(machine.contends), machine.burst, int(machine.sizes is not None)]
+        return (
+            base if machine.sizes is None else [*base, self._functions.number(pace_part(machine.sizes)), *machine.sized]
+        )
 
     def _machine(self, machine: Machine) -> list[int]:
         layout = self._layouts[type(machine)]
@@ -206,6 +209,8 @@ class Packed:
                 channel.tokens.append(token)
         for machine in self._machines:
             machine.activity, machine.firings = take(2)
+            if machine.sizes is not None:
+                machine.interval, machine.latency, machine.burst = take(3)
             for name, kind in () if isinstance(machine, Memory) else self._layouts[type(machine)].back.items():
                 setattr(machine, name, self._state(kind, getattr(machine, name), take))
         for tiles in self._tiles.all:

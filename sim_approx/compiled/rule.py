@@ -114,7 +114,7 @@ class Rule:
         self._file = inspect.getsourcefile(machine) or "?"
         (function,) = ast.parse(textwrap.dedent("".join(lines))).body
         assert isinstance(function, ast.FunctionDef)
-        self._function, self._constant = function, constant
+        self._nodes, self._constant = list(ast.walk(function)), constant
         self._globals = machine.fire.__globals__
         self._locals: dict[str, Kind] = {}
         self._scopes: list[dict[str, Kind]] = []
@@ -147,7 +147,7 @@ class Rule:
         """The kinds of the machine's own fields; what is appended to are notes."""
         appended = {
             node.func.value.attr
-            for node in ast.walk(self._function)
+            for node in self._nodes
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr == "append"
@@ -169,7 +169,7 @@ class Rule:
     def _changed(self) -> dict[str, Kind]:
         """The state words: fields that the rule assigns to."""
         targets = []
-        for node in ast.walk(self._function):
+        for node in self._nodes:
             if isinstance(node, ast.Assign):
                 targets += node.targets
             elif isinstance(node, ast.AugAssign):
@@ -179,8 +179,8 @@ class Rule:
 
     def _goes_over_ports(self) -> bool:
         """Whether the rule does something for all its inputs or outputs, which is faster if their number is known."""
-        indexed = {id(node.value) for node in ast.walk(self._function) if isinstance(node, ast.Subscript)}
-        ports = [node for node in ast.walk(self._function) if isinstance(node, ast.Attribute)]
+        indexed = {id(node.value) for node in self._nodes if isinstance(node, ast.Subscript)}
+        ports = [node for node in self._nodes if isinstance(node, ast.Attribute)]
         return any(node.attr in ("inputs", "outputs") and id(node) not in indexed for node in ports)
 
     def _refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
@@ -382,6 +382,8 @@ class Rule:
     def _field(self, node: ast.Attribute, name: str) -> Text:
         if name in ("inputs", "outputs"):
             return Text(name, CHANNELS)
+        if name == "burst":
+            return Text("self.burst", INT)
         if name not in self.fields:
             self._refuse(node, f"self.{name}", f"it has {', '.join(['inputs', 'outputs', *self.fields])}")
         return Text(f"self.{name}", self.fields[name])
@@ -438,6 +440,8 @@ class Rule:
                 form, kinds, result = WORDS[name]
                 if len(arguments) == len(kinds):
                     return Text(form.format(*map(self._as, arguments, kinds)), result)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr="resize"), args=[tile], keywords=[]):
+                return Text(f"e.resize(machine, {self._as(tile, VALUE)})", NONE)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name) as called, args=arguments):
                 function = self._field(called, name)
                 if function.kind is FUNCTION:

@@ -26,7 +26,7 @@ RULE = """
 struct {name} final : Machine {{
 {fields}
     void save(Out& out) const override {{
-        (void)out;
+        save_pace(out);
 {saves}
     }}
 {traits}

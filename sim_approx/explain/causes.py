@@ -11,6 +11,9 @@ MEMORY = "off-chip memory"
 BANKS = "banks of the scratchpad"
 PAGES = "pages of the scratchpad"
 
+WORKS = "works"
+"""Why: an operator was occupied by a firing, which the next one had to wait for."""
+
 
 class Cause(NamedTuple):
     """``what``: an operator, a channel of the program, or a memory; ``why``: what about it took the cycles."""
@@ -54,7 +57,7 @@ class Causes:
         return machine, self.operator(machine)
 
     def works(self, machine: int) -> Cause:
-        return Cause(self.operator(machine), "works")
+        return Cause(self.operator(machine), WORKS)
 
     def latency(self, machine: int) -> Cause:
         """Of what ``machine`` does, until its tokens enter."""

@@ -6,15 +6,18 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from sim_approx.build import build_fabric
-from sim_approx.explain.causes import Causes
+from sim_approx.build import TimingOf, build_fabric, formula_timing
+from sim_approx.explain.causes import WORKS, Causes
 from sim_approx.explain.edges import Edges, Kind, Paces
-from sim_approx.explain.path import binding_edges
+from sim_approx.explain.path import Path, binding_edges
 from sim_approx.explain.record import NOBODY, Record
 from sim_approx.simulation import Simulation, simulate
+from sim_approx.timing import Timing
 from step.cli.options import with_settings
-from step.language.graph import Graph
+from step.language.function import Function
+from step.language.graph import Graph, Node
 from step.lowering.fabric import LIMITS, FabricConfig
 from step.lowering.netlist import Netlist, lower
 from step.programs.inputs import BoundInputs
@@ -23,6 +26,8 @@ from step.running.result import Activity
 CHANNELS = 6
 """Channels whose depth is tried alone: those for whose space operators waited longest."""
 
+OPERATORS = 3
+"""Operators that are tried with a function that takes no time: those whose work is most of the critical path."""
 
 VERIFIED = 3
 """Changes that are run."""
@@ -30,10 +35,14 @@ VERIFIED = 3
 
 @dataclass(frozen=True)
 class Change:
-    """The fabric of ``netlist`` instead of the present one; ``text`` says what is different."""
+    """The fabric of ``netlist`` instead of the present one; ``text`` says what is different.
+
+    ``timing_of`` replaces the formulas for how long functions take.
+    """
 
     text: str
     netlist: Netlist
+    timing_of: TimingOf | None = None
 
 
 @dataclass(frozen=True)
@@ -46,21 +55,31 @@ class WhatIf:
 
 
 def what_if(
-    graph: Graph, data: BoundInputs, simulation: Simulation, record: Record, *, verify: int = VERIFIED
+    graph: Graph, data: BoundInputs, simulation: Simulation, record: Record, path: Path, *, verify: int = VERIFIED
 ) -> list[WhatIf]:
-    """Changes of the fabric that make the run of ``graph`` shorter, the best first, of which ``verify`` are run."""
+    """Changes of the fabric that make the run of ``graph``, whose critical path is ``path``, shorter, the best first.
+
+    Of these ``verify`` are run. None is known where there are tiles of dynamic size.
+    """
+    if any(Paces.of(simulation.fabric).sized):
+        return []
     retiming = Retiming(simulation, record)
     found: list[tuple[int, Change]] = []
-    for change in changes(graph, simulation, record):
-        fabric = build_fabric(change.netlist, data, change.netlist.deciding)
+    for change in changes(graph, simulation, record, path):
+        fabric = build_fabric(change.netlist, data, change.netlist.deciding, change.timing_of)
         estimate = retiming.cycles(Paces.of(fabric))
         if estimate < simulation.ending.cycles:
             found.append((estimate, change))
     found.sort(key=lambda each: each[0])
     return [
-        WhatIf(change.text, cycles, simulate(change.netlist, data).ending.cycles if rank < verify else None)
+        WhatIf(change.text, cycles, _cycles(change, data) if rank < verify else None)
         for rank, (cycles, change) in enumerate(found)
     ]
+
+
+def _cycles(change: Change, data: BoundInputs) -> int:
+    """What a run with ``change`` takes."""
+    return simulate(change.netlist, data, timing_of=change.timing_of).ending.cycles
 
 
 class Retiming:
@@ -113,8 +132,9 @@ def _grant(others: list[int], cycle: int, interval: int) -> int:
     return cycle
 
 
-def changes(graph: Graph, simulation: Simulation, record: Record) -> Iterator[Change]:
-    """What is tried: more of each thing that the fabric has, and channels that are never full."""
+def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) -> Iterator[Change]:
+    """What is tried: more of each thing that the fabric has, channels that are never full, and functions that take no
+    time, of those operators whose work is on the ``path``."""
     netlist = simulation.fabric.netlist
     for name, value in _parameters(netlist.fabric, memory=simulation.fabric.memory is not None):
         text = f"{name}={value}"
@@ -133,6 +153,20 @@ def changes(graph: Graph, simulation: Simulation, record: Record) -> Iterator[Ch
         yield Change(f"{causes.link(number)}: never full", netlist.with_depths({each.name: depths[each.name]}))
     if blocked:
         yield Change("no channel ever full", netlist.with_depths(depths))
+    work = (cause.what for cause in path.shares() if cause.why == WORKS and cause.what in netlist.graph.nodes)
+    for name in islice(work, OPERATORS):
+        yield Change(f"{name}: as fast as its links", netlist, without_work(netlist, name))
+
+
+def without_work(netlist: Netlist, name: str) -> TimingOf:
+    """The formulas, but that the function of the operator ``name`` can begin anew in every cycle."""
+    formula = formula_timing(netlist)
+
+    def timing_of(node: Node, function: Function, reduce: bool) -> Timing:
+        found = formula(node, function, reduce)
+        return replace(found, initiation_interval=1) if node.name == name else found
+
+    return timing_of
 
 
 def _parameters(fabric: FabricConfig, *, memory: bool) -> Iterator[tuple[str, int]]:

@@ -47,11 +47,13 @@ class Edge(NamedTuple):
 class Paces:
     """How long things take in a fabric: all that edges are made of, besides the record of a run.
 
-    By machine its ``intervals`` and ``latencies``, by channel its ``capacities``, and whether it is ``deep``.
+    By machine its ``intervals`` and ``latencies``, by channel its ``capacities``, and whether it is ``deep``. What is
+    ``sized`` handles tiles of dynamic size: how long that takes is known of the fabric of the record alone.
     """
 
     intervals: list[int]
     latencies: list[int]
+    sized: list[bool]
     capacities: list[int]
     deep: list[bool]
     memory: int
@@ -66,6 +68,7 @@ class Paces:
         return cls(
             [each.interval for each in fabric.machines],
             [each.latency for each in fabric.machines],
+            [bool(each.sizes) for each in fabric.machines],
             [each.capacity for each in fabric.all_channels],
             [each.deep for each in fabric.all_channels],
             len(fabric.machines) - 1 if fabric.memory else NOBODY,
@@ -104,14 +107,17 @@ class Edges:
             if beat:
                 yield Edge(event.after, 1, Kind.BEATS, event.machine)
             else:
-                gap = paces.intervals[event.machine] if record.events[event.after].computes else 1
+                last = record.events[event.after]
+                gap = paces.intervals[event.machine] if last.computes else 1
+                if paces.sized[event.machine]:
+                    gap = last.interval
                 yield Edge(event.after, gap, Kind.BUSY, event.machine)
         for origin, cycles in event.reserved:
             yield Edge(origin, cycles, Kind.SENDING, event.machine)
         for channel, token in event.reads:
             origin = record.put_by[channel][token]
             if origin != NOBODY:
-                latency = self.latency(record.events[origin])
+                latency = record.delays.get((channel, token), self.latency(record.events[origin]))
                 yield Edge(origin, latency + 1 + paces.deep[channel], Kind.ARRIVAL, channel)
         if beat:
             of_memory = paces.memory_channel(event)

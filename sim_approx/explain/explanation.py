@@ -85,13 +85,14 @@ def explain(program: Program, *, changes: bool = True, max_cycles: int | None = 
 
     raise_failure(simulation, result, max_cycles, rerun)
     fabric, ending = simulation.fabric, simulation.ending
+    path = critical_path(fabric, record, ending.cycles)
     return Explanation(
         program,
         result,
-        critical_path(fabric, record, ending.cycles),
+        path,
         accounts(fabric, record, ending.activities),
-        usage(program, fabric, record, ending.cycles),
-        what_if(program.graph, data, simulation, record) if changes else [],
+        usage(fabric, record, result),
+        what_if(program.graph, data, simulation, record, path) if changes else [],
         simulation,
         record,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
-from sim_approx.engine import Ending, Engine, Events, Told, Watch, Watched
+from sim_approx.engine import Ending, Engine, Events, Sized, Told, Watch, Watched
 from sim_approx.machine import COMPUTES, ENDS, Channel, Clock, Delayed, Entrance, Machine, Starved, Waits
 from sim_approx.memory import Memory, Port
 from step.language.tokens import Token
@@ -28,7 +28,8 @@ class Event:
     """A firing of ``machine`` in ``cycle``, or a beat for a port of the memory, which then is the machine.
 
     ``after`` is the firing before it, of the machine, or the beat before it, of the port (`NOBODY`: it is the first).
-    It is the event that ``reads``, ``takes`` and ``puts`` tokens, these so much ``latency`` before they enter.
+    It is the event that ``reads``, ``takes`` and ``puts`` tokens, these so much ``latency`` before they enter. A firing
+    that ``computes`` occupies its machine for the ``interval``.
     ``reserved`` are the events, with the cycles, that kept its outputs closed. A beat has its ``port`` and ``address``;
     of firings, ``port`` is `NOBODY`.
     """
@@ -40,6 +41,7 @@ class Event:
     port: int = NOBODY
     address: int = 0
     computes: bool = False
+    interval: int = 1
     ends: bool = False
     reads: Sequence[Place] = ()
     takes: Sequence[Place] = ()
@@ -64,13 +66,14 @@ class Record:
     """All ``events`` of a run in the order of time, and the ``waits`` between them.
 
     By channel, ``put_by`` and ``taken_by`` have the event of every token; those that were there at the start were put
-    by `NOBODY`.
+    by `NOBODY`. ``delays``: of tiles of dynamic size, the cycles from the event that put one until it enters.
     """
 
     events: list[Event] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
     put_by: list[list[int]] = field(default_factory=list)
     taken_by: list[list[int]] = field(default_factory=list)
+    delays: dict[Place, int] = field(default_factory=dict)
 
 
 class RecordingEngine(Engine):
@@ -88,6 +91,8 @@ class RecordingEngine(Engine):
         super().__init__(machines, channels, clock, memory, watch)
         self._record = record
         self._numbers = {channel: number for number, channel in enumerate(channels)}
+        entrances = ((number, getattr(channel, "entering", None)) for number, channel in enumerate(channels))
+        self._sized = {number: each for number, each in entrances if isinstance(each, Sized)}
         self._last = [NOBODY] * len(machines)
         self._last_beat = [NOBODY] * (len(memory.ports) if memory else 0)
         self._waiting: dict[Machine, tuple[Activity, tuple[Channel, ...], int]] = {}
@@ -136,6 +141,8 @@ class RecordingEngine(Engine):
             raise
         event = Event(machine.order, now, self._last[machine.order], machine.latency)
         event.computes, event.ends = outcome == COMPUTES, outcome == ENDS
+        if event.computes:
+            event.interval = machine.interval
         event.reads = tuple(self._reads)
         self._last[machine.order] = len(self._record.events)
         self._finish(event)
@@ -180,6 +187,9 @@ class RecordingEngine(Engine):
             record.taken_by[self._numbers[channel]].append(number)
         event.takes = tuple((self._numbers[each], each.taken - 1) for each in self._freed[freed:])
         event.puts = tuple(self._puts)
+        for place in event.puts:
+            if place[0] in self._sized:
+                record.delays[place] = self._sized[place[0]].last - event.cycle
         record.events.append(event)
 
     def _read(self, number: int, channel: Channel) -> None:

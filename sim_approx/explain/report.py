@@ -134,7 +134,7 @@ def _histogram(levels: np.ndarray) -> Markup:
 
 def _roofline(roofline: Roofline | None) -> str:
     if roofline is None:
-        return "<p>The data does not tell the number of operations.</p>"
+        return "<p>Operations on tiles of dynamic size are not counted.</p>"
     if not roofline.flops or not roofline.bytes_moved:
         moved = f"{roofline.bytes_moved:,} off-chip bytes"
         return f"<p>{roofline.flops:,} operations and {moved}: there is no roof to show.</p>"

@@ -79,7 +79,7 @@ def _show_usage(used: Usage) -> None:
     click.echo("; ".join([*parts, f"memory: {used.memory:.1%} of its bandwidth"]))
     roofline = used.roofline
     if roofline is None:
-        click.echo("roofline: the data does not tell the number of operations")
+        click.echo("roofline: operations on tiles of dynamic size are not counted")
     elif roofline.intensity is None:
         click.echo(
             f"roofline: {roofline.attained:.3g} of {roofline.roof:.3g} operations a cycle, and no byte goes off chip"

@@ -44,8 +44,7 @@ def timeline(found: Explanation, most: int = 400) -> Timeline:
     ended = dict.fromkeys(spent, cycles)
     for event in found.record.events:
         if event.port == NOBODY and event.machine in spent and event.cycle < cycles:
-            length = fabric.machines[event.machine].interval if event.computes else 1
-            spend(event.machine, Activity.BUSY, event.cycle, event.cycle + length)
+            spend(event.machine, Activity.BUSY, event.cycle, event.cycle + event.interval)
             if event.ends:
                 ended[event.machine] = event.cycle + 1
     for wait in found.record.waits:

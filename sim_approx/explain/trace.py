@@ -75,8 +75,8 @@ def _operators(found: Explanation, window: Window) -> Iterator[dict[str, Any]]:
         yield _named("thread_name", MODEL, tracks[machine.order], name)
     for event in found.record.events:
         if event.port == NOBODY and event.machine in tracks:
-            cycles = fabric.machines[event.machine].interval if event.computes else 1
-            yield from _slice(MODEL, tracks[event.machine], "fires", event.cycle, event.cycle + cycles, window)
+            until = event.cycle + event.interval
+            yield from _slice(MODEL, tracks[event.machine], "fires", event.cycle, until, window)
     for wait in found.record.waits:
         if wait.machine not in tracks:
             continue

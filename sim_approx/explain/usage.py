@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import sympy
 
 from sim_approx.build import Fabric
 from sim_approx.explain.record import NOBODY, Record
-from step.errors import UnboundSymbol
+from step.language.function import Function
 from step.language.graph import Node
-from step.language.symbols import evaluate
+from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
-from step.programs.program import Program
-from step.running.binding import bind
+from step.running.result import ChannelEvents, RunResult
+
+VALUE = 2
+"""The bit of a token's control that says that it has a value."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class Roofline:
 @dataclass(frozen=True)
 class Usage:
     """Shares of the most that there could have been, 0 to 1: of the ``lanes`` of operators, of the words of ``links``
-    (by channel), and of the beats of ``memory``. ``roofline`` is None where data does not tell the operations."""
+    (by channel), and of the beats of ``memory``. ``roofline`` is None where tiles have dynamic sizes."""
 
     lanes: dict[str, float]
     links: dict[str, float]
@@ -52,40 +59,69 @@ class Usage:
     roofline: Roofline | None
 
 
-def usage(program: Program, fabric: Fabric, record: Record, cycles: int) -> Usage:
-    """What a run of ``program`` that took ``cycles`` used of ``fabric``."""
-    netlist, config = fabric.netlist, fabric.netlist.fabric
-    flops = _flops(program)
-    per_cycle = {name: _lanes(netlist.graph.nodes[name], config) for name, done in (flops or {}).items() if done}
-    beats = sum(event.port != NOBODY and event.cycle < cycles for event in record.events)
+def usage(fabric: Fabric, record: Record, result: RunResult) -> Usage:
+    """What the run with this ``result``, which has events, used of ``fabric``."""
+    netlist, config, events = fabric.netlist, fabric.netlist.fabric, result.events
+    assert events is not None
+    work = _work(fabric, record, result.cycles)
+    beats = sum(event.port != NOBODY and event.cycle < result.cycles for event in record.events)
     bandwidth = _bandwidth(config.memory)
     moved = beats * config.memory.beat_bytes
-    of = max(cycles, 1)
+    of = max(result.cycles, 1)
     return Usage(
-        {name: flops[name] / (most * of) for name, most in per_cycle.items()} if flops else {},
-        {
-            each.name: channel.entered * netlist.beats(each) / of
-            for each, channel in zip(netlist.channels, fabric.channels, strict=True)
-        },
+        {name: each.operations / (each.a_cycle * of) for name, each in (work or {}).items()},
+        {each.name: _words(events[each.name], netlist.beats(each), result.cycles) / of for each in netlist.channels},
         moved / (bandwidth * of),
-        None if flops is None else Roofline(sum(flops.values()), sum(per_cycle.values()), moved, bandwidth, cycles),
+        None
+        if work is None
+        else Roofline(
+            sum(each.operations for each in work.values()),
+            sum(each.a_cycle for each in work.values()),
+            moved,
+            bandwidth,
+            result.cycles,
+        ),
     )
 
 
-def _flops(program: Program) -> dict[str, int] | None:
-    """Operations of every operator on the program's data, if it tells them."""
-    try:
-        values = bind(program)
-    except UnboundSymbol:
-        return None
-    graph = program.graph
-    return {node.name: int(evaluate(node.operator.flops(node), values, graph)) for node in graph}
+def _words(events: ChannelEvents, beats: int, cycles: int) -> int:
+    """Words that passed a channel before the end of a run: ``beats`` a value, one a cycle."""
+    entered = events.cycles[events.control & VALUE > 0]
+    return int(np.minimum(beats, cycles - entered).sum())
 
 
-def _lanes(node: Node, fabric: FabricConfig) -> int:
-    """Operations a cycle of the lanes of ``node``: a multiply-accumulate is two."""
-    function = getattr(node.operator, "function", None)
-    return 2 * fabric.matmul_lanes if function is not None and function.name == "matmul" else fabric.vector_lanes
+class _Work(NamedTuple):
+    """The ``operations`` of an operator in a run, of which its lanes do at most so many ``a_cycle``."""
+
+    operations: int
+    a_cycle: int
+
+
+def _work(fabric: Fabric, record: Record, cycles: int) -> dict[str, _Work] | None:
+    """What the operators with functions calculated; None where tiles have dynamic sizes."""
+    applied = Counter(event.machine for event in record.events if event.computes and event.cycle < cycles)
+    found = {}
+    for name, machine in fabric.units.items():
+        node = fabric.netlist.graph.nodes[name]
+        function = getattr(node.operator, "function", None)
+        if function is None:
+            continue
+        of_one = function.flops(*(each.element for each in node.inputs))
+        if not of_one.is_number:
+            return None
+        if of_one and applied[machine.order]:
+            a_cycle = _a_cycle(node, function, fabric.netlist.fabric)
+            found[name] = _Work(applied[machine.order] * int(of_one), int(a_cycle))
+    return found
+
+
+def _a_cycle(node: Node, function: Function, fabric: FabricConfig) -> sympy.Expr:
+    """Operations a cycle of all lanes of ``node``: two of a multiply-accumulate, else what a scalar takes."""
+    if function.name == "matmul":
+        return sympy.Integer(2 * fabric.matmul_lanes)
+    elements = [each.element for each in node.inputs]
+    scalars = [each.elements for each in (*elements, node.output_types[0].element) if isinstance(each, Tile)]
+    return fabric.vector_lanes * sympy.Max(1, sympy.ceiling(function.flops(*elements) / sympy.Max(1, *scalars)))
 
 
 def _bandwidth(memory: MemoryConfig) -> float:

@@ -9,7 +9,6 @@ from typing import Any
 from sim_approx.machine import COMPUTES, ENDS, Machine, Sizes, fault, need_all, put, reserve, room, take, values
 from sim_approx.site import Site
 from sim_approx.sized import computing, reduced
-from sim_approx.timing import Timing
 from step.language.dims import product
 from step.language.faults import Fault, aligned
 from step.language.tokens import Token, empty
@@ -18,15 +17,13 @@ from step.ops.accum import Accum as Operator
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Accum(Machine):
-    """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have,
-    ``burst`` the cycles that it takes on its way out.
+    """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have.
 
     Words: ``state`` (value), ``count`` of elements since the last result.
     """
 
     rank: int
     promised: int | None
-    burst: int
     update: Callable[..., Any]
     initial: Any
     state: Any
@@ -48,6 +45,7 @@ class Accum(Machine):
             return ENDS
         if x.has_value:
             self.state = self.update(self.state, *values(tokens))
+            self.resize(self.state)
             self.count += 1
         if outside:
             put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))
@@ -88,18 +86,5 @@ def build(site: Site) -> Machine:
 def sizes(site: Site, machine: Machine) -> Sizes:
     """A state of dynamic size takes as long as a static one, with every element and on its way out."""
     operator = site.node.operator
-    assert isinstance(operator, Operator) and isinstance(machine, Accum)
-    timing, update = computing(site, operator.function, reduce=True), machine.update
-
-    def updated(state: Any, *values: Any) -> Any:
-        new = update(state, *values)
-        machine.interval = timing(len(new)).initiation_interval
-        return new
-
-    def leaving(token: Token) -> Timing:
-        machine.burst = site.beats_with(len(token.value))[-1]
-        # The interval is that of the last element.
-        return Timing(machine.interval, timing(len(token.value)).latency)
-
-    machine.update = updated
-    return leaving
+    assert isinstance(operator, Operator)
+    return computing(site, operator.function, reduce=True)

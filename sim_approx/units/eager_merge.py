@@ -21,6 +21,7 @@ from sim_approx.machine import (
     without,
 )
 from sim_approx.site import Site
+from sim_approx.sized import passing
 from step.language.tokens import Token
 from step.ops.eager_merge import DATA, SELECTOR
 from step.ops.eager_merge import EagerMerge as Operator
@@ -85,3 +86,6 @@ def build(site: Site) -> Machine:
     assert isinstance(operator, Operator)
     arrivals = site.arrivals.setdefault(site.node.name, [])
     return site.add(EagerMerge(**site.ports(), interval=site.beats, rank=operator.rank, arrivals=arrivals))
+
+
+sizes = passing

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from operator import getitem
 from typing import Any
 
 from sim_approx.functions import formula
-from sim_approx.machine import COMPUTES, ENDS, Machine, Sizes, need, need_all, put, room, take, unknown, values
+from sim_approx.machine import (
+    COMPUTES,
+    ENDS,
+    Machine,
+    Pace,
+    RowsOf,
+    Sizes,
+    need,
+    need_all,
+    put,
+    room,
+    take,
+    unknown,
+    values,
+)
 from sim_approx.site import Site
 from sim_approx.sized import applied, is_dynamic
 from sim_approx.timing import Timing
@@ -81,6 +94,7 @@ class Counted(Machine):
             put(self.outputs[0], empty(x.rank + 1, x.stop + 1))
             return None
         piece = self.piece(self.index, *values(tokens))
+        self.resize(count)
         put(self.outputs[0], Token(piece, x.stop + 1 if last else 0))
         self.index = 0 if last else self.index + 1
         return COMPUTES
@@ -110,6 +124,7 @@ class Rows(Machine):
             return ENDS
         if count == 0:
             return None
+        self.resize(count)
         put(self.outputs[0], Token(self.piece(self.index, x.value)))
         self.index = 0 if last else self.index + 1
         return COMPUTES
@@ -156,14 +171,14 @@ def build(site: Site) -> Machine:
             rank=function.rank,
             stops=stops,
             expand=expand if site.computes else applied(site),
-            part=getitem if site.computes else first if is_dynamic(site.elements_out[0]) else unknown,
+            # A piece has the rows of the tile.
+            part=getitem
+            if site.computes
+            else RowsOf((0,))
+            if is_dynamic(site.node.output_types[0].element)
+            else unknown,
         )
     )
-
-
-def first(parts: Any, index: int) -> Any:
-    """Stands for a piece of a tile that is known by its rows alone, which are those of the piece, too."""
-    return parts
 
 
 def _rows(site: Site, timing: Timing) -> Machine:
@@ -174,15 +189,15 @@ def _rows(site: Site, timing: Timing) -> Machine:
     def row(index: int, value: Any) -> Any:
         return value[index : index + 1]
 
-    piece = row if site.computes else unknown
+    piece, pieces = row if site.computes else unknown, RowsOf((0,))
     latency, interval = timing.latency, timing.initiation_interval
     if depth == 0:
-        return site.add(Rows(**site.ports(), latency=latency, interval=interval, pieces=len, piece=piece))
+        return site.add(Rows(**site.ports(), latency=latency, interval=interval, pieces=pieces, piece=piece))
     if operator.function.rank:
-        return site.add(Counted(**site.ports(), latency=latency, interval=interval, pieces=len, piece=piece))
+        return site.add(Counted(**site.ports(), latency=latency, interval=interval, pieces=pieces, piece=piece))
     between, stops = (site.channel(2),), (0, 0, *range(1, depth + 1))
     rows = site.add(
-        Counted(inputs=site.inputs, outputs=between, latency=latency, interval=interval, pieces=len, piece=piece)
+        Counted(inputs=site.inputs, outputs=between, latency=latency, interval=interval, pieces=pieces, piece=piece)
     )
     site.add(HoldingFlatten(inputs=between, outputs=site.outputs, interval=interval, low=0, high=1, stops=stops))
     return rows
@@ -193,17 +208,8 @@ def sizes(site: Site, machine: Machine) -> Sizes:
     operator = site.node.operator
     assert isinstance(operator, Operator)
 
-    @cache
-    def timing(rows: int) -> Timing:
-        return formula(site.node, operator.function, site.fabric, reduce=False, rows=max(1, rows))
+    def pace(rows: int) -> Pace:
+        timing = formula(site.node, operator.function, site.fabric, reduce=False, rows=max(1, rows))
+        return Pace(timing.initiation_interval, timing.latency)
 
-    if not isinstance(machine, Counted | Rows):
-        return lambda token: timing(len(token.value))
-    pieces, rows = machine.pieces, [1]
-
-    def counted(value: Any) -> int:
-        rows[0] = pieces(value)
-        return rows[0]
-
-    machine.pieces = counted
-    return lambda token: timing(rows[0])
+    return pace

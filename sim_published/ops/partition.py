@@ -1,8 +1,9 @@
 """Partition (FlatPartition, and Parallelize where the selectors are turns that the program makes).
 
 FlatPartition: an element costs its load and a switch, then goes to the selected outputs in the order of their index;
-one without room holds up all behind it. Parallelize stamps an element with t + 1, does not go on to
-that time, and dequeues the element when it is sent.
+one without room holds up all behind it. Parallelize dequeues an element before it sends it, too, stamps it with t + 1
+and does not go on to that time (routing, 2.3). What FlatPartition sends is not read from an on-chip memory unit;
+Parallelize has no say in that, so what it passes on is where it was.
 """
 
 from __future__ import annotations
@@ -40,15 +41,14 @@ def process(site: Site, context: Context) -> Wait:
                 raise Violation(Fault.MISSING_DATA)
             if not by_turns:
                 context.time += site.cycles(data, token.value, DATA) if token.has_value else 0
-                context.drop(data)
-                context.time += switch if chosen else 0
+            context.drop(data)
+            if not by_turns and chosen:
+                context.time += switch
             ends = token.stop >= rank
             for port in chosen:
                 output = site.outputs[port]
                 at = context.time + switch if by_turns else 0
                 yield from context.send(output, token._replace(stop=min(token.stop, rank)), at)
-            if by_turns:
-                context.drop(data)
             if ends:
                 break
     for output in site.outputs:

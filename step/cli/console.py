@@ -48,11 +48,25 @@ def show_table(table: Table) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=LONGER_THAN_ANY_ROW)
     title, table.title = table.title, None  # which would be folded to the width of the table
+    columns = _as_columns(table)
+    fits = console.measure(columns).maximum <= console.width
     with console.capture() as captured:
         console.print(title, style="bold", soft_wrap=True)
-        console.print(table)
+        console.print(columns if fits else table)
     for line in captured.get().splitlines():
         click.echo(line.rstrip(), color=True)
+
+
+def _as_columns(table: Table) -> Table:
+    """``table`` with all cells of a column as the lines of one, which looks the same where nothing is folded.
+
+    Rich takes a quarter of the time for it: with hundreds of operators that is more than their run takes.
+    """
+    columns = Table(box=None, pad_edge=False)
+    for each in table.columns:
+        columns.add_column(each.header, justify=each.justify, overflow=each.overflow, no_wrap=each.no_wrap)
+    columns.add_row(*("\n".join(map(str, each.cells)) for each in table.columns))
+    return columns
 
 
 def show_written(*paths: Path | None) -> None:

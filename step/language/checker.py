@@ -10,13 +10,15 @@ from step.errors import StreamFault
 from step.language.dims import Shape, format_shape
 from step.language.operator import StreamType
 from step.language.tokens import UNKNOWN, Token
+from step.language.types import Tile
 
 
 class StreamChecker:
     """Counts the extents of every dimension of one stream.
 
     ``extents[d]`` has the extent of dimension d (counted from the innermost one) of every tensor seen;
-    an empty says that its outermost dimension is 0, and nothing of those inside of it.
+    an empty says that its outermost dimension is 0, and nothing of those inside of it. ``tile_totals`` are the rows and
+    columns of all tiles together, where they are not all the same.
     """
 
     def __init__(self, name: str, stream: StreamType) -> None:
@@ -28,6 +30,9 @@ class StreamChecker:
         self.done = False
         self.extents: list[set[int]] = [set() for _ in stream.shape]
         self.totals = [0] * len(stream.shape)
+        element = stream.element
+        self._sizes_differ = isinstance(element, Tile) and (element.rows.is_ragged or element.cols.is_ragged)
+        self.tile_totals = 0, 0
 
     def copy(self) -> StreamChecker:
         """One that has seen the same tokens."""
@@ -57,6 +62,9 @@ class StreamChecker:
         if token.has_value:
             if token.value is not UNKNOWN and not self._type.element.accepts(token.value):
                 self._fail(f"is no {self._type.element}")
+            if self._sizes_differ and token.value is not UNKNOWN:
+                rows, cols = self.tile_totals
+                self.tile_totals = rows + token.value.shape[0], cols + token.value.shape[1]
         else:
             self._check_empty(token)
             self.extents[token.rank - 1].add(0)

@@ -10,6 +10,8 @@ from step.errors import StreamFault, UnboundSymbol
 from step.language.checker import StreamChecker
 from step.language.dims import Dim, DimKind
 from step.language.graph import Graph
+from step.language.operator import StreamType
+from step.language.types import Tile
 
 
 def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, int]:
@@ -36,6 +38,10 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
             values[name] = next(iter(checker.extents[level]))
             shown.add(dim.extent)
     for stream in streams:
+        for symbol, total in zip(_tile_symbols(stream.type), checkers[str(stream)].tile_totals, strict=False):
+            if symbol.is_Symbol and not values[str(symbol)]:
+                values[str(symbol)] = total
+    for stream in streams:
         for level, dim in enumerate(reversed(stream.shape)):
             if dim.kind is DimKind.DYNAMIC and checkers[str(stream)].extents[level]:
                 _solve(dim, min(checkers[str(stream)].extents[level]), values, shown)
@@ -47,6 +53,14 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
             if seen != {expected := int(evaluate(dim.extent, values, graph))}:
                 raise StreamFault(f"stream {stream}: the dimension {dim} should be {expected}, but is {sorted(seen)}")
     return values
+
+
+def _tile_symbols(stream: StreamType) -> list[sympy.Expr]:
+    """What stands for the rows, and for the columns, of all tiles of ``stream`` together: see `chunks.together`."""
+    if not isinstance(stream.element, Tile):
+        return []
+    dims = stream.element.rows, stream.element.cols
+    return [each.extent * sympy.Max(1, stream.count) if each.is_ragged else sympy.Integer(0) for each in dims]
 
 
 def _solve(dim: Dim, extent: int, values: dict[str, int], shown: set[sympy.Symbol]) -> None:
@@ -72,7 +86,13 @@ def evaluate(expression: sympy.Expr, values: Mapping[str, int], graph: Graph) ->
     if missing:
         born = "\n".join(f"  {name}: from {graph.symbols[name].of!r} ({graph.symbols[name].born})" for name in missing)
         raise UnboundSymbol(f"these symbols have no value; bind them with NAME=VALUE or give input data:\n{born}")
-    return expression.subs({each: values[str(each)] for each in expression.free_symbols})
+    return replaced(expression, values)
+
+
+def replaced(expression: sympy.Expr, values: Mapping[str, int]) -> sympy.Expr:
+    """``expression`` with numbers for the symbols that have ``values``: all at once, as programs have thousands."""
+    known = {each: values[str(each)] for each in expression.free_symbols if str(each) in values}
+    return expression.xreplace({each: sympy.Integer(value) for each, value in known.items()})
 
 
 def check_names(values: Mapping[str, int], graph: Graph) -> None:

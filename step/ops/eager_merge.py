@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.language.chunks import common_chunk, expect_equal_chunks
+from step.language.chunks import common_chunk, expect_equal_chunks, together
 from step.language.dims import DimKind, derive
 from step.language.graph import Graph, graph_method
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
@@ -43,7 +43,7 @@ class EagerMerge(Operator):
         outer = [each.shape[0] for each in inputs]
         total = sum((each.extent for each in outer), sympy.Integer(0))
         count = derive(outer, total, lambda: names.symbol("chunks", DimKind.RAGGED))
-        merged = StreamType(inputs[0].element, (count, *common_chunk(inputs, names)))
+        merged = together(inputs, (count, *common_chunk(inputs, names)), names)
         return merged, StreamType(Selector(len(inputs)), (count,))
 
     def process(self, node: Placed, around: Surroundings) -> Process:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from step.language.chunks import common_chunk, expect_equal_chunks
+from step.language.chunks import common_chunk, expect_equal_chunks, together
 from step.language.dims import DimKind
 from step.language.faults import Fault, Violation
 from step.language.graph import Graph, graph_method
@@ -58,7 +58,7 @@ class Reassemble(Operator):
         expect_equal_chunks(data, self.rank)
         chosen = names.symbol("selected", DimKind.RAGGED)
         inner = common_chunk(data, names)
-        return (StreamType(data[0].element, (*selector.shape, chosen, *inner)),)
+        return (together(data, (*selector.shape, chosen, *inner), names),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         count = len(node.input_types) - 1

@@ -67,13 +67,12 @@ def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: A
     >>> step.metrics(program).flops, step.metrics(program).bind({"N": 5}).flops
     (3*N, 15)
     """
-    zero = sympy.Integer(0)
     opened = open_program(program, fabric=fabric)
     graph, netlist = opened.graph, lower(opened.graph, opened.fabric)
     return Metrics(
         graph,
-        sum((node.operator.off_chip_bytes(node) for node in graph), zero),
-        sum((node.operator.on_chip_bytes(node, accounting) for node in graph), zero),
-        sum((node.operator.flops(node) for node in graph), zero),
-        sum((each.depth * each.element.bytes for each in netlist.channels if each.element is not None), zero),
+        sympy.Add(*(node.operator.off_chip_bytes(node) for node in graph)),
+        sympy.Add(*(node.operator.on_chip_bytes(node, accounting) for node in graph)),
+        sympy.Add(*(node.operator.flops(node) for node in graph)),
+        sympy.Add(*(each.depth * each.element.bytes for each in netlist.channels if each.element is not None)),
     )

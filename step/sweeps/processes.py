@@ -1,20 +1,24 @@
-"""The points of a sweep in processes of this machine."""
+"""Work in processes of this machine: the points of a sweep, and of experiments."""
 
 from __future__ import annotations
 
 import os
 import signal
 import tempfile
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from types import TracebackType
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from step.sweeps.axis import Point
-from step.sweeps.row import LOST, Row
+from step.sweeps.row import Row
+
+Task = TypeVar("Task")
+Found = TypeVar("Found")
 
 Work = Callable[[Point], Row]
 
@@ -43,32 +47,35 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Processes:
-    """``together`` processes that do ``work``; with one, this process does it itself."""
+class Processes(Generic[Task, Found]):
+    """``together`` processes that do ``work``; with one, this process does it itself.
 
-    def __init__(self, work: Work, together: int) -> None:
-        self._work, self.together = work, together
+    ``lost``: what is found for a task whose process is killed again and again, given the reason.
+    """
+
+    def __init__(self, work: Callable[[Task], Found], together: int, lost: Callable[[Task, str], Found]) -> None:
+        self._work, self.together, self._lost = work, together, lost
         self._pool: ProcessPoolExecutor | None = None
 
-    def rows(self, points: Iterable[Point]) -> Iterator[Row]:
-        """The rows of ``points``, as they come.
+    def rows(self, points: Iterable[Task]) -> Iterator[Found]:
+        """What is found for ``points``, as it comes.
 
         Where a process is killed, the points that were under way run again, each in a process of its own; one that
-        is killed there as well gets a row that says so.
+        is killed there as well is lost.
         """
         if self.together == 1:
             yield from map(self._work, points)
             return
         waiting = deque(points)
         while waiting:
-            flying: dict[Future[Row], Point] = {}
+            flying: dict[Future[Found], Task] = {}
             try:
                 yield from self._fly(waiting, flying)
             except BrokenProcessPool:
                 self._end()
                 yield from map(self._alone, list(flying.values()))
 
-    def _fly(self, waiting: deque[Point], flying: dict[Future[Row], Point]) -> Iterator[Row]:
+    def _fly(self, waiting: deque[Task], flying: dict[Future[Found], Task]) -> Iterator[Found]:
         if self._pool is None:
             self._begin(self.together)
         while waiting or flying:
@@ -80,12 +87,12 @@ class Processes:
                 del flying[future]
                 yield row
 
-    def _alone(self, point: Point) -> Row:
+    def _alone(self, point: Task) -> Found:
         self._begin(1)
         try:
             return self._submit(point).result()
         except BrokenProcessPool:
-            return Row(point, LOST, error="its process was killed, alone too; is there enough memory?")
+            return self._lost(point, "its process was killed, alone too; is there enough memory?")
         finally:
             self._end()
 
@@ -95,7 +102,7 @@ class Processes:
         context = get_context("spawn")
         self._pool = ProcessPoolExecutor(count, context, initializer=_use, initargs=(self._scratch.name,))
 
-    def _submit(self, point: Point) -> Future[Row]:
+    def _submit(self, point: Task) -> Future[Found]:
         """Give ``point`` to a process. Those that begin now do not see Ctrl-C, which reaches all of a terminal's."""
         assert self._pool is not None
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -126,3 +133,12 @@ class Processes:
 
 def _use(directory: str) -> None:
     tempfile.tempdir = directory
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A process whose parent was killed would wait for work for ever."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

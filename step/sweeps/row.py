@@ -41,3 +41,8 @@ MEASURES = tuple(each.name for each in fields(Row) if each.name != "point")
 
 OBJECTIVES = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes")
 """Measures of which less is better."""
+
+
+def lost(point: Point, reason: str) -> Row:
+    """The row of a point whose process was killed, again and again."""
+    return Row(point, LOST, error=reason)

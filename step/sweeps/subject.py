@@ -9,6 +9,7 @@ from pathlib import Path
 import sympy
 
 from step.errors import InputError, SimulationError, UnboundSymbol
+from step.language.symbols import replaced
 from step.lowering.fabric import LIMITS, FabricConfig, MemoryConfig
 from step.lowering.settings import with_settings
 from step.programs.digest import data_digest, graph_digest
@@ -121,4 +122,4 @@ def _ready(made: Made, fabric: FabricConfig) -> Ready:
 
 
 def _number(expression: sympy.Expr, symbols: dict[str, int]) -> int:
-    return int(expression.subs({each: symbols[str(each)] for each in expression.free_symbols}))
+    return int(replaced(expression, symbols))

@@ -23,7 +23,7 @@ from step.sweeps.front import check_objectives, pareto_front
 from step.sweeps.plot import check_plot, plot
 from step.sweeps.processes import Processes, Work, Workers, cores
 from step.sweeps.record import Record
-from step.sweeps.row import MEASURES, Row
+from step.sweeps.row import MEASURES, Row, lost
 from step.sweeps.search import Search
 from step.sweeps.subject import Subject
 
@@ -146,7 +146,7 @@ def _workers(work: Work, jobs: int | None, scheduler: str | None, points: int) -
         if jobs is not None:
             raise InputError("jobs has no effect with a scheduler: its workers run the points")
         return Cluster(work, scheduler)
-    return Processes(work, min(jobs or cores(), points))
+    return Processes(work, min(jobs or cores(), points), lost)
 
 
 def _all(points: Sequence[Point], record: Record, workers: Workers, progress: Progress) -> list[Row]:

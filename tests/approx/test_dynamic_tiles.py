@@ -6,13 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from same import both
 
 from cosim import backend as rtl
 from sim_approx import backend as approx
+from sim_approx.functions import matmul
+from sim_approx.simulation import simulate
+from sim_approx.simulator import Simulator
+from sim_approx.timing import Timing
 from step import BF16, FabricConfig, Graph, Tile
-from step.errors import EnvironmentProblem, FabricError
-from step.functions import Matmul, Mul, RetileCol, RetileRow, RetileStreamify, Silu
+from step.errors import FabricError
+from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
 from step.language.dims import Dim
+from step.language.function import Function
+from step.language.loops import SHORT, RegularStream
+from step.lowering.application import Application
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult
 
@@ -85,6 +95,9 @@ def test_of_different_sizes(rows: list[int], pieces: int) -> None:
     assert got == wanted
     control = approx.run(graph, inputs)
     assert control.cycles == everything.cycles and control.operators == everything.operators
+    netlist = lower(graph, FabricConfig())
+    for values in ("control", "all"):
+        both(netlist, bind_inputs(netlist.graph, inputs), values=values)  # type: ignore[arg-type]
 
 
 def test_occupancy_follows_the_rows() -> None:
@@ -100,14 +113,93 @@ def test_occupancy_follows_the_rows() -> None:
     assert busy([1, 4, 16]) == sum(alone) - 2
 
 
-def test_the_python_engine_runs_them() -> None:
-    result = approx.run(expert(1, 0), data([2]))
-    assert (result.engine, result.engine_reason) == ("python", "tiles of dynamic size run on the Python engine")
-    with pytest.raises(EnvironmentProblem) as error:
-        approx.run(expert(1, 0), data([2]), engine="compiled")
-    assert str(error.value) == (
-        "the compiled engine can not run this program: tiles of dynamic size run on the Python engine"
-    )
+@pytest.mark.parametrize("pieces", [SIZE, SIZE // 2])
+def test_rows_that_nobody_reads(pieces: int) -> None:
+    """A reference has no values, but as many elements as tiles have rows."""
+    graph = Graph("counted")
+    tile = graph.source("x", Tile(BF16, 1, SIZE), [3, graph.symbol("rows", ragged=True)]).accum(RetileRow())
+    parts = tile.map(Silu()).flat_map(RetileStreamify(pieces, "col"))
+    rows = parts.flat_map(RetileStreamify(1, "row"))
+    graph.load(graph.tensor("w", (4, 4), BF16), tile=(4, 4), reference=rows).sink("y")
+    netlist = lower(graph, FabricConfig())
+    inputs = {"x": data([2, 0, 5])["x"], "w": np.zeros((4, 4))}
+    for values in ("control", "all"):
+        both(netlist, bind_inputs(netlist.graph, inputs), values=values)  # type: ignore[arg-type]
+    control, everything = (approx.run(graph, inputs, values=values) for values in ("control", "all"))  # type: ignore[arg-type]
+    assert (control.cycles, control.operators) == (everything.cycles, everything.operators)
+    assert control.channels[str(rows)].tokens == 7 * SIZE // pieces + 1
+
+
+def test_a_factor_for_every_tile_of_a_sum() -> None:
+    """The sum has the rows of the tiles, and not as many as there are factors."""
+    graph = Graph("weighted")
+    tile = graph.source("x", Tile(BF16, 1, SIZE), [3, graph.symbol("rows", ragged=True)]).accum(RetileRow()).repeat(4)
+    factors = graph.source("factors", Tile(BF16), [3, 4])
+    factors.accum(MulAdd(), tile).flat_map(RetileStreamify(1, "row")).sink("y")
+    netlist = lower(graph, FabricConfig(link_bytes=16))
+    inputs = bind_inputs(graph, {"x": data([2, 1, 5])["x"], "factors": np.ones((3, 4))})
+    runs = [simulate(netlist, inputs, values=values, events=True) for values in ("control", "all")]  # type: ignore[arg-type]
+    assert runs[0].events == runs[1].events
+
+
+def test_tiles_of_more_rows_than_are_listed() -> None:
+    """A long array stays loops without values, and a list of its rows does not: the tiles are the same."""
+    graph = Graph("long")
+    x = graph.source("x", Tile(BF16, 1, 4), [2, graph.symbol("rows", ragged=True)])
+    x.accum(RetileRow()).map(Silu()).flat_map(RetileStreamify(1, "row")).sink("y")
+    rows = np.random.default_rng(0).random((2, SHORT // 2 + 1, 1, 4)).astype(BF16.numpy)
+    netlist = lower(graph, FabricConfig(link_bytes=16))
+    long, lists = (bind_inputs(graph, {"x": each}) for each in (rows, list(map(list, rows))))
+    assert isinstance(long.streams["x"], RegularStream) and isinstance(lists.streams["x"], list)
+    both(netlist, long)
+    runs = [simulate(netlist, each, events=True) for each in (long, lists)]
+    assert runs[0].events == runs[1].events
+    assert runs[0].ending.cycles == runs[1].ending.cycles > SHORT
+
+
+def test_runs_again_with_other_channels() -> None:
+    """A `Simulator` begins every run with the pace of the first tile still to come."""
+    simulator = Simulator(expert(3, 0), data([16, 1, 4]))
+    first = simulator.run()
+    assert (first.engine, first.engine_reason) == ("compiled", None)
+    deeper = simulator.run(depths={"tile": 9})
+    assert deeper.channels["tile"].capacity > first.channels["tile"].capacity
+    again = simulator.run()
+    assert (again.cycles, again.operators, again.channels) == (first.cycles, first.operators, first.channels)
+
+
+def test_a_size_of_which_nobody_knows_the_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error reaches the caller, from both engines."""
+    known = matmul.timing
+
+    def timing(function: Function, application: Application) -> Timing:
+        if application.inputs[0].shape[0] == 7:  # type: ignore[union-attr]
+            raise FabricError("nobody knows")
+        return known(function, application)
+
+    monkeypatch.setattr(matmul, "timing", timing)
+    graph = expert(3, 0)
+    for engine in ("compiled", "python"):
+        with pytest.raises(FabricError) as error:
+            approx.run(graph, data([2, 7, 1]), engine=engine)  # type: ignore[arg-type]
+        assert str(error.value) == f"map 'product' ({graph.nodes['product'].location}): nobody knows"
+
+
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_a_tile_that_nobody_reads_takes_as_long(engine: Any) -> None:
+    """A Partition takes as long for a tile of eight rows that it drops as for one that somebody gets."""
+    cycles = set()
+    for static in (True, False):
+        graph = Graph("dropped")
+        extent = 8 if static else graph.symbol("rows", ragged=True)
+        tiles = graph.source("x", Tile(BF16, 1, SIZE), [3, extent]).accum(RetileRow())
+        parts = tiles.partition(graph.selectors("which", 2, [3]), targets=2, name="part")
+        parts[1].flat_map(RetileStreamify(1, "row"), name="rows_of_it").sink("y")
+        inputs = {"x": data([8] * 3)["x"], "which": [0, 0, 1]}
+        fabric = FabricConfig(link_bytes=16, block_ram_words=4096)
+        result = approx.run(graph, inputs, fabric, engine=engine)
+        cycles.add((result.operators["part"].busy, result.cycles))
+    assert len(cycles) == 1
 
 
 def test_hardware_has_none() -> None:

@@ -18,6 +18,7 @@ from test_compiled import (
     test_long_waits,
     test_what_takes_turns,
 )
+from test_random_dynamic_tiles import engines
 
 from benchmarks import approx_speed
 from sim_approx.compiled import library
@@ -33,6 +34,10 @@ MUTANTS = [
     ("engine.hpp", "counts[BUSY] += std::min<int64_t>(rest, 0);", ""),
     ("engine.hpp", "wake(machine, channel.open_from);", "wake(machine, channel.open_from + 1);"),
     ("engine.hpp", "seen - channel.deep - 1", "seen - 1"),
+    ("engine.hpp", "std::max(seen, channel.at(channel.stored - 1).seen + 1)", "seen"),
+    ("engine.hpp", "if (rows == sizes.rows || code) return;", "if (sizes.rows >= 0) return;"),
+    ("engine.hpp", "channel.writer->latency + 1 + channel.deep", "channel.writer->latency + 1"),
+    ("engine.hpp", "found = packed >> 32;", "found = 0;"),
     ("parts.hpp", "return std::max(freed_at + 1, head().seen);", "return head().seen;"),
     ("parts.hpp", "int32_t(stored) - (freed_at == now ? freed : 0)", "int32_t(stored)"),
     ("parts.hpp", "peak = std::max(peak, counted);", "peak = counted;"),
@@ -111,6 +116,8 @@ def programs() -> None:
     test_cut_off_in_every_cycle()
     for seed in range(50_000, 50_120):
         random_program(seed, 3 + seed % 14)
+    for seed in range(40):
+        engines(seed)
     test_what_takes_turns()
     test_long_waits(10)
     for scenario in SCENARIOS:

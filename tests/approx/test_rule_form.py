@@ -116,6 +116,8 @@ class Form(ast.NodeVisitor):
                 pass
             case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in VALUES:
                 pass
+            case ast.Attribute(value=ast.Name(id="self"), attr="resize"):
+                self.reach(DONE, node, "resize")
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self")), attr=name) if name in NOTES:
                 self.reach(DONE, node, name)
             case _:
@@ -152,6 +154,7 @@ def test_every_operator_has_a_rule() -> None:
         ("room(self.outputs[0])\n    need(self.inputs[0])", "need comes too late"),
         ("put(self.outputs[0], x)\n    room(self.outputs[0])", "room comes too late"),
         ("self.held = x\n    room(self.outputs[0])", "room comes too late"),
+        ("self.resize(x)\n    room(self.outputs[0])", "room comes too late"),
         ("if x:\n        take(self.inputs[0])\n    room(self.outputs[0])", "room comes too late"),
         ("for each in self.inputs:\n        need(each)\n        take(each)", "need comes too late"),
         ("while True:\n        pass", "a rule has no While"),

@@ -66,7 +66,7 @@ def test_a_table_says_what_was_measured(step: Step, one: str, two: str, file: Pa
     ]
     done = step("calibrate", one, "-o", file, "--held-out", two)
     assert "1 unit measured" in done.out and "\n1 unit in the file already, of the same RTL\n" in done.out
-    assert "two: " in done.out and "(0.00%); 0 of " in done.out
+    assert "\nheld out: two, 36 cycles in RTL, 36 by this calibration (0.00%); 0 of 18 tokens off time\n" in done.out
     assert runs == ["calibration", "calibration", "two"]
 
 
@@ -109,15 +109,40 @@ def test_other_back_ends_take_none(step: Step, one: str, file: Path, name: str) 
 
 def test_compare_shows_the_errors_of_a_calibration(step: Step, one: str, two: str, file: Path, runs: list[str]) -> None:
     step("calibrate", one, "-o", file)
-    assert step("compare", one, "--calibration", file).code == 0
+    done = step("compare", one, "--calibration", file)
+    assert done.code == 0 and done.out.splitlines()[2].split() == ["x", "7", "0", "0", "0.00%", "0"]
+    date = json.loads(file.read_text())["date"]
+    assert done.out.splitlines()[-3:] == [
+        f"calibration: {file} of {date}",
+        "held out: no program; step calibrate --held-out PROGRAM compares one with RTL",
+        "ok: RTL, fast model and interpreter agree on 1 program",
+    ]
+    step("calibrate", one, "-o", file, "--held-out", two)
     data = json.loads(file.read_text())
     data["units"][0]["interval"] += 9
+    del data["units"][1]  # the sum of the other one
     file.write_text(json.dumps(data))
     done = step("compare", one, "--calibration", file, "--json")
     (found,) = json.loads(done.out)
     assert done.code == 4 and found["error"] > 0.5 and found["mismatches"] > 0
     (unit,) = (each for each in found["operators"] if each["name"] == "exp")
     assert unit["approximate"]["busy"] > unit["exact"]["busy"]
+    assert (
+        unit["error"] == pytest.approx(unit["approximate"]["busy"] / unit["exact"]["busy"] - 1)
+        and unit["mismatches"] > 0
+    )
+    done = step("compare", one, "--calibration", file)
+    assert done.out.splitlines()[:8] == [
+        "one: cycles per operator, RTL | fast model where it differs",
+        "operator    busy  starved  blocked    error  off time",
+        "x              7        0   0 | 36    0.00%         4",
+        "exp       7 | 61        1        0  771.43%         6",
+        "y              7   9 | 63        0    0.00%         0",
+        "",
+        "RTL | fast model where it differs",
+        "program   cycles    error  tokens  off time  outputs  float64",
+    ]
+    assert "\nheld out: two, 36 cycles in RTL, 36 by this calibration (0.00%); 0 of 18 tokens off time\n" in done.out
 
     del runs[:]
     assert f"error: {file} has no entry for accum" in step("compare", two, "--calibration", file).err

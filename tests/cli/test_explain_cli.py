@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from commanding import Step, commanding
 
+from step.errors import FormatError
+from step.programs.schema import validate
+
 FRAGILE = "tests/integration/fragile.py"  # its simulator is built for other tests too
 SWIGLU = "examples/swiglu.py"
 STUCK = """
@@ -43,23 +46,40 @@ def test_tables(step: Step) -> None:
         ["23", "others", "183", "4.0%"],
     ]
     assert "operators, in % of the cycles" in lines
-    assert [line.split() for line in lines[-2:]] == [
-        ["--set", "stages=1", "1,242", "72.7%", "1,242", "72.7%"],
-        ["--set", "memory.latency=1", "4,504", "1.0%", "4,504", "1.0%"],
+    assert [line.rsplit(maxsplit=4) for line in lines[-4:]] == [
+        ["--set stages=1", "1,242", "72.7%", "1,242", "72.7%"],
+        ["down_projection: as fast as its links", "4,358", "4.2%", "4,358", "4.2%"],
+        ["--set memory.latency=1", "4,504", "1.0%", "4,504", "1.0%"],
+        ["gate_projection: as fast as its links", "4,540", "0.2%", "-", "-"],
     ]
 
 
 def test_json(step: Step) -> None:
-    found = json.loads(step("explain", SWIGLU, "--json", "--no-what-if").out)
+    found = json.loads(step("explain", SWIGLU, "--json").out)
+    validate(found, "explanation", "stdout")
     assert (found["format"], found["program"]) == ("step-explanation-1", "swiglu_rows4_columns16")
     assert found["cycles"] == 4549 == sum(each["cycles"] for each in found["critical_path"])
     assert sum(each["share"] for each in found["critical_path"]) == pytest.approx(1)
-    assert found["what_if"] == []
+    assert found["what_if"][0] == {"text": "--set stages=1", "estimated": 1242, "verified": 1242}
+    assert found["what_if"][-1]["verified"] is None
     for each in found["operators"].values():
         waited = sum(each["starved"].values()) + sum(each["blocked"].values())
         assert each["busy"] + waited + each["finished"] == 4549
     roofline = found["roofline"]
     assert roofline["attained"] == roofline["flops"] / 4549 < roofline["roof"] <= roofline["peak"]
+
+
+def test_the_schema_takes_nothing_else(step: Step) -> None:
+    found = json.loads(step("explain", FRAGILE, "--json", "--no-what-if").out)
+    assert found["what_if"] == []
+    for wrong, complaint in (
+        ({"cycles": "34"}, "here: $.cycles: '34' is not of type 'integer'"),
+        ({"memory": 1.5}, "here: $.memory: 1.5 is greater than the maximum of 1"),
+        ({"roof": 1}, "here: $: Additional properties are not allowed ('roof' was unexpected)"),
+    ):
+        with pytest.raises(FormatError) as error:
+            validate({**found, **wrong}, "explanation", "here")
+        assert str(error.value) == complaint
 
 
 def traced(path: Path) -> dict[str, list[dict[str, Any]]]:

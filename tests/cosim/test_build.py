@@ -37,12 +37,13 @@ def own_cache(tmp_path, monkeypatch) -> Path:
 
 
 def entries(cache: Path) -> list[str]:
-    """What a cache holds but for locks and the shared library."""
-    return sorted(path.name for path in cache.iterdir() if path.suffix != ".lock" and not path.is_symlink())
+    """What a cache holds but for locks, the shared library and links to places with blanks."""
+    paths = (path for path in cache.iterdir() if path.suffix != ".lock" and not path.is_symlink())
+    return sorted(path.name for path in paths if path.name != "links")
 
 
 def test_the_second_build_is_taken_from_the_cache(tmp_path, own_cache):
-    design = pass_through(tmp_path / "design")
+    design = pass_through(tmp_path / "my design")  # make and Verilator see no blank
     steps: list[str] = []
     first = build(design, progress=steps.append)
     assert steps == ["verilating", "compiling"]

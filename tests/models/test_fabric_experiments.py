@@ -10,30 +10,53 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from experiments.fabric import explained
 from experiments.fabric.__main__ import main
-from experiments.fabric.plots import DRAWN, plot
-from experiments.fabric.points import FIGURES, attentions, mixture, multiplexing
-from experiments.fabric.record import RESULTS, ROOT, read, write
-from experiments.fabric.tables import table
+from experiments.fabric.figures import FIGURES
+from experiments.fabric.findings import findings
+from experiments.fabric.page import page
+from experiments.fabric.points import attentions, mixture
+from experiments.fabric.record import CAMPAIGN, COLUMNS
+from experiments.fabric.tables import every_point
+from experiments.published.show.plots import DRAWN, draw
+from experiments.published.show.results import Results
+from experiments.rows import RESULTS, read, write
 from step.errors import InputError
 from step_models.configurations import configuration
 
+SMOKE = ["--smoke", "--jobs", "1", "--results"]
 
-def test_a_point_is_run_once_and_results_of_other_sources_are_refused(tmp_path: Path) -> None:
-    arguments = ["--smoke", "--results", str(tmp_path)]
-    done = CliRunner().invoke(main, arguments)
-    assert done.exception is None
-    path = tmp_path / "fabric_figsmoke.csv"
-    rows = read(path)
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a smoke run."""
+    folder = tmp_path_factory.mktemp("smoke")
+    done = CliRunner().invoke(main, [*SMOKE, str(folder)])
+    assert done.exception is None and "figure smoke, static: 300 cycles" in done.output
+    return folder
+
+
+def test_a_point_is_run_once_and_results_of_other_sources_are_refused(smoke: Path, tmp_path: Path) -> None:
+    rows = CAMPAIGN.read(smoke, "smoke")
     kinds = ["static", "multiplexed", *(f"attention {each}" for each in ("coarse", "interleaved", "dynamic"))]
     assert [row["point"] for row in rows] == kinds
     assert all(int(row["cycles"]) > 0 and int(row["firings"]) > 0 and row["engine"] for row in rows)
-    again = CliRunner().invoke(main, arguments)
-    assert "figure smoke," in done.output and "figure smoke," not in again.output
-    path.write_text(path.read_text().replace(rows[0]["sources"], "other"))
-    refused = CliRunner().invoke(main, arguments)
+    again = CliRunner().invoke(main, [*SMOKE, str(smoke)])
+    assert again.exception is None and "figure smoke," not in again.output
+    path = tmp_path / "fabric_smoke.csv"
+    write(path, COLUMNS, [rows[0] | {"sources": "other"}, *rows[1:]])
+    refused = CliRunner().invoke(main, [*SMOKE, str(tmp_path)])
     assert isinstance(refused.exception, InputError)
-    assert str(refused.exception) == f"{path} has results of other sources; remove it, or give another --results"
+    message = f"{path} has results of other sources; remove it, give another --results, or run it --anew"
+    assert str(refused.exception) == message
+    anew = CliRunner().invoke(main, [*SMOKE, str(tmp_path), "--anew"])
+    assert anew.exception is None and "[5/5] figure smoke" in anew.output
+
+
+def test_bytes_of_the_arrangements_of_attention_are_the_same(smoke: Path) -> None:
+    """Each reads the last tile of both caches, and then all tiles."""
+    moved = {row["off_chip_bytes"] for row in CAMPAIGN.read(smoke, "smoke") if row["point"].startswith("attention")}
+    assert len(moved) == 1
 
 
 def test_lanes_give_the_published_operations_a_cycle() -> None:
@@ -53,53 +76,70 @@ def test_the_points_of_a_figure_have_names_of_their_own(points: Callable) -> Non
     assert len(set(names)) == len(names)
 
 
-def test_only_regions_that_are_shared_have_unknown_symbols() -> None:
-    assert [point.name for point in multiplexing() if point.symbols is not None] == ["static 128", "dynamic 128"]
-
-
 def test_a_table_has_the_published_cycles_or_those_of_the_published_timing() -> None:
-    counts = {"off_chip_bytes": "", "units": "3", "firings": "4000", "tokens": "5"}
-    seconds = {"prepare_seconds": "0.25", "run_seconds": "1.5"}
-    rows = [{"point": name, "cycles": "1500", **counts, **seconds} for name in ("a", "b", "c")]
-    published = [
-        {"point": "a", "cycles": "999", "published_cycles": "1000.0"},
-        {"point": "b", "cycles": "3000", "published_cycles": ""},
-    ]
-    lines = table("1", rows, published).splitlines()[4:]
-    assert lines == [
-        "| a | 1,500 | 1,000 | 1.500 |  | 3 | 4,000 | 5 | 1.8 |",
-        "| b | 1,500 | (3,000) | 0.500 |  | 3 | 4,000 | 5 | 1.8 |",
-        "| c | 1,500 |  |  |  | 3 | 4,000 | 5 | 1.8 |",
+    counts = {"off_chip_bytes": "", "on_chip_bytes": "3", "firings": "4000", "tokens": "5", "cpu_seconds": "1.75"}
+    rows = [{"point": name, "cycles": "1500", **counts} for name in ("a", "b", "c")]
+    published = {
+        "a": {"point": "a", "cycles": "999", "published_cycles": "1000.0"},
+        "b": {"point": "b", "cycles": "3000", "published_cycles": ""},
+    }
+    lines = every_point(rows, published, [("more", lambda row: row["point"] * 2)]).splitlines()
+    assert lines[0].startswith("| point | cycles | published | ratio | more | off-chip bytes |")
+    assert lines[2:] == [
+        "| a | 1,500 | 1,000 | 1.500 | aa |  | 3 | 4,000 | 5 | 1.75 |",
+        "| b | 1,500 | (3,000) | 0.500 | bb |  | 3 | 4,000 | 5 | 1.75 |",
+        "| c | 1,500 |  |  | cc |  | 3 | 4,000 | 5 | 1.75 |",
     ]
 
 
 def test_committed_results_are_those_of_points_that_there_are() -> None:
     for name, points in FIGURES.items():
-        assert {row["point"] for row in read(RESULTS / f"fabric_fig{name}.csv")} <= {point.name for point in points()}
+        assert {row["point"] for row in CAMPAIGN.read(RESULTS, name)} <= {point.name for point in points()}
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_every_figure_is_drawn(name: str) -> None:
-    rows = [
-        {"point": point.name, "cycles": str(10 + number), "on_chip_bytes": str(100 + number)}
-        for number, point in enumerate(list(FIGURES[name]())[:6])
-    ]
-    drawing = plot(name, rows)
-    assert drawing.startswith(b"<?xml") and drawing == plot(name, rows)
+def test_figures_are_drawn(tmp_path: Path) -> None:
+    assert draw(Results(RESULTS, "fabric"), DRAWN, tmp_path) == []
+    assert {path.name for path in tmp_path.iterdir()} == {f"fabric_fig{name}.svg" for name in DRAWN}
 
 
-def test_the_page_has_the_results_that_there_are_and_says_what_is_missing(tmp_path: Path) -> None:
-    *kept, missing = read(RESULTS / "fabric_fig15.csv")[:3]
-    write(tmp_path / "fabric_fig15.csv", kept)
-    page = tmp_path / "page.md"
-    done = CliRunner().invoke(main, ["15", "--results", str(tmp_path), "--table", str(page), "--plots", str(tmp_path)])
-    assert done.exception is None and (tmp_path / "fabric_fig15.svg").exists()
-    text = page.read_text()
-    assert "## Figure 15\n" in text and all(f"| {row['point']} |" in text for row in kept)
-    assert f"\n- Figure 15: {missing['point']}, B=32 coarse, " in text
+def test_the_best_and_the_worst_point_are_explained() -> None:
+    def rows(**cycles: int) -> list[dict[str, str]]:
+        return [{"point": name.replace("_", " "), "cycles": str(count)} for name, count in cycles.items()]
+
+    tiles = rows(mixtral_8=30, mixtral_16=10, mixtral_dynamic=20, qwen_8=5)
+    assert [row["point"] for row in explained.chosen(tiles)] == ["mixtral 16", "mixtral 8"]
+    turns = rows(a_interleaved=10, a_dynamic=10, b_interleaved=10, b_dynamic=20, c_interleaved=30, c_dynamic=10)
+    names = ["c interleaved", "c dynamic", "b interleaved", "b dynamic"]
+    assert [row["point"] for row in explained.chosen(turns)] == names
 
 
-def test_the_page_of_the_documentation_is_that_of_the_committed_results(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    CliRunner().invoke(main, ["--table", str(page)])
-    assert page.read_text() == (ROOT / "docs" / "evaluation-fabric.md").read_text()
+def test_what_limits_a_point_is_kept(tmp_path: Path) -> None:
+    points = {"16x16": "33867", "64x64": "10424"}
+    blank = dict.fromkeys(COLUMNS, "") | {"sources": CAMPAIGN.sources("8")}
+    write(tmp_path / "fabric_fig8.csv", COLUMNS, [blank | {"point": p, "cycles": c} for p, c in points.items()])
+    told: list[str] = []
+    explained.run(["8"], tmp_path, told.append)
+    assert told[0].startswith("figure 8, 64x64: `off-chip memory` bandwidth 79%, ")
+    path = tmp_path / explained.FILE
+    kept = read(path, explained.COLUMNS)
+    assert [(row["point"], row["explained_cycles"]) for row in kept] == [("64x64", "10424"), ("16x16", "33867")]
+    write(path, explained.COLUMNS, [row | {"limits": "as it was"} for row in kept])
+    explained.run(["8"], tmp_path, told.append)
+    assert {row["limits"] for row in read(path, explained.COLUMNS)} == {"as it was"} and len(told) == 2
+    write(path, explained.COLUMNS, [row | {"sources": "other"} for row in kept])
+    with pytest.raises(InputError) as refused:
+        explained.run(["8"], tmp_path, told.append)
+    message = f"{path} has results of other sources; remove it, give another --results, or run it --anew"
+    assert str(refused.value) == message
+
+
+def test_the_page_says_what_is_missing(tmp_path: Path) -> None:
+    *kept, missing = CAMPAIGN.read(RESULTS, "15")
+    write(tmp_path / "fabric_fig15.csv", COLUMNS, kept)
+    text = page(tmp_path)
+    assert "## Figure 15\n" in text and "## Figure 9\n" not in text
+    assert f"\n- Figure 15: {missing['point']}\n" in text and "\n- Figure 14: 45 of 45 points\n" in text
+
+
+def test_findings_need_whole_figures(tmp_path: Path) -> None:
+    assert findings(tmp_path) == []

@@ -120,6 +120,7 @@ def test_a_wrong_result_is_found() -> None:
         ({"rows": 3}, "a tile of the KV cache must have a power of two of rows, not 3"),
         ({"rows": 0}, "a tile of the KV cache must have a power of two of rows, not 0"),
         ({"regions": 0}, "attention needs at least one region, not 0"),
+        ({"regions": 2.0}, "attention needs at least one region, an integer, not 2.0"),
         (
             {"arrangement": "fair"},
             "attention must be arranged as one of 'coarse', 'interleaved', 'dynamic', not 'fair'",
@@ -141,3 +142,29 @@ def test_what_does_not_fit(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         attention.program(**{"lengths": LENGTHS, **changes})
     assert str(error.value) == message
+
+
+def test_requests_that_come_over_time() -> None:
+    """In the cycles that the gaps say, also where nobody is ready for them; with the same results."""
+    gaps = np.array([0, 700, 1, 0, 3000])
+    program = attention.program(LENGTHS, gaps=gaps, heads=1, regions=1)
+    assert_runs(program)
+    run = approx.run(program.graph, program.inputs, program.fabric, events=True)
+    assert run.events is not None
+    arrived = run.events["gap_clock"]
+    assert np.diff(arrived.cycles[arrived.control & 2 > 0]).tolist() == [700, 1, 1, 3000]
+    assert run.cycles > arrived.cycles[-1] > 3701
+
+
+@pytest.mark.parametrize(
+    ("gaps", "found"),
+    [
+        (np.array([0, 1]), "int64 [2] from 0 on"),
+        (np.array([0, -1, 0, 0, 0]), "int64 [5] from -1 on"),
+        (np.zeros(5), "float64 [5]"),
+    ],
+)
+def test_gaps_of_another_form(gaps: np.ndarray, found: str) -> None:
+    with pytest.raises(InputError) as error:
+        attention.program(LENGTHS, gaps=gaps)
+    assert str(error.value) == f"gaps must be integers >= 0, one for each of 5 requests, not {found}"

@@ -36,6 +36,7 @@ def test_another_one() -> None:
         ({"layers": 0}, "layers of model 'Mixtral-8x7B' must be an integer >= 1, not 0"),
         ({"hidden": 64.0}, "hidden of model 'Mixtral-8x7B' must be an integer >= 1, not 64.0"),
         ({"experts": 1}, "experts_per_token of model 'Mixtral-8x7B' must be at most its 1 experts, not 2"),
+        ({"norm_epsilon": -1.0}, "norm_epsilon of model 'Mixtral-8x7B' must be a float >= 0, not -1.0"),
         (
             {"key_value_heads": 5},
             "the 32 query heads of model 'Mixtral-8x7B' can not share 5 key-value heads evenly",

@@ -47,6 +47,9 @@ def test_the_statistics_of_a_sample() -> None:
         ({"requests": 0}, "0, 1024.0 and 1024.0"),
         ({"requests": 4, "mean": 0}, "4, 0 and 1024.0"),
         ({"requests": 4, "deviation": -1}, "4, 1024.0 and -1"),
+        ({"requests": 4, "mean": np.nan}, "4, nan and 1024.0"),
+        ({"requests": 4, "mean": np.inf}, "4, inf and 1024.0"),
+        ({"requests": 4, "deviation": np.nan}, "4, 1024.0 and nan"),
     ],
 )
 def test_samples_that_can_not_be(sample: dict[str, float], found: str) -> None:
@@ -55,6 +58,12 @@ def test_samples_that_can_not_be(sample: dict[str, float], found: str) -> None:
     assert str(error.value) == (
         f"a sample of KV lengths needs at least one request, a mean above 0 and a deviation of at least 0, not {found}"
     )
+
+
+def test_a_seed_that_can_not_be() -> None:
+    with pytest.raises(InputError) as error:
+        sampled_kv_lengths(4, seed=-1)
+    assert str(error.value) == "the seed of a sample must be an integer >= 0, not -1"
 
 
 def test_a_length_beyond_the_cache() -> None:

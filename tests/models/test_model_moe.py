@@ -45,6 +45,20 @@ def test_dynamic_tiles(routing: str, depth: int | None) -> None:
     assert approx.run(program.graph, program.inputs, program.fabric).cycles == result.cycles
 
 
+@pytest.mark.parametrize("regions", [2, 8])
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_dynamic_tiles_by_turns(routing: str, regions: int) -> None:
+    """As much work and traffic as where every expert has matmuls of its own."""
+    apart, shared = (
+        moe.program(ROUTINGS[routing], experts=8, rows=None, regions=each, **SMALL) for each in (None, regions)
+    )
+    result = assert_runs(shared)
+    timed = approx.run(shared.graph, shared.inputs, shared.fabric)
+    assert (timed.engine, timed.cycles) == ("compiled", result.cycles)
+    found, wanted = (metrics(each.graph).bind(bind(each.graph, each.inputs)) for each in (shared, apart))
+    assert (found.flops, found.off_chip_bytes) == (wanted.flops, wanted.off_chip_bytes)
+
+
 def test_fewer_reads_of_weights_take_less_time() -> None:
     cycles = {}
     for rows in (1, 4, None):
@@ -62,6 +76,14 @@ def test_symbols(routing: str) -> None:
     program = moe.program(ROUTINGS[routing], experts=8, hidden=16, inner=16)
     measured, known = bind(program.graph, program.inputs), moe.symbols(ROUTINGS[routing], 8)
     assert known == {name: measured[name] for name in known}
+
+
+@pytest.mark.parametrize("rows", [2, None])
+def test_symbols_of_experts_that_take_turns(rows: int | None) -> None:
+    routing = ROUTINGS["skewed"]
+    program = moe.program(routing, experts=8, rows=rows, regions=2, hidden=16, inner=16)
+    measured, known = bind(program.graph, program.inputs), moe.symbols(routing, 8, rows=rows, regions=2)
+    assert known == {name: measured[name] for name in known} and "region1_turns_D0" in known
 
 
 @pytest.mark.parametrize(
@@ -103,9 +125,16 @@ def test_a_wrong_result_is_found() -> None:
         ({"regions": 16}, "8 experts can not be dealt evenly to 16 regions; possible are 1, 2, 4, 8"),
         ({"regions": 0}, "8 experts can not be dealt evenly to 0 regions; possible are 1, 2, 4, 8"),
         (
-            {"regions": 2, "rows": None},
-            "experts that take turns need tiles of static size; give rows, the rows of a tile",
+            {"regions": 2, "rows": None, "depth": 16},
+            "experts that take turns on tiles of dynamic size need weight tiles with all of hidden: "
+            "depth must be 32, not 16",
         ),
+        ({"regions": 4.0}, "8 experts can not be dealt evenly to 4.0 regions; possible are 1, 2, 4, 8"),
+        ({"experts": 0}, "routing: there must be at least one expert, not 0"),
+        ({"routing": np.array([range(9)])}, "routing must have 1 to 8 experts a token, not 9"),
+        ({"hidden": 0, "depth": 16}, "hidden must be at least 1, not 0"),
+        ({"inner": -32}, "inner must be at least 1, not -32"),
+        ({"columns": 16.0}, "columns, the extent of a weight tile along inner, must be an integer, not 16.0"),
         ({"columns": 20}, "columns, the extent of a weight tile along inner, must divide inner = 32, but 20 does not"),
         ({"depth": 20}, "depth, the extent of a weight tile along hidden, must divide hidden = 32, but 20 does not"),
     ],

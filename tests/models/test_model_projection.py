@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from running_models import assert_runs, error_of
 
@@ -49,6 +50,23 @@ def test_a_wrong_result_is_found() -> None:
     ],
 )
 def test_what_does_not_divide(make: Any, changes: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        make(**{**SMALL, **changes})
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("make", "changes", "message"),
+    [
+        (projection.program, {"hidden": 0}, "the columns of x must be at least 1, not 0"),
+        (projection.program, {"heads": 0}, "heads * head must be at least 1, not 0"),
+        (projection.program, {"groups": -1}, "heads * head must be at least 1, not -8"),
+        (projection.program, {"epsilon": np.nan}, "the epsilon of a norm must be a number >= 0, not nan"),
+        (projection.output_program, {"hidden": 0}, "hidden must be at least 1, not 0"),
+        (projection.output_program, {"head": 0}, "the columns of x must be at least 1, not 0"),
+    ],
+)
+def test_dimensions_that_no_projection_has(make: Any, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         make(**{**SMALL, **changes})
     assert str(error.value) == message

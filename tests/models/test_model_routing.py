@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,6 +67,7 @@ def test_the_statistics_of_a_sample(skew: float) -> None:
     [
         ((4, 8, 9), "experts_per_token must be 1 to 8, the number of experts, not 9"),
         ((4, 8, 0), "experts_per_token must be 1 to 8, the number of experts, not 0"),
+        ((4, 0, 1), "a routing must have at least one expert, not 0"),
         ((0, 8, 2), "a routing must have at least one token, not 0"),
     ],
 )
@@ -73,6 +75,28 @@ def test_samples_that_can_not_be(arguments: tuple[int, int, int], message: str) 
     with pytest.raises(InputError) as error:
         sampled_routing(*arguments)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"skew": -0.5}, "the skew of a routing must be a finite number >= 0, not -0.5"),
+        ({"skew": np.nan}, "the skew of a routing must be a finite number >= 0, not nan"),
+        ({"skew": np.inf}, "the skew of a routing must be a finite number >= 0, not inf"),
+        ({"seed": -1}, "the seed of a sample must be an integer >= 0, not -1"),
+        ({"seed": 1.5}, "the seed of a sample must be an integer >= 0, not 1.5"),
+    ],
+)
+def test_statistics_that_can_not_be(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        sampled_routing(4, 8, 2, **changes)
+    assert str(error.value) == message
+
+
+def test_no_experts_at_all() -> None:
+    with pytest.raises(InputError) as error:
+        check_routing(np.array([[0, 1]]), 0)
+    assert str(error.value) == "routing: there must be at least one expert, not 0"
 
 
 @pytest.mark.parametrize(

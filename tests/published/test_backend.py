@@ -13,8 +13,8 @@ from sim_published.backend import run
 from sim_published.profile import Hbm, Profile
 from step import BF16, FP32, UINT32, Graph, Program, Tile
 from step.cli.run import command
-from step.errors import Deadlock, FabricError, InputError
-from step.functions import Add, Max
+from step.errors import Deadlock, FabricError, InputError, StreamFault
+from step.functions import Add, CacheTiles, CountFrom
 
 
 def chain() -> Graph:
@@ -36,11 +36,10 @@ def test_it_is_found_by_name_and_gives_activities() -> None:
     assert set(spent) == {found.cycles}
 
 
-def test_what_the_published_simulator_does_not_have_is_refused() -> None:
-    graph = Graph("scans")
-    graph.source("x", Tile(FP32), [1, 3]).scan(Max(), name="now").sink("y")
-    with pytest.raises(FabricError, match=r"scan 'now' \(.*\): the published simulator has no operator 'scan'$"):
-        run(graph, {"x": [[1.0, 2.0, 3.0]]})
+def test_an_operator_without_published_timing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sim_published.ops.find_module", lambda package, name: None)
+    with pytest.raises(FabricError, match=r"load 'load' \(.*\): the published simulator has no operator '.*load'$"):
+        run(chain(), {})
 
 
 def test_tensors_do_not_decide() -> None:
@@ -80,6 +79,32 @@ def test_a_deadlock_names_who_waits() -> None:
     with pytest.raises(Deadlock, match=r"^nothing moves any more; these wait: .*\bsum\b") as error:
         run(graph, {"x": [1.0, 2.0, 3.0, 4.0]}, profile=Profile(channel_depth=1))
     assert error.value.result is not None and error.value.result.status == "deadlock"
+
+
+def test_a_stream_that_breaks_a_contract_is_a_fault() -> None:
+    graph = Graph("outside")
+    number = graph.source("number", Tile(UINT32), [1])
+    tiles = graph.source("tiles", Tile(UINT32), [1])
+    number.flat_map(CacheTiles(1, 4, 1), tiles, name="address").sink("y")
+    with pytest.raises(StreamFault, match=r"^flat_map 'address' \(.*\): a request has to be one of 0 to 0, and"):
+        run(graph, {"number": [0], "tiles": [9]})
+
+
+def test_known_numbers_go_through_a_reshape() -> None:
+    graph = Graph("repeats")
+    number = graph.source("number", Tile(UINT32), [2]).repeat(2, name="again")
+    number.flat_map(CountFrom(), number, name="counted").sink("y")
+    assert run(graph, {"number": [1, 2]}).status == "finished"
+
+
+def test_buffers_and_scans_have_times_of_their_own() -> None:
+    """A cycle for each element into a buffer and out of it; a scan computes with each, as an Accum does."""
+    graph = Graph("again")
+    x = graph.load(graph.tensor("x", (4, 32), BF16), tile=(1, 32), name="load")
+    x.bufferize(rank=2).streamify(count=3).scan(Add(), rank=2, name="sums").sink("y")
+    plain = Graph("once")
+    plain.load(plain.tensor("x", (4, 32), BF16), tile=(1, 32), name="load").sink("y")
+    assert run(graph, {}).cycles == run(plain, {}).cycles + (1 + 1) + (12 + 1) + (1 + 1)
 
 
 def test_the_command_line_has_it() -> None:

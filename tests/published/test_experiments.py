@@ -1,52 +1,114 @@
-"""The command that runs figures: it resumes, and does not mix."""
+"""The command that runs figures: it resumes, does not mix, and says what is wrong."""
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
+from filelock import FileLock
 
+from experiments import rows
+from experiments.published import rows as published
 from experiments.published.__main__ import main
-from experiments.published.claims import improvement, losses, speedups
-from experiments.published.page import RESULTS, page, read
-from step.errors import InputError
+from experiments.published.point import Point
+from experiments.published.points import FIGURES, SHOWN
+from experiments.rows import Row
+from step.errors import Defect, FormatError, InputError, SimulationError
+
+ONE = ["8", "--only", "64x128", "--jobs", "1", "--results"]
+
+
+def refusal(kind: type[Exception], arguments: list[str]) -> str:
+    """The text of the error that ends the command."""
+    done = CliRunner().invoke(main, arguments)
+    assert isinstance(done.exception, kind)
+    return str(done.exception)
 
 
 def test_a_figure_is_run_once_and_results_of_other_sources_are_refused(tmp_path: Path) -> None:
-    arguments = ["8", "--only", "64x128", "--results", str(tmp_path)]
+    arguments = [*ONE, str(tmp_path)]
     done = CliRunner().invoke(main, arguments)
-    assert "figure 8, 64x128: 9,260 cycles" in done.output and "| 64x128 | 9,260 | | |" in done.output
+    line = "| 64x128 | 9,260 | | | 1,900,544 = | 425,984 |"
+    assert "[1/1] figure 8, 64x128: 9,260 cycles" in done.output and line in done.output
     again = CliRunner().invoke(main, arguments)
-    assert "figure 8, 64x128:" not in again.output and "| 64x128 | 9,260 | | |" in again.output
+    assert "figure 8, 64x128:" not in again.output and line in again.output
     path = tmp_path / "published_fig8.csv"
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([lines[0], lines[1].replace(lines[1].split(",")[10], "other")]))
-    refused = CliRunner().invoke(main, arguments)
-    assert isinstance(refused.exception, InputError)
-    assert str(refused.exception) == f"{path} has results of other sources; remove it, or give another --results"
+    path.write_text(path.read_text().replace(published.sources("8"), "other"))
+    text = f"{path} has results of other sources; remove it, give another --results, or run it --anew"
+    assert refusal(InputError, arguments) == text
+    assert "[1/1] figure 8, 64x128: 9,260 cycles" in CliRunner().invoke(main, [*arguments, "--anew"]).output
 
 
-def test_the_distance_from_the_front_is_that_of_the_nearest_point() -> None:
-    rows = [
-        {"point": f"mixtral {name}", "cycles": cycles, "on_chip_bytes": memory}
-        for name, cycles, memory in (("8", 70, 10), ("32", 30, 40), ("dynamic", 20, 20))
-    ]
-    assert improvement(rows, "mixtral") == 2.0
-    assert improvement(rows, "qwen") is None
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "published_fig8.csv"
+    path.write_text("point,cycles\n64x128,9260\n")
+    text = f"{path} is no file of results of this version; remove it, or give another --results"
+    assert refusal(FormatError, [*ONE, str(tmp_path)]) == text
+
+
+def test_two_runs_do_not_write_the_same_results(tmp_path: Path) -> None:
+    with FileLock(tmp_path / ".lock"):
+        text = f"another run writes to {tmp_path}; wait for it, or give another --results"
+        assert refusal(InputError, [*ONE, str(tmp_path)]) == text
+    assert not (tmp_path / "published_fig8.csv").exists()
+
+
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(rows, "write_atomically", full)
+    text = f"{tmp_path / 'published_fig8.csv'} can not be written: No space left on device"
+    assert refusal(InputError, [*ONE, str(tmp_path)]) == text
+
+
+def test_a_figure_that_there_is_not() -> None:
+    done = CliRunner().invoke(main, ["16"])
+    known = ", ".join(f"'{each}'" for each in (*FIGURES, *SHOWN))
+    assert done.exit_code == 2
+    assert done.output.endswith(f": '16' is not one of {known}.\n")
+
+
+def killed(point: Point, made_of: str) -> Row:
+    """Kills its process, whenever it is tried."""
+    if point.name == "64x128":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return published.measured(point, made_of)
+
+
+def test_a_point_whose_process_is_killed_is_told_and_the_others_go_on(tmp_path: Path) -> None:
+    told: list[str] = []
+    campaign = replace(published.CAMPAIGN, measured=killed)
+    tasks = [("8", "64x128"), ("8", "64x256")]
+    assert campaign.run(tasks, tmp_path, 2, told.append) == ["figure 8, 64x128"]
+    assert "figure 8, 64x128: its process was killed, alone too; is there enough memory?" in "\n".join(told)
+    assert [row["point"] for row in campaign.read(tmp_path, "8")] == ["64x256"]
+
+
+def test_a_point_that_fails_is_told_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published, "moved_bytes", lambda graph, result, loaded: 1)
+    point = next(each for each in FIGURES["8"]() if each.name == "64x128")
+    with pytest.raises(Defect) as error:
+        published.measured(point, "any")
+    assert str(error.value) == "64x128: the run moved 1 bytes off chip, but the metrics say 1,900,544"
+    assert refusal(SimulationError, [*ONE, str(tmp_path)]) == "no result for figure 8, 64x128"
 
 
 def test_a_smoke_run_takes_a_few_points(tmp_path: Path) -> None:
-    done = CliRunner().invoke(main, ["--smoke", "--results", str(tmp_path)])
-    assert done.exit_code == 0 and "| B=16 coarse | 43,789 | 43,789 | 1.0000 |" in done.output
-    assert {each.name for each in tmp_path.iterdir()} == {"published_fig8.csv", "published_fig15.csv"}
+    done = CliRunner().invoke(main, ["--smoke", "--jobs", "1", "--results", str(tmp_path), "--plots", str(tmp_path)])
+    assert done.exit_code == 0 and "| B=16 coarse | 43,789 | 43,789 | 1.0000 | 4,419,584 | 33,024 |" in done.output
+    assert "figure 15 is not drawn: there is no figure 15, B=16 dynamic" in done.output
+    drawn = {"published_fig8.svg", "published_fig15.svg"}
+    found = {each.name for each in tmp_path.iterdir()} - {".lock"}
+    assert {"published_fig8.csv", "published_fig15.csv"} <= found and drawn & found == {"published_fig8.svg"}
 
 
-def test_the_page_is_that_of_the_result_files() -> None:
-    path = Path(__file__).parents[2] / "docs" / "evaluation-published.md"
-    assert path.read_text() == page(read(RESULTS)), "run python -m experiments.published.page"
-
-
-def test_a_batch_that_dynamic_regions_lose_is_named() -> None:
-    rows = [{"point": f"a {name}", "cycles": cycles} for name, cycles in (("coarse", 90), ("dynamic", 100))]
-    assert speedups(rows, "coarse") == {"a": 0.9}
-    assert losses(rows) == ["a to coarse (0.900)"]
+@pytest.mark.parametrize("figure", FIGURES)
+def test_the_points_of_a_figure_have_names_of_their_own(figure: str) -> None:
+    names = [each.name for each in FIGURES[figure]()]
+    assert len(set(names)) == len(names)

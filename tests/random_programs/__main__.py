@@ -34,9 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Random programs, again.")
     parser.add_argument("seeds", type=int, nargs="+")
     parser.add_argument("--rtl", action="store_true", help="in RTL as well, all in one build")
-    parser.add_argument(
-        "--dynamic", action="store_true", help="with tiles of dynamic size, which only the interpreter has"
-    )
+    parser.add_argument("--dynamic", action="store_true", help="with tiles of dynamic size, which no hardware has")
     options = parser.parse_args()
     write = sys.stdout.write
     try:

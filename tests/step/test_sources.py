@@ -10,11 +10,16 @@ import pytest
 from running import Bench, refusal
 
 from step.errors import TypeMismatch
+from step.functions import Add, RetileCol, RetileRow
 from step.language.dims import format_shape
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Selector, Tile, Tuple
+from step.programs.metrics import metrics
+from step.programs.program import Program
+from step.running.binding import bind
+from step.running.interpreter import interpret
 
 # -- generate -------------------------------------------------------------------------------------------------------
 
@@ -172,10 +177,65 @@ def test_merged_streams() -> None:
     assert bench.texts(merged, which) == ["1 2 S1 E1 3 S1 E1 4 S1 D", "1 1 2 2 2 D"]
 
 
+def of_other_rows(graph: Graph) -> list[Stream]:
+    """One tile of all rows of each of two streams."""
+    rows = [graph.source(name, Tile(BF16, 1, 2), [graph.symbol(name.upper())]) for name in "xy"]
+    return [each.promote().accum(RetileRow()) for each in rows]
+
+
+def two_rows(graph: Graph) -> Stream:
+    return graph.source("z", Tile(BF16, 2, 2), [1])
+
+
+ROWS = {"x": [[[1, 2]]] * 3, "y": [], "z": [[[3, 4], [5, 6]]]}
+
+
+def test_merged_tiles_of_other_rows() -> None:
+    """Their rows are a symbol, which is the total in metrics."""
+    graph = Graph("turns")
+    merged, _ = graph.eager_merge([*of_other_rows(graph), two_rows(graph)], name="turns")
+    merged.repeat(3).map(Add(), merged.repeat(3)).sink("sums")
+    merged.sink("out")
+    assert str(merged.element) == "Tile(BF16, turns_rows/(Min(1, X) + Min(1, Y) + 1), 2)"
+    program = Program(graph, ROWS)
+    assert [len(token.value) for token in interpret(graph, ROWS).outputs["out"]] == [3, 2]
+    assert bind(program)["turns_rows"] == 5
+    assert metrics(graph).bind(bind(program)).flops == 5 * 3 * 2
+    # Without a tile there is no mean, and nothing to count.
+    nothing = Graph("nothing")
+    merged, _ = nothing.eager_merge(of_other_rows(nothing), name="turns")
+    merged.map(Add(), merged).sink("out")
+    assert metrics(nothing).bind(bind(nothing, {"x": [], "y": []})).flops == 0
+
+
+def test_reassembled_tiles_of_other_rows() -> None:
+    graph = Graph("back")
+    which = graph.selectors("which", 3, [2])
+    back = graph.reassemble([*of_other_rows(graph), two_rows(graph)], which, name="back")
+    back.map(Add(), back).sink("out")
+    program = Program(graph, {**ROWS, "which": [[0], [2]]})
+    assert str(back.element) == "Tile(BF16, back_rows/Max(1, back_selected), 2)"
+    assert metrics(graph).bind(bind(program)).flops == 5 * 2
+
+
+def test_merged_tiles_of_other_columns() -> None:
+    graph = Graph("turns")
+    columns = [graph.source(name, Tile(BF16, 2, 1), [graph.symbol(name.upper())]) for name in "xy"]
+    merged, _ = graph.eager_merge([each.promote().accum(RetileCol()) for each in columns], name="turns")
+    merged.map(Add(), merged).sink("out")
+    program = Program(graph, {"x": [[[1], [2]]] * 3, "y": [[[3], [4]]] * 4})
+    assert bind(program)["turns_cols"] == 7
+    assert metrics(graph).bind(bind(program)).flops == 7 * 2
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
         (lambda b: b.graph.eager_merge([]), "eager merge takes at least one stream"),
+        (lambda b: b.graph.eager_merge([b.tile_source("x", "D", [4], BF16, 2, 3),
+                                        b.tile_source("y", "D", [4], BF16, 4, 3)]),
+         "data streams must carry equal chunks, but input 0 is [4] of Tile(BF16, 2, 3) "
+         "and input 1 is [4] of Tile(BF16, 4, 3)"),
         (lambda b: b.graph.eager_merge([b.source("x", "D", [4, 2])]),
          "data streams must have rank 0, but input 0 has 1"),
         (lambda b: b.graph.eager_merge([b.source("x", "D", [4]), b.source("y", "D", [4, 2])]),

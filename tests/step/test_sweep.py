@@ -7,8 +7,11 @@ import functools
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 import step
@@ -19,7 +22,7 @@ from step.sweeps import record
 from step.sweeps.axis import Axis, Point, grid, parse_axis
 from step.sweeps.front import pareto_front
 from step.sweeps.processes import Processes
-from step.sweeps.row import LOST, Row
+from step.sweeps.row import LOST, Row, lost
 
 PROGRAM = """
 from step import FP32, Graph, Program, Tile
@@ -302,10 +305,38 @@ def killed(directory: Path, always: bool, point: Point) -> Row:
     return Row(point, "finished", int(point["n"]))
 
 
+PARENT = """
+import os, time
+from step.sweeps.processes import Processes
+
+def work(task):
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+
+if __name__ == "__main__":
+    with Processes(work, 2, None) as workers:
+        list(workers.rows([1, 1]))
+"""
+
+
+def test_no_process_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    children = [psutil.Process(int(parent.stdout.readline())) for _ in range(2)]
+    parent.kill()
+    parent.wait()
+    _, alive = psutil.wait_procs(children, timeout=30)
+    for child in alive:
+        child.kill()
+    assert not alive
+
+
 @pytest.mark.parametrize("always", [False, True])
 def test_processes_that_are_killed(tmp_path: Path, always: bool) -> None:
     points = [{"n": n} for n in range(5)]
-    with Processes(functools.partial(killed, tmp_path, always), 2) as workers:
+    with Processes(functools.partial(killed, tmp_path, always), 2, lost) as workers:
         rows = sorted(workers.rows(points), key=lambda row: int(row.point["n"]))
     wanted = [Row(point, "finished", point["n"]) for point in points]
     if always:

@@ -10,7 +10,7 @@
 // Asks the caller for the result of a function of values; sets *code to a fault, or to -1 for an error of his own.
 using Callback = Value (*)(int64_t function, int64_t count, const Value* arguments, int64_t* code);
 
-enum Function { NUMBER, MASK_PIECE, ONLY };  // those that every caller has first
+enum Function { NUMBER, MASK_PIECE, ONLY, ROWS };  // those that every caller has first
 enum Status { GOES_ON, HAS_FINISHED, DEADLOCK, RUNAWAY, FAULT, BROKEN };
 
 struct Ending {
@@ -51,6 +51,7 @@ struct Engine {
     std::vector<Tiles> tiles;
     std::vector<TokenNotes> token_notes;
     std::vector<IntNotes> int_notes;
+    std::deque<Sizes> sizes;
     std::vector<std::unique_ptr<int64_t[]>> lists;
     Callback callback = nullptr;
     bool contended = false, jumps = false;
@@ -79,6 +80,24 @@ struct Engine {
         int64_t result = call(NUMBER, &value, 1);
         if (!code) numbers_[value] = result;
         return result;
+    }
+
+    int64_t rows(Value tile) {
+        if (!is_object(tile)) return tile;
+        auto found = rows_.find(tile);
+        if (found != rows_.end()) return found->second;
+        int64_t result = call(ROWS, &tile, 1);
+        if (!code) rows_[tile] = result;
+        return result;
+    }
+
+    // What stands for the result of a function of which only rows are wanted: `sim_approx.machine.RowsOf`.
+    Value apply(int64_t function, const Value* arguments, int64_t count) {
+        if (function >= 0) return call(function, arguments, count);
+        int64_t packed = -2 - function, found = packed >> 32;
+        for (int64_t at = 0; at < count && at < 32; at++)
+            if (packed >> at & 1) found += rows(arguments[at]);
+        return found;
     }
 
     Mask mask(Value value) {
@@ -112,6 +131,7 @@ struct Engine {
     // As `put`, for a token that is seen from cycle `seen` on.
     __attribute__((always_inline)) void send(Channel* channel, const Token& token, int64_t seen) {
         if (__builtin_expect(channel->special, false)) {
+            if (channel->sized) seen = paced(*channel, token);
             if (channel->unread) return;
             log_sent(*channel, token, seen);
         }
@@ -129,6 +149,13 @@ struct Engine {
             channel->writer_waits = false;
             wake(*channel->writer, now + 1);
         }
+    }
+
+    // The firing is one with `tile`, or with one of so many rows.
+    void resize(Machine& machine, Value tile) {
+        if (machine.sizes) pace(machine, *machine.sizes, rows(tile));
+        // A rule can not end any more when it says this.
+        if (code) broken_ = true, code = 0;
     }
 
     void reserve(Channel* channel, int64_t cycles) {
@@ -249,14 +276,16 @@ struct Engine {
     using Machines = std::vector<Machine*>;
     Machines one_, other_;
     Machines *current_ = &one_, *next_ = &other_;  // to be tried in this cycle, and in the next one
-    std::unordered_map<Value, int64_t> numbers_;
+    std::unordered_map<Value, int64_t> numbers_, rows_;
     std::unordered_map<Value, Mask> masks_;
     int64_t open_ = 0, last_ = 0, calls_ = 0;
-    bool has_last_ = false;
+    bool has_last_ = false, broken_ = false;
     Jump jump_;
 
-    // Whether nothing is kept of a run but numbers, and no values decide that only the caller knows.
+    // Whether nothing is kept of a run but numbers, no tile has a size of its own, and no values decide that only the
+    // caller knows.
     bool may_jump() const {
+        if (!sizes.empty()) return false;
         for (const Channel& each : channels)
             if (each.logged || each.watched) return false;
         for (const TokenNotes& each : token_notes)
@@ -316,7 +345,26 @@ struct Engine {
             memory->firings += busy;
             if (memory->activity != busy) memory->change(busy ? BUSY : STARVED, now);
         }
-        return true;
+        return !broken_;
+    }
+
+    void pace(Machine& machine, Sizes& sizes, int64_t rows) {
+        if (rows == sizes.rows || code) return;
+        auto [found, is_new] = sizes.known.try_emplace(sizes.rows = rows);
+        auto ask = [&](int64_t part) {
+            Value arguments[] = {rows, part};
+            return call(sizes.function, arguments, 2);
+        };
+        if (is_new) found->second = {ask(0), ask(1), ask(2)};
+        machine.interval = int32_t(found->second.interval);
+        machine.latency = found->second.latency, machine.burst = found->second.burst;
+    }
+
+    // When `token` is seen in a sized channel: none overtakes the one before.
+    __attribute__((noinline)) int64_t paced(const Channel& channel, const Token& token) {
+        if (channel.tiles && token.has_value()) resize(*channel.writer, token.value);
+        int64_t seen = now + channel.writer->latency + 1 + channel.deep;
+        return channel.stored ? std::max(seen, channel.at(channel.stored - 1).seen + 1) : seen;
     }
 
     // Try `machine` so many cycles after this one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "tokens.hpp"
@@ -31,8 +32,8 @@ struct alignas(64) Channel {
     int32_t capacity = 0, freed = 0, delay = 1;  // slots freed in that cycle; cycles from a firing to its token being seen
     uint32_t peak = 0;
     bool reader_waits = false, writer_waits = false, reserved = false;  // the last one: it was, and may still be
-    bool unread = false, watched = false, logged = false, special = false;  // the last one: any of the three
-    bool deep = false;
+    bool unread = false, watched = false, logged = false, special = false;  // the last one: any of the three, or sized
+    bool deep = false, sized = false, tiles = false;  // sized: its writer's pace follows the rows of those that are tiles
 
     int64_t open_from = 0;
     Machine *reader = nullptr, *writer = nullptr;
@@ -263,6 +264,17 @@ struct Counter {
     }
 };
 
+// What a firing with a tile takes, by its rows.
+struct Pace {
+    int64_t interval = 1, latency = 0, burst = 1;
+};
+
+// The paces that are known, the function that has them, and the rows of the present one.
+struct Sizes {
+    int64_t function, rows = -1;
+    std::unordered_map<int64_t, Pace> known;
+};
+
 // What every try touches comes first, in two cache lines.
 struct alignas(64) Machine {
     int (*rule)(Machine&, Engine&) = nullptr;
@@ -275,12 +287,17 @@ struct alignas(64) Machine {
     bool asleep = false, ends_run = false;  // asleep: it could not fire, and may be woken before it is due
     int64_t firings = 0, since = 0, latency = 0;
     int64_t cycles_in[4] = {};
+    int64_t burst = 1;
+    Sizes* sizes = nullptr;
     int64_t moved = 0;  // the addresses that it sends, from one state to another one that is compared
 
     virtual ~Machine() = default;
     virtual void save(std::vector<int64_t>&) const {}
     virtual Counter counter() { return {}; }
     virtual bool compares_ages() const { return false; }
+    void save_pace(std::vector<int64_t>& out) const {
+        if (sizes) out.insert(out.end(), {interval, latency, burst});
+    }
 
     void change(uint8_t other, int64_t now) {
         cycles_in[activity] += now - since;

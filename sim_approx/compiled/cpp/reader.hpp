@@ -88,11 +88,14 @@ struct Reader {
         to.interval = int32_t(next());
         read(to.ends_run);
         engine.contended |= next() != 0;
+        read(to.burst);
+        if (next()) to.sizes = &engine.sizes.emplace_back(Sizes{next()});
         to.order = int32_t(engine.machines.size());
         for (Channel* each : to.inputs) each->reader = &to;
         for (Channel* each : to.outputs) {
             each->writer = &to;
             each->delay = int32_t(to.latency) + 1 + each->deep;
+            if (to.sizes) each->sized = each->special = true, each->tiles = next() != 0;
         }
     }
 

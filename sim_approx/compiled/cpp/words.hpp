@@ -131,18 +131,28 @@ inline void note(TokenNotes& notes, const Token& token) {
 }
 inline void note(IntNotes& notes, int64_t number) { notes.all.push_back(number); }
 
-// Arguments of a function of values.
+// Arguments of a function of values: most have few.
 struct Arguments {
-    std::vector<Value> all;
+    static constexpr int64_t FEW = 6;
+    Value few[FEW];
+    std::vector<Value> many;
+    int64_t count = 0;
+
     Arguments& add(Value value) {
-        all.push_back(value);
+        if (count < FEW) few[count] = value;
+        else many.push_back(value);
+        if (++count == FEW) many.assign(few, few + FEW);
         return *this;
     }
     Arguments& add(const Tokens& tokens) {
-        for (const Token& each : tokens) all.push_back(each.value);
+        for (const Token& each : tokens) add(each.value);
         return *this;
     }
+    const Value* data() const { return count < FEW ? few : many.data(); }
 };
 
-#define CALL(function, arguments) \
-    ((function) < 0 ? UNKNOWN : ASK(e.call(function, (arguments).all.data(), int64_t((arguments).all.size()))))
+inline Value apply(Engine& e, int64_t function, const Arguments& arguments) {
+    return e.apply(function, arguments.data(), arguments.count);
+}
+
+#define CALL(function, arguments) ((function) == -1 ? UNKNOWN : ASK(apply(e, function, arguments)))

@@ -1,0 +1,39 @@
+"""Four products of 64 x 64 tiles in a row, which keep many multiply-accumulate lanes busy: what is slow in RTL.
+
+step run benchmarks/products.py:on_256_lanes
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from step import BF16, FabricConfig, Graph, Program
+from step.functions import Matmul
+
+SIZE, TILES, PRODUCTS = 64, 32, 4
+
+
+def on_256_lanes() -> Program:
+    """64 lanes a product, which takes 4,096 cycles."""
+    return _products(256)
+
+
+def on_4096_lanes() -> Program:
+    """1,024 lanes a product, which takes 256 cycles: as few as its additions of four cycles allow."""
+    return _products(4096)
+
+
+def _products(lanes: int) -> Program:
+    """``TILES`` tiles are multiplied by one weight after the other."""
+    graph, random = Graph(f"products_{lanes}_lanes"), np.random.default_rng(0)
+    x = graph.load(graph.tensor("x", (TILES * SIZE, SIZE), BF16), tile=(SIZE, SIZE)).flatten(0, 1)
+    data = {"x": random.standard_normal((TILES * SIZE, SIZE))}
+    for number in range(PRODUCTS):
+        weight = graph.tensor(f"weight{number}", (SIZE, SIZE), BF16)
+        data[weight.name] = random.standard_normal((SIZE, SIZE)) / 8
+        weights = graph.load(weight, tile=(SIZE, SIZE), out=(1,), reference=x).flatten(0, 1)
+        x = x.map(Matmul(out=BF16), weights, name=f"product{number}")
+    x.store("y")
+    tile_bytes = 4 * SIZE * SIZE
+    fabric = FabricConfig(tile=SIZE, matmul_lanes=lanes // PRODUCTS, link_bytes=128, page_bytes=tile_bytes)
+    return Program(graph, data, fabric)

@@ -1,0 +1,53 @@
+"""Where does each technique pay? ``python -m experiments.beyond`` runs all points, ``... mixtures`` those of one study.
+
+A file ``beyond_STUDY.csv`` has a row per point, with all that it was made of. Points that it has already are not run
+again; a file of other sources is refused, or with ``--anew`` replaced. ``--page`` writes a page of the results that
+there are, with its pictures beside it, and runs nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from experiments.beyond import arrivals, mixtures
+from experiments.beyond.page import write_page
+from experiments.rows import RESULTS
+from experiments.work import Campaign
+from step.errors import SimulationError, StepError
+from step.sweeps.processes import cores
+
+STUDIES: dict[str, Campaign] = {
+    study: campaign for campaign in (mixtures.CAMPAIGN, arrivals.CAMPAIGN) for study in campaign.figures
+}
+
+
+@click.command()
+@click.argument("studies", nargs=-1, type=click.Choice(list(STUDIES)))
+@click.option("--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS)
+@click.option("--first", type=click.IntRange(min=1), help="Run only so many points of each study.")
+@click.option("--anew", is_flag=True, help="Run studies again that have results of other sources.")
+@click.option("--jobs", type=click.IntRange(min=1), default=cores, help="Processes; one per core unless given.")
+@click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page; run nothing.")
+def main(studies: tuple[str, ...], results: Path, first: int | None, anew: bool, jobs: int, page: Path | None) -> None:
+    """Run STUDIES (all, if none are given)."""
+    if page is not None:
+        write_page(page, results)
+        return
+    failed = []
+    for study in studies or STUDIES:
+        tasks = [(study, point.name) for point in islice(STUDIES[study].figures[study](), first)]
+        failed += STUDIES[study].run(tasks, results, jobs, partial(click.echo, err=True), anew=anew)
+    if failed:
+        raise SimulationError(f"no result for {'; '.join(failed)}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except StepError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,120 @@
+"""Batches of requests for attention that come one after the other: how long a request takes, by load and lengths."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from importlib.metadata import version
+
+import numpy as np
+
+from experiments.beyond.digests import sources
+from experiments.fabric.points import CACHE_ROWS, on_fabric
+from experiments.rows import Row
+from experiments.work import Campaign
+from sim_approx.simulator import Simulator
+from step import Program
+from step.running.result import RunResult
+from step_models import attention
+from step_models.kv_lengths import sampled_kv_lengths
+
+ARRANGEMENTS: tuple[attention.Arrangement, ...] = ("coarse", "interleaved", "dynamic")
+DEVIATIONS = (0.0, 0.5, 1.0, 1.5, 2.0)
+"""Standard deviations of the lengths, relative to their mean."""
+LOADS = (0.25, 0.5, 0.75, 0.9, 1.0)
+"""Work that comes, relative to what all regions can do: a tile of keys takes as long as its link needs for it."""
+REGIONS, BATCH, BATCHES, MEAN, SIZE, SEED = 4, 16, 8, 256, 64, 1
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """A point."""
+
+    deviation: float
+    load: float
+    arrangement: attention.Arrangement
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Of the KV caches of all requests of all batches."""
+        return sampled_kv_lengths(BATCH * BATCHES, mean=MEAN, deviation=self.deviation * MEAN, seed=SEED)
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Cycles between requests: those of a batch come together, and batches at equal distances."""
+        tiles = (self.lengths + CACHE_ROWS) // CACHE_ROWS
+        cycles = tiles.sum() / BATCHES * (CACHE_ROWS * SIZE * 2 / 64) / REGIONS
+        gaps = np.zeros(BATCH * BATCHES, np.int64)
+        gaps[BATCH::BATCH] = round(cycles / self.load)
+        return gaps
+
+    @property
+    def name(self) -> str:
+        """All of its parameters."""
+        return f"deviation {self.deviation} load {self.load} {self.arrangement}"
+
+    def program(self) -> Program:
+        """One KV head of each request; every region gets as many requests of a batch as the others."""
+        program = attention.program(
+            self.lengths,
+            arrangement=self.arrangement,
+            regions=REGIONS,
+            block=BATCH // REGIONS if self.arrangement == "coarse" else None,
+            heads=1,
+            group=8,
+            size=SIZE,
+            rows=CACHE_ROWS,
+            gaps=self.gaps,
+            values=False,
+        )
+        return on_fabric(program, 2048)
+
+
+def latency(result: RunResult) -> float:
+    """The mean of the cycles between a request and its result in memory, of a run with events.
+
+    Which result is whose does not matter for the mean.
+    """
+    assert result.events is not None
+    came, done = (result.events[name] for name in ("gap_clock", "store_output"))
+    mean: float = (done.cycles[done.control & 2 > 0].mean() - came.cycles[came.control & 2 > 0].mean()).item()
+    return mean
+
+
+def arrivals() -> Iterator[Arrivals]:
+    """All points."""
+    for deviation in DEVIATIONS:
+        for load in LOADS:
+            for arrangement in ARRANGEMENTS:
+                yield Arrivals(deviation, load, arrangement)
+
+
+def measured(point: Arrivals, made_of: str) -> Row:
+    """What the fast model says of a point."""
+    start = time.process_time()
+    program = point.program()
+    result = Simulator(program.graph, program.inputs, program.fabric).run(events=True)
+    row = {
+        **asdict(point),
+        "point": point.name,
+        "latency": round(latency(result), 1),
+        "cycles": result.cycles,
+        "firings": sum(each.firings or 0 for each in result.operators.values()),
+        "tokens": result.tokens,
+        "cpu_seconds": round(time.process_time() - start, 2),
+        "engine": result.engine,
+        "version": version("step-fabric"),
+        "sources": made_of,
+        "fabric": json.dumps(program.fabric.to_json(), sort_keys=True),
+    }
+    return {name: str(row[name]) for name in COLUMNS}
+
+
+COLUMNS = (
+    *(each.name for each in fields(Arrivals)),
+    *("point", "latency", "cycles", "firings", "tokens", "cpu_seconds", "engine", "version", "sources", "fabric"),
+)
+CAMPAIGN = Campaign("beyond", COLUMNS, {"arrivals": arrivals}, measured, partial(sources, __file__))

@@ -1,0 +1,93 @@
+"""Mixtures of experts over batch sizes and skews of the routing: static and dynamic tiles, and regions that are shared.
+
+The models have the published numbers of experts, which are smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
+
+from experiments.beyond.digests import sources
+from experiments.fabric import record
+from experiments.fabric.points import MODELS, Point, mixture
+from experiments.rows import Row
+from experiments.work import Campaign
+from step_models.configurations import Configuration, configuration
+from step_models.routing import sampled_routing
+
+BATCHES = (16, 32, 64, 128, 256, 512, 1024)
+SKEWS = (0.0, 0.5, 1.0, 1.5, 2.0)
+SHRUNK = {"mixtral": 8, "qwen": 4}
+"""What the hidden and the inner scalars are divided by; 512 hidden ones are left."""
+STATIC = (8, 32, 64, 128)
+"""Rows of static tiles."""
+SHARED_ROWS = 32
+"""Rows of a tile where experts share regions."""
+REGIONS = {"mixtral": (4, 2), "qwen": (16, 4)}
+SEED = 1
+DYNAMIC = "dynamic"
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A point: ``tiles`` have that many rows (a number, or ``"dynamic"``), on ``regions``: as many as there are
+    experts, or fewer, which they share."""
+
+    model: str
+    batch: int
+    skew: float
+    tiles: str
+    regions: int
+
+    @property
+    def name(self) -> str:
+        """All of its parameters."""
+        return f"{self.model} batch {self.batch} skew {self.skew} tiles {self.tiles} regions {self.regions}"
+
+    @property
+    def point(self) -> Point:
+        """The program on the fabric of the published figures."""
+        model = shrunk(self.model)
+        routing = sampled_routing(self.batch, model.experts, model.experts_per_token, skew=self.skew, seed=SEED)
+        return mixture(
+            self.name,
+            model,
+            routing,
+            rows=None if self.tiles == DYNAMIC else int(self.tiles),
+            columns=64,
+            flops=4096,
+            regions=None if self.regions == model.experts else self.regions,
+        )
+
+
+def shrunk(model: str) -> Configuration:
+    """A model with all its experts, which are smaller."""
+    full = configuration(MODELS[model])
+    return replace(full, hidden=full.hidden // SHRUNK[model], inner=full.inner // SHRUNK[model])
+
+
+def mixtures() -> Iterator[Mixture]:
+    """All points, those of a small batch first."""
+    for batch in BATCHES:
+        for model, shared in REGIONS.items():
+            for skew in SKEWS:
+                for tiles in (*map(str, STATIC), DYNAMIC):
+                    yield Mixture(model, batch, skew, tiles, experts(model))
+                for regions in shared:
+                    yield Mixture(model, batch, skew, str(SHARED_ROWS), regions)
+
+
+def experts(model: str) -> int:
+    """How many a model has."""
+    return configuration(MODELS[model]).experts
+
+
+def measured(mixture: Mixture, made_of: str) -> Row:
+    """The parameters of a point, and the row that points of the figures have."""
+    return {name: str(value) for name, value in asdict(mixture).items()} | record.measured(mixture.point, made_of)
+
+
+COLUMNS = (*(each.name for each in fields(Mixture)), *record.COLUMNS)
+CAMPAIGN = Campaign("beyond", COLUMNS, {"mixtures": mixtures}, measured, partial(sources, __file__))

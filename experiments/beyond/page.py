@@ -1,0 +1,135 @@
+"""The page of what was found, and its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import geometric_mean
+
+from experiments.beyond.factors import best_static, dynamic_regions, dynamic_tiles, shared_regions
+from experiments.beyond.maps import Map, picture
+from experiments.beyond.mixtures import BATCHES, REGIONS, SKEWS
+from experiments.rows import Row, read
+from step.host.files import write_atomically
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the page: a picture of the ``maps`` of a ``study``, so many ``across``, and what its colours say."""
+
+    heading: str
+    says: str
+    study: str
+    maps: Callable[[Sequence[Row]], list[Map]]
+    across: int
+
+
+PARTS = {
+    "tiles": Part(
+        "Static and dynamic tiles",
+        "Blue: dynamic tiles are faster, by this factor. All experts have matmuls of their own.",
+        "mixtures",
+        dynamic_tiles,
+        4,
+    ),
+    "regions": Part(
+        "Regions that experts share",
+        "Blue: a region does so much more than one that belongs to an expert, in tiles of 32 rows. Where that is as "
+        "many times as there are fewer regions, no time is lost; at 1 all that is saved is lost again.",
+        "mixtures",
+        shared_regions,
+        2,
+    ),
+    "arrivals": Part(
+        "Requests that come over time",
+        "Blue: requests are done sooner with dynamic regions, by this factor.",
+        "arrivals",
+        dynamic_regions,
+        2,
+    ),
+}
+"""By the name of the picture."""
+NOTICED = 1.05
+"""A factor from which on a technique pays: less is no reason to build it."""
+
+HEAD = (
+    f"| | at least {NOTICED:g} | at most 1 / {NOTICED:g} | mean | most | least |",
+    "|---|---:|---:|---:|---|---|",
+)
+
+
+def write_page(path: Path, results: Path) -> None:
+    """Write the page ``path`` of the rows in ``results``, and its pictures into the same folder."""
+    for name, part in PARTS.items():
+        drawing = picture(part.maps(_rows(results, part.study)), part.across)
+        write_atomically(path.with_name(f"beyond_{name}.svg"), drawing)
+    write_atomically(path, page(results).encode())
+
+
+def page(results: Path) -> str:
+    """The text: what stands in `introduction.md`, and of each study a picture, a line per map, and tables."""
+    mixtures = _rows(results, "mixtures")
+    parts = [Path(__file__).with_name("introduction.md").read_text()]
+    for name, part in PARTS.items():
+        lines = [*HEAD, *(_line(each) for each in part.maps(_rows(results, part.study)))]
+        shown = f"![{part.heading}](beyond_{name}.svg)"
+        parts.append("\n".join([f"## {part.heading}", "", part.says, "", shown, "", *lines, ""]))
+        if name == "tiles":
+            parts += [_best(mixtures, model) for model in REGIONS]
+    return "\n".join([*parts, _made_of(results)])
+
+
+def _rows(results: Path, study: str) -> list[Row]:
+    return read(results / f"beyond_{study}.csv")
+
+
+def _line(found: Map) -> str:
+    """How often the factors of a map are worth it, and the extremes."""
+    factors = found.factors
+    pays = sum(factor >= NOTICED for factor in factors.values())
+    loses = sum(factor <= 1 / NOTICED for factor in factors.values())
+    ends = (choose(factors, key=lambda point: factors[point]) for choose in (max, min))
+    cells = (
+        found.title.replace("\n", ", "),
+        f"{pays} of {len(factors)}",
+        f"{loses} of {len(factors)}",
+        f"{geometric_mean(factors.values()):.2f}",
+        *(f"{factors[point]:.2f}: {found.row_label} {point[0]:g}, {found.column_label} {point[1]:g}" for point in ends),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _best(rows: Sequence[Row], model: str) -> str:
+    """A table: the best static tiles over dynamic ones."""
+    cycles, memory = best_static(rows, model), best_static(rows, model, "on_chip_bytes")
+
+    def cell(batch: int, skew: float) -> str:
+        if (batch, skew) not in cycles:
+            return ""
+        height, factor = cycles[batch, skew]
+        return f"{height}: {factor:.2f}, {memory[batch, skew][1]:.2f}"
+
+    return "\n".join(
+        [
+            f"The best static tiles of {model}, chosen for each point: their rows, and cycles and on-chip memory "
+            "relative to dynamic tiles.",
+            "",
+            "| batch | " + " | ".join(f"skew {skew:g}" for skew in SKEWS) + " |",
+            "|---:|" + "---|" * len(SKEWS),
+            *(f"| {batch} | " + " | ".join(cell(batch, skew) for skew in SKEWS) + " |" for batch in BATCHES),
+            "",
+        ]
+    )
+
+
+def _made_of(results: Path) -> str:
+    """What the rows say of their runs."""
+    lines = ["## What it took", "", "| study | points | firings | CPU minutes | sources |", "|---|---:|---:|---:|---|"]
+    for study in dict.fromkeys(part.study for part in PARTS.values()):
+        rows = _rows(results, study)
+        seconds = sum(float(row["cpu_seconds"]) for row in rows)
+        firings = sum(int(row["firings"]) for row in rows)
+        sources = ", ".join(f"`{each}`" for each in dict.fromkeys(row["sources"] for row in rows))
+        lines.append(f"| {study} | {len(rows)} | {firings:,} | {seconds / 60:.1f} | {sources} |")
+    return "\n".join([*lines, ""])

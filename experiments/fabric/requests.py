@@ -1,0 +1,37 @@
+"""Figs. 14, 15 and 21: decode attention for batches of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.fabric.points import CACHE_ROWS, Point, attentions
+from step_models.configurations import DATA
+from step_models.kv_lengths import measured_kv_lengths
+
+ROOM = {16: 4672, 64: 6464, 80: 6528}
+"""Rows that the cache has for a request, by batch. Three batches of 16 have longer ones, which get what they need."""
+
+
+def parallelization() -> Iterator[Point]:
+    """Fig. 14: batches of 64 requests with lengths of low, medium and high variance."""
+    return _measured(64)
+
+
+def other_batches() -> Iterator[Point]:
+    """Fig. 21, beside those of Fig. 14: batches of 16 and 80 requests."""
+    yield from _measured(16)
+    yield from _measured(80)
+
+
+def _measured(batch: int) -> Iterator[Point]:
+    for path in sorted((DATA / "kv_lengths" / f"b{batch}").glob("*.npy")):
+        lengths = measured_kv_lengths(f"b{batch}/{path.stem}")
+        needed = (int(lengths.max()) // CACHE_ROWS + 1) * CACHE_ROWS
+        yield from attentions(path.stem, lengths, max(ROOM[batch], needed))
+
+
+def prefixes() -> Iterator[Point]:
+    """Fig. 15: the first requests of one batch."""
+    lengths = measured_kv_lengths("b64/conv_stdev0996_4007_4070")
+    for batch in (16, 32, 48, 64):
+        yield from attentions(f"B={batch}", lengths[:batch], ROOM[64])

@@ -1,0 +1,88 @@
+"""The points of Figs. 9, 10, 12, 13, 19 and 20: mixtures of experts. Cycles are read off the paper's plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from experiments.published import moe
+from experiments.published.point import Point
+from sim_published.profile import Profile
+from step import Graph
+from step_models.routing import measured_routing
+
+MODELS = (("mixtral", moe.MIXTRAL), ("qwen", moe.QWEN))
+
+
+def mixture(
+    name: str, layer: moe.Layer, trace: str, rows: int | None, regions: int | None, profile: Profile, *known: Any
+) -> Point:
+    """A point in tiles of ``rows`` rows, or of dynamic size."""
+    routing = measured_routing(trace, layer.experts)
+
+    def make() -> tuple[Graph, dict[str, Any]]:
+        made = moe.Mixture(layer, routing, rows, regions)
+        return made.graph, made.inputs
+
+    symbols = moe.symbols(routing, layer.experts, regions or layer.experts)
+    return Point(name, profile, make, *known, symbols=symbols, skips=rows is None or regions is not None)
+
+
+def tiling() -> Iterator[Point]:
+    """Fig. 9 (and 19): static and dynamic tiles, batch 64."""
+    for rows, cycles, off, on in (
+        (8, 7.419e6, 7_048_003_840, 15_769_602),
+        (16, 4.645e6, 4_229_431_552, 18_915_330),
+        (32, 2.810e6, 2_820_145_408, 25_206_786),
+        (64, 2.810e6, 2_820_145_408, 37_789_698),
+        (None, 2.817e6, 2_820_145_408, 18_915_330),
+    ):
+        profile = moe.STATIC if rows else moe.DYNAMIC
+        name = f"mixtral {rows or 'dynamic'}"
+        yield mixture(name, moe.MIXTRAL, "mixtral_b64", rows, None, profile, cycles, (off, on))
+    for rows, cycles, off, on in (
+        (8, 9.818e5, 897_319_936, 125_849_602),
+        (16, 7.122e5, 680_264_704, 151_015_426),
+        (32, 6.159e5, 576_455_680, 201_347_074),
+        (64, 5.765e5, 567_018_496, 302_010_370),
+        (None, 5.808e5, 567_018_496, 59_789_314),
+    ):
+        profile = moe.STATIC if rows else moe.DYNAMIC
+        yield mixture(f"qwen {rows or 'dynamic'}", moe.QWEN, "qwen_b64", rows, None, profile, cycles, (off, on))
+
+
+def large_batch() -> Iterator[Point]:
+    """Fig. 10 (and 20): the same with batch 1024."""
+    for model, layer in MODELS:
+        for rows in (16, 32, 64, 128, 256, 512, 1024, None):
+            profile = replace(moe.STATIC if rows else moe.DYNAMIC, channel_depth=_depth(model, 1024))
+            yield mixture(f"{model} {rows or 'dynamic'}", layer, f"{model}_b1024", rows, None, profile)
+
+
+def equal_compute() -> Iterator[Point]:
+    """Dynamic tiles of Figs. 9 and 10 with as many operations a cycle as the paper gives to static ones."""
+    for batch in (64, 1024):
+        for model, layer in MODELS:
+            profile = replace(moe.STATIC, channel_depth=_depth(model, batch))
+            yield mixture(f"{model} {batch}", layer, f"{model}_b{batch}", None, None, profile)
+
+
+def multiplexing() -> Iterator[Point]:
+    """Figs. 12 and 13: Qwen3 on fewer regions than experts."""
+    layer = replace(moe.QWEN, columns=48)
+    known: dict[tuple[str, int], tuple[Any, ...]] = {
+        ("static", 128): (790.3e3, (576_455_680, 82_595_842)),
+        ("static", 32): (796.0e3, (576_455_680, 44_716_034)),
+        ("dynamic", 128): (713.1e3,),
+        ("dynamic", 32): (754.1e3,),
+    }
+    for tiles, rows in (("static", 32), ("dynamic", None)):
+        for regions in (128, 64, 32, 16, 8, 4):
+            found = known.get((tiles, regions), ())
+            yield mixture(f"{tiles} {regions}", layer, "qwen_b64", rows, regions, moe.MULTIPLEXED, *found)
+
+
+def _depth(model: str, batch: int) -> int:
+    """Of channels: those of Qwen3 have to take all tokens of an expert, as tokens leave in their order."""
+    return 1024 if (model, batch) == ("qwen", 1024) else 2

@@ -1,0 +1,1 @@
+"""What is made of results: tables, claims, and plots. Nothing in here decides a result."""

@@ -1,0 +1,40 @@
+"""A claim of the paper, and what is left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from experiments.published.show.results import Results, told
+
+HEAD = ("| claim | published | reproduced | fair | our fabric | |", "|---|---:|---:|---:|---:|---|")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """``published`` is what the paper says; ``value`` gives the same of results, as text.
+
+    ``fair``: that where both sides have the same; None where the published comparison is fair. ``words``: a sentence.
+    """
+
+    name: str
+    published: str
+    value: Callable[[Results], str]
+    fair: Callable[[Results], str] | None
+    words: Callable[[Results], str]
+
+
+def table(claims: Iterable[Claim], ours: Results, fabric: Results) -> str:
+    """A line per claim, as Markdown. ``ours`` are the results on the published timing."""
+    lines = list(HEAD)
+    for claim in claims:
+        cells = (
+            claim.name,
+            claim.published,
+            told(lambda claim=claim: claim.value(ours)),
+            told(lambda claim=claim: (claim.fair or claim.value)(ours)),
+            told(lambda claim=claim: claim.value(fabric)),
+            told(lambda claim=claim: claim.words(ours)),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)

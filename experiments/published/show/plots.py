@@ -1,0 +1,241 @@
+"""The figures as pictures, in the paper's arrangement; matplotlib comes with ``pip install 'step-fabric[sweeps]'``."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.published.show import decoding, parallelization, validation
+from experiments.published.show.multiplexing import allocated
+from experiments.published.show.results import Missing, Results, Row
+from step.errors import EnvironmentProblem
+from step.host.files import write_atomically
+
+MEGA = 1e6
+PUBLISHED = {"color": "black", "marker": "x", "linestyle": "", "label": "published"}
+TIMINGS = {"published": "published timing", "fabric": "our fabric"}
+MODELS = ("mixtral", "qwen")
+SCHEDULES = ("memory-matched", "performance-matched", "dynamic")
+
+
+def _some(results: Results, figure: str) -> Mapping[str, Row]:
+    """The rows of a figure; raises `Missing` where there are none."""
+    rows = results.points(figure)
+    if not rows:
+        raise Missing(f"figure {figure}")
+    return rows
+
+
+def bars(axes: Any, groups: Sequence[str], heights: dict[str, Sequence[float]]) -> None:
+    """A bar for every name in ``heights`` in each of ``groups``."""
+    width = 0.8 / len(heights)
+    for number, (name, values) in enumerate(heights.items()):
+        places = [each + (number - (len(heights) - 1) / 2) * width for each in range(len(groups))]
+        axes.bar(places, values, width, label=name)
+    axes.set_xticks(range(len(groups)), groups)
+    axes.margins(y=0.25)  # for the legend
+    if len(heights) > 1:
+        axes.legend()
+
+
+def against_hdl(figure: Any, results: Results) -> None:
+    """Fig. 8: cycles for tiles of rows x columns, and those of HDL where they are known."""
+    points = list(_some(results, "8"))
+    axes = figure.add_subplot(ylabel="cycles")
+    bars(axes, points, {TIMINGS[results.prefix]: [results.number("8", each) for each in points]})
+    known = [each for each in points if each in validation.HDL]
+    axes.plot([points.index(each) for each in known], [validation.HDL[each] for each in known], "kx", label="HDL")
+    axes.tick_params(axis="x", rotation=60)
+    axes.legend()
+
+
+def fronts(run: str, column: str, label: str) -> Callable[[Any, Results], None]:
+    """Figs. 9, 10, 19, 20: ``column`` against on-chip memory, a panel per model; static tiles are joined."""
+
+    def draw(figure: Any, results: Results) -> None:
+        for place, model in enumerate(MODELS, start=1):
+            axes = figure.add_subplot(1, 2, place, title=model, xlabel="on-chip memory [MB]", ylabel=label)
+            names = [each for each in _some(results, run) if each.startswith(f"{model} ")]
+            places = {
+                each.split()[1]: (results.number(run, each, "on_chip_bytes") / MEGA, results.number(run, each, column))
+                for each in names
+            }
+            dynamic = places.pop("dynamic", None)
+            if places:
+                axes.plot(*zip(*places.values(), strict=True), "o--", label="static")
+            if dynamic is not None:
+                axes.plot(*dynamic, "*", markersize=12, label="dynamic")
+            for rows, at in places.items():
+                axes.annotate(rows, at, xytext=(4, 4), textcoords="offset points", fontsize=8)
+            known = [each for each in names if results.row(run, each).get(f"published_{column}")]
+            shown = [
+                (results.number(run, each, "on_chip_bytes") / MEGA, results.number(run, each, f"published_{column}"))
+                for each in known
+            ]
+            if shown:
+                axes.plot(*zip(*shown, strict=True), **PUBLISHED)
+            axes.margins(0.12)
+            if axes.get_xlim()[1] > 4 * max(axes.get_xlim()[0], 0):
+                axes.set_xscale("log", base=2)
+                axes.xaxis.set_major_formatter("{x:g}")
+            axes.set_ylim(bottom=0)
+            axes.legend()
+
+    return draw
+
+
+def regions(figure: Any, results: Results) -> None:
+    """Fig. 12: cycles, and operations over those that could have been, relative to 128 regions."""
+    for place, (label, value) in enumerate((("cycles", _cycles), ("utilization, 128 regions = 1", _utilization)), 1):
+        axes = figure.add_subplot(1, 2, place, xlabel="regions", ylabel=label)
+        for tiles in ("static", "dynamic"):
+            counts = _regions(results, tiles)
+            axes.plot(counts, [value(results, tiles, each) for each in counts], "o-", label=tiles)
+        if value is _cycles:
+            known = [row for row in results.points("12").values() if row.get("published_cycles")]
+            if known:
+                places = [int(row["point"].split()[1]) for row in known]
+                axes.plot(places, [float(row["published_cycles"]) for row in known], **PUBLISHED)
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_ylim(bottom=0)
+        axes.legend()
+
+
+def memory_of_regions(figure: Any, results: Results) -> None:
+    """Fig. 13: on-chip memory for each number of regions."""
+    axes = figure.add_subplot(xlabel="regions", ylabel="on-chip memory [MB]")
+    for tiles in ("static", "dynamic"):
+        counts = _regions(results, tiles)
+        sizes = [results.number("12", f"{tiles} {each}", "on_chip_bytes") / MEGA for each in counts]
+        axes.plot(counts, sizes, "o-", label=tiles)
+    known = [row for row in results.points("12").values() if row.get("published_on_chip_bytes")]
+    if known:
+        places = [int(row["point"].split()[1]) for row in known]
+        axes.plot(places, [float(row["published_on_chip_bytes"]) / MEGA for row in known], **PUBLISHED)
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+
+
+def _regions(results: Results, tiles: str) -> list[int]:
+    return sorted(int(each.split()[1]) for each in _some(results, "12") if each.startswith(f"{tiles} "))
+
+
+def _cycles(results: Results, tiles: str, count: int) -> float:
+    return results.number("12", f"{tiles} {count}")
+
+
+def _utilization(results: Results, tiles: str, count: int) -> float:
+    cost, base = (_cycles(results, tiles, each) * allocated(each) for each in (count, 128))
+    return base / cost
+
+
+def batches(figure: Any, results: Results) -> None:
+    """Fig. 14: cycles by turns over those of dynamic regions, for the batches of each variance."""
+    _some(results, "14")
+    for place, name in enumerate(parallelization.SPREAD, start=1):
+        axes = figure.add_subplot(1, 3, place, title=f"{name} variance", ylim=(0, 1.7))
+        axes.set_ylabel("turns / dynamic")
+        found = parallelization.speedups(results, ("14",), "interleaved")
+        chosen = {trace: each for trace, each in found.items() if parallelization.group(trace, 64) == name}
+        labels = [trace.removeprefix("conv_stdev").replace("_", "\n", 1) for trace in chosen]
+        bars(axes, labels, {"cycles by turns": list(chosen.values())})
+        axes.axhline(1, color="black", linewidth=0.5)
+
+
+def prefixes(figure: Any, results: Results) -> None:
+    """Fig. 15: cycles of batches of 16 to 64 requests."""
+    counts = dict.fromkeys(each.split()[0] for each in _some(results, "15"))
+    kinds = ("coarse", "interleaved", "dynamic")
+    axes = figure.add_subplot(ylabel="cycles")
+    bars(axes, list(counts), {kind: [results.number("15", f"{each} {kind}") for each in counts] for kind in kinds})
+
+
+def variances(figure: Any, results: Results) -> None:
+    """Fig. 21: cycles over those of dynamic regions, geometric means of three batches, and the published bars."""
+    for place, batch in enumerate(parallelization.FIGURES, start=1):
+        axes = figure.add_subplot(1, 3, place, title=f"{batch} requests", ylim=(0, 4.8))
+        names = list(parallelization.BARS[batch, "coarse"])
+        heights = {each: parallelization.means(results, batch, each, names) for each in parallelization.BASELINES}
+        bars(axes, names, {**heights, "dynamic": [1.0] * len(names)})
+        for number, baseline in enumerate(parallelization.BASELINES):
+            places = [each + (number - 1) * 0.8 / 3 for each in range(len(names))]
+            shown = dict(PUBLISHED, label="published" if number == 0 else None)
+            axes.plot(places, list(parallelization.BARS[batch, baseline].values()), **shown)
+        axes.legend()
+
+
+def decoders(figure: Any, results: Results) -> None:
+    """Fig. 17: speedups over the memory-matched layer, and on-chip memory."""
+    axes = figure.add_subplot(1, 2, 1, ylabel="speedup over memory-matched")
+    cycles = {(model, each): results.number("17", f"{model} {each}") for model in MODELS for each in SCHEDULES}
+    bars(axes, MODELS, {each: [cycles[m, SCHEDULES[0]] / cycles[m, each] for m in MODELS] for each in SCHEDULES})
+    for model, schedule, speedup in decoding.PUBLISHED:
+        place = MODELS.index(model) + (SCHEDULES.index(schedule) - 1) * 0.8 / 3
+        axes.plot([place], [speedup], **dict(PUBLISHED, label=None))
+    axes = figure.add_subplot(1, 2, 2, ylabel="on-chip memory [MB]")
+    sizes = {
+        each: [results.number("17", f"{model} {each}", "on_chip_bytes") / MEGA for model in MODELS]
+        for each in SCHEDULES
+    }
+    bars(axes, MODELS, sizes)
+
+
+DRAWN: dict[str, Callable[[Any, Results], None]] = {
+    "8": against_hdl,
+    "9": fronts("9", "cycles", "cycles"),
+    "10": fronts("10", "cycles", "cycles"),
+    "12": regions,
+    "13": memory_of_regions,
+    "14": batches,
+    "15": prefixes,
+    "17": decoders,
+    "19": fronts("9", "off_chip_bytes", "off-chip bytes"),
+    "20": fronts("10", "off_chip_bytes", "off-chip bytes"),
+    "21": variances,
+}
+
+
+def draw(results: Results, figures: Iterable[str], folder: Path) -> list[str]:
+    """Write ``PREFIX_figN.svg`` for ``figures`` into ``folder``; those that miss a point are returned instead."""
+    left = []
+    for name in figures:
+        if name not in DRAWN:
+            continue
+        try:
+            drawing = plot(name, results)
+        except Missing as error:
+            left.append(f"figure {name} is not drawn: there is no {error}")
+            continue
+        write_atomically(folder / f"{results.prefix}_fig{name}.svg", drawing)
+    return left
+
+
+def plot(name: str, results: Results) -> bytes:
+    """Figure ``name`` as SVG; raises `Missing` where a point is missing that it needs, and what `drawn` raises."""
+    return drawn(lambda figure: DRAWN[name](figure, results), (10, 4))
+
+
+def drawn(draw: Callable[[Any], None], size: tuple[float, float], form: str = "svg") -> bytes:
+    """What ``draw`` draws into a figure of matplotlib, ``size`` in inches; the same where it draws the same.
+
+    Raises `EnvironmentProblem` without matplotlib.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise EnvironmentProblem(
+            f"a plot needs the module {error.name}; install it with: pip install 'step-fabric[sweeps]'"
+        ) from None
+
+    with matplotlib.rc_context({"svg.hashsalt": "step", "svg.fonttype": "none"}):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=form, metadata={"Date": None} if form == "svg" else None)
+    return buffer.getvalue()

@@ -1,0 +1,83 @@
+"""Fig. 15 on the published timing with deeper channels.
+
+Published are channels of one element. A region that is busy then holds up all others whose turn comes behind it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from experiments.published import attention
+from experiments.rows import ROOT, Row, digest
+from experiments.work import Campaign
+from sim_published.backend import run
+from step_models.kv_lengths import measured_kv_lengths
+
+COLUMNS = ("point", "batch", "depth", "arrangement", "cycles", "cpu_seconds", "version", "sources")
+TRACE, ROOM = "b64/conv_stdev0996_4007_4070", 202
+"""The lengths of Fig. 15, and the tiles that the cache has for a request."""
+BATCHES, DEPTHS = (16, 32, 48, 64), (1, 2, 4, 16)
+
+
+@dataclass(frozen=True)
+class Point:
+    """The first ``batch`` requests, with ``depth`` elements in each channel."""
+
+    batch: int
+    depth: int
+    arrangement: str
+
+    @property
+    def name(self) -> str:
+        """In its file."""
+        return f"B={self.batch}, depth {self.depth}, {self.arrangement}"
+
+
+def points() -> Iterator[Point]:
+    """Turns and dynamic regions."""
+    for batch in BATCHES:
+        for depth in DEPTHS:
+            for arrangement in ("interleaved", "dynamic"):
+                yield Point(batch, depth, arrangement)
+
+
+def measured(point: Point, made_of: str) -> Row:
+    """The row of a point, ``made_of`` sources with this digest."""
+    start = time.process_time()
+    made = attention.ARRANGEMENTS[point.arrangement](lengths(point.batch), ROOM)
+    profile = replace(attention.PROFILE, channel_depth=point.depth)
+    cycles = run(made.graph, made.inputs, profile=profile).cycles
+    seconds = round(time.process_time() - start, 2)
+    found = (point.name, point.batch, point.depth, point.arrangement, cycles, seconds, version("step-fabric"), made_of)
+    return {name: str(value) for name, value in zip(COLUMNS, found, strict=True)}
+
+
+def lengths(batch: int) -> np.ndarray:
+    """Of the caches of the first requests."""
+    return measured_kv_lengths(TRACE)[:batch]
+
+
+def sources(figure: str) -> str:
+    """A digest of the files that decide the results."""
+    paths = sorted((ROOT / "sim_published").rglob("*"))
+    paths += [ROOT / "experiments" / "published" / name for name in ("attention.py", "functions.py")]
+    return digest(path for path in (*paths, Path(__file__)) if path.suffix in (".py", ".cpp"))
+
+
+def gains(rows: Sequence[Row]) -> dict[tuple[int, int], float]:
+    """Cycles by turns over those of dynamic regions, by batch and depth."""
+    cycles = {(int(row["batch"]), int(row["depth"]), row["arrangement"]): int(row["cycles"]) for row in rows}
+    return {
+        (batch, depth): cycles[batch, depth, "interleaved"] / count
+        for (batch, depth, arrangement), count in cycles.items()
+        if arrangement == "dynamic" and (batch, depth, "interleaved") in cycles
+    }
+
+
+CAMPAIGN = Campaign("queues", COLUMNS, {"15": points}, measured, sources)

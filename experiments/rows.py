@@ -1,0 +1,63 @@
+"""Result files: a row per point, with a digest of the sources it was made of."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from step.errors import FormatError, InputError
+from step.host.files import write_atomically
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "experiments" / "results"
+
+Row = dict[str, str]
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Of files of the project, their names and what is in them."""
+    found = hashlib.sha256()
+    for path in paths:
+        found.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def read(path: Path, columns: Sequence[str] | None = None) -> list[Row]:
+    """The rows that there are; raises `FormatError` for a file of something else than these ``columns``."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        if columns is not None and reader.fieldnames != list(columns):
+            raise FormatError(f"{path} is no file of results of this version; remove it, or give another --results")
+        return list(reader)
+
+
+def resumed(path: Path, columns: Sequence[str], sources: str, *, anew: bool = False) -> list[Row]:
+    """The rows to go on from. What is of other ``sources`` is left out with ``anew``, else it is an `InputError`."""
+    try:
+        rows = read(path, columns)
+    except FormatError:
+        if anew:
+            return []
+        raise
+    if all(row["sources"] == sources for row in rows):
+        return rows
+    if anew:
+        return []
+    raise InputError(f"{path} has results of other sources; remove it, give another --results, or run it --anew")
+
+
+def write(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
+    """All rows, as a whole or not at all; raises `InputError` where they can not be written."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    try:
+        write_atomically(path, text.getvalue().encode())
+    except OSError as error:
+        raise InputError(f"{path} can not be written: {error.strerror}") from None

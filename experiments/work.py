@@ -1,0 +1,116 @@
+"""Run the points of figures in several processes, and keep their rows as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from filelock import FileLock, Timeout
+
+from experiments import rows
+from experiments.rows import Row
+from step.errors import InputError, StepError
+from step.host.progress import Progress
+from step.sweeps.processes import Processes
+
+Task = tuple[str, str]
+"""A figure and the name of one of its points."""
+
+Found = tuple[Task, Row | str]
+"""Its row, or why there is none."""
+
+
+class Named(Protocol):
+    """A point."""
+
+    @property
+    def name(self) -> str:
+        """Its own in its figure."""
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """The points of ``figures``, whose rows have ``columns``, in files that begin with ``name``.
+
+    ``measured`` makes the row of a point, from it and the digest that ``sources`` gives for its figure.
+    """
+
+    name: str
+    columns: Sequence[str]
+    figures: Mapping[str, Callable[[], Iterator[Any]]]
+    measured: Callable[[Any, str], Row]
+    sources: Callable[[str], str]
+
+    def file(self, results: Path, figure: str) -> Path:
+        """Where the rows of a figure are kept."""
+        return results / f"{self.name}_{'fig' if figure.isdigit() else ''}{figure}.csv"
+
+    def read(self, results: Path, figure: str) -> list[Row]:
+        """The rows that there are."""
+        return rows.read(self.file(results, figure), self.columns)
+
+    def find(self, task: Task, digest: str) -> Found:
+        """Run a point."""
+        figure, name = task
+        try:
+            return task, self.measured(next(each for each in self.figures[figure]() if each.name == name), digest)
+        except StepError as error:
+            return task, str(error).partition("\n")[0]
+
+    def run(
+        self, tasks: Iterable[Task], results: Path, jobs: int, progress: Progress, *, anew: bool = False
+    ) -> list[str]:
+        """Run what has no row in ``results`` yet, in ``jobs`` processes; a row is in its file as soon as it is there.
+
+        Points that fail are told and returned, and the others go on. Raises `InputError` for results of other sources,
+        unless they are made ``anew``, of another run that goes on, or that can not be written.
+        """
+        with _alone(results):
+            tasks = list(tasks)
+            digests = {figure: self.sources(figure) for figure in dict.fromkeys(figure for figure, _ in tasks)}
+            found = {figure: self._resumed(results, figure, digest, anew) for figure, digest in digests.items()}
+            missing = [(figure, name) for figure, name in tasks if name not in found[figure]]
+            failed = []
+            with Processes(partial(_found, self, digests), max(1, min(jobs, len(missing))), _lost) as workers:
+                for number, ((figure, name), row) in enumerate(workers.rows(missing), start=1):
+                    told = f"[{number}/{len(missing)}] figure {figure}, {name}: "
+                    if isinstance(row, str):
+                        failed.append(f"figure {figure}, {name}")
+                        progress(told + row)
+                        continue
+                    found[figure][name] = row
+                    rows.write(self.file(results, figure), self.columns, self._in_order(figure, found[figure]))
+                    progress(f"{told}{int(row['cycles']):,} cycles, {row['cpu_seconds']} s")
+        return failed
+
+    def _resumed(self, results: Path, figure: str, digest: str, anew: bool) -> dict[str, Row]:
+        kept = rows.resumed(self.file(results, figure), self.columns, digest, anew=anew)
+        return {row["point"]: row for row in kept}
+
+    def _in_order(self, figure: str, found: Mapping[str, Row]) -> list[Row]:
+        """As the points of the figure are, whatever came first."""
+        return [found[each.name] for each in self.figures[figure]() if each.name in found]
+
+
+def _found(campaign: Campaign, digests: Mapping[str, str], task: Task) -> Found:
+    return campaign.find(task, digests[task[0]])
+
+
+def _lost(task: Task, reason: str) -> Found:
+    """What is found where the process was killed."""
+    return task, reason
+
+
+@contextmanager
+def _alone(results: Path) -> Iterator[None]:
+    """Nobody else writes to ``results`` meanwhile; raises `InputError` where somebody does."""
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        with FileLock(results / ".lock", timeout=0):
+            yield
+    except Timeout:
+        raise InputError(f"another run writes to {results}; wait for it, or give another --results") from None

@@ -1,0 +1,44 @@
+"""Tables on a terminal: where it is wide enough for all names, and where names are folded."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rich.console import Console
+
+from step.cli import console
+
+ROWS = [("load_weights", "1,024", "[bold]3%[/]", ""), ("up", "7", "-", "a long name of another operator")]
+TITLE = "a title that is longer than the table below it, which has a few columns and two rows only"
+
+
+def shown(capsys: pytest.CaptureFixture[str], width: int) -> list[str]:
+    """A table of ``ROWS`` on a terminal that is so wide."""
+    table = console.new_table(TITLE, "operator", "busy", "share", "waits for", names=("waits for",))
+    for row in ROWS:
+        table.add_row(*row)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console, "Console", lambda **_: Console(force_terminal=True, no_color=True, width=width))
+        console.show_table(table)
+    return [re.sub(r"\x1b\[\d*m", "", line).rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("width", [59, 200])
+def test_a_row_is_a_line_where_there_is_room(capsys: pytest.CaptureFixture[str], width: int) -> None:
+    assert shown(capsys, width) == [
+        TITLE,
+        "operator       busy  share  waits for",
+        "load_weights  1,024     3%",
+        "up                7      -  a long name of another operator",
+    ]
+
+
+def test_a_name_is_folded_where_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, 58) == [
+        TITLE,
+        "operator       busy  share  waits for",
+        "load_weights  1,024     3%",
+        "up                7      -  a long name of another",
+        "                            operator",
+    ]

@@ -1,0 +1,95 @@
+"""Where techniques pay: points run and are kept, factors are the right way round, and the page is that of the rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from experiments.beyond.__main__ import STUDIES, main
+from experiments.beyond.arrivals import Arrivals
+from experiments.beyond.factors import best_static, dynamic_regions, dynamic_tiles, shared_regions
+from experiments.beyond.maps import Map, picture
+from experiments.beyond.mixtures import Mixture
+from experiments.beyond.page import page
+from experiments.rows import RESULTS, ROOT, read
+
+ONE_OF_EACH = ["--first", "1", "--jobs", "1"]
+
+
+def test_points_are_run_once(tmp_path: Path) -> None:
+    arguments = [*ONE_OF_EACH, "--results", str(tmp_path)]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exception is None
+    (mixture,), (arrival,) = (read(tmp_path / f"beyond_{study}.csv") for study in STUDIES)
+    assert mixture["point"] == "mixtral batch 16 skew 0.0 tiles 8 regions 8" and int(mixture["cycles"]) > 0
+    assert arrival["point"] == "deviation 0.0 load 0.25 coarse" and float(arrival["latency"]) > 0
+    again = CliRunner().invoke(main, arguments)
+    assert "[1/1]" in done.output and "[1/1]" not in again.output
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_committed_results_are_those_of_all_points(study: str) -> None:
+    campaign = STUDIES[study]
+    names = [point.name for point in campaign.figures[study]()]
+    assert len(set(names)) == len(names)
+    assert [row["point"] for row in campaign.read(RESULTS, study)] == names
+
+
+def test_batches_come_as_often_as_the_load_says() -> None:
+    """4 regions take 64 cycles for a tile of 32 rows, and here 16 requests have as many tiles."""
+    point = Arrivals(0.0, 0.5, "dynamic")
+    (length,) = set(point.lengths.tolist())
+    gaps = point.gaps.reshape(8, 16)
+    assert gaps[1:, 0].tolist() == [16 * -(-(length + 1) // 32) * 64 / 4 / 0.5] * 7
+    assert gaps[0, 0] == 0 and gaps[:, 1:].max() == 0
+
+
+def test_models_are_smaller_and_have_all_their_experts() -> None:
+    program = Mixture("mixtral", 16, 0.0, "dynamic", 8).point.make()
+    assert sum(name.endswith("_gate") for name in program.graph.tensors) == 8
+    assert program.graph.tensors["expert0_gate"].shape == (512, 1792)
+
+
+def row(cycles: int, tiles: str, regions: int = 8, memory: int = 1) -> dict[str, str]:
+    values = {"model": "mixtral", "batch": 16, "skew": 0.5, "tiles": tiles, "regions": regions}
+    return {name: str(value) for name, value in {**values, "cycles": cycles, "on_chip_bytes": memory}.items()}
+
+
+ROWS = [row(300, "8", memory=30), row(200, "32", memory=50), row(100, "dynamic", memory=20), row(500, "32", regions=4)]
+
+
+def test_factors_of_tiles_say_how_much_faster_dynamic_ones_are() -> None:
+    eight, thirty_two, *others = dynamic_tiles(ROWS)
+    assert eight.factors == {(16, 0.5): 3.0} and thirty_two.factors == {(16, 0.5): 2.0}
+    assert all(each.factors == {} for each in others)
+    assert best_static(ROWS, "mixtral") == {(16, 0.5): (32, 2.0)}
+    assert best_static(ROWS, "mixtral", "on_chip_bytes") == {(16, 0.5): (32, 2.5)}
+
+
+def test_factors_of_regions_say_how_much_more_each_of_them_does() -> None:
+    """Half as many take 2.5 times as long: each does 0.8 of the work of before."""
+    assert shared_regions(ROWS)[0].factors == {(16, 0.5): 0.8}
+
+
+def test_factors_of_requests_say_how_much_sooner_dynamic_regions_are_done() -> None:
+    rows = [
+        {"deviation": "0.5", "load": "1.0", "arrangement": name, "latency": latency}
+        for name, latency in (("coarse", "30.0"), ("interleaved", "15.0"), ("dynamic", "20.0"))
+    ]
+    assert [each.factors for each in dynamic_regions(rows)] == [{(0.5, 1.0): 1.5}, {(0.5, 1.0): 0.75}]
+
+
+def test_a_map_is_drawn_with_and_without_all_of_its_factors() -> None:
+    found = Map("title", "down", "across", (1, 2), (0.5, 1.0), {(1, 0.5): 2.0, (2, 1.0): 0.25})
+    assert np.array_equal(found.table, [[2, np.nan], [np.nan, 0.25]], equal_nan=True)
+    drawing = picture([found, found], 2)
+    assert drawing == picture([found, found], 2)
+    assert drawing.count(b">2.00<") == drawing.count(b">0.25<") == 2
+
+
+def test_the_page_is_that_of_the_committed_results() -> None:
+    text = (ROOT / "docs" / "evaluation-beyond.md").read_text()
+    assert text == page(RESULTS), "run python -m experiments.beyond --page docs/evaluation-beyond.md"

@@ -1,0 +1,60 @@
+"""Both timings by one command: it runs points of every kind, goes on where it was, and writes the pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from click.testing import CliRunner
+
+from experiments import queues
+from experiments.__main__ import PAGES, main
+from experiments.fabric import balance
+from experiments.page import page
+from experiments.rows import RESULTS, ROOT, read, write
+from step.errors import InputError
+
+
+def test_a_smoke_run_has_points_of_both_timings_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    arguments = ["--smoke", "--jobs", "1", "--results", str(tmp_path)]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exception is None
+    files = {"published_fig8.csv", "published_fig15.csv", "fabric_smoke.csv"}
+    assert {path.name for path in tmp_path.glob("*.csv")} == files
+    assert "figure 15, B=16 coarse: 43,789 cycles" in done.output and "figure smoke, static: 300 cycles" in done.output
+    again = CliRunner().invoke(main, arguments)
+    assert again.exception is None and not again.output
+    path = tmp_path / "fabric_smoke.csv"
+    rows = read(path)
+    write(path, list(rows[0]), [row | {"sources": "other"} for row in rows])
+    refused = CliRunner().invoke(main, arguments)
+    assert isinstance(refused.exception, InputError)
+    message = f"{path} has results of other sources; remove it, give another --results, or run it --anew"
+    assert str(refused.exception) == message
+
+
+def test_the_pages_of_the_documentation_are_those_of_the_committed_results() -> None:
+    for name, text in PAGES.items():
+        assert (ROOT / "docs" / name).read_text() == text(RESULTS), f"{name}: run python -m experiments"
+
+
+def test_a_page_without_results_has_the_claims(tmp_path: Path) -> None:
+    text = page(tmp_path)
+    assert "What holds on our fabric" not in text and "| 2.72 |  |  |  |" in text
+
+
+def test_queues_decide_whether_turns_are_slow() -> None:
+    """What the page says of Fig. 15: with four elements a channel nothing of the published gain is left."""
+    gains = queues.gains(queues.CAMPAIGN.read(RESULTS, "15"))
+    assert gains.keys() == {(batch, depth) for batch in queues.BATCHES for depth in queues.DEPTHS}
+    assert gains[64, 1] > 1.3 and all(gains[batch, 4] < 1 for batch in queues.BATCHES)
+
+
+def test_regions_get_tiles_by_turns_or_the_emptiest_first() -> None:
+    assert balance.most_tiles(queues.lengths(64)) == (562, 561)
+    assert balance.most_tiles(np.array([95, 0, 0, 0, 31, 31])) == (4, 3)
+
+
+def test_a_point_of_the_queues_is_that_of_the_published_figure() -> None:
+    first = next(queues.points())
+    assert queues.measured(first, "digest")["cycles"] == "15447"

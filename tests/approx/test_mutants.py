@@ -69,11 +69,6 @@ JUMPS = [
     ("state.hpp", "channel.renumber(taken);", ""),
     ("state.hpp", "    state.time(slot.seen, moves);", ""),
     ("memory.hpp", "            state.time(each.free_at);\n", ""),
-    (
-        "parts.hpp",
-        "== (*this)[at + found - back] + by) found++",
-        "== (*this)[at + found - back] + by || found > 5) found++",
-    ),
 ]
 """Of the jump over repetitions."""
 

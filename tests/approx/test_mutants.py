@@ -65,14 +65,10 @@ JUMPS = [
     ("state.hpp", "state.due(machine.due);", ""),
     ("state.hpp", "state.time(machine.since);", ""),
     ("state.hpp", "for (int64_t word : words_) same(word);", ""),
+    ("state.hpp", "state.time(channel.open_from);", ""),
     ("state.hpp", "channel.renumber(taken);", ""),
     ("state.hpp", "    state.time(slot.seen, moves);", ""),
     ("memory.hpp", "            state.time(each.free_at);\n", ""),
-    (
-        "parts.hpp",
-        "== (*this)[at + found - back] + by) found++",
-        "== (*this)[at + found - back] + by || found > 5) found++",
-    ),
 ]
 """Of the jump over repetitions."""
 
@@ -128,6 +124,8 @@ def jumping_programs() -> None:
     for build in (approx_speed.compute, approx_speed.experts, approx_speed.memory):
         test_jump.test_regular_programs(build)
     test_jump.test_the_end_of_a_stream()
+    test_jump.test_bursts(8)
+    test_jump.test_bursts(12)
     test_jump.test_ways_over_tensors()
     for block in range(3):
         test_jump.test_random_programs(block)

@@ -2,7 +2,7 @@
 //
 // A state is kept, and compared with later ones: where it comes again, only later, and the sources play on what they
 // played, all that happened in between happens again, so many times as they do. What is compared is in `State`. What was
-// kept is kept anew after a time, each one twice as long as that before. In the third quarter of it, comparisons are made
+// kept is kept anew after a time, each one twice as long as that before. In the fifth eighth of it, comparisons are made
 // whenever one machine, which was to be tried then, is to be tried again, until they cost what the run so far can pay:
 // many in a row, as most come in the middle of a repetition, and end with the first number that differs.
 #pragma once
@@ -39,7 +39,7 @@ class Jump {
     template <typename Engine>
     __attribute__((noinline)) bool look_closely(Engine& e, const std::vector<Machine*>& current, int64_t limit) {
         if (tries_ >= next_) keep(e, current);
-        else if (tries_ >= began_ + window_ / 4 * 3 || SHARE * spent_ >= tries_) due_ = next_;
+        else if (tries_ >= began_ + window_ / 8 * 5 || SHARE * spent_ >= tries_) due_ = next_;
         else return match(e, limit);
         return false;
     }

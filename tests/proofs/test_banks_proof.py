@@ -169,7 +169,6 @@ MUTANTS = [
         ((1, 2, 1), 4, 2, 1, []),
         pytest.param((2, 1), 4, 2, 0, [], marks=pytest.mark.slow),
         pytest.param((3, 2), 8, 4, 1, [], marks=pytest.mark.slow),
-        pytest.param((2, 3), 8, 4, 1, [], marks=pytest.mark.slow),
     ],
 )
 def test_words_pass_each_other_in_banks(

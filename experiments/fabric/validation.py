@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from experiments.fabric.points import Point
 from experiments.published import swiglu
@@ -31,4 +32,4 @@ def validation() -> Iterator[Point]:
     """All 15 tile sizes."""
     for rows in (16, 32, 64):
         for columns in (16, 32, 64, 128, 256):
-            yield Point(f"{rows}x{columns}", lambda rows=rows, columns=columns: program(rows, columns))
+            yield Point(f"{rows}x{columns}", partial(program, rows, columns))

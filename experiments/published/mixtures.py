@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.published import moe
-from experiments.published.point import Point
+from experiments.published.point import Bytes, Point
 from sim_published.profile import Profile
 from step import Graph
 from step_models.routing import measured_routing
@@ -16,9 +16,16 @@ MODELS = (("mixtral", moe.MIXTRAL), ("qwen", moe.QWEN))
 
 
 def mixture(
-    name: str, layer: moe.Layer, trace: str, rows: int | None, regions: int | None, profile: Profile, *known: Any
+    name: str,
+    layer: moe.Layer,
+    trace: str,
+    rows: int | None,
+    regions: int | None,
+    profile: Profile,
+    cycles: float | None = None,
+    moved: Bytes | None = None,
 ) -> Point:
-    """A point in tiles of ``rows`` rows, or of dynamic size."""
+    """A point in tiles of ``rows`` rows, or of dynamic size; ``cycles`` and ``moved`` bytes are the published ones."""
     routing = measured_routing(trace, layer.experts)
 
     def make() -> tuple[Graph, dict[str, Any]]:
@@ -26,7 +33,7 @@ def mixture(
         return made.graph, made.inputs
 
     symbols = moe.symbols(routing, layer.experts, regions or layer.experts)
-    return Point(name, profile, make, *known, symbols=symbols, skips=rows is None or regions is not None)
+    return Point(name, profile, make, cycles, moved, symbols, rows is None or regions is not None)
 
 
 def tiling() -> Iterator[Point]:

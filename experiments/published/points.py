@@ -6,10 +6,13 @@ Cycles of Figs. 9 and 12 are read off the paper's plots; all other published num
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from experiments.published import batches, layers, mixtures, swiglu
 from experiments.published.point import Point
 from sim_published.profile import VALIDATION
+from step.language.graph import Graph
 
 
 def validation() -> Iterator[Point]:
@@ -27,10 +30,14 @@ def validation() -> Iterator[Point]:
             yield Point(
                 f"{rows}x{columns}",
                 VALIDATION,
-                lambda rows=rows, columns=columns: (swiglu.graph(rows, columns), {}),
+                partial(_without_data, rows, columns),
                 known.get((rows, columns)),
                 (4 * (64 * 256 * (512 // columns + 1) + 64 // rows * 3 * 256 * 512), None),
             )
+
+
+def _without_data(rows: int, columns: int) -> tuple[Graph, dict[str, Any]]:
+    return swiglu.graph(rows, columns), {}
 
 
 FIGURES: dict[str, Callable[[], Iterator[Point]]] = {

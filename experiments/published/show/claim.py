@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from experiments.published.show.results import Results, told
 
@@ -31,10 +32,10 @@ def table(claims: Iterable[Claim], ours: Results, fabric: Results) -> str:
         cells = (
             claim.name,
             claim.published,
-            told(lambda claim=claim: claim.value(ours)),
-            told(lambda claim=claim: (claim.fair or claim.value)(ours)),
-            told(lambda claim=claim: claim.value(fabric)),
-            told(lambda claim=claim: claim.words(ours)),
+            told(partial(claim.value, ours)),
+            told(partial(claim.fair or claim.value, ours)),
+            told(partial(claim.value, fabric)),
+            told(partial(claim.words, ours)),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

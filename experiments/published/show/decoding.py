@@ -39,7 +39,7 @@ def claims() -> Iterator[Claim]:
             f"{speedup:.3f}",
             partial(_speedup, model, schedule),
             None,
-            lambda results, schedule=schedule: SENTENCE[schedule],
+            partial(_sentence, schedule),
         )
     for model, schedule, other, freed in FREED:
         yield Claim(
@@ -52,6 +52,10 @@ def claims() -> Iterator[Claim]:
                 "paper's equations."
             ),
         )
+
+
+def _sentence(schedule: str, results: Results) -> str:
+    return SENTENCE[schedule]
 
 
 def _speedup(model: str, schedule: str, results: Results) -> str:

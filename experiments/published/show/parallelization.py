@@ -68,10 +68,10 @@ def grouped(results: Results, figures: Iterable[str], batch: int, baseline: str)
 
 def claims() -> Iterator[Claim]:
     """Bars of Figs. 15 and 21, ranges of Fig. 14, and whether dynamic regions always win."""
-    for batch, published in ((16, 2.72), (64, 1.43)):
+    for batch, coarse in ((16, 2.72), (64, 1.43)):
         yield Claim(
             f"dynamic over coarse, {batch} requests, figure 15",
-            f"{published:.2f}",
+            f"{coarse:.2f}",
             partial(_prefix, PUBLISHED, f"B={batch}", "coarse"),
             partial(_prefix, TRUE, f"B={batch}", "coarse"),
             partial(_turns, batch),

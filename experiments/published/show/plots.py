@@ -28,7 +28,7 @@ def _some(results: Results, figure: str) -> Mapping[str, Row]:
     return rows
 
 
-def bars(axes: Any, groups: Sequence[str], heights: dict[str, Sequence[float]]) -> None:
+def bars(axes: Any, groups: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
     """A bar for every name in ``heights`` in each of ``groups``."""
     width = 0.8 / len(heights)
     for number, (name, values) in enumerate(heights.items()):

@@ -95,9 +95,8 @@ def command(
         if value is None:
             continue
         if name not in backends:
-            raise InputError(
-                f"--{option.replace('_', '-')} has no effect with --backend {name}; it needs {' or '.join(backends)}"
-            )
+            given = f"--{'no-' if value is False else ''}{option.replace('_', '-')}"
+            raise InputError(f"{given} has no effect with --backend {name}; it needs {' or '.join(backends)}")
         options[option] = value
     options.pop("check", None)
     show_path = explainer(as_json) if options.pop("explain", False) else None

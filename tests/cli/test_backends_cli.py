@@ -276,7 +276,7 @@ def test_the_fast_model_runs_tiles_of_dynamic_size(step: Step) -> None:
         (("--backend", "interpret", "--waves", "w.vcd"),
          "--waves has no effect with --backend interpret; it needs rtl"),
         (("--backend", "approx", "--waves", "w.vcd"), "--waves has no effect with --backend approx; it needs rtl"),
-        (("--backend", "rtl", "--no-jump"), "--jump has no effect with --backend rtl; it needs approx"),
+        (("--backend", "rtl", "--no-jump"), "--no-jump has no effect with --backend rtl; it needs approx"),
         (("--backend", "approx", "--check"), "--check has no effect with --backend approx; it needs interpret or rtl"),
         (("--check",), "--check needs expected outputs, but the program has none for this data"),
         (("--events",), "--events has no effect without --json or --save"),

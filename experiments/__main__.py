@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,8 @@ from experiments.published.__main__ import chosen
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
 from experiments.rows import RESULTS, ROOT
-from step.errors import SimulationError, StepError
+from experiments.work import command
+from step.errors import SimulationError
 from step.host.files import write_together
 from step.sweeps.processes import cores
 
@@ -64,7 +64,4 @@ def main(results: Path, pages: Path, drawn: Path | None, smoke: bool, anew: bool
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except StepError as error:
-        sys.exit(f"error: {error}")
+    command(main)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -114,3 +115,11 @@ def _alone(results: Path) -> Iterator[None]:
             yield
     except Timeout:
         raise InputError(f"another run writes to {results}; wait for it, or give another --results") from None
+
+
+def command(main: Callable[[], None]) -> None:
+    """Run ``main``; an error of the project ends it as a line."""
+    try:
+        main()
+    except StepError as error:
+        sys.exit(f"error: {error}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock
@@ -43,10 +44,9 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
     package, program = _PROGRAMS[name]
     log = directory / "tool.log"
     command = [sys.executable, "-c", _CALL.format(package=package, program=program)]
-    _translate(name, command, directory, stop)
-    status = run_logged(
-        [*command, *arguments], log, directory=directory, environment=tool_environment(), poll=stop.check
-    )
+    start = partial(run_logged, directory=directory, environment=tool_environment(), poll=stop.check)
+    _translate(name, lambda: start([*command, "--version"], log))
+    status = start([*command, *arguments], log)
     if status != 0:
         check_room(log)
         kept = failure_log(entry)
@@ -56,10 +56,11 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
     log.unlink()
 
 
-def _translate(name: str, command: Sequence[str], directory: Path, stop: Stop) -> None:
+def _translate(name: str, start: Callable[[], int]) -> None:
     """Let a tool that is new here be translated to the machine's code, which it is when it is first started.
 
-    It takes a core for a minute or more: one process does it, while the others wait, and not each for itself.
+    It takes a core for a minute or more: one process does it by ``start``, which returns the exit status, while the
+    others wait, and not each for itself.
     """
     tools = cache_directory() / "tools"
     with writing_cache():
@@ -68,13 +69,5 @@ def _translate(name: str, command: Sequence[str], directory: Path, stop: Stop) -
         if translated.exists():
             return
         with FileLock(tools / f"{name}.lock"):
-            if not translated.exists():
-                environment, log = tool_environment(), directory / "translation.log"
-                if (
-                    run_logged(
-                        [*command, "--version"], log, directory=directory, environment=environment, poll=stop.check
-                    )
-                    == 0
-                ):
-                    translated.touch()
-                log.unlink()
+            if not translated.exists() and start() == 0:
+                translated.touch()

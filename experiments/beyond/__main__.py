@@ -7,7 +7,6 @@ there are, with its pictures beside it, and runs nothing.
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,8 +16,8 @@ import click
 from experiments.beyond import arrivals, mixtures
 from experiments.beyond.page import write_page
 from experiments.rows import RESULTS
-from experiments.work import Campaign
-from step.errors import SimulationError, StepError
+from experiments.work import Campaign, command
+from step.errors import SimulationError
 from step.sweeps.processes import cores
 
 STUDIES: dict[str, Campaign] = {
@@ -47,7 +46,4 @@ def main(studies: tuple[str, ...], results: Path, first: int | None, anew: bool,
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except StepError as error:
-        sys.exit(f"error: {error}")
+    command(main)

@@ -7,7 +7,6 @@ draws the figures, and `experiments.fabric.page` makes the page.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -21,8 +20,8 @@ from experiments.fabric.tables import table
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
 from experiments.rows import RESULTS
-from experiments.work import Task
-from step.errors import SimulationError, StepError
+from experiments.work import Task, command
+from step.errors import SimulationError
 from step.sweeps.processes import cores
 
 
@@ -69,7 +68,4 @@ def main(
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except StepError as error:
-        sys.exit(f"error: {error}")
+    command(main)

@@ -7,7 +7,6 @@ again; a file of other sources is refused. Without figures it runs all; ``--plot
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -20,8 +19,8 @@ from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
 from experiments.published.show.tables import every_point
 from experiments.rows import RESULTS
-from experiments.work import Task
-from step.errors import SimulationError, StepError
+from experiments.work import Task, command
+from step.errors import SimulationError
 from step.sweeps.processes import cores
 
 SMOKE = {"8": ("64x128",), "15": ("B=16 coarse", "B=16 interleaved")}
@@ -66,7 +65,4 @@ def main(
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except StepError as error:
-        sys.exit(f"error: {error}")
+    command(main)

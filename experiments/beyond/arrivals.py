@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import partial
-from importlib.metadata import version
 
 import numpy as np
 
 from experiments.beyond.digests import sources
 from experiments.fabric.points import CACHE_ROWS, on_fabric
+from experiments.fabric.record import told_of
 from experiments.rows import Row
 from experiments.work import Campaign
 from sim_approx.simulator import Simulator
@@ -102,13 +101,7 @@ def measured(point: Arrivals, made_of: str) -> Row:
         "point": point.name,
         "latency": round(latency(result), 1),
         "cycles": result.cycles,
-        "firings": sum(each.firings or 0 for each in result.operators.values()),
-        "tokens": result.tokens,
-        "cpu_seconds": round(time.process_time() - start, 2),
-        "engine": result.engine,
-        "version": version("step-fabric"),
-        "sources": made_of,
-        "fabric": json.dumps(program.fabric.to_json(), sort_keys=True),
+        **told_of(result, program, start, made_of),
     }
     return {name: str(row[name]) for name in COLUMNS}
 

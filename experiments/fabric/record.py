@@ -18,8 +18,9 @@ from experiments.published import swiglu
 from experiments.rows import ROOT, Row, digest
 from experiments.work import Campaign
 from sim_approx.simulator import Simulator
-from step import metrics
+from step import Program, metrics
 from step.language.symbols import replaced
+from step.running.result import RunResult
 
 COLUMNS = (
     *("point", "cycles", "off_chip_bytes", "on_chip_bytes", "flops", "units", "firings", "tokens", "cpu_seconds"),
@@ -33,9 +34,14 @@ POINTS = {**FIGURES, "smoke": smoke}
 MEASURED = ("off_chip_bytes", "on_chip_bytes", "flops")
 
 
+def files_of_rooms() -> list[Path]:
+    """All that lies in `ROOMS`."""
+    return [path for room in ROOMS for path in sorted((ROOT / room).rglob("*"))]
+
+
 def sources(figure: str) -> str:
     """A digest of the files that decide the results of ``figure``."""
-    paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*"))]
+    paths = files_of_rooms()
     paths += sorted({Path(getfile(each)) for each in (points, swiglu, POINTS[figure])})
     return digest(path for path in paths if path.suffix in (".py", ".hpp", ".npz", ".npy", ".json"))
 
@@ -53,8 +59,13 @@ def measured(point: Point, made_of: str) -> Row:
     for name, expression in metrics(program).items().items():
         if name in MEASURED:
             row[name] = _known(expression, point)
-    row |= {
-        "units": len(simulator.netlist.units),
+    row |= {"units": len(simulator.netlist.units), **told_of(result, program, start, made_of)}
+    return {name: str(row[name]) for name in COLUMNS}
+
+
+def told_of(result: RunResult, program: Program, start: float, made_of: str) -> dict[str, object]:
+    """What every row says of a run, which took the processor time since ``start``, and where it comes from."""
+    return {
         "firings": sum(each.firings or 0 for each in result.operators.values()),
         "tokens": result.tokens,
         "cpu_seconds": round(time.process_time() - start, 2),
@@ -63,7 +74,6 @@ def measured(point: Point, made_of: str) -> Row:
         "sources": made_of,
         "fabric": json.dumps(program.fabric.to_json(), sort_keys=True),
     }
-    return {name: str(row[name]) for name in COLUMNS}
 
 
 CAMPAIGN = Campaign("fabric", COLUMNS, POINTS, measured, sources)

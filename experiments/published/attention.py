@@ -6,7 +6,7 @@ by one. There is neither a maximum nor a scale, and heads have 64 columns, as in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +18,17 @@ from step import BF16, FP32, UINT32, Graph, Stream, Tensor, Tile
 from step.functions import Add, CacheEnd, CacheTiles, Div, Exp, Matmul, RowSum
 from step.language.dims import Dim
 from step.language.types import Selector
+from step.ops.broadcast import Broadcast
 from step_models.configurations import DATA as CONFIGURATIONS
 
 REGIONS, ROWS, SIZE, GROUP, COARSE = 4, 32, 64, 8, 16
 DATA = CONFIGURATIONS / "kv_lengths"
 PROFILE = Profile(channel_depth=1, flops=2048)
 """That of the attention figures: channels of one element, 2048 operations a cycle of every operator."""
+
+
+Part = tuple[Sequence[int], str]
+"""Numbers of the requests of a region, or of all, and the prefix of its names."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +55,29 @@ class Attention:
         self.caches = {name: self.graph.tensor(f"{name}s", cache, BF16) for name in ("key", "value")}
         self.output = self.graph.tensor("output", (count * GROUP, SIZE), FP32)
 
-    def requests(self, which: Sequence[int], prefix: str = "") -> Requests:
-        """Those with the numbers ``which``, loaded and played in this order: [1, n, 1] and [1, n]."""
-        graph, count = self.graph, len(which)
+    def requests(self, *parts: Part) -> list[Requests]:
+        """Those of every part, loaded and played in its order: [1, n, 1] and [1, n]."""
 
-        def rows(name: str, height: int) -> Stream:
-            tensor = graph.tensor(f"{prefix}{name}", (count * height, SIZE), BF16)
-            return graph.load(tensor, tile=(height, SIZE), out=(count, 1), stride=(1, 1), name=f"{prefix}load_{name}")
+        def rows(name: str, height: int) -> list[Stream]:
+            return [self._rows(f"{prefix}{name}", f"{prefix}load_{name}", height, which) for which, prefix in parts]
 
-        def numbers(name: str, values: np.ndarray) -> Stream:
-            self.inputs[f"{prefix}{name}"] = values[None].astype(np.uint32)
-            return graph.source(f"{prefix}{name}", Tile(UINT32), [1, count])
+        # The order of the graph is that of the ports of memory: all queries, all new keys, all new values.
+        query, key, value = rows("query", GROUP), rows("new_key", 1), rows("new_value", 1)
+        return [
+            Requests(*streams, *self._numbers(which, prefix))
+            for *streams, (which, prefix) in zip(query, key, value, parts, strict=True)
+        ]
 
+    def _rows(self, name: str, load: str, height: int, which: Sequence[int]) -> Stream:
+        tensor = self.graph.tensor(name, (len(which) * height, SIZE), BF16)
+        return self.graph.load(tensor, tile=(height, SIZE), out=(len(which), 1), stride=(1, 1), name=load)
+
+    def _numbers(self, which: Sequence[int], prefix: str) -> Iterator[Stream]:
         lengths = self.lengths[list(which)]
-        # The order of the graph is that of the ports of memory: rows as a region is described, keys, values, queries.
-        key, value, query = rows("new_key", 1), rows("new_value", 1), rows("query", GROUP)
-        number = numbers("number", np.array(which))
-        return Requests(
-            query, key, value, number, numbers("tiles", lengths // ROWS + 1), numbers("valid", lengths % ROWS)
-        )
+        values = {"number": np.array(which), "tiles": lengths // ROWS + 1, "valid": lengths % ROWS}
+        for name, each in values.items():
+            self.inputs[f"{prefix}{name}"] = each[None].astype(np.uint32)
+            yield self.graph.source(f"{prefix}{name}", Tile(UINT32), [1, len(which)])
 
     def read(
         self, name: str, new: Stream, work: Requests, prefix: str, tiles: Dim | None = None
@@ -86,7 +95,9 @@ class Attention:
         longer = opened.map(RowWiseAppend(), new, name=f"{prefix}append")
         place = work.number.map(CacheEnd(len(self.lengths), self.room + 1, 1), work.tiles, name=f"{prefix}place")
         whole = self.graph.reassemble([longer, others], last, name=f"{prefix}whole")
-        self._store(longer, self.caches[name], place, f"{prefix}store")
+        # What is written back passes one more Broadcast, which has no other reader.
+        written, _ = self.graph.add(Broadcast(2), [longer], name=f"{prefix}written")
+        self._store(written, self.caches[name], place, f"{prefix}store")
         return whole.flatten(0, 1, name=f"{prefix}tiles").assume_shape(loaded.shape), loaded
 
     def region(self, work: Requests, prefix: str) -> Stream:
@@ -110,22 +121,23 @@ class Attention:
 def coarse(lengths: np.ndarray, room: int) -> Attention:
     """16 requests one after the other for each region, and then again."""
     made = Attention(lengths, room, "attention_coarse")
+    parts: list[Part] = []
     for region in range(REGIONS):
         blocks = range(region * COARSE, len(lengths), REGIONS * COARSE)
         which = [number for block in blocks for number in range(block, min(block + COARSE, len(lengths)))]
         if which:
-            prefix = f"region{region}_"
-            loaded = made.requests(which, prefix)
-            work = Requests(*(each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2) for each in _all(loaded)))
-            made.region(_flat(work), prefix)
+            parts.append((which, f"region{region}_"))
+    for loaded, (_, prefix) in zip(made.requests(*parts), parts, strict=True):
+        work = Requests(*(each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2) for each in _all(loaded)))
+        made.region(_flat(work), prefix)
     return made
 
 
 def interleaved(lengths: np.ndarray, room: int) -> Attention:
     """Requests go to the regions by turns."""
     made = Attention(lengths, room, "attention_interleaved")
-    requests = _all(made.requests(range(len(lengths))))
-    loaded = [each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2) for each in requests]
+    (requests,) = made.requests((range(len(lengths)), ""))
+    loaded = [each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2) for each in _all(requests)]
     turns = made.graph.turns(REGIONS, dims=[len(lengths)], name="turns")
     _regions(made, loaded, turns)
     return made
@@ -136,12 +148,15 @@ def dynamic(lengths: np.ndarray, room: int) -> Attention:
     made = Attention(lengths, room, "attention_dynamic")
     graph, count = made.graph, len(lengths)
     free = graph.feedback(Selector(REGIONS), [count], name="free")
-    first = graph.turns(REGIONS, name="first")
+    turns = [1 << region for region in range(REGIONS)]
+    first = graph.generate(Selector(REGIONS), turns, [1, REGIONS], name="turns").flatten(0, 1, name="first")
     order = graph.generate(Selector(2), [1] * REGIONS + [2] * (count - REGIONS), [1, count], name="order")
-    use = graph.generate(Selector(1), [1] * (count - REGIONS) + [0] * REGIONS, [count], name="use")
-    (again,) = free.stream.partition(use, targets=1, name="again")
+    ends = graph.generate(Selector(2), [2] * (count - REGIONS) + [1] * REGIONS, [1, count], name="ends")
+    last, again = free.stream.partition(ends.flatten(0, 1, name="use"), targets=2, name="again")
+    last.sink("last")
     which = graph.reassemble([first, again], order, name="offers").flatten(0, 1, name="which")
-    reads = _regions(made, _all(made.requests(range(count))), which.assume_shape([1, count]))
+    (requests,) = made.requests((range(count), ""))
+    reads = _regions(made, _all(requests), which.assume_shape([1, count]))
     signals = [each.accum(SignalReqAllRead(), name=f"region{n}_read") for n, each in enumerate(reads)]
     merged, region = graph.eager_merge(signals, name="done")
     merged.sink("done_sink")

@@ -18,6 +18,8 @@ from step.language.types import Selector
 from step.lowering.passes.broadcast import insert_broadcasts
 from step.ops.generate import Generate
 from step.ops.partition import Partition
+from step.ops.promote import Promote
+from step.ops.reshape import Reshape
 from step.programs.inputs import BoundInputs
 from step.programs.streams import bind_stream
 
@@ -50,18 +52,24 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
     into: dict[tuple[str, int], Channel] = {}
     out: dict[tuple[str, int], Channel] = {}
     names: dict[str, Channel] = {}
+    promoted = _promoted(nodes)
     for node in nodes:
+        if node.name in promoted:
+            continue
         for port, stream in enumerate(node.inputs):
             own = stream.depth if profile.honour_depths else None
             if stream.key in turns and (node.operator.inserted or isinstance(node.operator, Partition)):
                 own = UNBOUNDED
             channel = into[node.name, port] = out[stream.key] = Channel(own or profile.channel_depth)
             names[graph.stream_name(*stream.key)] = channel
+    out |= {(reshape, 0): out[promote, 0] for promote, reshape in promoted.items()}
     kept = _in_memory(graph, turns)
     for key, channel in out.items():
         channel.in_memory = key in kept
     contexts: dict[str, Context] = {}
     for node in nodes:
+        if node.name in promoted:
+            continue
         context = contexts[node.name] = Context(node.name, engine)
         engine.contexts.append(context)
         site = Site(
@@ -73,6 +81,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
             port=ports.get(node.name, -1),
             given=given.get(node.name, ()),
             by_turns=any(stream.key in turns for stream in node.inputs),
+            promoted=node.name in promoted.values(),
         )
         context.process = module_of(node).process(site, context)
     engine.ports = [contexts[name] for name in ports]
@@ -119,6 +128,22 @@ def _turns(graph: Graph) -> set[tuple[str, int]]:
         elif operator.inserted and node.inputs[0].key in found:
             found |= {(node.name, port) for port in range(len(node.output_types))}
     return found
+
+
+def _promoted(nodes: list[Node]) -> dict[str, str]:
+    """The Promotes that the artifact's Reshape does itself, with it: around chunks of tiles of a stream of rank 0."""
+    chunked = {
+        node.name
+        for node in nodes
+        if isinstance(node.operator, Reshape)
+        and node.input_types[0].rank == 0
+        and not is_known(node.input_types[0].element)
+    }
+    return {
+        node.name: node.inputs[0].key[0]
+        for node in nodes
+        if isinstance(node.operator, Promote) and node.inputs[0].key in {(each, 0) for each in chunked}
+    }
 
 
 def _stored(nodes: list[Node]) -> set[str]:

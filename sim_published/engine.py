@@ -24,7 +24,7 @@ that happens before it can go on."""
 class Channel:
     """A FIFO of ``(visible, token)``; ``in_memory``: its tiles are read from an on-chip memory unit."""
 
-    __slots__ = ("count", "freed", "in_memory", "items", "reader", "room", "writer")
+    __slots__ = ("closed", "count", "freed", "in_memory", "items", "reader", "room", "writer")
 
     def __init__(self, depth: int) -> None:
         self.items: deque[tuple[int, Token]] = deque()
@@ -34,6 +34,8 @@ class Channel:
         self.writer: Context | None = None
         self.in_memory = False
         self.count = 0
+        self.closed = 0
+        """When the last element came to the sender that closed it; see `Context.follow`."""
 
 
 class Memory(Protocol):
@@ -62,7 +64,7 @@ class Context:
     def __init__(self, name: str, engine: Engine) -> None:
         self.name = name
         self.engine = engine
-        self.time = 0
+        self.time = self.arrived = 0
         self.starved = 0
         self.blocked = 0
         self.tiles = 0
@@ -86,8 +88,19 @@ class Context:
         visible, token = channel.items[0]
         if visible > self.time and not token.done:
             self.starved += visible - self.time
-            self.time = visible
+            self.time = self.arrived = visible
         return token
+
+    def follow(self, channel: Channel) -> None:
+        """Go on to when ``channel`` was closed, if it was.
+
+        A context that waits follows the local time of the sender it waits for, cycle by cycle as long as that waits,
+        too. So at the end it is at the time at which the last element came to the sender, or a cycle later: which one,
+        is a race in the artifact.
+        """
+        if channel.items[0][1].done and channel.closed > self.time:
+            self.starved += channel.closed - self.time
+            self.time = channel.closed
 
     def drop(self, channel: Channel) -> None:
         """Dequeue the first element of ``channel``."""
@@ -129,7 +142,7 @@ class Context:
         Done closes the channel, and needs no slot.
         """
         if token.done:
-            pass
+            channel.closed = self.arrived
         elif channel.room:
             channel.room -= 1
         else:

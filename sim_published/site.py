@@ -43,7 +43,8 @@ class Site:
 
     ``writes_back``: its result goes through an on-chip memory unit. ``port`` is its port of off-chip memory, if it has
     one. ``given`` are the tokens that it plays, of a source. ``by_turns``: the program makes its selectors,
-    one target after the other. Outputs without a reader are None.
+    one target after the other. ``promoted``: it is a Reshape with the Promote behind it. Outputs without a reader are
+    None.
     """
 
     node: Node
@@ -54,6 +55,7 @@ class Site:
     port: int
     given: Sequence[Token]
     by_turns: bool
+    promoted: bool
 
     def refuse(self, what: str) -> FabricError:
         """The error of a program that the published simulator could not run."""

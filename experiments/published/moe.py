@@ -6,7 +6,7 @@ weights once per tile, in tiles of ``columns`` columns of F.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from experiments.published.functions import ValidRows
 from sim_published.profile import Profile
 from step import BF16, FP32, Graph, Stream, Tensor
 from step.functions import Add, ExpertTiles, Matmul, Mul, RetileRow, Silu
+from step.ops.broadcast import Broadcast
 
 STATIC = Profile(channel_depth=2, flops=4096)
 """Static tiles in Figs. 9 and 10; the batch of 1024 of Qwen3 has ``channel_depth=1024``."""
@@ -68,9 +69,10 @@ class Mixture:
         choice = graph.selectors("choice", layer.experts, [1, tokens, chosen])
         x = graph.load(graph.tensor("x", (tokens, layer.hidden), BF16), tile=(1, layer.hidden), name="load_x")
         routed = x.flatten(0, 1, name="x_rows").partition(routing, targets=layer.experts, name="route")
+        made = self._own(routed) if self.regions == layer.experts else self._shared(routed)
+        # Loads have ports of memory in the order of the graph.
         score = graph.load(graph.tensor("score", (tokens, chosen), BF16), tile=(1, 1), name="load_score")
         scores = score.partition(choice, targets=layer.experts, name="route_scores")
-        made = self._own(routed) if self.regions == layer.experts else self._shared(routed)
         weighted = [
             rows.assume_shape(each.shape).map(Mul(out=FP32), each, name=f"expert{n}_weighted")
             for n, (rows, each) in enumerate(zip(made, scores, strict=True))
@@ -79,69 +81,82 @@ class Mixture:
         gathered.accum(Add(), name="sum").reshape(1, name="row")[0].store("y")
 
     def _tiles(self, rows: Stream, prefix: str) -> Stream:
-        """Rows [n] in tiles. The artifact adds a dimension around the chunks, which it sees the end of in the element
-        that follows."""
-        chunks = rows.reshape(self.rows, name=f"{prefix}chunks")[0] if self.rows else rows
+        """Rows [n] in tiles. The artifact's Reshape adds the dimension around its chunks itself; a dynamic tile is made
+        of all its chunks of one row."""
+        chunks = rows.reshape(self.rows or 1, name=f"{prefix}chunks")[0]
         whole = chunks.promote(name=f"{prefix}whole")
         if self.rows:
             whole = whole.flatten(1, 2, name=f"{prefix}chunked").assume_shape(chunks.shape)
+        else:
+            whole = whole.flatten(0, 1, name=f"{prefix}chunked")
         return whole.accum(RetileRow(), name=f"{prefix}tiles")
 
-    def _weights(self, experts: int, prefix: str) -> list[Tensor]:
-        hidden, inner, graph = self.layer.hidden, experts * self.layer.inner, self.graph
-        return [graph.tensor(f"{prefix}{name}", (hidden, inner), BF16) for name in ("up", "gate")] + [
-            graph.tensor(f"{prefix}down", (inner, hidden), BF16)
-        ]
+    def _weights(self, experts: int, prefixes: Sequence[str]) -> Iterator[list[Tensor]]:
+        """Of all prefixes first those of the up projection, then those of the gate, then those of the way down."""
+        hidden, inner = self.layer.hidden, experts * self.layer.inner
+        for name, shape in (("up", (hidden, inner)), ("gate", (hidden, inner)), ("down", (inner, hidden))):
+            yield [self.graph.tensor(f"{prefix}{name}", shape, BF16) for prefix in prefixes]
 
     def _own(self, routed: Sequence[Stream]) -> list[Stream]:
         """Every expert with operators of its own."""
-        made = []
-        for number, rows in enumerate(routed):
-            prefix = f"expert{number}_"
-            tiles = self._tiles(rows, prefix)
-            weights = self._weights(1, prefix)
-            loads = [
+        prefixes = [f"expert{number}_" for number in range(len(routed))]
+        tiles = [self._tiles(rows, prefix) for rows, prefix in zip(routed, prefixes, strict=True)]
+        loads = [
+            [
                 self.graph.load(
                     tensor,
                     tile=self._tile(tensor),
                     out=(self.layer.steps, 1),
                     stride=(1, 1),
-                    reference=tiles,
-                    name=f"{prefix}load_{n}",
+                    reference=reference,
+                    name=f"load_{tensor.name}",
                 ).flatten(0, 1)
-                for n, tensor in zip(("up", "gate", "down"), weights, strict=True)
+                for tensor, reference in zip(weights, tiles, strict=True)
             ]
-            made.append(self._rows(self._expert(tiles, loads, prefix), prefix))
-        return made
+            for weights in self._weights(1, prefixes)
+        ]
+        return [
+            self._rows(self._expert(*each, prefix), prefix)
+            for *each, prefix in zip(tiles, *loads, prefixes, strict=True)
+        ]
 
     def _shared(self, routed: Sequence[Stream]) -> list[Stream]:
         """Regions, each of which takes the tiles of some experts as they come."""
-        made: list[Stream] = []
         many = self.layer.experts // self.regions
-        for region in range(self.regions):
-            prefix = f"region{region}_"
-            mine = range(region * many, (region + 1) * many)
-            tiles, which = self.graph.eager_merge(
-                [self._tiles(routed[n], f"expert{n}_") for n in mine], name=f"{prefix}merged"
-            )
-            address = which.flat_map(ExpertTiles(many, self.layer.steps), name=f"{prefix}address")
-            loads = [
-                address.load_random(tensor, tile=self._tile(tensor), name=f"{prefix}load_{n}")
-                for n, tensor in zip(("up", "gate", "down"), self._weights(many, prefix), strict=True)
+        tiles = [self._tiles(rows, f"expert{number}_") for number, rows in enumerate(routed)]
+        prefixes = [f"region{region}_" for region in range(self.regions)]
+        merged = [
+            self.graph.eager_merge(tiles[region * many : (region + 1) * many], name=f"{prefix}merged")
+            for region, prefix in enumerate(prefixes)
+        ]
+        addresses = [
+            which.flat_map(ExpertTiles(many, self.layer.steps), name=f"{prefix}address")
+            for (_, which), prefix in zip(merged, prefixes, strict=True)
+        ]
+        loads = [
+            [
+                self._passed(address.load_random(tensor, tile=self._tile(tensor), name=f"load_{tensor.name}"))
+                for tensor, address in zip(weights, addresses, strict=True)
             ]
-            results = self._expert(tiles, loads, prefix).partition(which, targets=many, name=f"{prefix}results")
-            made += [self._rows(each, f"expert{n}_") for n, each in zip(mine, results, strict=True)]
+            for weights in self._weights(many, prefixes)
+        ]
+        made: list[Stream] = []
+        for (mine, which), *weights, prefix in zip(merged, *loads, prefixes, strict=True):
+            results = self._expert(mine, *weights, prefix).partition(which, targets=many, name=f"{prefix}results")
+            made += [self._rows(each, f"expert{len(made) + n}_") for n, each in enumerate(results)]
         return made
+
+    def _passed(self, tiles: Stream) -> Stream:
+        """What the artifact flattens here has its shape already; the hop is there all the same."""
+        hop, _ = self.graph.add(Broadcast(2), [tiles], name=f"{tiles.producer}_flat")
+        return hop
 
     def _tile(self, tensor: Tensor) -> tuple[int, int]:
         hidden, columns = self.layer.hidden, self.layer.columns
-        return (
-            (hidden, columns) if tensor.shape[0] == hidden and not tensor.name.endswith("down") else (columns, hidden)
-        )
+        return (columns, hidden) if tensor.name.endswith("down") else (hidden, columns)
 
-    def _expert(self, tiles: Stream, loads: Sequence[Stream], prefix: str) -> Stream:
+    def _expert(self, tiles: Stream, up: Stream, gate: Stream, down: Stream, prefix: str) -> Stream:
         """Tiles [n] -> [n]."""
-        up, gate, down = loads
         x = tiles.repeat(self.layer.steps, name=f"{prefix}x")
         up, gate, down = (each.assume_shape(x.shape) for each in (up, gate, down))
         ups = x.map(Matmul(), up, name=f"{prefix}up_projection")

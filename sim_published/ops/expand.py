@@ -27,11 +27,10 @@ def _repeat(site: Site, context: Context, count: int) -> Wait:
     while True:
         token = yield from context.head(channel)
         if token.has_value:
-            start = context.time
             for copy in range(count):
                 stop = token.stop if copy == count - 1 else 0
-                yield from context.send(output, Token(token.value, stop), start + copy)
-            context.time = max(context.time, start + count)
+                yield from context.send(output, Token(token.value, stop), context.time + copy)
+            context.time += count
         elif output is not None:
             yield from context.send(output, token)
         context.drop(channel)

@@ -35,7 +35,7 @@ class Channel:
         self.in_memory = False
         self.count = 0
         self.closed = 0
-        """When the last element came to the sender that closed it; see `Context.follow`."""
+        """When whoever waits for it sees that it was closed; see `Context.follow`."""
 
 
 class Memory(Protocol):
@@ -94,9 +94,9 @@ class Context:
     def follow(self, channel: Channel) -> None:
         """Go on to when ``channel`` was closed, if it was.
 
-        A context that waits follows the local time of the sender it waits for, cycle by cycle as long as that waits,
-        too. So at the end it is at the time at which the last element came to the sender, or a cycle later: which one,
-        is a race in the artifact.
+        A context that waits follows the local time of its sender, a cycle ahead, for as long as that waits, too. So at
+        the end of the stream it is a cycle behind the arrival of the last element at the sender. Now and then it is not
+        that far in the artifact, which runs contexts as threads: the one thing in it that decides by chance.
         """
         if channel.items[0][1].done and channel.closed > self.time:
             self.starved += channel.closed - self.time
@@ -142,7 +142,7 @@ class Context:
         Done closes the channel, and needs no slot.
         """
         if token.done:
-            channel.closed = self.arrived
+            channel.closed = self.arrived + 1
         elif channel.room:
             channel.room -= 1
         else:

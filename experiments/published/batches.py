@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.published import attention
 from experiments.published.point import Point
+from experiments.published.recorded import recorded
 from step import Graph
 from step_models.kv_lengths import measured_kv_lengths
 
@@ -38,8 +39,9 @@ def requests(name: str, lengths: np.ndarray, room: int) -> Iterator[Point]:
             made = make(lengths, room)
             return made.graph, made.inputs
 
-        known = cycles.get(arrangement)
-        yield Point(f"{name} {arrangement}", attention.PROFILE, build, known, symbols=as_if_alone(totals))
+        point = f"{name} {arrangement}"
+        known = cycles.get(arrangement) or recorded(point)
+        yield Point(point, attention.PROFILE, build, known, symbols=as_if_alone(totals))
 
 
 def tiles(lengths: np.ndarray) -> int:

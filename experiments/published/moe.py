@@ -116,7 +116,7 @@ class Mixture:
             for weights in self._weights(1, prefixes)
         ]
         return [
-            self._rows(self._expert(*each, prefix), prefix)
+            self._rows(self._expert(prefix, *each), prefix)
             for *each, prefix in zip(tiles, *loads, prefixes, strict=True)
         ]
 
@@ -142,7 +142,7 @@ class Mixture:
         ]
         made: list[Stream] = []
         for (mine, which), *weights, prefix in zip(merged, *loads, prefixes, strict=True):
-            results = self._expert(mine, *weights, prefix).partition(which, targets=many, name=f"{prefix}results")
+            results = self._expert(prefix, mine, *weights).partition(which, targets=many, name=f"{prefix}results")
             made += [self._rows(each, f"expert{len(made) + n}_") for n, each in enumerate(results)]
         return made
 
@@ -155,10 +155,10 @@ class Mixture:
         hidden, columns = self.layer.hidden, self.layer.columns
         return (columns, hidden) if tensor.name.endswith("down") else (hidden, columns)
 
-    def _expert(self, tiles: Stream, up: Stream, gate: Stream, down: Stream, prefix: str) -> Stream:
+    def _expert(self, prefix: str, tiles: Stream, *weights: Stream) -> Stream:
         """Tiles [n] -> [n]."""
         x = tiles.repeat(self.layer.steps, name=f"{prefix}x")
-        up, gate, down = (each.assume_shape(x.shape) for each in (up, gate, down))
+        up, gate, down = (each.assume_shape(x.shape) for each in weights)
         ups = x.map(Matmul(), up, name=f"{prefix}up_projection")
         gates = x.map(Matmul(), gate, name=f"{prefix}gate_projection").map(Silu(out=BF16), name=f"{prefix}activation")
         state = gates.map(Mul(out=BF16), ups, name=f"{prefix}gated")

@@ -1,6 +1,6 @@
 """The points of all figures.
 
-Cycles of Figs. 9 and 12 are read off the paper's plots; all other published numbers are those of the artifact.
+All published numbers are those of the artifact, but for cycles of Fig. 9 that it has not, read off the paper's plot.
 """
 
 from __future__ import annotations

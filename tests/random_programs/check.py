@@ -75,7 +75,7 @@ def _check(seed: int) -> Agreement:
 def check_control(graph: Graph, inputs: BoundInputs, config: FabricConfig, result: RunResult) -> None:
     """A run that computes only what decides takes as long as the one with this ``result``."""
     timed = fast(graph, inputs, config, "control")
-    for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes"):
+    for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes", "traffic"):
         if getattr(result, what) != getattr(timed, what):
             raise Disagreement(f"{what} depend on whether values are computed")
 

@@ -57,8 +57,8 @@ def _check_node(node: Node, fabric: FabricConfig, dynamic: bool) -> None:
     access = node.operator.writes(node)
     if access is not None and not access.tile.is_static:
         raise FabricError(
-            f"{node.describe()}: {access.tile} is a tile of dynamic size, and off-chip memory holds tiles of static size; "
-            'cut it into rows first, with .flat_map(RetileStreamify(1, "row"))'
+            f"{node.describe()}: {access.tile} is a tile of dynamic size, and off-chip memory holds tiles of static "
+            'size; cut it into rows first, with .flat_map(RetileStreamify(1, "row"))'
         )
 
 

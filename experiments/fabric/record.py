@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from importlib.metadata import version
 from inspect import getfile
 from pathlib import Path
@@ -19,19 +20,21 @@ from experiments.rows import ROOT, Row, digest
 from experiments.work import Campaign
 from sim_approx.simulator import Simulator
 from step import Program, metrics
-from step.language.symbols import replaced
+from step.errors import Defect
+from step.language.symbols import evaluate
+from step.programs.metrics import Metrics
 from step.running.result import RunResult
 
 COLUMNS = (
-    *("point", "cycles", "off_chip_bytes", "on_chip_bytes", "flops", "units", "firings", "tokens", "cpu_seconds"),
-    *("engine", "version", "sources", "fabric"),
+    *("point", "cycles", "off_chip_bytes", "moved_bytes", "on_chip_bytes", "flops", "units", "firings", "tokens"),
+    *("cpu_seconds", "engine", "version", "sources", "fabric"),
 )
+"""Bytes and operations are symbolic; ``moved_bytes`` are those that the run moved off chip."""
 ROOMS = (
     *(f"step/{room}" for room in ("language", "functions", "ops", "library", "lowering", "programs", "running")),
     *("step_models", "sim_approx"),
 )
 POINTS = {**FIGURES, "smoke": smoke}
-MEASURED = ("off_chip_bytes", "on_chip_bytes", "flops")
 
 
 def files_of_rooms() -> list[Path]:
@@ -49,18 +52,32 @@ def sources(figure: str) -> str:
 def measured(point: Point, made_of: str) -> Row:
     """The row of a point, ``made_of`` sources with this digest.
 
-    Bytes and operations are those of the paper's equations, where their symbols are known.
+    Raises `Defect` where the run moved other bytes than the symbolic metric says, and `UnboundSymbol` where the point
+    does not say what a symbol of the metrics stands for.
     """
     start = time.process_time()
     program = point.make()
     simulator = Simulator(program.graph, program.inputs, program.fabric)
     result = simulator.run()
-    row: dict[str, object] = {"point": point.name, "cycles": result.cycles}
-    for name, expression in metrics(program).items().items():
-        if name in MEASURED:
-            row[name] = _known(expression, point)
-    row |= {"units": len(simulator.netlist.units), **told_of(result, program, start, made_of)}
+    found = metrics(program)
+    row: dict[str, object] = {
+        "point": point.name,
+        "cycles": result.cycles,
+        **bytes_of(point.name, found, point.symbols, result),
+        "on_chip_bytes": _value(found.on_chip_bytes, found, point.symbols),
+        "flops": _value(found.flops, found, point.symbols),
+        "units": len(simulator.netlist.units),
+        **told_of(result, program, start, made_of),
+    }
     return {name: str(row[name]) for name in COLUMNS}
+
+
+def bytes_of(point: str, found: Metrics, symbols: Mapping[str, int], result: RunResult) -> dict[str, object]:
+    """The off-chip bytes of the symbolic metric, and those that the run moved; raises `Defect` where they differ."""
+    symbolic, moved = _value(found.off_chip_bytes, found, symbols), result.off_chip_bytes
+    if symbolic != moved:
+        raise Defect(f"{point}: the run moved {moved:,} bytes off chip, but the symbolic metric says {symbolic:,}")
+    return {"off_chip_bytes": symbolic, "moved_bytes": moved}
 
 
 def told_of(result: RunResult, program: Program, start: float, made_of: str) -> dict[str, object]:
@@ -79,7 +96,6 @@ def told_of(result: RunResult, program: Program, start: float, made_of: str) -> 
 CAMPAIGN = Campaign("fabric", COLUMNS, POINTS, measured, sources)
 
 
-def _known(expression: sympy.Expr, point: Point) -> int | str:
-    """The value of a metric, or nothing where a symbol is not known."""
-    found = replaced(expression, point.symbols)
-    return int(found) if found.is_number else ""
+def _value(expression: sympy.Expr, found: Metrics, symbols: Mapping[str, int]) -> int:
+    """Of one of the metrics."""
+    return int(evaluate(expression, symbols, found.graph))

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping
 from importlib.metadata import version
 from inspect import getfile
-from pathlib import Path
 
 import sympy
 
@@ -16,12 +15,12 @@ from experiments.fabric.figures import FIGURES
 from experiments.fabric.points import Point
 from experiments.fabric.smoke import smoke
 from experiments.published import swiglu
-from experiments.rows import ROOT, Row, digest
+from experiments.rows import ROOT, Row, digest, sources_in
 from experiments.work import Campaign
 from sim_approx.simulator import Simulator
 from step import Program, metrics
 from step.errors import Defect
-from step.language.symbols import evaluate
+from step.language.symbols import evaluate, replaced
 from step.programs.metrics import Metrics
 from step.running.result import RunResult
 
@@ -37,23 +36,20 @@ ROOMS = (
 POINTS = {**FIGURES, "smoke": smoke}
 
 
-def files_of_rooms() -> list[Path]:
-    """All that lies in `ROOMS`."""
-    return [path for room in ROOMS for path in sorted((ROOT / room).rglob("*"))]
+def digest_with(*files: str) -> str:
+    """Of all that decides results on the fabric: its rooms, what points are made of, and ``files`` of their own."""
+    return digest(sources_in(*(ROOT / room for room in ROOMS), getfile(points), *files))
 
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results of ``figure``."""
-    paths = files_of_rooms()
-    paths += sorted({Path(getfile(each)) for each in (points, swiglu, POINTS[figure])})
-    return digest(path for path in paths if path.suffix in (".py", ".hpp", ".npz", ".npy", ".json"))
+    return digest_with(getfile(swiglu), getfile(POINTS[figure]))
 
 
 def measured(point: Point, made_of: str) -> Row:
     """The row of a point, ``made_of`` sources with this digest.
 
-    Raises `Defect` where the run moved other bytes than the symbolic metric says, and `UnboundSymbol` where the point
-    does not say what a symbol of the metrics stands for.
+    On-chip bytes and operations are there where their symbols are known; see `bytes_of` for those off chip.
     """
     start = time.process_time()
     program = point.make()
@@ -64,8 +60,8 @@ def measured(point: Point, made_of: str) -> Row:
         "point": point.name,
         "cycles": result.cycles,
         **bytes_of(point.name, found, point.symbols, result),
-        "on_chip_bytes": _value(found.on_chip_bytes, found, point.symbols),
-        "flops": _value(found.flops, found, point.symbols),
+        "on_chip_bytes": _known(found.on_chip_bytes, point),
+        "flops": _known(found.flops, point),
         "units": len(simulator.netlist.units),
         **told_of(result, program, start, made_of),
     }
@@ -73,8 +69,11 @@ def measured(point: Point, made_of: str) -> Row:
 
 
 def bytes_of(point: str, found: Metrics, symbols: Mapping[str, int], result: RunResult) -> dict[str, object]:
-    """The off-chip bytes of the symbolic metric, and those that the run moved; raises `Defect` where they differ."""
-    symbolic, moved = _value(found.off_chip_bytes, found, symbols), result.off_chip_bytes
+    """The off-chip bytes of the symbolic metric, and those that the run moved.
+
+    Raises `Defect` where they differ, and `UnboundSymbol` where the point does not say what a symbol stands for.
+    """
+    symbolic, moved = int(evaluate(found.off_chip_bytes, symbols, found.graph)), result.off_chip_bytes
     if symbolic != moved:
         raise Defect(f"{point}: the run moved {moved:,} bytes off chip, but the symbolic metric says {symbolic:,}")
     return {"off_chip_bytes": symbolic, "moved_bytes": moved}
@@ -96,6 +95,7 @@ def told_of(result: RunResult, program: Program, start: float, made_of: str) -> 
 CAMPAIGN = Campaign("fabric", COLUMNS, POINTS, measured, sources)
 
 
-def _value(expression: sympy.Expr, found: Metrics, symbols: Mapping[str, int]) -> int:
-    """Of one of the metrics."""
-    return int(evaluate(expression, symbols, found.graph))
+def _known(expression: sympy.Expr, point: Point) -> int | str:
+    """The value of a metric, or nothing where a symbol is not known."""
+    found = replaced(expression, point.symbols)
+    return int(found) if found.is_number else ""

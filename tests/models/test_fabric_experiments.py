@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,11 @@ from experiments.fabric.findings import findings
 from experiments.fabric.page import page
 from experiments.fabric.points import attentions, mixture
 from experiments.fabric.record import CAMPAIGN, COLUMNS
+from experiments.fabric.smoke import smoke as smoke_points
 from experiments.fabric.tables import every_point
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
-from experiments.rows import RESULTS, read, write
+from experiments.rows import RESULTS, moved_as_said, read, write
 from step.errors import InputError
 from step_models.configurations import configuration
 
@@ -57,6 +59,23 @@ def test_bytes_of_the_arrangements_of_attention_are_the_same(smoke: Path) -> Non
     """Each reads the last tile of both caches, and then all tiles."""
     moved = {row["off_chip_bytes"] for row in CAMPAIGN.read(smoke, "smoke") if row["point"].startswith("attention")}
     assert len(moved) == 1
+
+
+def test_every_run_moves_the_bytes_of_the_symbolic_metric(smoke: Path) -> None:
+    rows = CAMPAIGN.read(smoke, "smoke")
+    assert all(int(row["moved_bytes"]) == int(row["off_chip_bytes"]) > 0 for row in rows)
+    assert moved_as_said(rows) == "5 of 5"
+    assert moved_as_said([rows[0] | {"moved_bytes": "1"}, *rows[1:]]) == "4 of 5"
+
+
+def test_a_point_that_moves_other_bytes_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here one whose symbols are not those of its data."""
+    point = next(each for each in smoke_points() if each.name == "static")
+    wrong = replace(point, symbols={**point.symbols, "route_D0": point.symbols["route_D0"] + 2})
+    campaign = replace(CAMPAIGN, figures={"smoke": lambda: iter([wrong])})
+    _, told = campaign.find(("smoke", "static"), "digest")
+    assert isinstance(told, str)
+    assert re.fullmatch(r"static: the run moved 25,164 bytes off chip, but the symbolic metric says \d\d,\d{3}", told)
 
 
 def test_lanes_give_the_published_operations_a_cycle() -> None:

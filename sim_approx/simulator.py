@@ -117,10 +117,10 @@ class Simulator:
             def rerun(others: Mapping[str, int]) -> Simulation:
                 return prepared.run({**(depths or {}), **others}, memory, max_cycles=max_cycles, jump=jump)
 
-            yield (
-                prepared.run(depths, memory, events=events, max_cycles=max_cycles, jump=jump, progress=progress),
-                rerun,
+            simulation = prepared.run(
+                depths, memory, events=events, max_cycles=max_cycles, jump=jump, progress=progress
             )
+            yield simulation, rerun
 
     @contextmanager
     def _prepared(self, inputs: Mapping[str, Any] | BoundInputs | None) -> Iterator[Prepared]:

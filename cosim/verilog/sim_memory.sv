@@ -114,11 +114,11 @@ module sim_memory #(
                 if (granted[port] && addresses[32*port+:32] >= BEATS)
                     $fatal(1, "memory port %0d wants beat %0d of %0d", port, addresses[32*port+:32], BEATS);
             sim_memory_commit(cycle, granted, addresses, arrives);
-            for (int port = 0; port < PORTS; port++) if (granted[port] && running) counted_beats[port]++;
             for (int port = 0; port < READS; port++) begin
                 if (granted[port]) begin
                     read_beats[{port, granted_beats[port]}] = memory[addresses[32*port+:32]];
                     granted_beats[port]++;
+                    if (running) counted_beats[port]++;
                     reads_left++;
                 end
                 response_valid[port] <= arrives[port];
@@ -134,6 +134,7 @@ module sim_memory #(
                 if (granted[READS+port]) begin
                     write_beats[{port, granted_beats[READS+port]}] = write[port];
                     granted_beats[READS+port]++;
+                    if (running) counted_beats[READS+port]++;
                     writes_left++;
                 end
                 written[port] <= arrives[READS+port];

@@ -73,7 +73,7 @@ class Run:
 
     @cached_property
     def traffic(self) -> Columns:
-        """``read_bytes`` and ``written_bytes`` of off-chip memory by each operator, and the ``beats``."""
+        """``read_bytes`` from off-chip memory and ``written_bytes`` to it, by operator, in so many ``beats``."""
         return Columns.of("operator", self.result.traffic, ("read_bytes", "written_bytes", "beats"))
 
     def check(self) -> Deviation:

@@ -506,6 +506,11 @@ def test_a_run_tells_what_it_moved_off_chip(step: Any) -> None:
     (line,) = (each for each in result.out.splitlines() if each.startswith("off-chip traffic: "))
     read, written = (int(each.replace(",", "")) for each in re.findall(r"[\d,]+\d", line))
     assert line == f"off-chip traffic: {read:,} bytes read, {written:,} written"
+    traffic = json.loads(step("run", MIXTRAL, "--backend", "approx", "--json").out)["traffic"]
+    assert sum(each["read_bytes"] for each in traffic.values()) == read
+    assert {name: each["written_bytes"] for name, each in traffic.items() if each["written_bytes"]} == {
+        "output": written
+    }
     assert read + written == int(
         json.loads(step("metrics", MIXTRAL, "--data", "--json").out)["metrics"]["off_chip_bytes"]
     )

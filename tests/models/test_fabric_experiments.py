@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from experiments.fabric import explained
+from experiments.fabric import explained, record
 from experiments.fabric.__main__ import main
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.findings import findings
@@ -23,6 +23,7 @@ from experiments.fabric.tables import every_point
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
 from experiments.rows import RESULTS, moved_as_said, read, write
+from sim_approx.simulator import Simulator
 from step.errors import InputError
 from step_models.configurations import configuration
 
@@ -66,6 +67,20 @@ def test_every_run_moves_the_bytes_of_the_symbolic_metric(smoke: Path) -> None:
     assert all(int(row["moved_bytes"]) == int(row["off_chip_bytes"]) > 0 for row in rows)
     assert moved_as_said(rows) == "5 of 5"
     assert moved_as_said([rows[0] | {"moved_bytes": "1"}, *rows[1:]]) == "4 of 5"
+
+
+@pytest.mark.parametrize("rows", [2, None], ids=["static", "dynamic"])
+def test_an_expert_without_rows_reads_nothing(rows: int | None) -> None:
+    """Expert 1 has two rows, 0 and 2 have one, and 3 has none; each reads its three matrices once."""
+    model = replace(configuration("Mixtral-8x7B"), hidden=32, inner=32, experts=4)
+    point = mixture("small", model, np.array([[0, 1], [2, 1]]), rows=rows, columns=16, flops=64)
+    program = point.make()
+    result = Simulator(program.graph, program.inputs, program.fabric).run()
+    weights = {name: each.bytes for name, each in result.traffic.items() if name.startswith("expert")}
+    of_expert = [sum(count for name, count in weights.items() if f"expert{expert}_" in name) for expert in range(4)]
+    assert of_expert == [3 * 32 * 32 * 2] * 3 + [0]
+    row = record.measured(point, "digest")
+    assert row["moved_bytes"] == row["off_chip_bytes"] == str(result.off_chip_bytes)
 
 
 def test_a_point_that_moves_other_bytes_fails(monkeypatch: pytest.MonkeyPatch) -> None:

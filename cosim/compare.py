@@ -58,10 +58,10 @@ class Comparison:
     ``mismatches`` counts the tokens whose cycle or control differs between RTL and fast model, of ``tokens`` in all
     channels; ``first_mismatch`` names the earliest one. ``outputs_equal``: the RTL's outputs equal the interpreter's
     bit for bit (which replays the RTL's order of arrival where an operator depends on it). ``buffers`` are peaks of
-    on-chip memory, of which ``first_peak`` names the first that is wrong, and so does ``first_traffic`` of the off-chip
+    on-chip memory, of which ``first_peak`` names the first that is wrong, and ``first_traffic`` is that of the off-chip
     ``traffic``. ``deviation`` is the largest difference to the program's float64 expectation, relative to its largest
-    magnitude; None where it has none.
-    ``first_unexpected`` names the first scalar that is further away than the tolerance allows.
+    magnitude; None where it has none. ``first_unexpected`` names the first scalar that is further away than the
+    tolerance allows.
     """
 
     program: str

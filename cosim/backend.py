@@ -33,6 +33,7 @@ from step.lowering.scratchpads import scratchpads
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.programs.stored import as_output
 from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
+from step.running.traffic import traffic
 
 _STATUS = {
     "finished": Status.FINISHED,
@@ -127,6 +128,7 @@ def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error:
         error=None if error is None else str(error),
         buffers=_buffers(netlist, raw),
         buffer_bytes=netlist.fabric.page_bytes * raw.all_pages,
+        traffic=traffic(netlist, raw.beats),
         events=_events(netlist, raw),
     )
 

@@ -161,7 +161,7 @@ def _show_calibration(path: Path) -> None:
 def _summary(found: list[Comparison]) -> Table:
     table = new_table(
         "RTL | fast model where it differs",
-        *("program", "cycles", "error", "tokens", "off time", "outputs", "float64"),
+        *("program", "cycles", "error", "tokens", "off time", "off-chip bytes", "outputs", "float64"),
     )
     for each in found:
         table.add_row(
@@ -170,6 +170,7 @@ def _summary(found: list[Comparison]) -> Table:
             f"{each.error:.2%}",
             f"{each.tokens:,}",
             f"{each.mismatches:,}",
+            _both(*(sum(getattr(one, name).bytes for one in each.traffic) for name in ("exact", "approximate"))),
             "equal" if each.outputs_equal else "DIFFER",
             "-" if each.deviation is None else f"{each.deviation:.2%}",
         )

@@ -13,6 +13,7 @@ import numpy as np
 
 from cosim.backend import run_rtl
 from cosim.buffers import BufferComparison, compare_buffers
+from cosim.traffic import TrafficComparison, compare_traffic
 from sim_approx import backend as approx
 from sim_approx.calibration.file import Calibration
 from sim_approx.calibration.lookup import calibrated
@@ -57,9 +58,10 @@ class Comparison:
     ``mismatches`` counts the tokens whose cycle or control differs between RTL and fast model, of ``tokens`` in all
     channels; ``first_mismatch`` names the earliest one. ``outputs_equal``: the RTL's outputs equal the interpreter's
     bit for bit (which replays the RTL's order of arrival where an operator depends on it). ``buffers`` are peaks of
-    on-chip memory, of which ``first_peak`` names the first that is wrong. ``deviation`` is the
-    largest difference to the program's float64 expectation, relative to its largest magnitude; None where it has none.
-    ``first_unexpected`` names the first scalar that is further away than the tolerance allows.
+    on-chip memory, of which ``first_peak`` names the first that is wrong, and ``first_traffic`` is that of the off-chip
+    ``traffic``. ``deviation`` is the largest difference to the program's float64 expectation, relative to its largest
+    magnitude; None where it has none. ``first_unexpected`` names the first scalar that is further away than the
+    tolerance allows.
     """
 
     program: str
@@ -72,6 +74,8 @@ class Comparison:
     first_difference: str | None
     buffers: tuple[BufferComparison, ...]
     first_peak: str | None
+    traffic: tuple[TrafficComparison, ...]
+    first_traffic: str | None
     deviation: float | None
     tolerance: float | None
     first_unexpected: str | None
@@ -94,9 +98,9 @@ class Comparison:
 
     @property
     def agreed(self) -> bool:
-        """Outputs equal, every token on time, and peaks as they must be."""
+        """Outputs equal, every token on time, and memory used as it must be, on chip and off chip."""
         on_time = self.mismatches == 0 and self.exact_cycles == self.approximate_cycles
-        return self.outputs_equal and on_time and self.first_peak is None
+        return self.outputs_equal and on_time and self.first_peak is None and self.first_traffic is None
 
     @property
     def passed(self) -> bool:
@@ -106,7 +110,7 @@ class Comparison:
     @property
     def complaints(self) -> list[str]:
         """A line for each kind of thing that is wrong: where first."""
-        lines = (self.first_mismatch, self.first_difference, self.first_peak, self.first_unexpected)
+        lines = (self.first_mismatch, self.first_difference, self.first_peak, self.first_traffic, self.first_unexpected)
         return [line for line in lines if line]
 
     def __repr__(self) -> str:
@@ -119,6 +123,7 @@ class Comparison:
             ("cycles in the fast model", self.approximate_cycles),
             ("tokens", self.tokens),
             ("tokens off time", self.mismatches),
+            ("bytes moved off chip", sum(each.exact.bytes for each in self.traffic)),
             ("outputs", "equal" if self.outputs_equal else "DIFFER"),
             ("largest deviation from float64", "-" if self.deviation is None else f"{self.deviation:.2%}"),
             ("RTL cycles/s", round(self.rtl_cycles_per_second)),
@@ -183,6 +188,7 @@ def compare(
     difference = _compare_outputs(exact.result.outputs or {}, meaning.outputs)
     symbols = measure(program.graph, meaning.checkers)
     buffers = compare_buffers(netlist, exact.result, approximate, symbols)
+    traffic = compare_traffic(netlist, exact.result, approximate, symbols)
     expectation = deviation(program, meaning.outputs)
     return Comparison(
         program=program.name,
@@ -195,6 +201,8 @@ def compare(
         first_difference=difference,
         buffers=buffers,
         first_peak=next((each.difference for each in buffers if each.difference), None),
+        traffic=traffic,
+        first_traffic=next((each.difference for each in traffic if each.difference), None),
         deviation=None if expectation is None else expectation.relative,
         tolerance=None if expectation is None else expectation.tolerance,
         first_unexpected=None if expectation is None else expectation.first,

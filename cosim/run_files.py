@@ -35,9 +35,9 @@ class RawRun:
     what is counted of channels: ``tokens`` that entered, ``peak`` and final ``level`` of occupancy. ``pages`` [fillers
     of buffers, 2] are the most pages that they had and those at the end; ``all_pages``: the most of all together.
 
-    ``simulated`` cycles there are in all. All of them are in ``sinks``, ``memory``, the events (``enters`` and
-    ``leaves``; empty without a log), and ``faults``: unit and code of each. ``seconds`` is the time of the simulation
-    alone.
+    ``simulated`` cycles there are in all. All of them are in ``sinks``, ``memory``, the ``beats`` that passed at each
+    port of it (reads first), the events (``enters`` and ``leaves``; empty without a log), and ``faults``: unit and code
+    of each. ``seconds`` is the time of the simulation alone.
     """
 
     status: str
@@ -45,6 +45,7 @@ class RawRun:
     simulated: int
     sinks: dict[str, list[int]]
     memory: bytes
+    beats: list[int]
     enters: np.ndarray
     leaves: np.ndarray
     activity: np.ndarray
@@ -120,6 +121,7 @@ def read_run(design: Design, directory: Path, build_seconds: float = 0.0) -> Raw
         simulated=simulated,
         sinks={port.name: _transfers(directory / f"sink.{port.name}", port.bits) for port in design.sinks},
         memory=_memory_after(design, directory),
+        beats=_beats(design, directory),
         enters=enters,
         leaves=leaves,
         activity=units[:, :4],
@@ -145,6 +147,13 @@ def _memory_after(design: Design, directory: Path) -> bytes:
         return b""
     before = np.fromfile(directory / "memory", np.uint8)
     return before.reshape(-1, beat)[:, ::-1].tobytes()
+
+
+def _beats(design: Design, directory: Path) -> list[int]:
+    """Those that passed at each port of the memory, if there is one."""
+    if not design.reads and not design.writes:
+        return []
+    return [int(line) for line in (directory / "memory.beats").read_text().splitlines()]
 
 
 def _table(lines: Sequence[Sequence[str]], kind: str, rows: int, columns: int) -> np.ndarray:

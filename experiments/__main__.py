@@ -1,4 +1,4 @@
-"""Run all figures of the paper, on the published timing and on our fabric, and write their pages.
+"""Run all figures of the paper, on the published timing and on our fabric, and all beyond them, and write their pages.
 
 ``python -m experiments`` goes on where it was interrupted.
 """
@@ -12,6 +12,8 @@ from pathlib import Path
 import click
 
 from experiments import page, queues
+from experiments.beyond import studies
+from experiments.beyond.page import write_page
 from experiments.fabric import explained
 from experiments.fabric import page as fabric_page
 from experiments.fabric.figures import FIGURES
@@ -32,6 +34,8 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "evaluation-published.md": published_page.page,
     "evaluation-fabric.md": fabric_page.page,
 }
+BEYOND = "evaluation-beyond.md"
+"""That has pictures beside it."""
 
 
 @click.command()
@@ -48,13 +52,16 @@ def main(results: Path, pages: Path, drawn: Path | None, smoke: bool, anew: bool
     if smoke:
         tasks = [("smoke", point.name) for point in CAMPAIGN.figures["smoke"]()]
         failed += CAMPAIGN.run(tasks, results, jobs, tell, anew=anew)
+        failed += studies.run(studies.STUDIES, results, jobs, tell, first=1, anew=anew)
     else:
         failed += queues.CAMPAIGN.run([("15", point.name) for point in queues.points()], results, jobs, tell, anew=anew)
         tasks = [(figure, point.name) for figure, points in FIGURES.items() for point in points()]
         failed += CAMPAIGN.run(tasks, results, jobs, tell, anew=anew)
         explained.run(list(FIGURES), results, tell, anew=anew)
+        failed += studies.run(studies.STUDIES, results, jobs, tell, anew=anew)
         write_together({pages / name: text(results).encode() for name, text in PAGES.items()})
-        tell(f"{', '.join(PAGES)} are in {pages}")
+        write_page(pages / BEYOND, results)
+        tell(f"{', '.join((*PAGES, BEYOND))} are in {pages}")
     if drawn is not None:
         for prefix in ("published", "fabric"):
             for text in draw(Results(results, prefix), DRAWN, drawn):

@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from pathlib import Path
+from inspect import getfile
 
 import numpy as np
 
-from experiments.published import attention
-from experiments.rows import ROOT, Row, digest
+from experiments.published import attention, functions
+from experiments.rows import ROOT, Row, digest, sources_in
 from experiments.work import Campaign
 from sim_published.backend import run
 from step_models.kv_lengths import measured_kv_lengths
@@ -65,9 +65,7 @@ def lengths(batch: int) -> np.ndarray:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    paths = sorted((ROOT / "sim_published").rglob("*"))
-    paths += [ROOT / "experiments" / "published" / name for name in ("attention.py", "functions.py")]
-    return digest(path for path in (*paths, Path(__file__)) if path.suffix in (".py", ".cpp"))
+    return digest(sources_in(ROOT / "sim_published", getfile(attention), getfile(functions), __file__))
 
 
 def gains(rows: Sequence[Row]) -> dict[tuple[int, int], float]:

@@ -17,6 +17,16 @@ RESULTS = ROOT / "experiments" / "results"
 Row = dict[str, str]
 
 
+SOURCES = (".py", ".hpp", ".cpp", ".json", ".npy", ".npz")
+"""How the names of files end that decide results."""
+
+
+def sources_in(*places: Path | str) -> list[Path]:
+    """The files that decide results: those that ``places`` are, and those that lie in them."""
+    found = [path for place in map(Path, places) for path in (place.rglob("*") if place.is_dir() else (place,))]
+    return sorted({path for path in found if path.suffix in SOURCES})
+
+
 def digest(paths: Iterable[Path]) -> str:
     """Of files of the project, their names and what is in them."""
     found = hashlib.sha256()
@@ -61,3 +71,8 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
         write_atomically(path, text.getvalue().encode())
     except OSError as error:
         raise InputError(f"{path} can not be written: {error.strerror}") from None
+
+
+def moved_as_said(rows: Sequence[Row]) -> str:
+    """In how many of the ``rows`` the run moved as many bytes off chip as the symbolic metric says."""
+    return f"{sum(row['moved_bytes'] == row['off_chip_bytes'] for row in rows):,} of {len(rows):,}"

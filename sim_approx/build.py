@@ -47,6 +47,10 @@ class Fabric:
     memory: Memory | None
     shares: ShareSites
 
+    def beats(self) -> list[int]:
+        """Those that passed at each port of the memory."""
+        return [] if self.memory is None else [port.granted for port in self.memory.ports]
+
     def change(self, netlist: Netlist) -> None:
         """Have the depths and the memory of ``netlist``, which is the same otherwise, in the runs that come."""
         for before, each, channel in zip(self.netlist.channels, netlist.channels, self.channels, strict=True):

@@ -37,6 +37,11 @@ class Port:
     address: int = 0
     arrived: int = -1
 
+    @property
+    def granted(self) -> int:
+        """Beats that passed so far: a write is taken with its beat, a request with the last one that it is for."""
+        return self.asks.taken if self.writes else self.asks.taken * self.beats + self.beat
+
 
 class Memory(Machine):
     """All ports and channels. Ports are numbered reads first, each kind in the order of the units.

@@ -27,6 +27,7 @@ from step.running.deadlock import Snapshot
 from step.running.promises import Promises, timed_promises
 from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult
 from step.running.stream_fault import stream_fault
+from step.running.traffic import traffic
 
 SAID_AFTER = 1.0
 """Seconds from one line of progress to the next one."""
@@ -99,6 +100,7 @@ class Simulation:
             wall_seconds=self.seconds,
             buffers={name: page * ending.entered[each.held][1] for name, each in fabric.shares.by_filler.items()},
             buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
+            traffic=traffic(netlist, fabric.beats()),
             arrivals={name: list(each) for name, each in fabric.arrivals.items()},
             engine=self.chosen.name,
             engine_reason=self.chosen.reason,

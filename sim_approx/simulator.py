@@ -25,6 +25,9 @@ from step.running.deadlock import report
 from step.running.result import RunResult, Status
 from step.running.stream_fault import first_fault
 
+Rerun = Callable[[Mapping[str, int]], Simulation]
+"""Runs once more, with other depths of some channels."""
+
 
 class Simulator:
     """``program`` on the fast model; see `sim_approx.backend.run` for the options and errors.
@@ -71,16 +74,9 @@ class Simulator:
 
         Raises what `sim_approx.backend.run` raises.
         """
-        jump = self._jump if jump is None else jump
-        with self._prepared(inputs) as prepared:
-            simulation = prepared.run(
-                depths, memory, events=events, max_cycles=max_cycles, jump=jump, progress=progress
-            )
+        ran = self._ran(inputs, depths, memory, events, max_cycles, jump, progress)
+        with ran as (simulation, rerun):
             result = simulation.result()
-
-            def rerun(others: Mapping[str, int]) -> Simulation:
-                return prepared.run({**(depths or {}), **others}, memory, max_cycles=max_cycles, jump=jump)
-
             raise_failure(simulation, result, max_cycles, rerun)
         return result
 
@@ -99,13 +95,32 @@ class Simulator:
 
         Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
         """
+        with self._ran(inputs, depths, memory, events, max_cycles, jump, progress) as (simulation, _):
+            error, result = _error(simulation, max_cycles), simulation.result()
+        return result if error is None else _failed(result, error)
+
+    @contextmanager
+    def _ran(
+        self,
+        inputs: Mapping[str, Any] | BoundInputs | None,
+        depths: Mapping[str, int] | None,
+        memory: MemoryConfig | None,
+        events: bool,
+        max_cycles: int | None,
+        jump: bool | None,
+        progress: Progress,
+    ) -> Iterator[tuple[Simulation, Rerun]]:
+        """The run that was asked for, and what runs it again with other depths; what it left is there meanwhile."""
         jump = self._jump if jump is None else jump
         with self._prepared(inputs) as prepared:
+
+            def rerun(others: Mapping[str, int]) -> Simulation:
+                return prepared.run({**(depths or {}), **others}, memory, max_cycles=max_cycles, jump=jump)
+
             simulation = prepared.run(
                 depths, memory, events=events, max_cycles=max_cycles, jump=jump, progress=progress
             )
-            error, result = _error(simulation, max_cycles), simulation.result()
-        return result if error is None else _failed(result, error)
+            yield simulation, rerun
 
     @contextmanager
     def _prepared(self, inputs: Mapping[str, Any] | BoundInputs | None) -> Iterator[Prepared]:
@@ -124,9 +139,7 @@ class Simulator:
         return Prepared(self.netlist, data, values=self._values, timing_of=self._timing_of, engine=self._engine)
 
 
-def raise_failure(
-    simulation: Simulation, result: RunResult, max_cycles: int | None, rerun: Callable[[Mapping[str, int]], Simulation]
-) -> None:
+def raise_failure(simulation: Simulation, result: RunResult, max_cycles: int | None, rerun: Rerun) -> None:
     """Raise what is wrong with a run that has this ``result``; ``rerun`` runs it with other depths of channels."""
     error = _error(simulation, max_cycles)
     if isinstance(error, Deadlock):

@@ -52,13 +52,16 @@ def test_meaning_and_metrics(operator: str) -> None:
             rank = len(graph.tensors[name].shape) - 1 if name in graph.tensors else graph.nodes[name].inputs[0].rank
             what = difference((run.outputs or {})[name], nested, rank)
             assert what is None, f"fast model, {name}: {what}"
-        check_metrics(graph, bind(graph, inputs), found.streams)
+        assert check_metrics(graph, bind(graph, inputs), found.streams) == run.off_chip_bytes
 
     check()
 
 
-def check_metrics(graph: Graph, extents: Mapping[str, int], streams: Mapping[str, list[Token]]) -> None:
-    """Streams have as many elements as their shapes say, and memory ports move as many bytes as the metrics say."""
+def check_metrics(graph: Graph, extents: Mapping[str, int], streams: Mapping[str, list[Token]]) -> int:
+    """Streams have as many elements as their shapes say, and memory ports move as many bytes as the metrics say.
+
+    Returns these.
+    """
     moved = 0
     for node in graph:
         written, read = node.operator.writes(node), node.operator.reads(node)
@@ -70,6 +73,7 @@ def check_metrics(graph: Graph, extents: Mapping[str, int], streams: Mapping[str
             if moves:
                 moved += elements * int(stream.element.bytes)
     assert metrics(graph).bind(extents).off_chip_bytes == moved
+    return moved
 
 
 def check_rtl(seeds: Iterable[int]) -> None:
@@ -77,7 +81,7 @@ def check_rtl(seeds: Iterable[int]) -> None:
     programs = [drawn(operator, seed) for operator in OPERATORS for seed in seeds]
     found = compare(farm("contract", programs), optimize=False)
     assert found.mismatches == 0 and found.first_difference is None, (found.first_mismatch, found.first_difference)
-    assert found.exact_cycles == found.approximate_cycles
+    assert found.exact_cycles == found.approximate_cycles and found.first_traffic is None
     for each in found.operators:
         counters = replace(each.approximate, firings=each.exact.firings)  # RTL does not count these
         assert each.exact == counters, programs[int(each.name[1:].partition("_")[0])].name

@@ -7,7 +7,8 @@
 //
 // The file `memory` in +directory holds the contents, each beat highest byte first (the order of $fread), the file
 // `memory.timing` a line "NAME NUMBER" for each parameter; where there are write ports, `memory.after` gets the contents
-// back at the end, each beat in whole 32-bit words, lowest byte first (%u).
+// back at the end, each beat in whole 32-bit words, lowest byte first (%u). The file `memory.beats` gets a line for each
+// port, reads first: the beats that it was granted.
 module sim_memory #(
     parameter int BYTES = 64,                // of a beat
     parameter int BEATS = 1,
@@ -24,6 +25,7 @@ module sim_memory #(
     input  logic [31:0]     request [READ_PORTS],
     input  logic            request_valid [READ_PORTS],
     output logic            request_ready [READ_PORTS],
+    input  logic            running,         // the simulation goes on in this cycle, which counts
     output logic [BITS-1:0] response [READ_PORTS],
     output logic            response_valid [READ_PORTS],
     input  logic [BITS+31:0] write [WRITE_PORTS],
@@ -88,6 +90,7 @@ module sim_memory #(
     logic [BITS+31:0] write_beats [longint];
     int               granted_beats [PORTS];
     int               arrived_beats [PORTS];
+    longint           counted_beats [PORTS];  // that were granted while the simulation ran
     int               reads_left;            // reads not on `response` yet
     int               writes_left;           // writes not visible yet
     logic             unseen;                // some write was granted and is not visible yet
@@ -115,6 +118,7 @@ module sim_memory #(
                 if (granted[port]) begin
                     read_beats[{port, granted_beats[port]}] = memory[addresses[32*port+:32]];
                     granted_beats[port]++;
+                    if (running) counted_beats[port]++;
                     reads_left++;
                 end
                 response_valid[port] <= arrives[port];
@@ -130,6 +134,7 @@ module sim_memory #(
                 if (granted[READS+port]) begin
                     write_beats[{port, granted_beats[READS+port]}] = write[port];
                     granted_beats[READS+port]++;
+                    if (running) counted_beats[READS+port]++;
                     writes_left++;
                 end
                 written[port] <= arrives[READS+port];
@@ -165,11 +170,15 @@ module sim_memory #(
         end
     end
 
-    final
+    final begin
+        int file;
+        file = $fopen({directory, "/memory.beats"}, "w");
+        for (int port = 0; port < READS + WRITES; port++) $fwrite(file, "%0d\n", counted_beats[port]);
+        $fclose(file);
         if (WRITES > 0) begin
-            int file;
             file = $fopen({directory, "/memory.after"}, "wb");
             for (int beat = 0; beat < BEATS; beat++) $fwrite(file, "%u", memory[beat]);
             $fclose(file);
         end
+    end
 endmodule

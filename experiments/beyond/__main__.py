@@ -8,21 +8,16 @@ there are, with its pictures beside it, and runs nothing.
 from __future__ import annotations
 
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import click
 
-from experiments.beyond import arrivals, mixtures
 from experiments.beyond.page import write_page
+from experiments.beyond.studies import STUDIES, run
 from experiments.rows import RESULTS
-from experiments.work import Campaign, command
+from experiments.work import command
 from step.errors import SimulationError
 from step.sweeps.processes import cores
-
-STUDIES: dict[str, Campaign] = {
-    study: campaign for campaign in (mixtures.CAMPAIGN, arrivals.CAMPAIGN) for study in campaign.figures
-}
 
 
 @click.command()
@@ -37,10 +32,7 @@ def main(studies: tuple[str, ...], results: Path, first: int | None, anew: bool,
     if page is not None:
         write_page(page, results)
         return
-    failed = []
-    for study in studies or STUDIES:
-        tasks = [(study, point.name) for point in islice(STUDIES[study].figures[study](), first)]
-        failed += STUDIES[study].run(tasks, results, jobs, partial(click.echo, err=True), anew=anew)
+    failed = run(studies or STUDIES, results, jobs, partial(click.echo, err=True), first=first, anew=anew)
     if failed:
         raise SimulationError(f"no result for {'; '.join(failed)}")
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
 
-from experiments.beyond.digests import sources
 from experiments.fabric import record
 from experiments.fabric.points import MODELS, Point, mixture
 from experiments.rows import Row
@@ -89,5 +87,10 @@ def measured(mixture: Mixture, made_of: str) -> Row:
     return {name: str(value) for name, value in asdict(mixture).items()} | record.measured(mixture.point, made_of)
 
 
+def sources(study: str) -> str:
+    """A digest of the files that decide the results."""
+    return record.digest_with(__file__)
+
+
 COLUMNS = (*(each.name for each in fields(Mixture)), *record.COLUMNS)
-CAMPAIGN = Campaign("beyond", COLUMNS, {"mixtures": mixtures}, measured, partial(sources, __file__))
+CAMPAIGN = Campaign("beyond", COLUMNS, {"mixtures": mixtures}, measured, sources)

@@ -10,7 +10,7 @@ from statistics import geometric_mean
 from experiments.beyond.factors import best_static, dynamic_regions, dynamic_tiles, shared_regions
 from experiments.beyond.maps import Map, picture
 from experiments.beyond.mixtures import BATCHES, REGIONS, SKEWS
-from experiments.rows import Row, read
+from experiments.rows import Row, moved_as_said, read
 from step.host.files import write_atomically
 
 
@@ -72,7 +72,7 @@ def page(results: Path) -> str:
     mixtures = _rows(results, "mixtures")
     parts = [Path(__file__).with_name("introduction.md").read_text()]
     for name, part in PARTS.items():
-        lines = [*HEAD, *(_line(each) for each in part.maps(_rows(results, part.study)))]
+        lines = [*HEAD, *(_line(each) for each in part.maps(_rows(results, part.study)) if each.factors)]
         shown = f"![{part.heading}](beyond_{name}.svg)"
         parts.append("\n".join([f"## {part.heading}", "", part.says, "", shown, "", *lines, ""]))
         if name == "tiles":
@@ -125,11 +125,13 @@ def _best(rows: Sequence[Row], model: str) -> str:
 
 def _made_of(results: Path) -> str:
     """What the rows say of their runs."""
-    lines = ["## What it took", "", "| study | points | firings | CPU minutes | sources |", "|---|---:|---:|---:|---|"]
+    names = ("study", "points", "moved the bytes of the metric", "firings", "CPU minutes", "sources")
+    lines = ["## What it took", "", f"| {' | '.join(names)} |", "|---|---:|---:|---:|---:|---|"]
     for study in dict.fromkeys(part.study for part in PARTS.values()):
         rows = _rows(results, study)
         seconds = sum(float(row["cpu_seconds"]) for row in rows)
         firings = sum(int(row["firings"]) for row in rows)
         sources = ", ".join(f"`{each}`" for each in dict.fromkeys(row["sources"] for row in rows))
-        lines.append(f"| {study} | {len(rows)} | {firings:,} | {seconds / 60:.1f} | {sources} |")
+        cells = (study, f"{len(rows)}", moved_as_said(rows), f"{firings:,}", f"{seconds / 60:.1f}", sources)
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])

@@ -28,6 +28,8 @@ CACHE_ROWS = 32
 """Of a tile of keys or values."""
 REGIONS = 4
 """Of attention."""
+ARRANGEMENTS: tuple[attention.Arrangement, ...] = ("coarse", "interleaved", "dynamic")
+"""Of requests on regions."""
 PIECES = "_address_pieces"
 """What the tiles of a region are called."""
 
@@ -98,6 +100,12 @@ def shared(sequences: int, tiles: int, parts: str = "parts") -> dict[str, int]:
     return none | {f"{parts}_D0": sequences, f"region0{PIECES}": tiles}
 
 
+def attention_symbols(lengths: np.ndarray, arrangement: attention.Arrangement) -> dict[str, int]:
+    """Symbols of one head of requests with these ``lengths`` of their caches."""
+    tiles = int((lengths // CACHE_ROWS + 1).sum())
+    return shared(len(lengths), tiles, "parallel_parts" if arrangement == "dynamic" else "parts")
+
+
 def attentions(name: str, lengths: np.ndarray, room: int, size: int = 64) -> Iterator[Point]:
     """One KV head of Qwen3 in each arrangement on four regions, as the artifact has it: heads of 64 columns, and
     weights that are neither scaled nor relative to a maximum. ``room``: rows of a cache."""
@@ -118,9 +126,7 @@ def attentions(name: str, lengths: np.ndarray, room: int, size: int = 64) -> Ite
         )
         return on_fabric(program, 2048)
 
-    tiles = int((lengths // CACHE_ROWS + 1).sum())
-    known = shared(len(lengths), tiles)
-    yield Point(f"{name} coarse", partial(make, arrangement="coarse", block=COARSE), known)
-    yield Point(f"{name} interleaved", partial(make, arrangement="interleaved"), known)
-    known = shared(len(lengths), tiles, "parallel_parts")
-    yield Point(f"{name} dynamic", partial(make, arrangement="dynamic"), known)
+    for arrangement in ARRANGEMENTS:
+        block = {"block": COARSE} if arrangement == "coarse" else {}
+        program = partial(make, arrangement=arrangement, **block)
+        yield Point(f"{name} {arrangement}", program, attention_symbols(lengths, arrangement))

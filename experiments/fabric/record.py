@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from importlib.metadata import version
 from inspect import getfile
-from pathlib import Path
 
 import sympy
 
@@ -15,52 +15,68 @@ from experiments.fabric.figures import FIGURES
 from experiments.fabric.points import Point
 from experiments.fabric.smoke import smoke
 from experiments.published import swiglu
-from experiments.rows import ROOT, Row, digest
+from experiments.rows import ROOT, Row, digest, sources_in
 from experiments.work import Campaign
 from sim_approx.simulator import Simulator
 from step import Program, metrics
-from step.language.symbols import replaced
+from step.errors import Defect
+from step.language.symbols import evaluate, replaced
+from step.programs.metrics import Metrics
 from step.running.result import RunResult
 
 COLUMNS = (
-    *("point", "cycles", "off_chip_bytes", "on_chip_bytes", "flops", "units", "firings", "tokens", "cpu_seconds"),
-    *("engine", "version", "sources", "fabric"),
+    *("point", "cycles", "off_chip_bytes", "moved_bytes", "on_chip_bytes", "flops", "units", "firings", "tokens"),
+    *("cpu_seconds", "engine", "version", "sources", "fabric"),
 )
+"""Bytes and operations are symbolic; ``moved_bytes`` are those that the run moved off chip."""
 ROOMS = (
     *(f"step/{room}" for room in ("language", "functions", "ops", "library", "lowering", "programs", "running")),
     *("step_models", "sim_approx"),
 )
 POINTS = {**FIGURES, "smoke": smoke}
-MEASURED = ("off_chip_bytes", "on_chip_bytes", "flops")
 
 
-def files_of_rooms() -> list[Path]:
-    """All that lies in `ROOMS`."""
-    return [path for room in ROOMS for path in sorted((ROOT / room).rglob("*"))]
+def digest_with(*files: str) -> str:
+    """Of all that decides results on the fabric: its rooms, what points are made of, and ``files`` of their own."""
+    return digest(sources_in(*(ROOT / room for room in ROOMS), getfile(points), *files))
 
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results of ``figure``."""
-    paths = files_of_rooms()
-    paths += sorted({Path(getfile(each)) for each in (points, swiglu, POINTS[figure])})
-    return digest(path for path in paths if path.suffix in (".py", ".hpp", ".npz", ".npy", ".json"))
+    return digest_with(getfile(swiglu), getfile(POINTS[figure]))
 
 
 def measured(point: Point, made_of: str) -> Row:
     """The row of a point, ``made_of`` sources with this digest.
 
-    Bytes and operations are those of the paper's equations, where their symbols are known.
+    On-chip bytes and operations are there where their symbols are known; see `bytes_of` for those off chip.
     """
     start = time.process_time()
     program = point.make()
     simulator = Simulator(program.graph, program.inputs, program.fabric)
     result = simulator.run()
-    row: dict[str, object] = {"point": point.name, "cycles": result.cycles}
-    for name, expression in metrics(program).items().items():
-        if name in MEASURED:
-            row[name] = _known(expression, point)
-    row |= {"units": len(simulator.netlist.units), **told_of(result, program, start, made_of)}
+    found = metrics(program)
+    row: dict[str, object] = {
+        "point": point.name,
+        "cycles": result.cycles,
+        **bytes_of(point.name, found, point.symbols, result),
+        "on_chip_bytes": _known(found.on_chip_bytes, point),
+        "flops": _known(found.flops, point),
+        "units": len(simulator.netlist.units),
+        **told_of(result, program, start, made_of),
+    }
     return {name: str(row[name]) for name in COLUMNS}
+
+
+def bytes_of(point: str, found: Metrics, symbols: Mapping[str, int], result: RunResult) -> dict[str, object]:
+    """The off-chip bytes of the symbolic metric, and those that the run moved.
+
+    Raises `Defect` where they differ, and `UnboundSymbol` where the point does not say what a symbol stands for.
+    """
+    symbolic, moved = int(evaluate(found.off_chip_bytes, symbols, found.graph)), result.off_chip_bytes
+    if symbolic != moved:
+        raise Defect(f"{point}: the run moved {moved:,} bytes off chip, but the symbolic metric says {symbolic:,}")
+    return {"off_chip_bytes": symbolic, "moved_bytes": moved}
 
 
 def told_of(result: RunResult, program: Program, start: float, made_of: str) -> dict[str, object]:

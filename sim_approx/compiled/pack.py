@@ -211,7 +211,11 @@ class Packed:
             machine.activity, machine.firings = take(2)
             if machine.sizes is not None:
                 machine.interval, machine.latency, machine.burst = take(3)
-            for name, kind in () if isinstance(machine, Memory) else self._layouts[type(machine)].back.items():
+            if isinstance(machine, Memory):
+                for port in machine.ports:
+                    (port.beat,) = take(1)
+                continue
+            for name, kind in self._layouts[type(machine)].back.items():
                 setattr(machine, name, self._state(kind, getattr(machine, name), take))
         for tiles in self._tiles.all:
             for place, number in enumerate(take(take(1)[0])):

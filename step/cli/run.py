@@ -164,6 +164,9 @@ def show_result(result: RunResult, netlist: Netlist) -> None:
             shares = [_share(cycles, result.cycles) for cycles in (each.busy, each.starved, each.blocked)]
             table.add_row(escape(name), f"{each.busy:,}", *shares, escape(waits.get(name, "-")))
         show_table(table)
+    if result.traffic:
+        moved = [sum(getattr(each, way) for each in result.traffic.values()) for way in ("read_bytes", "written_bytes")]
+        click.echo("off-chip traffic: {:,} bytes read, {:,} written".format(*moved))
     if result.buffers:
         most = ", ".join(f"{name} {size:,}" for name, size in result.buffers.items())
         click.echo(f"on-chip memory: {result.buffer_bytes:,} bytes at most, {most}")

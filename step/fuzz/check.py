@@ -58,7 +58,7 @@ def check(program: Program) -> Agreement:
     result = _run("fast model", "approx", program, inputs, values="all")
     _compare_outputs("fast model", graph, inputs, result)
     timed = _run("fast model", "approx", program, inputs, values="control")
-    for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes"):
+    for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes", "traffic"):
         _compare(f"fast model, without values: {what}", getattr(result, what), getattr(timed, what))
     return _agreement(graph, result)
 
@@ -77,7 +77,7 @@ def check_rtl(program: Program, progress: Progress = silent) -> Agreement:
     _compare("RTL: times", _plain_events(exact), _plain_events(model))
     _compare("RTL: cycles", exact.cycles, model.cycles)
     _compare("RTL: operators", _activities(exact), _activities(model))
-    for what in ("channels", "arrivals", "buffers", "buffer_bytes"):
+    for what in ("channels", "arrivals", "buffers", "buffer_bytes", "traffic"):
         found, wanted = getattr(exact, what), getattr(model, what)
         if what == "arrivals":  # those of which nothing depends on the order are not recorded in RTL
             wanted = {name: wanted[name] for name in found}

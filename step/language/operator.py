@@ -232,8 +232,11 @@ class Operator(abc.ABC):
         return range(inputs)
 
     def off_chip_bytes(self, node: Placed) -> sympy.Expr:
-        """Off-chip traffic in bytes."""
-        return sympy.Integer(0)
+        """Off-chip traffic in bytes: of all tiles that come out of what it reads, and that go into what it writes."""
+        read, written = self.reads(node), self.writes(node)
+        streams = [] if read is None else [node.output_types[0]]
+        streams += [] if written is None else [node.input_types[written.port]]
+        return sympy.Add(*(each.bytes for each in streams))
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         """On-chip memory in bytes, channels not counted."""

@@ -105,9 +105,6 @@ class LinearOffChipLoad(Operator):
     def reads(self, node: Placed) -> Access:
         return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name)
 
-    def off_chip_bytes(self, node: Placed) -> sympy.Expr:
-        return node.output_types[0].bytes
-
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return double_buffered(self.tiling.element, accounting)
 

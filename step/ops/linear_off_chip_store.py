@@ -50,9 +50,6 @@ class LinearOffChipStore(Operator):
         assert isinstance(stream.element, Tile)
         return Access(stream.element, int(stream.count) if stream.count.is_Integer else None)
 
-    def off_chip_bytes(self, node: Placed) -> sympy.Expr:
-        return node.input_types[0].bytes
-
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return double_buffered(node.input_types[0].element, accounting)
 

@@ -96,9 +96,6 @@ class RandomOffChipStore(Operator):
     def writes(self, node: Placed) -> Access:
         return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name, port=DATA, acknowledged=True)
 
-    def off_chip_bytes(self, node: Placed) -> sympy.Expr:
-        return node.input_types[DATA].bytes
-
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return double_buffered(self.tiling.element, accounting)
 

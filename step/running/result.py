@@ -69,6 +69,24 @@ class ChannelResult:
 
 
 @dataclass(frozen=True)
+class TrafficResult:
+    """Bytes of the tiles that an operator moved from off-chip memory and to it, in so many ``beats``.
+
+    They are bytes as the symbolic metric counts them. A beat has `MemoryConfig.beat_bytes`, and the last one of a tile
+    may be filled in part; its time on the bus is that of a whole one.
+    """
+
+    read_bytes: int
+    written_bytes: int
+    beats: int
+
+    @property
+    def bytes(self) -> int:
+        """In both directions."""
+        return self.read_bytes + self.written_bytes
+
+
+@dataclass(frozen=True)
 class ChannelEvents:
     """For every token that entered: the cycle, and its control (bit 0 done, 1 value, 2-5 the stop, 6-9 the rank).
 
@@ -88,7 +106,8 @@ class RunResult:
     ``arrivals`` has, per operator that takes data in order of arrival or index, the input port of every data token;
     ``error`` is the text of what ended a run that did not finish; ``events`` are there where they were asked for.
     ``buffers`` has, per operator that fills them, the most bytes of on-chip memory that they took, in whole pages;
-    ``buffer_bytes``: the most that all took together.
+    ``buffer_bytes``: the most that all took together. ``traffic`` has what each operator at off-chip memory moved, also
+    behind the end of the run, as ``outputs`` are.
     ``engine``: the one of the back end `approx` that ran, ``compiled`` or ``python``; ``engine_reason``: why it was not
     the compiled one, if nobody asked for that. ``jumped_cycles``: of the cycles those that repeated others, and were
     counted and not gone through.
@@ -107,6 +126,7 @@ class RunResult:
     events: dict[str, ChannelEvents] | None = None
     buffers: dict[str, int] = field(default_factory=dict)
     buffer_bytes: int = 0
+    traffic: dict[str, TrafficResult] = field(default_factory=dict)
     engine: str | None = None
     engine_reason: str | None = None
     jumped_cycles: int = 0
@@ -118,6 +138,11 @@ class RunResult:
     def tokens(self) -> int:
         """Tokens that entered channels."""
         return sum(each.tokens for each in self.channels.values())
+
+    @property
+    def off_chip_bytes(self) -> int:
+        """Bytes of all tiles that were moved from off-chip memory and to it."""
+        return sum(each.bytes for each in self.traffic.values())
 
     @property
     def tokens_per_second(self) -> float:
@@ -146,6 +171,7 @@ class RunResult:
             "arrivals": self.arrivals,
             "buffers": self.buffers,
             "buffer_bytes": self.buffer_bytes,
+            "traffic": {name: asdict(each) for name, each in self.traffic.items()},
             "events": None
             if events is None
             else {n: {field: each.tolist() for field, each in vars(e).items()} for n, e in events.items()},
@@ -169,6 +195,7 @@ class RunResult:
             error=data["error"],
             buffers=data["buffers"],
             buffer_bytes=data["buffer_bytes"],
+            traffic={name: TrafficResult(**each) for name, each in data.get("traffic", {}).items()},
             engine=data.get("engine"),
             engine_reason=data.get("engine_reason"),
             jumped_cycles=data.get("jumped_cycles", 0),

@@ -71,6 +71,11 @@ class Run:
         """``tokens`` that entered each channel, its ``peak`` occupancy and its ``capacity`` in slots."""
         return Columns.of("channel", self.result.channels, ("tokens", "peak", "capacity"))
 
+    @cached_property
+    def traffic(self) -> Columns:
+        """``read_bytes`` from off-chip memory and ``written_bytes`` to it, by operator, in so many ``beats``."""
+        return Columns.of("operator", self.result.traffic, ("read_bytes", "written_bytes", "beats"))
+
     def check(self) -> Deviation:
         """How far the outputs are from those that the program expects.
 

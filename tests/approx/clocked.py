@@ -97,6 +97,8 @@ class Reference:
     levels: dict[Channel, list[int]] = field(default_factory=dict)
     now: int = 0
     memory_moved: int = -1
+    beats: list[int] = field(default_factory=list)
+    """That each port of the memory moved."""
 
     def stopped(self) -> int:
         """The first cycle after the last one in which a token moved on a channel of the program, or in memory."""
@@ -210,6 +212,8 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
             rule = type(machine).fire
             run.units.append(Unit(machine, FunctionType(rule.__code__, {**rule.__globals__, **words})))
     memory = ClockedMemory(fabric.memory, netlist, need, take, put_at, wires) if fabric.memory else None
+    if memory is not None:
+        run.beats = memory.granted
     moved = 0
     while True:
         now = run.now
@@ -267,6 +271,7 @@ class ClockedMemory:
         self._need, self._take, self._put_at = need, take, put_at
         self._ports = [(port.asks, port.arrives, port.beats, port.writes) for port in memory.ports]
         self._beat = [0] * len(self._ports)
+        self.granted = [0] * len(self._ports)
         self._last = [-1] * self._config.channels
         self._free = [0] * self._config.channels
         self._out_of_turn = [0] * self._config.channels
@@ -330,6 +335,7 @@ class ClockedMemory:
 
     def _serve(self, number: int, arrival: int) -> None:
         asks, arrives, beats, writes = self._ports[number]
+        self.granted[number] += 1
         self._beat[number] = (self._beat[number] + 1) % beats
         if writes:
             self._visible = max(self._visible, arrival)

@@ -77,7 +77,7 @@ def texts(tokens: Any) -> list[str]:
 def words(machine: Machine) -> dict[str, str]:
     """The state words of a machine that are control."""
     if isinstance(machine, Memory):
-        return {}
+        return {str(port.number): str(port.granted) for port in machine.ports}
     names = [name for each in type(machine).__mro__ for name in getattr(each, "__slots__", ())]
     found = {name: getattr(machine, name) for name in names if name not in ("order", "since", "asleep")}
     return {

@@ -238,6 +238,18 @@ def test_an_operator_without() -> None:
     )
 
 
+def test_off_chip_memory_has_none() -> None:
+    graph = Graph("stored")
+    rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
+    rows.accum(RetileRow()).store("y")
+    with pytest.raises(FabricError) as error:
+        approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
+    assert str(error.value) == (
+        f"linear_off_chip_store 'y' ({graph.nodes['y'].location}): Tile(BF16, rows, 16) is a tile of dynamic size, and "
+        'off-chip memory holds tiles of static size; cut it into rows first, with .flat_map(RetileStreamify(1, "row"))'
+    )
+
+
 def test_columns_stay_static() -> None:
     graph = Graph("wide")
     pieces = graph.source("x", Tile(BF16, 1, 1), [2, graph.symbol("columns", ragged=True)])

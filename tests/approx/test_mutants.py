@@ -47,6 +47,7 @@ MUTANTS = [
     ("memory.hpp", "free_at = e.now + beat_interval;", "free_at = e.now + beat_interval - 1;"),
     ("memory.hpp", "if (each.writes && each.asks->readable", "if (each.asks->readable"),
     ("memory.hpp", "std::max(port.arrived + 1, arrival + latency)", "arrival + latency"),
+    ("memory.hpp", "out.push_back(port.beat);", "out.push_back(0);"),
     ("dram.hpp", "data_ends_[granted_ % dram_.queue] <= clock", "data_ends_[granted_ % dram_.queue] < clock"),
     ("dram.hpp", "begin + dram_.trfc", "begin + dram_.trfc + 1"),
     ("words.hpp", "channel.available() < since)", "channel.available() <= since)"),

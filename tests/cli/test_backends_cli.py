@@ -20,10 +20,11 @@ from kept_tools import cold_cache
 from cosim import compare as comparing
 from cosim.buffers import BufferComparison
 from cosim.toolchain import HINTS, find_toolchain
+from cosim.traffic import TrafficComparison
 from sim_approx import backend as approx
 from step.programs.program import load_program
 from step.programs.schema import validate
-from step.running.result import RunResult, Status
+from step.running.result import RunResult, Status, TrafficResult
 
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"
@@ -377,7 +378,8 @@ def test_waves_show_the_units_at_work(step: Step, fragile: str, tmp_path: Path) 
 
 COMPARED = {
     "program", "exact_cycles", "approximate_cycles", "tokens", "mismatches", "first_mismatch", "outputs_equal",
-    "first_difference", "buffers", "first_peak", "deviation", "tolerance", "build_seconds", "rtl_seconds",
+    "first_difference", "buffers", "first_peak", "traffic", "first_traffic", "deviation", "tolerance",
+    "build_seconds", "rtl_seconds",
     "rtl_cycles_per_second", "approx_seconds", "approx_tokens_per_second", "operators", "error", "speedup", "passed",
     "first_unexpected",
 }  # fmt: skip
@@ -393,9 +395,13 @@ def test_compare_as_json(step: Step, fragile: str) -> None:
         assert set(each) == COMPARED
         assert each["passed"] is True and each["outputs_equal"] is True
         assert (each["mismatches"], each["first_mismatch"], each["first_difference"]) == (0, None, None)
-        assert (each["buffers"], each["first_peak"]) == ([], None)
+        assert (each["buffers"], each["first_peak"], each["first_traffic"]) == ([], None, None)
         assert each["error"] == 0.0 and each["exact_cycles"] == each["approximate_cycles"]
     simple = found[2]
+    assert found[0]["traffic"] == []
+    for each in simple["traffic"]:
+        assert each["exact"] == each["approximate"]
+        assert each["exact"]["read_bytes"] + each["exact"]["written_bytes"] == each["symbolic"] > 0
     assert (simple["exact_cycles"], simple["tolerance"]) == (cycles_of_simple(), 2**-8)
     assert 0 < simple["deviation"] < simple["tolerance"]
     assert len(simple["operators"]) == 34
@@ -410,8 +416,8 @@ def test_compare_as_a_table(step: Step, fragile: str) -> None:
     lines = short.out.splitlines()
     assert lines[:3] == [
         "RTL | fast model where it differs",
-        "program  cycles  error  tokens  off time  outputs  float64",
-        "fragile      34  0.00%      42         0    equal        -",
+        "program  cycles  error  tokens  off time  off-chip bytes  outputs  float64",
+        "fragile      34  0.00%      42         0               0    equal        -",
     ]
     assert lines[-1] == "ok: RTL, fast model and interpreter agree on 1 program"
 
@@ -507,6 +513,17 @@ def test_compare_tells_of_a_difference(step: Step, fragile: str, monkeypatch: py
     lines = result.err.splitlines()
     assert re.fullmatch(r"fragile: scaled: token 1 at \d+ in the RTL, \d+ in the model", lines[0])
     assert lines[1:] == ["error: the back ends disagree on fragile"]
+
+
+def test_compare_tells_of_traffic(step: Step, fragile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def moved(*_: Any) -> tuple[TrafficComparison, ...]:
+        fine, more = TrafficResult(64, 0, 1), TrafficResult(128, 0, 2)
+        return TrafficComparison("load", fine, fine, 64), TrafficComparison("store", fine, more, 64)
+
+    monkeypatch.setattr(comparing, "compare_traffic", moved)
+    result = step("compare", f"{fragile}:good", "--no-operators")
+    line = "fragile: store: 1 beats to and from off-chip memory in the RTL, 2 in the model"
+    assert (result.code, result.err.splitlines()) == (4, [line, "error: the back ends disagree on fragile"])
 
 
 def test_compare_tells_of_a_peak(step: Step, fragile: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def test_compare_shows_the_errors_of_a_calibration(step: Step, one: str, two: st
         "y              7   9 | 63        0    0.00%         0",
         "",
         "RTL | fast model where it differs",
-        "program   cycles    error  tokens  off time  outputs  float64",
+        "program   cycles    error  tokens  off time  off-chip bytes  outputs  float64",
     ]
     assert "\nheld out: two, 36 cycles in RTL, 36 by this calibration (0.00%); 0 of 18 tokens off time\n" in done.out
 

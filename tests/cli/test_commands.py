@@ -483,7 +483,7 @@ def test_a_table_fits_a_terminal_of_80_columns(step: Any, monkeypatch: pytest.Mo
     shown = re.sub(r"\x1b\[[\d;]*m", "", step("run", MIXTRAL, "--backend", "approx").out).splitlines()
     assert max(map(len, shown)) <= 80 < max(map(len, piped))
     assert len(shown) > len(piped)
-    numbers = [line.split()[1:5] for line in piped[2:]]
+    numbers = [line.split()[1:5] for line in piped[2:] if "%" in line]
     assert [line.split()[1:5] for line in shown[2:] if "%" in line] == numbers
 
 
@@ -499,6 +499,21 @@ def program():
     x.bufferize(name="tiles").streamify(count=2).sink("y")
     return Program(graph, {"x": np.zeros((3, 4, 16, 16))})
 """
+
+
+def test_a_run_tells_what_it_moved_off_chip(step: Any) -> None:
+    result = step("run", MIXTRAL, "--backend", "approx")
+    (line,) = (each for each in result.out.splitlines() if each.startswith("off-chip traffic: "))
+    read, written = (int(each.replace(",", "")) for each in re.findall(r"[\d,]+\d", line))
+    assert line == f"off-chip traffic: {read:,} bytes read, {written:,} written"
+    traffic = json.loads(step("run", MIXTRAL, "--backend", "approx", "--json").out)["traffic"]
+    assert sum(each["read_bytes"] for each in traffic.values()) == read
+    assert {name: each["written_bytes"] for name, each in traffic.items() if each["written_bytes"]} == {
+        "output": written
+    }
+    assert read + written == int(
+        json.loads(step("metrics", MIXTRAL, "--data", "--json").out)["metrics"]["off_chip_bytes"]
+    )
 
 
 def test_a_run_tells_how_much_memory_buffers_took(step: Any, tmp_path: Path) -> None:

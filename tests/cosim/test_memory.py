@@ -53,6 +53,7 @@ def compare(directory: Path, ports: list[Port], config: MemoryConfig, beats: int
     result = serve(directory, ports, config, contents)
     after = run(ports, contents, config)
     assert result.status == "stalled"  # these fabrics never finish
+    assert result.beats == [len(port.taken) * port.size for port in ports]
     for number, port in enumerate(ports):
         assert result.enters["cycle"][result.enters["channel"] == number].tolist() == port.taken
         answered = result.leaves["cycle"][result.leaves["channel"] == number].tolist()

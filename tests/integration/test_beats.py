@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cosim import backend as rtl
 from cosim.compare import compare
+from sim_approx import backend as approx
+from step.errors import Runaway
 from step.language.dtypes import BF16, BOOL, INT8, INT32, DType
 from step.language.graph import Graph
 from step.language.types import Tile
@@ -23,6 +26,8 @@ def moving(beat_bytes: int) -> Program:
         inputs[tensor], inputs[numbers] = values(random, (6, 9), dtype), values(random, (3, 1, 1), dtype)
         graph.load(graph.tensor(tensor, (6, 9), dtype), tile=(2, 3)).store(f"tiles_{dtype.name}")
         graph.source(numbers, Tile(dtype), [3]).store(f"scalars_{dtype.name}")
+    graph.load(graph.tensor("w", (1, 3), BF16), tile=(1, 3), out=(500,), stride=(0,), name="unread")
+    inputs["w"] = np.ones((1, 3))
     return Program(graph, inputs, FabricConfig(memory=MemoryConfig(beat_bytes, channels=2)))
 
 
@@ -37,6 +42,22 @@ def test_loads_and_stores_with_narrow_beats(beat_bytes: int) -> None:
     found = compare(program)
     assert found.first_difference is None
     assert found.passed
+    assert found.exact_cycles < 500
+    (behind_the_end,) = (each.exact for each in found.traffic if each.name == "unread")
+    assert (behind_the_end.bytes, behind_the_end.beats) == (500 * 6, 500 * -(-6 // beat_bytes))
+
+
+def test_beats_of_a_run_that_is_cut_off() -> None:
+    """In the build of the test before."""
+    program = moving(4)
+    for limit in (10, 30, 31, 32, 33, 60):
+        runs = []
+        for run in (rtl.run, approx.run):
+            with pytest.raises(Runaway) as ended:
+                run(program.graph, program.inputs, program.fabric, max_cycles=limit)
+            assert ended.value.result is not None
+            runs.append(ended.value.result.traffic)
+        assert runs[0] == runs[1] and sum(each.beats for each in runs[0].values()) > limit // 2
 
 
 @pytest.mark.parametrize("off_chip", [False, True], ids=["streams", "memory"])

@@ -82,6 +82,7 @@ def test_faults_are_the_same_errors_in_all_back_ends(case: str) -> None:
     approximate, exact = results
     assert approximate.status is exact.status is Status.FAULT
     assert (approximate.cycles, approximate.channels) == (exact.cycles, exact.channels)
+    assert approximate.traffic == exact.traffic and {"kept", "found"} <= exact.traffic.keys()
     for name, each in exact.operators.items():
         other = approximate.operators[name]
         counted = [(run.busy, run.starved, run.blocked, run.finished) for run in (each, other)]

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from experiments.beyond.__main__ import STUDIES, main
+from experiments.beyond.__main__ import main
 from experiments.beyond.arrivals import Arrivals
 from experiments.beyond.factors import best_static, dynamic_regions, dynamic_tiles, shared_regions
 from experiments.beyond.maps import Map, picture
 from experiments.beyond.mixtures import Mixture
 from experiments.beyond.page import page
+from experiments.beyond.studies import STUDIES
 from experiments.rows import RESULTS, ROOT, read
 
 ONE_OF_EACH = ["--first", "1", "--jobs", "1"]
@@ -26,6 +27,7 @@ def test_points_are_run_once(tmp_path: Path) -> None:
     (mixture,), (arrival,) = (read(tmp_path / f"beyond_{study}.csv") for study in STUDIES)
     assert mixture["point"] == "mixtral batch 16 skew 0.0 tiles 8 regions 8" and int(mixture["cycles"]) > 0
     assert arrival["point"] == "deviation 0.0 load 0.25 coarse" and float(arrival["latency"]) > 0
+    assert all(row["moved_bytes"] == row["off_chip_bytes"] > "0" for row in (mixture, arrival))
     again = CliRunner().invoke(main, arguments)
     assert "[1/1]" in done.output and "[1/1]" not in again.output
 

@@ -10,7 +10,10 @@ from click.testing import CliRunner
 
 from experiments import __main__ as together
 from experiments import queues
-from experiments.__main__ import PAGES, main
+from experiments.__main__ import BEYOND, PAGES, main
+from experiments.beyond import studies
+from experiments.beyond.page import PARTS
+from experiments.beyond.studies import STUDIES
 from experiments.fabric import balance
 from experiments.fabric.figures import FIGURES
 from experiments.page import page
@@ -23,6 +26,7 @@ def test_a_smoke_run_has_points_of_both_timings_and_goes_on_where_it_was(tmp_pat
     done = CliRunner().invoke(main, arguments)
     assert done.exception is None
     files = {"published_fig8.csv", "published_fig15.csv", "fabric_smoke.csv"}
+    files |= {f"beyond_{study}.csv" for study in STUDIES}
     assert {path.name for path in tmp_path.glob("*.csv")} == files
     assert "figure 15, B=16 coarse: 43,789 cycles" in done.output and "figure smoke, static: 300 cycles" in done.output
     again = CliRunner().invoke(main, arguments)
@@ -40,10 +44,12 @@ def test_a_run_explains_draws_and_writes_the_pages(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(together, "chosen", lambda *_: [("8", "64x128")])
     monkeypatch.setattr(together, "FIGURES", {"8": FIGURES["8"]})
     monkeypatch.setattr(queues, "points", lambda: [])
+    monkeypatch.setattr(studies, "STUDIES", {})
     folders = [f"--{name}={tmp_path / name}" for name in ("results", "pages", "plots")]
     done = CliRunner().invoke(main, ["--jobs", "1", *folders])
     assert done.exception is None and "figure 8, 64x64: `off-chip memory` bandwidth" in done.output
-    assert {path.name for path in (tmp_path / "pages").iterdir()} == PAGES.keys()
+    pictures = {f"beyond_{part}.svg" for part in PARTS}
+    assert {path.name for path in (tmp_path / "pages").iterdir()} == {*PAGES, BEYOND, *pictures}
     assert {path.name for path in (tmp_path / "plots").iterdir()} == {"published_fig8.svg", "fabric_fig8.svg"}
     assert "| 64x128 | 11,559 | (9,260) |" in (tmp_path / "pages" / "evaluation-fabric.md").read_text()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,17 +11,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from experiments.fabric import explained
+from experiments.fabric import explained, record
 from experiments.fabric.__main__ import main
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.findings import findings
 from experiments.fabric.page import page
 from experiments.fabric.points import attentions, mixture
 from experiments.fabric.record import CAMPAIGN, COLUMNS
+from experiments.fabric.smoke import smoke as smoke_points
 from experiments.fabric.tables import every_point
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
-from experiments.rows import RESULTS, read, write
+from experiments.rows import RESULTS, moved_as_said, read, write
+from sim_approx.simulator import Simulator
 from step.errors import InputError
 from step_models.configurations import configuration
 
@@ -57,6 +60,37 @@ def test_bytes_of_the_arrangements_of_attention_are_the_same(smoke: Path) -> Non
     """Each reads the last tile of both caches, and then all tiles."""
     moved = {row["off_chip_bytes"] for row in CAMPAIGN.read(smoke, "smoke") if row["point"].startswith("attention")}
     assert len(moved) == 1
+
+
+def test_every_run_moves_the_bytes_of_the_symbolic_metric(smoke: Path) -> None:
+    rows = CAMPAIGN.read(smoke, "smoke")
+    assert all(int(row["moved_bytes"]) == int(row["off_chip_bytes"]) > 0 for row in rows)
+    assert moved_as_said(rows) == "5 of 5"
+    assert moved_as_said([rows[0] | {"moved_bytes": "1"}, *rows[1:]]) == "4 of 5"
+
+
+@pytest.mark.parametrize("rows", [2, None], ids=["static", "dynamic"])
+def test_an_expert_without_rows_reads_nothing(rows: int | None) -> None:
+    """Expert 1 has two rows, 0 and 2 have one, and 3 has none; each reads its three matrices once."""
+    model = replace(configuration("Mixtral-8x7B"), hidden=32, inner=32, experts=4)
+    point = mixture("small", model, np.array([[0, 1], [2, 1]]), rows=rows, columns=16, flops=64)
+    program = point.make()
+    result = Simulator(program.graph, program.inputs, program.fabric).run()
+    weights = {name: each.bytes for name, each in result.traffic.items() if name.startswith("expert")}
+    of_expert = [sum(count for name, count in weights.items() if f"expert{expert}_" in name) for expert in range(4)]
+    assert of_expert == [3 * 32 * 32 * 2] * 3 + [0]
+    row = record.measured(point, "digest")
+    assert row["moved_bytes"] == row["off_chip_bytes"] == str(result.off_chip_bytes)
+
+
+def test_a_point_that_moves_other_bytes_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here one whose symbols are not those of its data."""
+    point = next(each for each in smoke_points() if each.name == "static")
+    wrong = replace(point, symbols={**point.symbols, "route_D0": point.symbols["route_D0"] + 2})
+    campaign = replace(CAMPAIGN, figures={"smoke": lambda: iter([wrong])})
+    _, told = campaign.find(("smoke", "static"), "digest")
+    assert isinstance(told, str)
+    assert re.fullmatch(r"static: the run moved 25,164 bytes off chip, but the symbolic metric says \d\d,\d{3}", told)
 
 
 def test_lanes_give_the_published_operations_a_cycle() -> None:

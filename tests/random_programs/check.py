@@ -68,14 +68,29 @@ def _check(seed: int) -> Agreement:
     if result.arrivals:
         meant = check_interpreter(graph, inputs, result.arrivals)
     check_outputs("fast model", graph, result.outputs or {}, meant)
+    check_traffic(graph, result, meant)
     check_control(graph, inputs, fabric(seed, roomy=roomy), result)
     return agreement(graph, meant, result.cycles, roomy)
+
+
+def check_traffic(graph: Graph, result: RunResult, meant: Evaluation) -> None:
+    """Memory ports moved the bytes of the tiles that are ``meant`` to pass there."""
+    for node in graph:
+        written, read = node.operator.writes(node), node.operator.reads(node)
+        streams = [graph.resolve(node.inputs[written.port])] if written is not None else []
+        streams += [each for each in graph.streams() if read is not None and each.producer == node.name]
+        if read is not None or written is not None:
+            tokens = [token for each in streams for token in from_nested(meant.streams[str(each)], each.rank)]
+            access = read or written
+            wanted = sum(each.has_value for each in tokens) * int(access.tile.bytes)
+            if (found := result.traffic[node.name].bytes) != wanted:
+                raise Disagreement(f"{node.name} moved {found} bytes instead of {wanted}")
 
 
 def check_control(graph: Graph, inputs: BoundInputs, config: FabricConfig, result: RunResult) -> None:
     """A run that computes only what decides takes as long as the one with this ``result``."""
     timed = fast(graph, inputs, config, "control")
-    for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes"):
+    for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes", "traffic"):
         if getattr(result, what) != getattr(timed, what):
             raise Disagreement(f"{what} depend on whether values are computed")
 

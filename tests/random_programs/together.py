@@ -80,6 +80,8 @@ def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
             raise Disagreement(
                 f"{exact.cycles} cycles in RTL, {model.cycles} in the model, or another order, or peaks of buffers"
             )
+        if exact.traffic != model.traffic:
+            raise Disagreement(f"off-chip traffic is {exact.traffic} in RTL, {model.traffic} in the model")
         inputs = bind_inputs(program.graph, program.inputs)
         meant = check_interpreter(program.graph, inputs, exact.arrivals)
         check_outputs("RTL", program.graph, exact.outputs or {}, meant)

@@ -66,6 +66,9 @@ def test_a_run_has_tables() -> None:
     spent = sum(run.operators[name] for name in ("busy", "starved", "blocked", "finished"))
     assert spent.tolist() == [run.cycles] * 3
     assert run.channels["tokens"].tolist() == [4, 4]
+    assert {name: each.size for name, each in run.traffic.items()} == {
+        "operator": 0, "read_bytes": 0, "written_bytes": 0, "beats": 0
+    }  # fmt: skip
 
 
 def test_a_run_is_saved(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ struct SharedMemory : Machine {
     virtual int64_t same_way() const = 0;              // so far apart are addresses that are in the same channel
     virtual void visit_ports(State& state) = 0;        // goes over all that it knows
     virtual void each_port(const std::function<void(Machine&)>& action) = 0;
+    virtual void save_beats(std::vector<int64_t>& out) const = 0;  // of each port, that of the tile which is next
 };
 
 struct Engine {

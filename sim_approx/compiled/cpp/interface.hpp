@@ -80,6 +80,7 @@ const int64_t* step_report(Run* run, int64_t* count) {
         out.insert(out.end(), {machine->activity, machine->firings});
         machine->save(out);
     }
+    if (engine.memory) engine.memory->save_beats(out);  // it is the last of the machines
     for (const Tiles& each : engine.tiles) {
         out.push_back(each.changes ? int64_t(each.all.size()) : 0);
         if (each.changes) out.insert(out.end(), each.all.begin(), each.all.end());

@@ -89,6 +89,10 @@ struct Memory final : SharedMemory {
         for (Port& port : ports) action(port);
     }
 
+    void save_beats(std::vector<int64_t>& out) const override {
+        for (const Port& port : ports) out.push_back(port.beat);
+    }
+
     bool serve(Engine& e) override {
         for (Port* port : presenting_) present(*port, e);
         presenting_.clear();

@@ -85,7 +85,7 @@ class AccumFunction(Function):
 
     @abc.abstractmethod
     def state_type(self, reduced: Shape, *inputs: ElementType) -> ElementType:
-        """Type of the state; ``reduced`` are the dimensions that one reduction runs over.
+        """Type of the state; ``reduced`` are the dimensions that one reduction runs over (see `per_tensor`).
 
         Raises `TypeMismatch` where the inputs do not fit.
         """

@@ -245,6 +245,6 @@ def test_columns_stay_static() -> None:
     with pytest.raises(FabricError) as error:
         approx.run(graph, {"x": [[1.0], [2.0, 3.0]]})
     assert str(error.value) == (
-        f"accum 'wide' ({graph.nodes['wide'].location}): output 0 carries Tile(BF16, 1, columns), a tile of dynamic "
+        f"accum 'wide' ({graph.nodes['wide'].location}): output 0 carries Tile(BF16, 1, columns/2), a tile of dynamic "
         "size, and a wire has a fixed width; lower the program to tiles of static size first"
     )

@@ -251,6 +251,8 @@ ALL = f"{KNOWN}, memory"
         ("tile=1.5", "tile must be an integer >= 1, not '1.5'"),
         ("stages=0", "stages must be an integer >= 1, not 0"),
         ("stages=5", "stages must be at most 4, not 5"),
+        ("matmul_lanes=0", "matmul_lanes must be an integer >= 1, not 0"),
+        ("vector_lanes=-1", "vector_lanes must be an integer >= 1, not -1"),
         ("channel_depth=1", "channel_depth must be an integer >= 2, not 1"),
         ("memory.channels=3", "memory.channels must be a power of two, not 3"),
         ("scratchpad_banks=3", "scratchpad_banks must be a power of two, not 3"),

@@ -9,10 +9,11 @@ import click
 import sympy
 from rich.markup import escape
 
-from step.cli.console import new_table, show_json, show_table, talk
+from step.cli.console import new_table, show_json, show_table, talk, warn
 from step.cli.options import json_option, open_program, parse_bindings, program_options
 from step.errors import InputError
 from step.host.floors import from_floor
+from step.language.validate import check
 from step.lowering.netlist import Netlist, lower
 from step.programs.metrics import UNITS, metrics_of
 from step.running.binding import bind
@@ -47,6 +48,7 @@ def command(
     symbols = [name for name in opened.graph.symbols if name in used]
     if values:
         found = found.bind(values)
+    warn(check(opened.graph))
     rows = {**found.items(), "intensity": found.intensity}
     if fabric:
         rows |= {

@@ -140,6 +140,17 @@ def test_rows_that_are_joined_are_moved_once() -> None:
     assert (found.off_chip_bytes, moved, found.flops) == (24, [12, 12], 6 * 8)
 
 
+@pytest.mark.parametrize(("ragged", "rows", "value"), [(True, [2, 3, 1], 6), (False, [2, 2, 2], 2)])
+def test_tiles_of_a_source_show_their_symbol(ragged: bool, rows: list[int], value: int) -> None:
+    """A ragged one is the total, another one what each of them has."""
+    graph = Graph("tall")
+    graph.source("x", Tile(BF16, graph.symbol("Q", ragged=ragged), 4), [3]).store("y")
+    inputs = {"x": [np.ones((each, 4)) for each in rows]}
+    values = bind(graph, inputs)
+    moved = sum(each.value.nbytes for each in interpret(graph, inputs).outputs["y"] if each.has_value)
+    assert (values, metrics(graph).bind(values).off_chip_bytes) == ({"Q": value}, moved) and moved == 6 * 4 * 2
+
+
 def test_rows_are_joined_over_several_dimensions() -> None:
     """The innermost ragged one has those outside of it; static ones count in each tile."""
     bench = Bench()

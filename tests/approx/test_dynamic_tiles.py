@@ -238,6 +238,29 @@ def test_an_operator_without() -> None:
     )
 
 
+def test_memory_has_no_place_for_them() -> None:
+    graph = Graph("stored")
+    tiles = graph.source("x", Tile(BF16, 1, 4), [2, graph.symbol("R", ragged=True)]).accum(RetileRow())
+    tiles.store("y")
+    with pytest.raises(FabricError) as error:
+        approx.run(graph, {"x": [[[[1, 2, 3, 4]]] * 2, [[[5, 6, 7, 8]]]]})
+    assert str(error.value) == (
+        f"linear_off_chip_store 'y' ({graph.nodes['y'].location}): memory has no place for tiles of dynamic size: "
+        "pack their rows into tiles of a static size"
+    )
+
+
+def test_rtl_refuses_them_before_it_packs_data() -> None:
+    graph = Graph("given")
+    graph.source("x", Tile(BF16, graph.symbol("R"), 4), [2]).store("y")
+    with pytest.raises(FabricError) as error:
+        rtl.run(graph, {"x": np.zeros((2, 3, 4))}, FabricConfig())
+    assert str(error.value) == (
+        f"source 'x' ({graph.nodes['x'].location}): output 0 carries Tile(BF16, R, 4), a tile of dynamic size, and a "
+        "wire has a fixed width; lower the program to tiles of static size first"
+    )
+
+
 def test_columns_stay_static() -> None:
     graph = Graph("wide")
     pieces = graph.source("x", Tile(BF16, 1, 1), [2, graph.symbol("columns", ragged=True)])

@@ -54,12 +54,12 @@ def _check_node(node: Node, fabric: FabricConfig, dynamic: bool) -> None:
             raise FabricError(
                 f"{node.describe()}: {where} has rank {each.rank}; the fabric's streams go up to {HIGHEST_RANK}"
             )
-    for access in (node.operator.reads(node), node.operator.writes(node)):
-        if access is not None and not access.tile.is_static:
-            raise FabricError(
-                f"{node.describe()}: memory has no place for tiles of dynamic size: "
-                "pack their rows into tiles of a static size"
-            )
+    access = node.operator.writes(node)
+    if access is not None and not access.tile.is_static:
+        raise FabricError(
+            f"{node.describe()}: {access.tile} is a tile of dynamic size, and off-chip memory holds tiles of static "
+            'size; cut it into rows first, with .flat_map(RetileStreamify(1, "row"))'
+        )
 
 
 def _check_references(node: Node, netlist: Netlist) -> None:

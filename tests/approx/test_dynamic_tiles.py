@@ -238,15 +238,16 @@ def test_an_operator_without() -> None:
     )
 
 
-def test_memory_has_no_place_for_them() -> None:
+def test_off_chip_memory_has_none() -> None:
     graph = Graph("stored")
-    tiles = graph.source("x", Tile(BF16, 1, 4), [2, graph.symbol("R", ragged=True)]).accum(RetileRow())
-    tiles.store("y")
+    rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
+    rows.accum(RetileRow()).store("y")
     with pytest.raises(FabricError) as error:
-        approx.run(graph, {"x": [[[[1, 2, 3, 4]]] * 2, [[[5, 6, 7, 8]]]]})
+        approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
     assert str(error.value) == (
-        f"linear_off_chip_store 'y' ({graph.nodes['y'].location}): memory has no place for tiles of dynamic size: "
-        "pack their rows into tiles of a static size"
+        f"linear_off_chip_store 'y' ({graph.nodes['y'].location}): Tile(BF16, rows/2, 16) is a tile of dynamic size, "
+        "and off-chip memory holds tiles of static size; cut it into rows first, with "
+        '.flat_map(RetileStreamify(1, "row"))'
     )
 
 

@@ -111,8 +111,9 @@ def bound(netlist: Netlist, count: int, select: Callable[[int, int], int] = sele
     """``count`` tokens for every source; those that route are as ``select`` says."""
     streams = {node.name: [*[Token(UNKNOWN)] * count, DONE] for node in netlist.graph if node.operator.name == "source"}
     if "which" in streams:
-        targets = netlist.graph.nodes["which"].output_types[0].element.targets
-        streams["which"] = [*[Token(select(number, targets)) for number in range(count)], DONE]
+        element = netlist.graph.nodes["which"].output_types[0].element
+        assert isinstance(element, Selector)
+        streams["which"] = [*[Token(select(number, element.targets)) for number in range(count)], DONE]
     return BoundInputs({}, streams)
 
 

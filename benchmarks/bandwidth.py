@@ -57,7 +57,7 @@ def memory_bound(tiles: int) -> Bound:
 
 def random_bound(tiles: int) -> Bound:
     """As `memory_bound`, with tiles that are read and written at addresses in any order."""
-    graph, data = Graph("random_bound"), {}
+    graph, data = Graph("random_bound"), dict[str, np.ndarray]()
     random = np.random.default_rng(0)
     for name in "ab":
         data[name] = data[f"copy_{name}"] = np.ones((16 * tiles, 16))

@@ -45,7 +45,7 @@ def units(tile: Tile, *, row: Tile, rows: int, tall: Tile) -> Program:
         for number, part in enumerate(parts):
             part.sink(f"part{targets}_{number}")
     for order in ("arrival", "index"):
-        parts = [tiles(f"{order}{number}", 4) for number in range(8)]
+        inputs = [tiles(f"{order}{number}", 4) for number in range(8)]
         choice = graph.selectors(f"from_{order}", 8, [8])
-        graph.reassemble(parts, choice, order=order, name=f"reassemble8_{order}").sink(f"by_{order}")
+        graph.reassemble(inputs, choice, order=order, name=f"reassemble8_{order}").sink(f"by_{order}")
     return Program(graph)

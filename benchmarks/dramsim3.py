@@ -81,7 +81,8 @@ def theirs(directory: Path, kind: str, trace: Trace) -> float:
         (here / "trace").write_text("".join(lines))
 
         def done(cycles: int) -> int:
-            command = [directory.absolute() / "build" / "dramsim3main", "c.ini", "-c", str(cycles), "-t", "trace"]
+            tool = str(directory.absolute() / "build" / "dramsim3main")
+            command = [tool, "c.ini", "-c", str(cycles), "-t", "trace"]
             subprocess.run(command, cwd=here, check=True, capture_output=True)
             counts = re.findall(r"num_(?:reads|writes)_done\s*=\s*(\d+)", (here / "dramsim3.txt").read_text())
             return sum(map(int, counts))

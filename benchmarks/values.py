@@ -33,7 +33,8 @@ def programs(tokens: int) -> dict[str, Program]:
     x = random.random(tokens).astype(BF16.numpy)
     which = random.permuted(np.tile(np.arange(TARGETS) < 2, (tokens, 1)), axis=1)
     chained, routed = Graph("chain"), Graph("experts")
-    chain(chained), experts(routed)
+    chain(chained)
+    experts(routed)
     routing = sampled_routing(64, 8, 2)
     return {
         "chain": Program(chained, {"x": x}, FABRIC),

@@ -27,6 +27,7 @@ from step.language.tiling import Tiling
 from step.language.tokens import Token
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
+from step.lowering.feasible import check_feasible
 from step.lowering.memory_map import memory_map
 from step.lowering.netlist import Netlist, lower
 from step.lowering.scratchpads import scratchpads
@@ -88,6 +89,7 @@ def run_rtl(
     check_outputs(graph)
     netlist = lower(graph, fabric)
     data = bind_inputs(graph, inputs)
+    check_feasible(netlist)  # before what has no width is packed
     sources, memory = source_transfers(netlist, data), memory_image(netlist, data)
     with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
         progress("writing Verilog")

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cosim.doctor import diagnose
-from step.cli.console import new_table, show_json, show_table, show_written, talk, working
+from step.cli.console import new_table, show_json, show_table, show_written, talk, warn, working
 from step.cli.options import (
     binding_option,
     bound,
@@ -25,6 +25,7 @@ from step.cli.options import (
     writable,
 )
 from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError, StepError
+from step.language.validate import check
 from step.programs.program import Program, load_program, load_programs
 from step.running.backend import backend
 
@@ -79,6 +80,7 @@ def compare(
                 program.fabric = with_settings(program.fabric, settings)
                 if binding is not None:
                     program = bound(program, binding)
+                warn(check(program.graph))
                 options: dict[str, Any] = {"max_cycles": max_cycles, "waves": waves, "calibration": calibration}
                 found.append(compare_program(program, progress, **options))
     except StepError as error:

@@ -108,13 +108,16 @@ def _lost(task: Task, reason: str) -> Found:
 
 @contextmanager
 def _alone(results: Path) -> Iterator[None]:
-    """Nobody else writes to ``results`` meanwhile; raises `InputError` where somebody does."""
+    """Nobody else writes to ``results`` meanwhile; raises `InputError` where somebody does, or nobody can."""
     try:
         results.mkdir(parents=True, exist_ok=True)
-        with FileLock(results / ".lock", timeout=0):
-            yield
+        held = FileLock(results / ".lock", timeout=0).acquire()
     except Timeout:
         raise InputError(f"another run writes to {results}; wait for it, or give another --results") from None
+    except OSError as error:
+        raise InputError(f"{results} can not be written: {error.strerror}") from None
+    with held:
+        yield
 
 
 def command(main: Callable[[], None]) -> None:

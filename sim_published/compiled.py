@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
 import platform
-import shutil
-import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from sim_published.hbm import PythonHbm
 from sim_published.profile import Hbm
 from step.errors import EnvironmentProblem
-from step.host.files import cache_directory, write_atomically
+from step.host.files import cache_directory
+from step.host.library import cached, compiler
 
 SOURCE = Path(__file__).with_name("hbm.cpp")
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared")
@@ -60,15 +56,9 @@ def fastest(hbm: Hbm, dispatch: int, ports: int) -> tuple[PythonHbm | CompiledHb
 @cache
 def _library() -> ctypes.CDLL:
     """The library of the cache, made where it is missing; raises `EnvironmentProblem` where it can not be."""
-    compiler = os.environ.get("CXX", "g++")
-    if shutil.which(compiler) is None:
-        raise EnvironmentProblem(f"there is no C++ compiler {compiler}; install g++, or set CXX")
-    version = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
-    key = f"{platform.system()} {platform.machine()} {FLAGS} {version}".encode() + SOURCE.read_bytes()
-    path = cache_directory() / "published" / f"{hashlib.sha256(key).hexdigest()[:32]}.so"
-    if not path.exists():
-        _compile(compiler, path)
-    library = ctypes.CDLL(str(path))
+    text = SOURCE.read_text()
+    identity = f"{platform.system()} {platform.machine()} {FLAGS} {text}"
+    library = cached(cache_directory() / "published", identity, text, [compiler(), *FLAGS], SOURCE.name)
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     for name, result, arguments in (
         ("start", pointer, [number] * 5),
@@ -80,12 +70,3 @@ def _library() -> ctypes.CDLL:
         function = getattr(library, f"hbm_{name}")
         function.restype, function.argtypes = result, arguments
     return library
-
-
-def _compile(compiler: str, path: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="step-published-") as scratch:
-        made = Path(scratch) / "hbm.so"
-        done = subprocess.run([compiler, *FLAGS, str(SOURCE), "-o", str(made)], capture_output=True, text=True)
-        if done.returncode:
-            raise EnvironmentProblem(f"{compiler} can not compile {SOURCE.name}: {done.stderr.strip().splitlines()[0]}")
-        write_atomically(path, made.read_bytes())

@@ -13,7 +13,7 @@ from cosim.synthesis.devices import DEVICES, SPEEDS
 from cosim.synthesis.estimate import estimate
 from cosim.synthesis.measure import measure
 from cosim.synthesis.report import Clock, Report
-from step.cli.console import new_table, show_json, show_table, working
+from step.cli.console import new_table, show_json, show_table, warn, working
 from step.cli.options import json_option, open_program, program_options
 from step.errors import FabricError
 from step.lowering.netlist import lower
@@ -61,8 +61,11 @@ def synth(
         show_json(report.to_json())
     else:
         _show(report, "estimated" if quick else f"grade {speed}")
-    if place and not quick and report.misfit:
-        raise FabricError(report.misfit)
+    if report.misfit:
+        if place and not quick:
+            raise FabricError(report.misfit)
+        if not as_json:
+            warn([report.misfit])
 
 
 _AREA = ("LUT4", "DPR16X4", "CCU2C", "FF", "DSP", "BRAM", "sites")

@@ -14,6 +14,7 @@ from hw.layout import AddressFormat, Format, TokenFormat, input_formats, output_
 from hw.rule import Rule
 from hw.shared import Parametric
 from hw.tile_load import PENDING, REQUEST, Deliver, TileLoad
+from hw.walk import walk
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist
@@ -70,27 +71,16 @@ class LoadIssue(Rule):
     def _read(self, m: Module, firing: Firing, stop: Any) -> Value:
         """Request a tile, and step to the next one; returns whether it was the last one, which ``stop`` follows."""
         offset = Signal(32)
-        level = Signal(range(len(self.extents) + 1))  # how many of the inner indices are at their last value
-        steps, back, inner_last = [], 0, Value.cast(1)
-        for dimension, (extent, stride) in enumerate(zip(reversed(self.extents), reversed(self.strides), strict=True)):
-            steps.append(stride - back)
-            back += (extent - 1) * stride
-            if extent > 1:
-                index = Signal(range(extent), name=f"index{dimension}")
-                with m.If(inner_last):
-                    firing.next(index, Mux(index == extent - 1, 0, index + 1))
-                inner_last = inner_last & (index == extent - 1)
-            with m.If(inner_last):
-                m.d.comb += level.eq(dimension + 1)
-        with m.Switch(level):
-            for dimension, step in enumerate(steps):
+        place = walk(m, firing, self.extents, self.strides)
+        with m.Switch(place.level):
+            for dimension, step in enumerate(place.steps):
                 with m.Case(dimension):
                     firing.next(offset, offset + step)
             with m.Default():
                 firing.next(offset, 0)
         firing.put(REQUEST, address=firing.unit.base + offset)
-        firing.put(PENDING, value=1, stop=Mux(inner_last, len(self.extents) + stop, level))
-        return inner_last
+        firing.put(PENDING, value=1, stop=Mux(place.last, len(self.extents) + stop, place.level))
+        return place.last
 
 
 class LinearOffChipLoad(TileLoad):

@@ -16,6 +16,7 @@ from hw.scratchpads import share_format
 from hw.share import ReaderSignature, ShareFormat
 from hw.shared import Parametric
 from hw.unit import Unit
+from hw.walk import walk
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
@@ -129,25 +130,13 @@ class Streamify(Rule):
             m.d.comb += scratchpad.at.eq(Mux(entry.last, 0, at + 1))
             firing.next(at, Mux(reads, scratchpad.at, at))
             return entry.value, entry.last, entry.stop, entry.rank
-        level = Signal(range(len(self.out) + 1))  # how many of the inner indices are at their last value
-        back, inner_last = 0, Value.cast(1)
-        steps = []
-        for dimension, (extent, stride) in enumerate(zip(reversed(self.out), reversed(self.stride), strict=True)):
-            steps.append(stride - back)
-            back += (extent - 1) * stride
-            if extent > 1:
-                index = Signal(range(extent), name=f"index{dimension}")
-                with m.If(inner_last & reads):
-                    firing.next(index, Mux(index == extent - 1, 0, index + 1))
-                inner_last = inner_last & (index == extent - 1)
-            with m.If(inner_last):
-                m.d.comb += level.eq(dimension + 1)
-        with m.Switch(level):
-            for dimension, step in enumerate(steps):
+        place = walk(m, firing, self.out, self.stride, when=reads)
+        with m.Switch(place.level):
+            for dimension, step in enumerate(place.steps):
                 with m.Case(dimension):
                     m.d.comb += scratchpad.at.eq(at + step)
         firing.next(at, Mux(reads, scratchpad.at, at))
-        return Const(1, 1), inner_last, level, Const(0, 1)
+        return Const(1, 1), place.last, place.level, Const(0, 1)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

@@ -6,13 +6,13 @@ another system or another processor it has another name, and one that can not be
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from pathlib import Path
 
 from sim_approx.compiled import library
 from sim_approx.compiled.text import rules_for
+from step.host.library import compiler
 
 
 def ship(folder: Path) -> Path:
@@ -20,7 +20,7 @@ def ship(folder: Path) -> Path:
     text = rules_for(()).text
     shutil.rmtree(folder, ignore_errors=True)
     path = folder / f"{library.content_hash(text, 1)}.so"
-    library.compile_to(path, text, 1, os.environ.get("CXX", "g++"))
+    library.compile_to(path, text, 1, compiler())
     return path
 
 

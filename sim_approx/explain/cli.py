@@ -15,7 +15,7 @@ from step.cli.options import json_option, open_program, program_options, writabl
 from step.errors import InputError
 from step.host.files import write_atomically
 from step.language.validate import check
-from step.running.run import run
+from step.running.run import run_opened
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 CYCLE = click.IntRange(min=0)
@@ -61,7 +61,7 @@ def command(
     with working() as progress:
         progress("running the fast model")
         found = explain(opened, changes=changes, max_cycles=max_cycles)
-        exact = run(opened, "rtl", events=True, max_cycles=max_cycles, progress=progress).result if rtl else None
+        exact = run_opened(opened, "rtl", progress, events=True, max_cycles=max_cycles).result if rtl else None
     if trace_file is not None:
         _write(trace_file, trace(found, Window.of(found.cycles, first, last), exact))
     if page is not None:

@@ -9,12 +9,13 @@ import click
 import sympy
 from rich.markup import escape
 
-from step.cli.console import new_table, show_json, show_table, talk
+from step.cli.console import new_table, show_json, show_table, talk, warn
 from step.cli.options import json_option, open_program, parse_bindings, program_options
 from step.errors import InputError
 from step.host.floors import from_floor
+from step.language.validate import check
 from step.lowering.netlist import Netlist, lower
-from step.programs.metrics import UNITS, metrics
+from step.programs.metrics import UNITS, metrics_of
 from step.running.binding import bind
 
 
@@ -42,11 +43,12 @@ def command(
         if not opened.inputs:
             raise InputError("--data needs input data, but the program has none; give --inputs FILE.npz")
         values = {**bind(opened), **values}
-    found = metrics(opened, accounting="artifact" if accounting == "artifact" else "paper")
+    found = metrics_of(opened, "artifact" if accounting == "artifact" else "paper")
     used = {str(each) for value in found.items().values() for each in value.free_symbols}
     symbols = [name for name in opened.graph.symbols if name in used]
     if values:
         found = found.bind(values)
+    warn(check(opened.graph))
     rows = {**found.items(), "intensity": found.intensity}
     if fabric:
         rows |= {

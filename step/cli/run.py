@@ -27,7 +27,7 @@ from step.lowering.netlist import Netlist, lower
 from step.programs.program import Program
 from step.running.expectation import deviation
 from step.running.result import RunResult
-from step.running.run import run
+from step.running.run import run_opened
 from step.running.waiting import awaited
 
 TIMED = ("approx", "rtl")
@@ -113,7 +113,7 @@ def command(
     failure: SimulationError | None = None
     with working() as progress:
         try:
-            result = run(opened, name, progress=progress, **options).result
+            result = run_opened(opened, name, progress, **options).result
         except SimulationError as error:
             if error.result is None:
                 raise

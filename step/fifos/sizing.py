@@ -13,6 +13,7 @@ from step.fifos.runs import Cycles, Depths, Outcome, Runs
 from step.fifos.shrink import LEAST, shrink
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
+from step.lowering.feasible import check_feasible
 from step.lowering.netlist import Channel, Netlist, lower
 from step.programs.depth_binding import DataSet, DepthBinding
 from step.programs.digest import data_digest
@@ -109,7 +110,8 @@ def size_fifos(
     ``fabric`` replaces that of the program. ``bound`` looks for the storage below which it deadlocks, whatever the
     depths, which needs SciPy. ``threads`` run at a time, by default one per core.
 
-    Raises what a run with unbounded channels raises: no depths help then.
+    Raises `FabricError` for tiles of dynamic size, whose slots have no size, and what a run with unbounded channels
+    raises: no depths help then.
 
     >>> found = step.size_fifos(program)
     >>> found
@@ -118,6 +120,7 @@ def size_fifos(
     opened = open_program(program, fabric=fabric)
     programs = [open_program(opened, inputs=each) for each in inputs] or [opened]
     netlist = lower(opened.graph, opened.fabric)
+    check_feasible(netlist)  # a slot has a size
     simulators = [Simulator(each) for each in programs]
     runs = Runs(netlist, simulators, threads or cores(), progress)
     room = _observe(runs, simulators)

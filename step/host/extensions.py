@@ -6,7 +6,7 @@ it stands for one more file there, its name is the file's name, and its value is
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from step.errors import RegistrationError
+from step.errors import FormatError, RegistrationError
 
 Named = TypeVar("Named")
 
@@ -71,6 +71,14 @@ def load_until(known: Container[str], name: str, package: str) -> None:
         import_module(package)
     if name not in known:
         load_all(package)
+
+
+def registered(table: Mapping[str, Named], name: str, package: str, what: str) -> Named:
+    """What the files of ``package`` have registered as ``name``; raises `FormatError`, about ``what``, for others."""
+    load_until(table, name, package)
+    if name not in table:
+        raise FormatError(f"{what} must be one of {', '.join(sorted(table))}, not {name!r}")
+    return table[name]
 
 
 @cache

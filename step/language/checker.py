@@ -18,7 +18,7 @@ class StreamChecker:
 
     ``extents[d]`` has the extent of dimension d (counted from the innermost one) of every tensor seen;
     an empty says that its outermost dimension is 0, and nothing of those inside of it. ``tile_totals`` are the rows and
-    columns of all tiles together, where they are not all the same.
+    columns of all tiles together, and ``tile_extents`` those that there were, where the type does not say them.
     """
 
     def __init__(self, name: str, stream: StreamType) -> None:
@@ -31,14 +31,16 @@ class StreamChecker:
         self.extents: list[set[int]] = [set() for _ in stream.shape]
         self.totals = [0] * len(stream.shape)
         element = stream.element
-        self._sizes_differ = isinstance(element, Tile) and (element.rows.is_ragged or element.cols.is_ragged)
+        self._sizes_differ = isinstance(element, Tile) and not element.is_static
         self.tile_totals = 0, 0
+        self.tile_extents: tuple[set[int], set[int]] = set(), set()
 
     def copy(self) -> StreamChecker:
         """One that has seen the same tokens."""
         other = copy(self)
         other._counts, other.totals = list(self._counts), list(self.totals)
         other.extents = [set(each) for each in self.extents]
+        other.tile_extents = set(self.tile_extents[0]), set(self.tile_extents[1])
         return other
 
     @property
@@ -65,6 +67,8 @@ class StreamChecker:
             if self._sizes_differ and token.value is not UNKNOWN:
                 rows, cols = self.tile_totals
                 self.tile_totals = rows + token.value.shape[0], cols + token.value.shape[1]
+                for extents, extent in zip(self.tile_extents, token.value.shape, strict=True):
+                    extents.add(extent)
         else:
             self._check_empty(token)
             self.extents[token.rank - 1].add(0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sympy
 
-from step.language.dims import Dim, DimKind, Shape
+from step.language.dims import Dim, DimKind, Shape, mean
 from step.language.operator import Names, StreamType, expect, expect_rank
 from step.language.types import ElementType, Tile
 
@@ -63,4 +63,4 @@ def _common_extent(dims: Sequence[Dim], tiles: sympy.Expr, hint: str, names: Nam
     """The extent that all have, or else their mean: a new ragged symbol, which is the total, by the number of tiles."""
     if all(each == dims[0] for each in dims):
         return dims[0]
-    return Dim(names.symbol(hint, DimKind.RAGGED).extent / sympy.Max(1, tiles), DimKind.RAGGED)
+    return mean(names.symbol(hint, DimKind.RAGGED).extent, tiles)

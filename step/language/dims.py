@@ -155,6 +155,27 @@ def element_count(dims: Shape) -> sympy.Expr:
     return product(dims)
 
 
+def per_tensor(dims: Shape, rank: int) -> Shape:
+    """The inner ``rank`` dimensions as one tensor has them; ragged ones are one: the mean of its elements."""
+    inner = dims[-rank:]
+    if not any(each.is_ragged for each in inner):
+        return inner
+    return (mean(element_count(dims), element_count(dims[:-rank])),)
+
+
+def mean(total: sympy.Expr, tensors: sympy.Expr) -> Dim:
+    """The ragged dimension of which so many ``tensors`` have ``total``, in the mean."""
+    return Dim(total / sympy.Max(1, tensors), DimKind.RAGGED)
+
+
+def total(each: Dim, tensors: sympy.Expr, fresh: FreshSymbol) -> Dim:
+    """The dimension of a stream of so many ``tensors`` that have the dimension ``each``, a ragged one in the `mean`."""
+    whole = each.extent * sympy.Max(1, tensors)
+    if not each.is_ragged:
+        return each
+    return Dim(whole, DimKind.RAGGED) if whole.is_Symbol else fresh()
+
+
 def format_shape(dims: Shape) -> str:
     """``[64, D0, 4]``."""
     return "[" + ", ".join(str(each) for each in dims) + "]"

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 import sympy
 
-from step.errors import FormatError, TypeMismatch
-from step.host.extensions import load_until, register
+from step.errors import TypeMismatch
+from step.host.extensions import register, registered
 from step.language.dims import DimKind, Shape, dim, symbol
 from step.language.faults import Fault
 from step.language.parameters import settle_parameters
@@ -85,7 +85,7 @@ class AccumFunction(Function):
 
     @abc.abstractmethod
     def state_type(self, reduced: Shape, *inputs: ElementType) -> ElementType:
-        """Type of the state; ``reduced`` are the dimensions that one reduction runs over.
+        """Type of the state; ``reduced`` are the dimensions that one reduction runs over (see `per_tensor`).
 
         Raises `TypeMismatch` where the inputs do not fit.
         """
@@ -157,11 +157,7 @@ class CountedFunction(FlatMapFunction):
 
 def function_named(name: str) -> type[Function]:
     """The function class called ``name``; raises `FormatError` for any other text."""
-    load_until(FUNCTIONS, name, "step.functions")
-    try:
-        return FUNCTIONS[name]
-    except KeyError:
-        raise FormatError(f"function must be one of {', '.join(sorted(FUNCTIONS))}, not {name!r}") from None
+    return registered(FUNCTIONS, name, "step.functions", "function")
 
 
 def mismatch(function: Function, wanted: str, inputs: tuple[ElementType, ...]) -> TypeMismatch:

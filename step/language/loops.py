@@ -55,6 +55,24 @@ class Walk(_Loops[int]):
     strides: tuple[int, ...]
     offset: int = 0
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest entry; every loop has to go round.
+
+        >>> Walk((2, 3), (10, -1), 5).bounds
+        (3, 15)
+        """
+        reaches = [(extent - 1) * stride for extent, stride in zip(self.extents, self.strides, strict=True)]
+        return (
+            self.offset + sum(min(0, each) for each in reaches),
+            self.offset + sum(max(0, each) for each in reaches),
+        )
+
+    @property
+    def stops(self) -> Stops:
+        """How many loops end with each entry."""
+        return Stops(self.extents, len(self.extents))
+
     def times(self, factor: int, offset: int) -> Walk:
         """Every entry times ``factor``, plus ``offset``."""
         return Walk(self.extents, tuple(factor * each for each in self.strides), offset + factor * self.offset)

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 import sympy
 
-from step.errors import FormatError, TypeMismatch
-from step.host.extensions import load_until, register
+from step.errors import TypeMismatch
+from step.host.extensions import register, registered
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
 from step.language.faults import MEANING, Fault
 from step.language.parameters import settle_parameters
@@ -257,11 +257,7 @@ def each_input(node: Placed) -> Generator[int, Token, list[Token]]:
 
 def operator_named(name: str) -> type[Operator]:
     """The operator class called ``name``; raises `FormatError` for any other text."""
-    load_until(OPERATORS, name, "step.ops")
-    try:
-        return OPERATORS[name]
-    except KeyError:
-        raise FormatError(f"op must be one of {', '.join(sorted(OPERATORS))}, not {name!r}") from None
+    return registered(OPERATORS, name, "step.ops", "op")
 
 
 def double_buffered(element: ElementType, accounting: Accounting) -> sympy.Expr:

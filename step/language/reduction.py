@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.language.dims import Shape
+from step.language.dims import Shape, per_tensor
 from step.language.function import AccumFunction
 from step.language.operator import (
     Accounting,
@@ -35,7 +35,7 @@ class _Reduction(Operator):
         expect(len(inputs) >= 1, f"{self.name} needs at least one stream")
         shape = expect_same_shape(inputs)
         expect_rank(self.rank, 1, len(shape) - 1)
-        return self.function.state_type(shape[-self.rank :], *(each.element for each in inputs)), shape
+        return self.function.state_type(per_tensor(shape, self.rank), *(each.element for each in inputs)), shape
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         operands = self.function.operand_bytes(*(each.element for each in node.input_types))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import sympy
 
@@ -38,9 +38,9 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
             values[name] = next(iter(checker.extents[level]))
             shown.add(dim.extent)
     for stream in streams:
-        for symbol, total in zip(_tile_symbols(stream.type), checkers[str(stream)].tile_totals, strict=False):
+        for symbol, extent in _tile_symbols(stream.type, checkers[str(stream)]):
             if symbol.is_Symbol and not values[str(symbol)]:
-                values[str(symbol)] = total
+                values[str(symbol)] = extent
     for stream in streams:
         for level, dim in enumerate(reversed(stream.shape)):
             if dim.kind is DimKind.DYNAMIC and checkers[str(stream)].extents[level]:
@@ -55,12 +55,21 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
     return values
 
 
-def _tile_symbols(stream: StreamType) -> list[sympy.Expr]:
-    """What stands for the rows, and for the columns, of all tiles of ``stream`` together: see `chunks.together`."""
+def _tile_symbols(stream: StreamType, checker: StreamChecker) -> Iterator[tuple[sympy.Expr, int]]:
+    """What stands for the rows, and for the columns, of the tiles of ``stream``, and how many there were.
+
+    Ragged ones are those of all tiles together (see `mean`), others the most that a tile has: a state that nothing was
+    added to may have none.
+    """
     if not isinstance(stream.element, Tile):
-        return []
-    dims = stream.element.rows, stream.element.cols
-    return [each.extent * sympy.Max(1, stream.count) if each.is_ragged else sympy.Integer(0) for each in dims]
+        return
+    for dim, total, extents in zip(
+        (stream.element.rows, stream.element.cols), checker.tile_totals, checker.tile_extents, strict=True
+    ):
+        if dim.is_ragged:
+            yield dim.extent * sympy.Max(1, stream.count), total
+        else:
+            yield dim.extent, max(extents, default=0)
 
 
 def _solve(dim: Dim, extent: int, values: dict[str, int], shown: set[sympy.Symbol]) -> None:

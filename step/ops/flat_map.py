@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import sympy
 
-from step.language.dims import DimKind, derive, dim
+from step.language.dims import DimKind, derive, dim, total
 from step.language.faults import Fault, aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
 from step.language.operator import (
@@ -54,17 +55,15 @@ class FlatMap(Operator):
                 f"{self.function.name} makes selectors or addresses of selectors or addresses, "
                 f"not {result} of {', '.join(map(str, elements))}",
             )
-            inner = tuple(names.symbol("pieces", DimKind.RAGGED) if each == RUN_TIME else each for each in inner)
         joined = outer  # as many tensors as elements, ragged or not
         if inner[0] != dim(1):
             joined = derive(
                 [outer, inner[0]], outer.extent * inner[0].extent, lambda: names.symbol("joined", DimKind.RAGGED)
             )
-        # An extent that contains a ragged symbol, such as the rows of joined tiles, is a new ragged symbol.
         rest = [
-            names.symbol(f"D{len(inner) - 1 - position}", DimKind.RAGGED)
-            if each.is_ragged and not each.extent.is_Symbol
-            else each
+            names.symbol("pieces", DimKind.RAGGED)
+            if each == RUN_TIME
+            else total(each, inputs[0].count, partial(names.symbol, f"D{len(inner) - 1 - position}", DimKind.RAGGED))
             for position, each in enumerate(inner[1:], start=1)
         ]
         return (StreamType(result, (*rows, joined, *rest)),)

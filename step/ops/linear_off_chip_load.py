@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sympy
 
 from step.errors import TypeMismatch
+from step.language.affine import check_walk
 from step.language.dims import dim, shape
 from step.language.graph import Graph, Tensor, graph_method
 from step.language.loops import Stops, Walk
@@ -57,22 +58,8 @@ class LinearOffChipLoad(Operator):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) <= 1, f"a linear load takes at most one reference, not {len(inputs)} streams")
         self.tiling.check()
-        expect(
-            len(self.out) >= 1 and all(each >= 1 for each in self.out),
-            f"out must be extents >= 1, not {list(self.out)}",
-        )
-        expect(
-            len(self.stride) == len(self.out),
-            f"stride must have one entry per dimension of out {list(self.out)}, not {list(self.stride)}",
-        )
-        last = self.offset + sum(max(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
-        first = self.offset + sum(min(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
         tiles = self.tiling.count
-        expect(
-            first >= 0 and last < tiles,
-            f"the read goes from tile {first} to tile {last}, "
-            f"but tensor {self.tensor.name!r} has tiles 0 to {tiles - 1}",
-        )
+        check_walk(self.indices, tiles, f"tensor {self.tensor.name!r} has tiles 0 to {tiles - 1}")
         outer = inputs[0].shape if inputs else (dim(1),)
         return (StreamType(self.tiling.element, (*outer, *shape(self.out))),)
 
@@ -84,7 +71,7 @@ class LinearOffChipLoad(Operator):
     @property
     def levels(self) -> Stops:
         """Own stops of the tiles of one read."""
-        return Stops(self.out, len(self.out))
+        return self.indices.stops
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         tiles, walk, depth = around.tiles(), [*zip(self.indices, self.levels, strict=True)], len(self.out)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from step.language.dims import Dim, Shape, shape
+from step.language.dims import Dim, Shape, mean, shape
 from step.language.graph import Graph, graph_method
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.stream import Stream
-from step.language.types import ElementType, Selector
+from step.language.types import ElementType, Selector, Tile
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,14 @@ class Source(Operator):
         return StreamType(self.element, self.shape)
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        return (self.given(),)
+        given = self.given()
+        if not isinstance(self.element, Tile):
+            return (given,)
+        rows, cols = (
+            mean(each.extent, given.count) if each.is_ragged and each.extent.is_Symbol else each
+            for each in (self.element.rows, self.element.cols)
+        )
+        return (StreamType(Tile(self.element.dtype, rows, cols), given.shape),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         for token in around.stream():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 
 import sympy
 
+from step.language.affine import check_walk
 from step.language.dims import DimKind, Shape, dim, format_shape, shape
 from step.language.faults import Fault, Violation
+from step.language.loops import Walk
 from step.language.operator import (
     Accounting,
     Kind,
@@ -85,33 +86,15 @@ class Streamify(Operator):
             f"strides need a buffer of static shape, but this one is {format_shape(buffer)}; "
             "read it linearly, without out and stride",
         )
-        expect(
-            len(self.out) >= 1 and all(each >= 1 for each in self.out),
-            f"out must be extents >= 1, not {list(self.out)}",
-        )
-        expect(
-            len(self.stride) == len(self.out),
-            f"stride must have one entry per dimension of out {list(self.out)}, not {list(self.stride)}",
-        )
-        first = sum(min(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
-        last = sum(max(0, (n - 1) * s) for n, s in zip(self.out, self.stride, strict=True))
         tiles = prod(int(each) for each in buffer)
-        expect(
-            first >= 0 and last < tiles,
-            f"the read goes from tile {first} to tile {last}, but the buffer {format_shape(buffer)} has {tiles} tiles",
-        )
+        check_walk(Walk(self.out, self.stride), tiles, f"the buffer {format_shape(buffer)} has {tiles} tiles")
         return shape(self.out)
 
     def walk(self) -> list[tuple[int, int]]:
         """Tile index and own stop level of every tile of an affine read."""
         assert self.out is not None and self.stride is not None
-        indices = []
-        for position in product(*map(range, self.out)):
-            level = 0
-            while level < len(self.out) and position[-1 - level] == self.out[-1 - level] - 1:
-                level += 1
-            indices.append((sum(i * s for i, s in zip(position, self.stride, strict=True)), level))
-        return indices
+        walk = Walk(self.out, self.stride)
+        return list(zip(walk, walk.stops, strict=True))
 
     def extra(self, node: Placed) -> int:
         """c: how many dimensions the reads of a buffer make."""

@@ -12,8 +12,10 @@ from step.language.operator import Accounting
 from step.language.symbols import check_names, evaluate
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.programs.doubts import warn_of
 from step.programs.hypertext import table
 from step.programs.opening import Openable, open_program
+from step.programs.program import Program
 
 UNITS = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
 
@@ -62,13 +64,20 @@ def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: A
     """Sum the metrics of all operators of ``program``, a `Program`, a `Graph` or the name of a file.
 
     ``fabric`` takes the place of the program's own. ``accounting`` "paper" follows the paper's equations; "artifact"
-    that of the published figures: single-buffered off-chip operators and nothing for matmul operands.
+    that of the published figures: single-buffered off-chip operators and nothing for matmul operands. Warns of what is
+    doubtful in the program (`ProgramWarning`).
 
     >>> step.metrics(program).flops, step.metrics(program).bind({"N": 5}).flops
     (3*N, 15)
     """
     opened = open_program(program, fabric=fabric)
-    graph, netlist = opened.graph, lower(opened.graph, opened.fabric)
+    warn_of(opened.graph)
+    return metrics_of(opened, accounting)
+
+
+def metrics_of(program: Program, accounting: Accounting = "paper") -> Metrics:
+    """`metrics` without warnings, for who shows them in another way."""
+    graph, netlist = program.graph, lower(program.graph, program.fabric)
     return Metrics(
         graph,
         sympy.Add(*(node.operator.off_chip_bytes(node) for node in graph)),

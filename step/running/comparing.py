@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from step.host.floors import from_floor
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
+from step.programs.doubts import warn_of
 from step.programs.opening import Inputs, Openable, open_program
 
 
@@ -70,8 +71,10 @@ def compare(
     """Run ``program`` on RTL, fast model and interpreter, and compare the cycle of every token and all outputs.
 
     ``inputs`` and ``fabric`` replace the program's own; see `run`. Raises the errors of the back ends, and
-    `EnvironmentProblem` where one is not installed.
+    `EnvironmentProblem` where one is not installed; warns as `run` does.
     """
     comparing = from_floor("step.comparisons", "compare", "step.compare")
-    found: Comparison = comparing(open_program(program, inputs=inputs, fabric=fabric), progress, **options)
+    opened = open_program(program, inputs=inputs, fabric=fabric)
+    warn_of(opened.graph)
+    found: Comparison = comparing(opened, progress, **options)
     return found

@@ -11,6 +11,7 @@ from typing import Any
 from step.errors import InputError, SimulationError
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
+from step.programs.doubts import warn_of
 from step.programs.hypertext import bar, table
 from step.programs.opening import Inputs, Openable, open_program
 from step.programs.program import Program
@@ -140,7 +141,8 @@ def run(
     of regular phases.
 
     Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
-    fit and for options that the back end does not have, and the other errors of `step.errors`.
+    fit and for options that the back end does not have, and the other errors of `step.errors`; warns of what is
+    doubtful in the program (`ProgramWarning`).
 
     >>> run = step.run(program, "approx", values="all")
     >>> run.operators["operator"].tolist(), run.outputs["y"].numpy().ravel()
@@ -149,13 +151,19 @@ def run(
     True
     """
     opened = open_program(program, inputs=inputs, fabric=fabric)
+    warn_of(opened.graph)
+    waves = None if waves is None else Path(waves)
+    return run_opened(opened, backend, progress, max_cycles=max_cycles, events=events or None, waves=waves, **options)
+
+
+def run_opened(program: Program, backend: str, progress: Progress = silent, **options: Any) -> Run:
+    """`run` without warnings, for who shows them in another way; ``options`` that are None are not given."""
     runner = backend_named(backend)
     known = inspect.signature(runner).parameters
-    wanted = {"max_cycles": max_cycles, "events": events or None, "waves": None if waves is None else Path(waves)}
-    given = {name: value for name, value in (wanted | options).items() if value is not None}
+    given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in known:
             raise InputError(f"{name} has no effect on the back end {backend}")
     if "progress" in known:
         given["progress"] = progress
-    return Run(opened, runner(opened.graph, opened.inputs, opened.fabric, **given))
+    return Run(program, runner(program.graph, program.inputs, program.fabric, **given))

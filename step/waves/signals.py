@@ -30,10 +30,12 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
     """What can be seen of ``channel`` in the cycles from ``first`` to before ``end``.
 
     Of the token that enters in a cycle: ``token``, its text behind its number, and ``enters``, ``value``, ``done``,
-    ``stop`` and ``rank``. The words of a value follow: ``beat`` says which one enters, from 1 on. Of those that are in
-    the channel: ``front``, the token that can be read, ``leaves``, whether it is, and ``level``, how many there are.
+    ``stop`` and ``rank``. The words of a value follow: ``beat`` says which one enters, from 1 on (of tiles of dynamic
+    size nothing, as no event says how many they are). Of those that are in the channel: ``front``, the token that can
+    be read, ``leaves``, whether it is, and ``level``, how many there are.
     """
-    beats = data_words(channel.element, netlist.fabric.link_bytes)
+    known = channel.element is None or channel.element.is_static
+    beats = data_words(channel.element, netlist.fabric.link_bytes) if known else 0
     near = list(passages(events, first - beats, end))  # the words of a token may follow when it has left
     tokens = [(each.entered, each) for each in near]
     left = [each.left for each in near if each.left is not None]

@@ -245,8 +245,20 @@ def test_off_chip_memory_has_none() -> None:
     with pytest.raises(FabricError) as error:
         approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
     assert str(error.value) == (
-        f"linear_off_chip_store 'y' ({graph.nodes['y'].location}): Tile(BF16, rows, 16) is a tile of dynamic size, and "
-        'off-chip memory holds tiles of static size; cut it into rows first, with .flat_map(RetileStreamify(1, "row"))'
+        f"linear_off_chip_store 'y' ({graph.nodes['y'].location}): Tile(BF16, rows/2, 16) is a tile of dynamic size, "
+        "and off-chip memory holds tiles of static size; cut it into rows first, with "
+        '.flat_map(RetileStreamify(1, "row"))'
+    )
+
+
+def test_rtl_refuses_them_before_it_packs_data() -> None:
+    graph = Graph("given")
+    graph.source("x", Tile(BF16, graph.symbol("R"), 4), [2]).store("y")
+    with pytest.raises(FabricError) as error:
+        rtl.run(graph, {"x": np.zeros((2, 3, 4))}, FabricConfig())
+    assert str(error.value) == (
+        f"source 'x' ({graph.nodes['x'].location}): output 0 carries Tile(BF16, R, 4), a tile of dynamic size, and a "
+        "wire has a fixed width; lower the program to tiles of static size first"
     )
 
 
@@ -257,6 +269,6 @@ def test_columns_stay_static() -> None:
     with pytest.raises(FabricError) as error:
         approx.run(graph, {"x": [[1.0], [2.0, 3.0]]})
     assert str(error.value) == (
-        f"accum 'wide' ({graph.nodes['wide'].location}): output 0 carries Tile(BF16, 1, columns), a tile of dynamic "
+        f"accum 'wide' ({graph.nodes['wide'].location}): output 0 carries Tile(BF16, 1, columns/2), a tile of dynamic "
         "size, and a wire has a fixed width; lower the program to tiles of static size first"
     )

@@ -17,7 +17,7 @@ import pytest
 from commanding import ROOT, Step, commanding
 
 from step import BF16, Graph, Tile
-from step.errors import FormatError
+from step.errors import BuildError, FormatError
 from step.lowering.dram import Dram
 from step.programs.program import load_program, load_programs
 from step.programs.schema import schema
@@ -82,6 +82,19 @@ def test_check_warns_on_stderr(step: Any, small: Path) -> None:
     assert result.code == 0
     assert result.out == "small: ok, 4 operators, 3 streams, 1 warnings\n"
     assert result.err == f"warning: promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped\n"
+
+
+def test_compare_warns_too(step: Any, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: Any, **options: Any) -> None:
+        raise BuildError("there is no simulator")
+
+    monkeypatch.setattr("cosim.compare.compare", missing)
+    result = step("compare", small)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"warning: promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped\n"
+        "error: there is no simulator\n"
+    )
 
 
 def test_check_as_json(step: Any, small: Path) -> None:
@@ -251,6 +264,8 @@ ALL = f"{KNOWN}, memory"
         ("tile=1.5", "tile must be an integer >= 1, not '1.5'"),
         ("stages=0", "stages must be an integer >= 1, not 0"),
         ("stages=5", "stages must be at most 4, not 5"),
+        ("matmul_lanes=0", "matmul_lanes must be an integer >= 1, not 0"),
+        ("vector_lanes=-1", "vector_lanes must be an integer >= 1, not -1"),
         ("channel_depth=1", "channel_depth must be an integer >= 2, not 1"),
         ("memory.channels=3", "memory.channels must be a power of two, not 3"),
         ("scratchpad_banks=3", "scratchpad_banks must be a power of two, not 3"),
@@ -383,7 +398,10 @@ def test_metrics_as_expressions(step: Any, small: Path) -> None:
     assert result.out.splitlines() == [
         "off_chip_bytes = 4*N", "on_chip_bytes = 4", "flops = 0", "channel_bytes = 12", "intensity = 0"
     ]  # fmt: skip
-    assert result.err == "symbols: N; give values with --bind NAME=VALUE or --data\n"
+    assert result.err == (
+        f"warning: promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped\n"
+        "symbols: N; give values with --bind NAME=VALUE or --data\n"
+    )
 
 
 def test_metrics_with_a_value(step: Any, small: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,20 @@ def test_what_does_not_fit_is_told_behind_the_table(step: Step, tiny: Path, monk
     )
     code, out, err = step("synth", tiny, "--device", "12k")
     assert (code, err) == (1, f"error: {data['misfit']}\n") and "tiny on an LFE5U-12F" in out
+    code, out, err = step("synth", tiny, "--no-place", "--device", "12k")
+    assert (code, err) == (0, f"warning: {data['misfit']}\n") and "tiny on an LFE5U-12F" in out
+
+
+def test_an_estimate_says_what_does_not_fit(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DEVICES, "12k", Device("12k", 60, 28, 56))
+    code, out, err = step("synth", tiny, "--estimate", "--device", "12k")
+    assert code == 0 and "tiny on an LFE5U-12F, estimated" in out
+    assert re.fullmatch(
+        r"warning: tiny does not fit an LFE5U-12F: it needs \d+ of 60 LUT sites, \d+ of 60 flip-flops; most LUT sites "
+        r"go to 1 x \w+ \(x\) \d+, 1 x \w+ \(up\) \d+, 1 x \w+ \(y\) \d+; "
+        r"choose a larger --device or a smaller fabric \(--set matmul_lanes=..., tile=...\)\n",
+        err,
+    )
 
 
 def test_models_are_refused(step: Step, tiny: Path) -> None:

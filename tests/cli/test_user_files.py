@@ -107,6 +107,17 @@ def test_what_a_file_raises(step: Any, here: Path, body: str, message: str | Non
         assert result.err == f"error: {message}\n"
 
 
+def test_what_a_model_refuses_is_told_with_the_line_that_asked_for_it(step: Step, here: Path) -> None:
+    body = "from step_models import moe\ndef program():\n    return moe.program(np.array([[0, 9]]), experts=8)\n"
+    (here / "p.py").write_text(HEAD + body)
+    code, out, err = step("check", "p.py")
+    assert (code, out) == (1, "")
+    assert err == (
+        "error: routing: expert ids must be 0 to 7, but go from 0 to 9\n"
+        "  p.py:6, in program: return moe.program(np.array([[0, 9]]), experts=8)\n"
+    )
+
+
 def test_a_typo_in_an_operator(step: Any, here: Path) -> None:
     (here / "p.py").write_text(HEAD + 'def program():\n    Graph("g").sorce("x", Tile(BF16), [3])\n')
     result = step("check", "p.py")

@@ -58,6 +58,12 @@ def test_two_runs_do_not_write_the_same_results(tmp_path: Path) -> None:
     assert not (tmp_path / "published_fig8.csv").exists()
 
 
+def test_results_that_can_not_be_kept_are_told_before_the_first_point(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    results = tmp_path / "file" / "results"
+    assert refusal(InputError, [*ONE, str(results)]) == f"{results} can not be written: Not a directory"
+
+
 def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))

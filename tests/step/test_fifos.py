@@ -20,7 +20,7 @@ from step.errors import Deadlock, FabricError, FormatError
 from step.fifos.bound import Bound
 from step.fifos.runs import Depths, Runs
 from step.fifos.shrink import LEAST, shrink
-from step.functions import Add, Mul, RowMax
+from step.functions import Add, Mul, RetileRow, RetileStreamify, RowMax
 from step.lowering.links import slot_bits
 from step.lowering.netlist import lower
 from step.programs.depth_binding import DepthBinding
@@ -262,3 +262,15 @@ def test_depths_of_channels_that_do_not_exist() -> None:
     program.graph.depths = {"rowz": 4}
     with pytest.raises(FabricError, match="there is no channel 'rowz'; there are alone, "):
         step.run(program, "approx")
+
+
+def test_slots_for_tiles_of_dynamic_size_have_no_size() -> None:
+    graph = Graph("sized")
+    rows = graph.source("rows", Tile(FP32), [1, graph.symbol("N")])
+    rows.accum(RetileRow(), name="tile").flat_map(RetileStreamify(1, "row")).sink("y")
+    with pytest.raises(FabricError) as caught:
+        step.size_fifos(Program(graph, {"rows": [[1, 2, 3]]}))
+    assert str(caught.value) == (
+        f"accum 'tile' ({graph.nodes['tile'].location}): output 0 carries Tile(FP32, N, 1), a tile of dynamic size, "
+        "and a wire has a fixed width; lower the program to tiles of static size first"
+    )

@@ -19,6 +19,7 @@ from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.programs.metrics import metrics
 from step.running.binding import bind
+from step.running.interpreter import interpret
 
 LEFT, RIGHT = Tile(BF16, 4, 16), Tile(BF16, 16, 8)
 
@@ -113,6 +114,54 @@ def test_a_dynamic_tile_has_a_symbolic_size() -> None:
     extent = bench.symbols["N"].extent
     assert node_metrics(bench, "tall")[1] == 32 * extent
     assert node_metrics(bench, "y") == (0, 768, 0, 2 * extent * 16 * 8)
+
+
+def joined(bench: Bench) -> Stream:
+    """Tiles of 3, 0, 2 and 1 rows."""
+    x = bench.source("x", "1 2 3 S1 E1 S1 4 5 S1 6 S1 D", ["N", "R"], Tile(BF16, 1, 1))
+    return x.accum(RetileRow(), name="joined")
+
+
+def test_rows_that_are_joined_are_moved_once() -> None:
+    """The total of a ragged dimension is that of all tiles: one of them has the mean."""
+    bench = Bench()
+    tiles = joined(bench)
+    tiles.map(Silu(), name="silu").store("y")
+    rows = tiles.flat_map(RetileStreamify(1, "row", 1))
+    rows.store("rows")
+    assert [str(each.type) for each in (tiles, rows)] == [
+        "[N] of Tile(BF16, R/Max(1, N), 1)", "[N, R] of Tile(BF16, 1, 1)"
+    ]  # fmt: skip
+    values = bind(bench.graph, bench.inputs)
+    assert values == {"N": 4, "R": 6}
+    outputs = interpret(bench.graph, bench.inputs).outputs
+    moved = [sum(each.value.nbytes for each in outputs[name] if each.has_value) for name in ("y", "rows")]
+    found = metrics(bench.graph).bind(values)
+    assert (found.off_chip_bytes, moved, found.flops) == (24, [12, 12], 6 * 8)
+
+
+@pytest.mark.parametrize(("ragged", "rows", "value"), [(True, [2, 3, 1], 6), (False, [2, 2, 2], 2)])
+def test_tiles_of_a_source_show_their_symbol(ragged: bool, rows: list[int], value: int) -> None:
+    """A ragged one is the total, another one what each of them has."""
+    graph = Graph("tall")
+    graph.source("x", Tile(BF16, graph.symbol("Q", ragged=ragged), 4), [3]).store("y")
+    inputs = {"x": [np.ones((each, 4)) for each in rows]}
+    values = bind(graph, inputs)
+    moved = sum(each.value.nbytes for each in interpret(graph, inputs).outputs["y"] if each.has_value)
+    assert (values, metrics(graph).bind(values).off_chip_bytes) == ({"Q": value}, moved) and moved == 6 * 4 * 2
+
+
+def test_rows_are_joined_over_several_dimensions() -> None:
+    """The innermost ragged one has those outside of it; static ones count in each tile."""
+    bench = Bench()
+    inside, outside = bench.graph.symbol("I", ragged=True), bench.graph.symbol("O", ragged=True)
+    for name, dims, rows in (
+        ("both", [5, outside, inside], "I/5"),
+        ("outer", [5, outside, 2], "2*O/5"),
+        ("alone", [1, inside, 3], "3*I"),
+    ):
+        tiles = bench.graph.source(name, Tile(BF16, 1, 4), dims).accum(RetileRow(), rank=2)
+        assert str(tiles.type) == f"[{dims[0]}] of Tile(BF16, {rows}, 4)"
 
 
 def copied() -> Graph:

@@ -466,11 +466,11 @@ def test_schema_violations(change: Any, message: str, tmp_path: Path) -> None:
 
 WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
     (lambda d: node(d, "flat").update(op="flatn"), FormatError,
-     f"op must be one of {', '.join(sorted(OPERATORS))}, not 'flatn'"),
+     "op must be one of <operators>, not 'flatn'"),
     (lambda d: node(d, "flat")["parameters"].update(mid=1), FormatError,
      "flatten has no parameter 'mid'; it has high, low"),
     (lambda d: node(d, "joined")["parameters"]["function"].update(function="os_system"), FormatError,
-     f"function must be one of {', '.join(sorted(FUNCTIONS))}, not 'os_system'"),
+     "function must be one of <functions>, not 'os_system'"),
     (lambda d: node(d, "joined")["parameters"]["function"]["parameters"].update(n=1), FormatError,
      "retile_row has no parameter 'n'; it has none"),
     (lambda d: node(d, "joined")["parameters"]["function"].pop("parameters"), FormatError,
@@ -525,6 +525,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
 @pytest.mark.parametrize(("change", "kind", "message"), WRONG)
 def test_what_the_schema_can_not_say(change: Any, kind: type[StepError], message: str, tmp_path: Path) -> None:
     error = refused(tmp_path, change)
+    for what, known in (("<operators>", OPERATORS), ("<functions>", FUNCTIONS)):
+        message = message.replace(what, ", ".join(sorted(known)))  # those of the experiments too, if they were imported
     assert (type(error), str(error)) == (kind, message)
 
 

@@ -286,3 +286,14 @@ def test_a_run_that_fails_is_recorded_up_to_there() -> None:
     assert record(program, "approx", last=10).failure is None  # all was well so far
     with pytest.raises(Deadlock):
         record(program, "approx", first=20)
+
+
+def test_words_of_tiles_of_dynamic_size_are_not_shown() -> None:
+    found = recording("examples/moe_mixtral.py:dynamic", 0, 400)
+    channel = next(each for each in found.netlist.channels if each.name == "expert0_tile")
+    signals = {
+        each.name: each for each in channel_signals(found.netlist, channel, found.events[channel.name], 0, found.end)
+    }
+    assert str(channel.element) == "Tile(BF16, route_D0, 64)"
+    assert (signals["beat"].initial, signals["beat"].changes) == (0, {})
+    assert list(signals["value"].changes.values())[:2] == [1, 0]

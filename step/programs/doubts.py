@@ -1,0 +1,25 @@
+"""What is doubtful in a program, as warnings of Python."""
+
+from __future__ import annotations
+
+import warnings
+
+from step.language.graph import Graph
+from step.language.validate import check
+
+
+class ProgramWarning(UserWarning):
+    """What is doubtful in a program: a load that races with a store, a stream that nobody reads.
+
+    `run`, `compare` and `metrics` warn of what ``step check`` tells, each with the lines of the program that it is
+    about. ``warnings.simplefilter("error", step.ProgramWarning)`` makes errors of these, ``"ignore"`` nothing.
+    """
+
+
+def warn_of(graph: Graph) -> None:
+    """A `ProgramWarning` for all that is doubtful in ``graph``, at the line that called the caller.
+
+    Raises `GraphError` for what is wrong (see `check`).
+    """
+    for text in check(graph):
+        warnings.warn(text, ProgramWarning, stacklevel=3)

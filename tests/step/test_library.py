@@ -1,0 +1,98 @@
+"""Libraries in C++: what is in the cache is loaded whole or made again, and what is loaded stays as it is.
+
+They are loaded in processes of their own: one that maps a file which is cut off does not live on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from step.host.library import NoLibrary, cached, compile_to, whole
+
+ANSWER = """
+import sys
+from pathlib import Path
+from step.host.library import cached
+
+text = 'extern "C" int answer() { return 42; }'
+found = cached(Path(sys.argv[1]), "answer", text, ["g++", "-fPIC", "-shared"], "the answer")
+sys.exit(found.answer() - 42)
+"""
+PUBLISHED = "from sim_published.compiled import CompiledHbm, Hbm; CompiledHbm(Hbm(), 1, 1).issue(0, 1, 1)"
+
+
+def process(code: str, cache: Path) -> subprocess.Popen[str]:
+    """One that runs ``code``, which gets the folder for libraries, and its cache, in ``cache``."""
+    environment = {**os.environ, "STEP_CACHE": str(cache)}
+    command = [sys.executable, "-c", code, str(cache / "answers")]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def fake(folder: Path, script: str) -> str:
+    """A compiler that does what the shell ``script`` says, whose last argument is the library."""
+    path = folder / "g++"
+    path.write_text(f"#!/bin/sh\n[ $1 = --version ] && exit 0\nfor last; do true; done\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(("code", "folder"), [(ANSWER, "answers"), (PUBLISHED, "published")], ids=["any", "published"])
+def test_what_is_cut_off_is_made_again(code: str, folder: str, tmp_path: Path) -> None:
+    """Also: two that compile at once do not disturb each other, and nothing else stays in the cache."""
+    for each in [process(code, tmp_path), process(code, tmp_path)]:
+        assert (each.communicate()[1], each.returncode) == ("", 0)
+    kept, digest = sorted((tmp_path / folder).iterdir(), key=lambda path: path.suffix, reverse=True)
+    assert (kept.suffix, digest.suffix) == (".so", ".sha256")
+    content = kept.read_bytes()
+    for cut in (0, len(content) // 2):  # nothing, and what begins like a library
+        kept.write_bytes(content[:cut])
+        after = process(code, tmp_path)
+        assert (after.communicate()[1], after.returncode) == ("", 0)
+        assert kept.read_bytes() == content
+
+
+def test_what_is_loaded_is_never_written(tmp_path: Path) -> None:
+    """A library that is made again is another file: who has mapped the old one goes on with that."""
+    kept, compiler = tmp_path / "kept.so", fake(tmp_path, 'cp "$(dirname "$last")/source.cpp" "$last"')
+    compile_to(kept, "old", [compiler], "it")
+    with kept.open() as mapped:
+        compile_to(kept, "new", [compiler], "it")
+        assert (mapped.read(), kept.read_text()) == ("old", "new")
+
+
+def test_what_has_no_digest_or_another_one_is_not_loaded(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.so"
+    assert whole(kept) is None
+    kept.write_bytes(b"no library")
+    assert whole(kept) is None
+    kept.with_suffix(".sha256").write_text("0" * 64)
+    assert whole(kept) is None
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo source.cpp:1: error: out of ink >&2; exit 1", "{} can not compile it: source.cpp:1: error: out of ink"),
+        ("exit 3", "{} can not compile it: exit 3"),
+        ('echo text > "$last"', "what {} made of it can not be loaded"),
+        ('echo text > "$last"; touch "$(dirname "$0")/libraries"', "it can not be kept in {}: Not a directory"),
+    ],
+)
+def test_no_library(script: str, message: str, tmp_path: Path) -> None:
+    compiler, folder = fake(tmp_path, script), tmp_path / "libraries"
+    with pytest.raises(NoLibrary) as error:
+        cached(folder, script, "", [compiler], "it")
+    assert str(error.value) == message.format(folder if "kept in" in message else compiler)
+
+
+def test_no_compiler(tmp_path: Path) -> None:
+    with pytest.raises(
+        NoLibrary, match=re.escape("there is no C++ compiler no-such-compiler; install g++, or set CXX")
+    ):
+        cached(tmp_path, "any", "", ["no-such-compiler"], "it")

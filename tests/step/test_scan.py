@@ -39,6 +39,7 @@ def test_a_scan_costs_what_its_reduction_does() -> None:
         bench = Bench()
         left, right = (bench.source(name, "D", [2, 3], Tile(BF16, 4, 4)) for name in "xw")
         y = getattr(left, operator)(Matmul(), right)
+        y.sink("y")
         found.append((metrics(bench.graph).flops, metrics(bench.graph).on_chip_bytes))
         assert str(y.type) == f"{'[2, 3]' if operator == 'scan' else '[2]'} of Tile(FP32, 4, 4)"
     assert found[0] == found[1]

@@ -144,11 +144,13 @@ def verilator_flags(top: str, waves: str | None, hierarchical: bool) -> list[str
     """Verilator's command line but for the files; the C++ goes to ``objects``.
 
     Without -fno-dfg it would put signals of the parent in the place of public inputs too (`Hierarchy.control_file`).
+    Beyond --expand-limit words it copies and chooses in loops, which are faster and shorter than a line for each word.
     """
     libraries = cocotb_libraries()
     return [
         *("--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", "objects", "--top-module", top),
-        *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing", "-fno-dfg", "--output-groups", str(GROUPS)),
+        *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing", "-fno-dfg"),
+        *("--output-groups", str(GROUPS), "--expand-limit", "12"),
         *(["--hierarchical"] if hierarchical else []),
         *({None: [], "vcd": ["--trace"], "fst": ["--trace-fst"]}[waves]),
         *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),

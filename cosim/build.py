@@ -26,8 +26,11 @@ Progress = Callable[[str], None]
 
 OPTIMIZATION = "-O1 -march=native"
 NO_OPTIMIZATION = "-O0"
-"""Of the design's code, for long runs and for short ones. Measured on 256 multiply-accumulates: -O2 runs 3 % faster but
-builds longer; -Os half as fast, -O0 a sixth (`benchmarks/build_speed.py` has random programs)."""
+"""Of the design's code, for long runs and for short ones (`benchmarks/build_speed.py` has random programs). -O2 gains a
+few percent of a run at most, and takes half as long again to build."""
+
+GROUPS = 8
+"""Files of C++ for all small modules together: the compiler takes a third of a second to begin one of its own."""
 
 RUNTIME_OPTIMIZATION = "-O2 -march=native"
 RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
@@ -138,11 +141,16 @@ class _Recipe:
 
 
 def verilator_flags(top: str, waves: str | None, hierarchical: bool) -> list[str]:
-    """Verilator's command line but for the files; the C++ goes to ``objects``."""
+    """Verilator's command line but for the files; the C++ goes to ``objects``.
+
+    Without -fno-dfg it would put signals of the parent in the place of public inputs too (`Hierarchy.control_file`).
+    Beyond --expand-limit words it copies and chooses in loops, which are faster and shorter than a line for each word.
+    """
     libraries = cocotb_libraries()
     return [
         *("--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", "objects", "--top-module", top),
-        *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing"),
+        *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing", "-fno-dfg"),
+        *("--output-groups", str(GROUPS), "--expand-limit", "12"),
         *(["--hierarchical"] if hierarchical else []),
         *({None: [], "vcd": ["--trace"], "fst": ["--trace-fst"]}[waves]),
         *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),

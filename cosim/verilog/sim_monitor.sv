@@ -130,18 +130,19 @@ module sim_monitor #(
                     for (int unit = 0; unit < UNITS; unit++) cycles_in[4*unit+32'(activity[2*unit+:2])]++;
                 end else
                     for (int unit = 0; unit < UNITS; unit++) still_in[4*unit+32'(activity[2*unit+:2])]++;
-                for (int channel = 0; channel < CHANNELS; channel++) begin
-                    if (enter[channel]) begin
-                        tokens[channel]++;
-                        level[channel]++;
-                        if (log) sim_log_event({cycle[36:0], 16'(channel), 1'b0, token[10*channel+:10]});
+                for (int channel = 0; channel < CHANNELS; channel++)
+                    if (enter[channel] || leave[channel]) begin
+                        if (enter[channel]) begin
+                            tokens[channel]++;
+                            level[channel]++;
+                            if (log) sim_log_event({cycle[36:0], 16'(channel), 1'b0, token[10*channel+:10]});
+                        end
+                        if (leave[channel]) begin
+                            level[channel]--;
+                            if (log) sim_log_event({cycle[36:0], 16'(channel), 1'b1, 10'b0});
+                        end
+                        if (level[channel] > peak[channel]) peak[channel] = level[channel];
                     end
-                    if (leave[channel]) begin
-                        level[channel]--;
-                        if (log) sim_log_event({cycle[36:0], 16'(channel), 1'b1, 10'b0});
-                    end
-                    if (level[channel] > peak[channel]) peak[channel] = level[channel];
-                end
             end
         end
 

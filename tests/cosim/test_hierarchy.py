@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+
 import pytest
 from designs import port, write_design
 
 from cosim import hierarchy
+from cosim.build import simulator_main, verilator_flags
 from cosim.design import load_design
 from cosim.hierarchy import Hierarchy
 from cosim.simulator import simulate
+from cosim.toolchain import find_toolchain
 
-LEAF = "module leaf(clk, o);\n  input clk;\n  output o;\n" + "  // padding\n" * 500 + "  assign o = clk;\nendmodule\n"
+LEAF = (
+    """module leaf(
+  input wire clk,
+  input wire rst,
+  input wire [7:0] i,
+  input wire start,
+  output reg [7:0] o
+);
+"""
+    + "  // padding\n" * 500
+    + """  always_ff @(posedge clk) o <= start ? i : o + (i ^ 3);
+endmodule
+"""
+)
 
 
 def instances(module: str, count: int) -> str:
@@ -30,8 +48,28 @@ def test_modules_are_counted_in_the_flattened_design(tmp_path):
         "`verilator_config",
         'hier_block -module "my.node"',
         'no_inline -module "leaf"',
+        'public_flat_rd -module "leaf" -var "i"',
+        'public_flat_rd -module "leaf" -var "start"',
     ]
     assert cut.control_file(False, ["clk"]).splitlines()[-1] == 'public_flat_rw -module "fabric" -var "clk"'
+
+
+def test_instances_of_a_module_have_one_function_in_common(tmp_path):
+    wires = "".join(f"  wire [7:0] o{n};\n" for n in range(9))
+    lanes = "".join(
+        f"  leaf lane_{n} (\n    .clk(clk), .rst(rst), .i(o{n} + 8'd{n}), .start(begins[{n}]), .o(o{n + 1})\n  );\n"
+        for n in range(8)
+    )
+    head = "module fabric(input wire clk, input wire rst, input wire [7:0] begins, output wire [7:0] o);\n"
+    top = f"{head}{wires}{lanes}  assign o0 = begins, o = o8;\nendmodule\n"
+    design = load_design(write_design(tmp_path, LEAF + top))
+    (tmp_path / "control.vlt").write_text(Hierarchy.of(design).control_file(False, ()))
+    verilator = find_toolchain().verilator
+    files = [simulator_main(), "control.vlt", *design.verilog]
+    command = [verilator.path, *verilator_flags("fabric", None, False), *files]
+    subprocess.run(command, cwd=tmp_path, env=find_toolchain().environment, check=True, capture_output=True)
+    text = "".join(path.read_text() for path in (tmp_path / "objects").glob("*.cpp"))
+    assert len(re.findall(r"^void Vtop_leaf___nba_sequent\w*\(Vtop_leaf\* vlSelf\) \{", text, re.MULTILINE)) == 1
 
 
 COUNTERS = """

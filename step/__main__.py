@@ -23,6 +23,10 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         sys.exit(INTERRUPTED)
+    finally:
+        # Where Ctrl-C came in code that was a string, as that of dataclasses, `python -m step` would end by the signal,
+        # whatever the exit code. Python forgets that with the next such code.
+        exec("")
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -33,10 +33,12 @@ class Source(Operator):
         given = self.given()
         if not isinstance(self.element, Tile):
             return (given,)
+        sizes = (self.element.rows, self.element.cols)
         rows, cols = (
-            mean(each.extent, given.count) if each.is_ragged and each.extent.is_Symbol else each
-            for each in (self.element.rows, self.element.cols)
+            mean(each.extent, given.count) if each.is_ragged and each.extent.is_Symbol else each for each in sizes
         )
+        if (rows, cols) == sizes:
+            return (given,)
         return (StreamType(Tile(self.element.dtype, rows, cols), given.shape),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:

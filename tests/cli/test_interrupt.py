@@ -122,6 +122,25 @@ def test_a_build_whose_command_is_told_to_end(session: Session) -> None:
     session.is_clean()
 
 
+def test_an_interruption_in_code_that_was_a_string(tmp_path: Path) -> None:
+    """Dataclasses run such code; Python itself would end by the signal."""
+    (tmp_path / "interrupted.py").write_text(
+        "import step.cli\n"
+        "from step.__main__ import main\n"
+        "step.cli.main = lambda: exec('raise KeyboardInterrupt')\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
 def test_an_interruption_before_the_build_leaves_nothing(session: Session) -> None:
     code, out, err = session.interrupt_when(lambda: any(session.temporary.glob("step-verilog-*")))
     assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")

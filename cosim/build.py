@@ -26,8 +26,8 @@ Progress = Callable[[str], None]
 
 OPTIMIZATION = "-O2 -march=native"
 NO_OPTIMIZATION = "-O0"
-"""Of the design's code, for long runs and for short ones (`benchmarks/build_speed.py` has random programs). Against -O1 a
-run gains a fifteenth, and a build takes a tenth longer; -O3 gains nothing more."""
+"""Of the design's code, for long runs and for short ones (`benchmarks/build_speed.py` has random programs). A run gains
+a fifteenth against -O1, and a build takes a tenth longer; -O3 gains nothing more."""
 
 GROUPS = 8
 """Files of C++ for all small modules together: the compiler takes a third of a second to begin one of its own."""

@@ -45,9 +45,7 @@ def applying(
         return max(loads, cycles(function, int(function.flops(*types)), rate), store), size
 
     while True:
-        tokens = []
-        for channel in site.inputs:
-            tokens.append((yield from context.head(channel)))
+        tokens = yield from context.heads(site.inputs)
         token = aligned(*tokens)
         if token.has_value:
             values = tuple(each.value for each in tokens)

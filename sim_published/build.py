@@ -133,17 +133,14 @@ def _turns(graph: Graph) -> set[tuple[str, int]]:
 def _promoted(nodes: list[Node]) -> dict[str, str]:
     """The Promotes that the artifact's Reshape does itself, with it: around chunks of tiles of a stream of rank 0."""
     chunked = {
-        node.name
+        (node.name, 0)
         for node in nodes
         if isinstance(node.operator, Reshape)
         and node.input_types[0].rank == 0
         and not is_known(node.input_types[0].element)
     }
-    return {
-        node.name: node.inputs[0].key[0]
-        for node in nodes
-        if isinstance(node.operator, Promote) and node.inputs[0].key in {(each, 0) for each in chunked}
-    }
+    promotes = [node for node in nodes if isinstance(node.operator, Promote)]
+    return {node.name: node.inputs[0].key[0] for node in promotes if node.inputs[0].key in chunked}
 
 
 def _stored(nodes: list[Node]) -> set[str]:

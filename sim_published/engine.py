@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Protocol
 
 from step.language.tokens import Token
@@ -90,6 +90,13 @@ class Context:
             self.starved += visible - self.time
             self.time = self.arrived = visible
         return token
+
+    def heads(self, channels: Iterable[Channel]) -> Generator[None, None, list[Token]]:
+        """The first elements of all ``channels``, when they are there."""
+        tokens = []
+        for channel in channels:
+            tokens.append((yield from self.head(channel)))
+        return tokens
 
     def follow(self, channel: Channel) -> None:
         """Go on to when ``channel`` was closed, if it was.

@@ -47,9 +47,7 @@ def process(site: Site, context: Context) -> Wait:
 
     count, values, valid = 0, tuple[Any, ...](), 0
     while True:
-        tokens = []
-        for channel in site.inputs:
-            tokens.append((yield from context.head(channel)))
+        tokens = yield from context.heads(site.inputs)
         token = aligned(*tokens)
         if token.done or token.rank > rank:
             rest = token if token.done else empty(token.rank - rank, token.stop - rank)

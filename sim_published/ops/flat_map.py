@@ -37,9 +37,7 @@ def process(site: Site, context: Context) -> Wait:
         return [Token(size, min(len(shape) - 1, int(n == count - 1))) for n in range(count)]
 
     while True:
-        tokens = []
-        for channel in site.inputs:
-            tokens.append((yield from context.head(channel)))
+        tokens = yield from context.heads(site.inputs)
         token = aligned(*tokens)
         for channel in site.inputs:
             context.drop(channel)

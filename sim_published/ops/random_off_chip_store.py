@@ -18,9 +18,7 @@ def process(site: Site, context: Context) -> Wait:
     (output,) = site.outputs
     element = site.node.input_types[DATA].element
     while True:
-        tokens = []
-        for channel in site.inputs:
-            tokens.append((yield from context.head(channel)))
+        tokens = yield from context.heads(site.inputs)
         token = aligned(*tokens)
         if token.has_value:
             yield from access(site, context, tokens[DATA].value, element)

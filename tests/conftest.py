@@ -1,8 +1,15 @@
-"""For all tests: Ctrl-C and hang-ups are there, also where they were started with them ignored (``&``, ``nohup``)."""
+"""For all tests: Ctrl-C and hang-ups are there, also where they were started with them ignored (``&``, ``nohup``), and
+no test fails because the machine is slow; what hangs ends by ``faulthandler_timeout`` of pyproject.toml.
+"""
 
 from __future__ import annotations
 
 import signal
 
+from hypothesis import HealthCheck, settings
+
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")

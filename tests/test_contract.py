@@ -36,7 +36,7 @@ PER_BUILD = 2
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_meaning_and_metrics(operator: str) -> None:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         graph = Graph("contract")

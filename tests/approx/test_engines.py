@@ -147,8 +147,8 @@ def test_an_interrupt_stops_a_run() -> None:
     graph = Graph("long")
     graph.source("x", Tile(BF16), [graph.symbol("N")]).repeat(1_000_000_000).sink("y")
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         run(graph, {"x": [1]}, FABRIC, engine="compiled")
     timer.join()
 

@@ -228,9 +228,7 @@ def test_a_browser_shows_the_page(tmp_path: Path) -> None:
     path.write_text(report(found))
     offline = ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
     logging = ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}"]
-    done = subprocess.run(
-        [browser, *offline, *logging, "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([browser, *offline, *logging, "--dump-dom", path.as_uri()], capture_output=True, text=True)
     assert "CONSOLE" not in done.stderr
     width = re.search(r'<canvas id="timeline" width="(\d+)" height="(\d+)"', done.stdout)
     assert width is not None

@@ -297,7 +297,7 @@ def test_an_interrupt_behind_a_jump() -> None:
     simulator = step.Simulator(Program(graph, {"x": [1] * 5001, "which": [[0]] * 5000 + [[1]]}))
     assert simulator.attempt(max_cycles=6000).result.jumped_cycles > 1000
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         simulator.run()
     timer.join()

@@ -64,7 +64,7 @@ def small(tmp_path: Path) -> Path:
 def in_a_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "step", *arguments],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, env={**os.environ, **environment},
+        cwd=ROOT, capture_output=True, text=True, env={**os.environ, **environment},
     )  # fmt: skip
 
 

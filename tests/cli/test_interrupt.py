@@ -73,12 +73,11 @@ class Session:
         """Start the command and ``interrupt`` its process once ``reached``; the exit code, stdout and stderr."""
         started = self.start()
         try:
-            deadline = time.monotonic() + 120
             while not reached():
-                assert started.poll() is None and time.monotonic() < deadline, "the build never got there"
+                assert started.poll() is None, "the command ended before it got there"
                 time.sleep(0.02)
             interrupt(started.pid)
-            out, err = started.communicate(timeout=30)
+            out, err = started.communicate()
         finally:
             if started.poll() is None:
                 started.kill()
@@ -157,7 +156,7 @@ def test_the_same_command_works_after_an_interruption(session: Session) -> None:
     assert code == 130 and session.processes() == {}
     assert not list(session.cache.glob("*.partial")) and not list(session.cache.glob("simulator-*[!k]"))
     done = session.start()
-    out, err = done.communicate(timeout=300)
+    out, err = done.communicate()
     assert done.returncode == 0, err
     assert "tiny" in out and "equal" in out
     assert len([path for path in session.cache.glob("simulator-*") if path.is_dir()]) == 1
@@ -174,7 +173,7 @@ def test_an_interrupted_synthesis_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")
     kept = entries()
     assert session.processes() == {} and not list(session.cache.glob("*.partial")) and 0 < len(kept) < 6
-    out, err = (done := session.start()).communicate(timeout=300)
+    out, err = (done := session.start()).communicate()
     assert (done.returncode, without_progress(err)) == (0, "") and "tiny on an LFE5U-85F" in out
     assert len(entries()) == 6 and kept.items() <= entries().items()
 
@@ -187,7 +186,6 @@ def test_an_interrupted_sweep_leaves_its_rows_and_no_process(tmp_path: Path) -> 
     assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")
     rows = table.read_text().splitlines()
     assert 1 < len(rows) < 20_000 and len({row.count(",") for row in rows}) == 1
-    deadline = time.monotonic() + 10  # the helper of multiprocessing ends by itself
-    while session.processes() and time.monotonic() < deadline:
+    while session.processes():  # the helper of multiprocessing ends by itself
         time.sleep(0.05)
-    assert session.processes() == {} and list(session.temporary.iterdir()) == []
+    assert list(session.temporary.iterdir()) == []

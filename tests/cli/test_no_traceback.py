@@ -369,7 +369,7 @@ def in_a_process(*arguments: str, **options: Any) -> subprocess.Popen[str]:
 def test_a_full_disk_behind_stdout(step: Step) -> None:
     with Path("/dev/full").open("w") as full:
         done = in_a_process("check", "p.py", stdout=full)
-        assert (done.communicate(timeout=60)[1], done.returncode) == ("error: output: No space left on device\n", 3)
+        assert (done.communicate()[1], done.returncode) == ("error: output: No space left on device\n", 3)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -379,7 +379,7 @@ def test_signals_in_a_users_file(step: Step, number: signal.Signals) -> None:
     while not Path("started").exists():
         time.sleep(0.02)
     running.send_signal(number)
-    out, err = running.communicate(timeout=30)
+    out, err = running.communicate()
     assert (running.returncode, out, err.strip()) == (130, "", "interrupted")
 
 
@@ -395,5 +395,5 @@ def test_an_interruption_while_modules_are_loaded(step: Step) -> None:
         "from step.__main__ import main\n"
         "main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")

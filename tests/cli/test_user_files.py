@@ -183,7 +183,7 @@ def test_the_traceback_for_those_who_want_it(here: Path) -> None:
     (here / "p.py").write_text(HEAD + "def program():\n    return undefined\n")
     done = subprocess.run(
         [sys.executable, "-m", "step", "check", str(here / "p.py")],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False, env=os.environ | {"STEP_TRACEBACK": "1"},
+        cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ | {"STEP_TRACEBACK": "1"},
     )  # fmt: skip
     assert done.returncode == 1
     assert "Traceback (most recent call last):" in done.stderr and "name 'undefined' is not defined" in done.stderr

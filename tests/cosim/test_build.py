@@ -47,9 +47,7 @@ def test_the_second_build_is_taken_from_the_cache(tmp_path, own_cache):
     steps: list[str] = []
     first = build(design, progress=steps.append)
     assert steps == ["verilating", "compiling"]
-    started = time.monotonic()
     second = build(design, progress=steps.append)
-    assert time.monotonic() - started < 1
     assert (len(steps), second.seconds, second.executable) == (2, 0.0, first.executable)
     assert sorted(path.name for path in first.executable.parent.iterdir()) == [
         "bench.sv", "build.log", "control.vlt", "simulator",
@@ -145,7 +143,7 @@ def start_build(design: Path) -> subprocess.Popen[str]:
 def test_parallel_processes_build_once(tmp_path, own_cache):
     design = pass_through(tmp_path / "design", bits=23)
     processes = [start_build(design) for _ in range(3)]
-    built = [process.communicate(timeout=120)[0].splitlines()[-1] for process in processes]
+    built = [process.communicate()[0].splitlines()[-1] for process in processes]
     assert sorted(built) == ["False", "False", "True"]
     assert len(entries(own_cache)) == 1
 
@@ -153,13 +151,12 @@ def test_parallel_processes_build_once(tmp_path, own_cache):
 def test_ctrl_c_ends_the_compilers_and_leaves_nothing(tmp_path, own_cache):
     process = start_build(pass_through(tmp_path / "design", bits=24))
     compilers: list[Path] = []
-    limit = time.monotonic() + 60
-    while not compilers and time.monotonic() < limit:
+    while not compilers:
+        assert process.poll() is None, "the build ended before it compiled"
         compilers = processes_in(own_cache, "cc1plus")
         time.sleep(0.01)
-    assert compilers
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate()
     assert "KeyboardInterrupt" in errors
     assert processes_in(own_cache, "") == []
     assert entries(own_cache) == []

@@ -64,7 +64,8 @@ def test_the_notebook_shows_pictures_and_tables() -> None:
     kept = shown(book)
     assert [each.metadata.get("tags") for each in book.cells].count(["rtl"]) == 1
     book.cells = [each for each in book.cells if each.metadata.get("tags") != ["rtl"]]
-    NotebookClient(book, timeout=300, resources={"metadata": {"path": NOTEBOOK.parent}}).execute()
+    patient = {"timeout": None, "startup_timeout": 3600, "iopub_timeout": 3600}
+    NotebookClient(book, resources={"metadata": {"path": NOTEBOOK.parent}}, **patient).execute()
     assert shown(book) == kept[:-1] and {"text/plain", "text/html"} in kept and {"text/plain", "image/svg+xml"} in kept
 
 

@@ -65,6 +65,7 @@ def test_graphs_and_programs_are_pictures() -> None:
 def test_without_anything_that_draws_there_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setitem(sys.modules, "grandalf.graphs", None)
+    monkeypatch.delitem(sys.modules, "step.programs.layered", raising=False)  # what was drawn before has imported it
     assert program()._repr_svg_() is None
 
 

@@ -41,7 +41,7 @@ def scaled(lengths: Sequence[int] = (9, 9)) -> Program:
 # -- smaller --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(2, 90), st.integers(0, 40)), min_size=1, max_size=9), st.integers(0, 60))
 def test_shrinking_finds_bounds_and_trades(channels: list[tuple[int, int]], together: int) -> None:
     """Each channel has a bound of its own, and all have one together, on which they have to agree."""

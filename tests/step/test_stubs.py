@@ -34,7 +34,6 @@ from step.functions import Nothing
 
 
 def test_the_stubs_are_current() -> None:
-    pytest.importorskip("ruff", reason="ruff is not installed")
     for path, text in stubs().items():
         assert path.read_text() == text, "run: python -m step.cli.stubs"
 
@@ -47,7 +46,6 @@ def test_every_method_is_in_the_stub() -> None:
 
 
 def test_a_type_checker_sees_the_methods(tmp_path: Path) -> None:
-    pytest.importorskip("mypy", reason="mypy is not installed")
     (tmp_path / "program.py").write_text(PROGRAM)
     command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "program.py"]
     command += ["--cache-dir", str(ROOT / ".mypy_cache"), "--no-error-summary", "--hide-error-codes"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from commanding import Step, commanding
 from sim_approx.machine import Machine
 from sim_approx.site import Site
 from sim_approx.units import promote as timed_promote
+from step.cli import fuzz
 from step.fuzz import campaign as campaigning
 from step.fuzz.campaign import Campaign
 from step.fuzz.check import Agreement, Disagreement, check
@@ -107,6 +109,42 @@ class TestAgreement:
         assert (found["version"], found["agreed"], found["agreed_rtl"]) == (version(), 2, 0)
         assert (found["left_out_of_rtl"], found["interrupted"], found["findings"]) == ([], False, [])
         assert sum(found["operators"].values()) > 6 and found["tokens"] > 0
+
+    def test_what_goes_to_rtl(self, step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of those that agree, as many as were asked for, some in a build; another one for each that is left out."""
+        built: list[list[int]] = []
+
+        def check_rtl(self: Campaign, seeds: Sequence[int], first: int) -> bool:
+            assert first == seeds[0]
+            built.append(list(seeds))
+            self.crowded += [seed for seed in seeds if seed == 2]
+            self.agreed_rtl += sum(seed != 2 for seed in seeds)
+            return True
+
+        monkeypatch.setattr(fuzz, "TOGETHER", 3)
+        monkeypatch.setattr(Campaign, "check", lambda self, seed: seed != 1)
+        monkeypatch.setattr(Campaign, "check_rtl", check_rtl)
+        result = step("fuzz", "--count", 9, "--rtl", 5)
+        assert built == [[0, 2, 3], [4, 5, 6]]
+        assert result.out.splitlines() == [
+            "0 programs agree, 5 of them in RTL too: 0 operators of 0 kinds, 0 tokens",
+            "left out of RTL, because their channels have too little space: seeds 2",
+        ]
+
+    def test_rtl_of_several_side_by_side(self, step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+        """RTL that is right, played by the fast model."""
+        built: list[Program] = []
+
+        def right(made: Program, progress: object = None) -> Agreement:
+            built.append(made)
+            return check(made)
+
+        monkeypatch.setattr(campaigning, "check_rtl", right)
+        result = step("fuzz", "--count", 6, "--seed", 3, "--operators", "3..8", "--rtl", 3)
+        assert result.code == 0, result.err
+        assert result.out.startswith("6 programs agree, 3 of them in RTL too: ")
+        (together,) = built
+        assert {name.partition("_")[0] for name in together.graph.nodes} == {"s0", "s1", "s2"}
 
     @pytest.mark.slow
     def test_rtl(self, step: Step) -> None:

@@ -6,13 +6,15 @@ import numpy as np
 import patterns
 import pytest
 
+from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.functions.cast import Cast
 from step.functions.elementwise import Add, Mul
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll, SelectValid
 from step.functions.silu import Silu, sigmoid_table
-from step.language.dtypes import BF16, FP32, DType
+from step.language.dtypes import BF16, FP32, UINT32, DType
+from step.language.function import CountedFunction
 from step.language.tokens import Token, empty
 from step.language.types import Tile
 
@@ -134,3 +136,33 @@ def test_selectors() -> None:
     assert [SelectValid().apply(np.array([[flag]])) for flag in (False, True)] == [1, 0]
     assert SelectAll(3).apply(np.zeros((1, 1))) == 0b111
     assert isinstance(Token(SelectAll(2).apply(None)).value, int)
+
+
+def number(value: int) -> np.ndarray:
+    return np.array([[value]], UINT32.numpy)
+
+
+def all_pieces(function: CountedFunction, *values: int | np.ndarray) -> list[int]:
+    found = [function.piece(index, *values) for index in range(function.pieces(*values))]
+    assert all((each.dtype, each.shape) == (np.uint32, (1, 1)) for each in found)
+    return [int(each.item()) for each in found]
+
+
+@pytest.mark.parametrize(
+    "length, rows", [(0, []), (1, [1]), (3, [3]), (4, [4]), (5, [4, 1]), (8, [4, 4]), (11, [4, 4, 3])]
+)
+def test_valid_rows_of_the_tiles_of_a_cache(length: int, rows: list[int]) -> None:
+    """Request 2 has the tiles from 10 + 2 * 3 on, one for each of these numbers."""
+    assert all_pieces(CacheRows(4), number(length)) == rows
+    addresses = all_pieces(CacheTiles(3, 3, 4, base=10), number(2), number(length))
+    assert addresses == [16, 17, 18][: len(rows)]
+    end = CacheEnd(3, 3, 4, base=10).apply(number(2), number(length))
+    assert end.dtype == np.uint32 and end.item() == 16 + length // 4
+
+
+def test_tiles_of_an_expert() -> None:
+    """By number, and as the one target that a selector has."""
+    for expert, value in ((0, 0b001), (2, 0b100)):
+        wanted = [5 + 4 * expert + each for each in range(4)]
+        assert all_pieces(ExpertTiles(3, 4, base=5), number(expert)) == wanted
+        assert all_pieces(ExpertTiles(3, 4, base=5), value) == wanted

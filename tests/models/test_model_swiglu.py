@@ -6,6 +6,7 @@ import pytest
 from running_models import assert_runs, error_of
 
 from step.errors import InputError
+from step.lowering.fabric import FabricConfig
 from step.programs.metrics import metrics
 from step.running.interpreter import interpret
 from step_models import swiglu
@@ -39,6 +40,11 @@ def test_whole_rows_of_weights_mean_the_same() -> None:
     assert (split.expected["output"] == whole.expected["output"]).all()
     shares = [error_of(each, interpret(each.graph, each.inputs).outputs) for each in (split, whole)]
     assert max(shares) < 0.5
+
+
+def test_the_fabric_that_is_given_is_taken() -> None:
+    given = FabricConfig(tile=64, channel_depth=3)
+    assert [swiglu.program(fabric=given, values=values).fabric for values in (True, False)] == [given, given]
 
 
 def test_a_wrong_result_is_found() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from sim_approx.backend import run
 from step.errors import FabricError, TypeMismatch
-from step.language.dtypes import BF16, FP32, INT32
+from step.language.dtypes import BF16, FP32, INT32, UINT32
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import parse, show
@@ -170,6 +170,18 @@ def test_shares_are_dealt_out_by_turns() -> None:
         graph.source(f"x{number}", NUMBER, [2, 2]).bufferize(name=f"b{number}").streamify().sink(f"y{number}")
     found = scratchpads(lower(graph, FabricConfig(scratchpad_ports=2)))
     assert [[share.filler.name for share in each.shares] for each in found] == [["b0", "b3"], ["b1", "b4"], ["b2"]]
+
+
+def test_words_of_a_share() -> None:
+    """A tile takes none where only headers are kept: of values that are control, and of those that nobody needs."""
+    graph = Graph("words")
+    graph.source("x", Tile(FP32, 4, 4), [2, 3]).bufferize(name="data").streamify().sink("y")
+    graph.source("a", Tile(UINT32), [2, 3]).bufferize(name="control").streamify().sink("b")
+    reference = graph.source("z", Tile(FP32, 8, 4), [2, 3]).bufferize(name="headers").streamify()
+    graph.source("w", Tile(FP32), [2, 1]).expand(reference).sink("expanded")
+    found = scratchpads(lower(graph, FabricConfig(page_bytes=1024, link_bytes=16)))
+    shares = {share.filler.name: (share.beats, share.slots) for each in found for share in each.shares}
+    assert shares == {"data": (4, 16), "control": (0, 64), "headers": (0, 64)}
 
 
 def refused_by_the_fabric(graph: Graph, inputs: dict[str, Any], fabric: FabricConfig) -> str:

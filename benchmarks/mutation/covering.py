@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ class Covered:
             self._data.update(part)
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Those that execute a line of ``mutant``, a case of every function first, the quickest first.
+        """Those that execute a line of ``mutant``, the quickest first, but not many cases of one function.
 
         Where a line is executed on import only, all that execute anything in its file may see it.
         """
@@ -92,14 +92,13 @@ class Covered:
         found = {test for line in range(first, last + 1) for test in map(_test, contexts.get(line, ()))}
         if not found & self.seconds.keys():
             found = {test for each in contexts.values() for test in map(_test, each)}
-        quickest = sorted(found & self.seconds.keys(), key=self.seconds.__getitem__)
-        functions: set[str] = set()
-        cases: list[list[str]] = [[], []]
-        for test in quickest:
+        cases: Counter[str] = Counter()
+        cost: dict[str, float] = {}
+        for test in sorted(found & self.seconds.keys(), key=self.seconds.__getitem__):
             function = test.partition("[")[0]
-            cases[function in functions].append(test)
-            functions.add(function)
-        return cases[0] + cases[1]
+            cases[function] += 1
+            cost[test] = self.seconds[test] * cases[function]
+        return sorted(cost, key=cost.__getitem__)
 
 
 def _test(context: str) -> str:

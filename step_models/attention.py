@@ -15,8 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from math import sqrt
-from numbers import Integral
-from typing import Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -39,8 +38,11 @@ from step.functions import (
     Scale,
     Sub,
 )
+from step.language.arguments import Checked
+from step.language.parameters import settle_parameters
 from step.library import parallelize
 from step_models.arrivals import check_gaps, paced
+from step_models.checking import workload
 from step_models.division import check_divides
 from step_models.fabrics import fitting
 from step_models.kv_lengths import check_lengths
@@ -50,7 +52,7 @@ Arrangement = Literal["coarse", "interleaved", "dynamic"]
 
 
 @dataclass
-class Attention:
+class Attention(metaclass=Checked):
     """Attention as a part of ``graph``: ``sequences`` with room for ``tiles`` tiles of ``rows`` rows in their caches.
 
     A row has ``size`` scalars, and ``group`` query rows share a sequence. ``regions`` work at the same time; in the
@@ -79,25 +81,21 @@ class Attention:
     places: int | None = None
     prefix: str = ""
 
+    refused: ClassVar = InputError
+
     def __post_init__(self) -> None:
+        settle_parameters(self)
         for what, value in (
             ("there must be at least one KV head", self.sequences),
             ("a KV head must have at least one query head", self.group),
             ("a row of the KV cache must have at least one scalar", self.size),
             ("attention needs at least one region", self.regions),
         ):
-            if not isinstance(value, Integral):
-                raise InputError(f"{what}, an integer, not {value!r}")
             if value < 1:
                 raise InputError(f"{what}, not {value}")
-        if self.arrangement not in get_args(Arrangement):
-            known = ", ".join(map(repr, get_args(Arrangement)))
-            raise InputError(f"attention must be arranged as one of {known}, not {self.arrangement!r}")
         if self.rows < 1 or self.rows & (self.rows - 1):
             raise InputError(f"a tile of the KV cache must have a power of two of rows, not {self.rows}")
-        if self.block is not None and (
-            not isinstance(self.block, Integral) or self.block < 1 or self.arrangement != "coarse"
-        ):
+        if self.block is not None and (self.block < 1 or self.arrangement != "coarse"):
             raise InputError(
                 f'block must be at least one sequence of a "coarse" arrangement, '
                 f"not {self.block} of {self.arrangement!r}"
@@ -244,6 +242,7 @@ class Attention:
         result.store_random(self.output, sequence, name=f"{prefix}store_output").sink(f"{prefix}stored_output")
 
 
+@workload
 def cache_tiles(lengths: np.ndarray, rows: int, room: int | None = None) -> int:
     """Tiles of ``rows`` rows that a sequence needs for the longest of ``lengths`` and the new row, or ``room`` rows."""
     check_lengths(lengths, room)
@@ -255,6 +254,7 @@ def cache_tiles(lengths: np.ndarray, rows: int, room: int | None = None) -> int:
     return room // rows
 
 
+@workload
 def program(
     lengths: np.ndarray,
     *,
@@ -284,7 +284,7 @@ def program(
     ``values`` all data but lengths and gaps is zeros, which take no memory, and nothing is expected. Raises
     `InputError` for what does not fit.
     """
-    lengths = np.asarray(lengths)
+    lengths = check_lengths(lengths, room)
     tiles = cache_tiles(lengths, rows, room)
     graph = Graph(name)
     attention = Attention(

@@ -6,15 +6,18 @@ import json
 import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from step.errors import FormatError, InputError
+from step.language.arguments import Checked
+from step.language.parameters import settle_parameters
+from step_models.checking import workload
 
 DATA = Path(__file__).parent / "data"
 
 
 @dataclass(frozen=True)
-class Configuration:
+class Configuration(metaclass=Checked):
     """The dimensions of a decoder with a mixture of SwiGLU experts and grouped-query attention.
 
     ``hidden``: scalars of a token. ``inner``: hidden scalars of one expert. ``experts_per_token``: how many of the
@@ -34,11 +37,14 @@ class Configuration:
     head_size: int
     norm_epsilon: float = 1e-5
 
+    refused: ClassVar = InputError
+
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
             if each.type == "int" and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise InputError(f"{each.name} of model {self.name!r} must be an integer >= 1, not {value!r}")
+        settle_parameters(self)
         if not isinstance(self.norm_epsilon, float) or not 0 <= self.norm_epsilon < math.inf:
             raise InputError(f"norm_epsilon of model {self.name!r} must be a float >= 0, not {self.norm_epsilon!r}")
         if self.experts_per_token > self.experts:
@@ -58,6 +64,7 @@ class Configuration:
         return self.query_heads // self.key_value_heads
 
 
+@workload
 def configuration(name: str) -> Configuration:
     """The configuration of a model by name, such as ``"Mixtral-8x7B"``; `InputError` for one that is not here."""
     known = {each.name: each for each in map(read_configuration, sorted((DATA / "models").glob("*.json")))}
@@ -66,6 +73,7 @@ def configuration(name: str) -> Configuration:
     return known[name]
 
 
+@workload
 def read_configuration(path: Path | str) -> Configuration:
     """A configuration from a JSON object with the fields of `Configuration`; `FormatError` for another form."""
     try:

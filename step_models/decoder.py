@@ -9,18 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from step import BF16, UINT32, FabricConfig, Graph, Program, Stream, Tile
 from step.errors import InputError
 from step.functions import Add, Cast, RetileCol
+from step.language.arguments import Checked
+from step.language.parameters import settle_parameters
 from step_models import attention, moe, swiglu
 from step_models.attention import Attention, cache_tiles
+from step_models.checking import workload
 from step_models.configurations import Configuration
 from step_models.division import check_divides
 from step_models.fabrics import fitting
+from step_models.kv_lengths import check_lengths
 from step_models.moe import Mixture
 from step_models.projection import (
     batch_of_rows,
@@ -41,7 +45,7 @@ that on average, follow each other; they are independent, so their squares add u
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(metaclass=Checked):
     """How a layer is laid out: extents of tiles, and regions.
 
     ``rows``: of the tiles of projections. ``depth`` and ``columns``: of weight tiles; a ``depth`` of None is all of
@@ -59,6 +63,15 @@ class Schedule:
     regions: int = 2
     arrangement: attention.Arrangement = "dynamic"
     held: bool = False
+
+    refused: ClassVar = InputError
+
+    def __post_init__(self) -> None:
+        settle_parameters(self)
+
+    def depth_of(self, extent: int) -> int:
+        """The extent of tiles along the rows of a weight with so many."""
+        return extent if self.depth is None else self.depth
 
 
 class Layer:
@@ -79,9 +92,8 @@ class Layer:
         tiles = cache_tiles(lengths, schedule.cache_rows, room)
         check_divides("rows, the rows of a tile,", schedule.rows, "the number of tokens", len(lengths))
         width = model.query_heads * model.head_size
-        depth = schedule.depth
         for what, extent in (("hidden", model.hidden), ("query_heads * head_size", width)):
-            check_divides("depth, the extent of a weight tile along its rows,", depth or extent, what, extent)
+            check_divides("depth, the extent of a weight tile along its rows,", schedule.depth_of(extent), what, extent)
             check_divides("columns, the extent of a weight tile,", schedule.columns, what, extent)
         narrow = model.key_value_heads * model.head_size
         check_divides("columns, the extent of a weight tile,", schedule.columns, "key_value_heads * head_size", narrow)
@@ -104,7 +116,7 @@ class Layer:
             model.hidden,
             model.inner,
             schedule.expert_rows,
-            depth or model.hidden,
+            schedule.depth_of(model.hidden),
             schedule.columns,
             schedule.expert_regions,
             prefix,
@@ -170,10 +182,11 @@ class Layer:
 
     def _project(self, x: Stream, name: str) -> Stream:
         weight, schedule = self.tensors[name], self.schedule
-        depth = schedule.depth or int(weight.shape[0])
+        depth = schedule.depth_of(int(weight.shape[0]))
         return project(self.graph, x, weight, depth=depth, columns=schedule.columns, held=schedule.held)
 
 
+@workload
 def program(
     model: Configuration,
     lengths: np.ndarray,
@@ -192,12 +205,16 @@ def program(
     that has room for the tiles. Without ``values`` weights, activations and caches are zeros, which take no memory, and
     nothing is expected. Raises `InputError` for what does not fit.
     """
-    lengths, schedule = np.asarray(lengths), schedule or Schedule()
+    lengths, schedule = check_lengths(lengths, room), schedule or Schedule()
     graph, layers = Graph(name), list[Layer]()
-    if not routings:
+    _check_routings(routings)
+    if not len(routings):
         raise InputError("a decoder must have at least one layer: give a routing for each of them")
+    routings = [
+        check_routing(each, model.experts, model.experts_per_token, name=f"routing of layer {number}")
+        for number, each in enumerate(routings)
+    ]
     for number, routing in enumerate(routings):
-        check_routing(routing, model.experts, model.experts_per_token, name=f"routing of layer {number}")
         if len(routing) != len(lengths):
             raise InputError(
                 f"routing of layer {number} must have a row for each of the {len(lengths)} KV lengths, "
@@ -220,6 +237,7 @@ def program(
     return Program(graph, inputs, fabric)
 
 
+@workload
 def each_layer(
     model: Configuration,
     lengths: np.ndarray,
@@ -230,10 +248,19 @@ def each_layer(
     fabric: FabricConfig | None = None,
 ) -> Iterator[Program]:
     """A program without values for every layer of its own, as where a fabric runs one layer after the other."""
-    for number, routing in enumerate(routings):
-        yield program(
+    _check_routings(routings)
+    return (
+        program(
             model, lengths, [routing], schedule, room=room, fabric=fabric, values=False, name=f"decoder_layer{number}"
         )
+        for number, routing in enumerate(routings)
+    )
+
+
+def _check_routings(routings: Sequence[np.ndarray]) -> None:
+    """Raise `InputError` for what is no list."""
+    if not isinstance(routings, Sequence | np.ndarray) or isinstance(routings, str | bytes):
+        raise InputError(f"routings must be a list, one for each layer, not {routings!r}")
 
 
 def _with_data(

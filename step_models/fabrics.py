@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import isqrt
 
 from step import FabricConfig, Graph, MemoryConfig
-from step.language.types import Buffer, ElementType, Tile, Tuple
 
 PUBLISHED = FabricConfig(
     matmul_lanes=2048,
@@ -20,7 +19,7 @@ links of 64 bytes, and 1024 bytes a cycle of off-chip memory."""
 
 def fitting(graph: Graph, fabric: FabricConfig = PUBLISHED) -> FabricConfig:
     """``fabric`` with tiles and pages large enough for all static tiles that the streams of ``graph`` carry."""
-    tiles = [tile for stream in graph.streams() for tile in _tiles(stream.element) if tile.is_static]
+    tiles = [tile for stream in graph.streams() for tile in stream.element.tiles if tile.is_static]
     scalars = max((int(tile.elements) for tile in tiles), default=1)
     page = max((int(tile.bytes) for tile in tiles), default=1)
     page_bytes = max(fabric.page_bytes, 1 << (page - 1).bit_length())
@@ -30,15 +29,3 @@ def fitting(graph: Graph, fabric: FabricConfig = PUBLISHED) -> FabricConfig:
         page_bytes=page_bytes,
         scratchpad_bytes=-(-fabric.scratchpad_bytes // page_bytes) * page_bytes,
     )
-
-
-def _tiles(element: ElementType) -> list[Tile]:
-    """The tiles that an element has in it."""
-    match element:
-        case Tile():
-            return [element]
-        case Buffer():
-            return [element.tile]
-        case Tuple():
-            return [tile for item in element.items for tile in _tiles(item)]
-    return []

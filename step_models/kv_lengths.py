@@ -10,10 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from step.errors import FormatError, InputError
+from step_models.checking import workload
 from step_models.configurations import DATA
 from step_models.seeds import check_seed
 
+MOST = 1 << 20
+"""Requests of a sample; what is beyond is a slip of the pen."""
 
+
+@workload
 def check_lengths(lengths: np.ndarray, room: int | None = None, *, name: str = "KV lengths") -> np.ndarray:
     """``lengths`` itself; `InputError` unless they are lengths, with a free row in a cache of ``room`` rows."""
     lengths = np.asarray(lengths)
@@ -31,6 +36,7 @@ def check_lengths(lengths: np.ndarray, room: int | None = None, *, name: str = "
     return lengths
 
 
+@workload
 def read_kv_lengths(path: Path | str) -> np.ndarray:
     """The lengths in an .npy file; raises `FormatError` for a file of another form."""
     try:
@@ -45,6 +51,7 @@ def read_kv_lengths(path: Path | str) -> np.ndarray:
         raise FormatError(str(error)) from None
 
 
+@workload
 def measured_kv_lengths(name: str) -> np.ndarray:
     """Lengths of a measured batch that comes with the package, such as ``b64/conv_stdev0996_4007_4070``."""
     folder = DATA / "kv_lengths"
@@ -56,11 +63,14 @@ def measured_kv_lengths(name: str) -> np.ndarray:
     return read_kv_lengths(folder / f"{name}.npy")
 
 
+@workload
 def sampled_kv_lengths(requests: int, *, mean: float = 1024.0, deviation: float = 1024.0, seed: int = 0) -> np.ndarray:
     """Lengths of a log-normal distribution with this mean and standard deviation, rounded down.
 
     Raises `InputError` for what can not be drawn.
     """
+    if requests > MOST:
+        raise InputError(f"a sample of KV lengths must have at most {MOST:,} requests, not {requests:,}")
     if requests < 1 or not 0 < mean < np.inf or not 0 <= deviation < np.inf:
         raise InputError(
             "a sample of KV lengths needs at least one request, a mean above 0 and a deviation of at least 0, "

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 
 from step import BF16, FabricConfig, Graph, Program, Stream
 from step.errors import InputError
 from step.functions import Add, Mul, RetileRow, RetileStreamify, SelectValid
+from step.language.arguments import Checked
+from step.language.parameters import settle_parameters
 from step_models import multiplexed
+from step_models.checking import workload
 from step_models.fabrics import fitting
-from step_models.routing import check_routing
+from step_models.routing import MOST, check_routing
 from step_models.swiglu import Weights, check_tiles, expert, random_weights, reference
 from step_models.weights import blank_tensors, normal
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Mixture(metaclass=Checked):
     """``experts`` SwiGLU experts, [hidden, inner] each, as a part of programs.
 
     ``rows``: of a tile, the last one of an expert being padded; None is one tile of all rows of the expert, however
@@ -42,17 +45,12 @@ class Mixture:
     regions: int | None = None
     prefix: str = ""
 
+    refused: ClassVar = InputError
+
     def __post_init__(self) -> None:
+        settle_parameters(self)
         check_tiles(self.hidden, self.inner, self.depth, self.columns)
-        if self.rows is not None and self.rows < 1:
-            raise InputError(f"a tile must have at least one row, not {self.rows}")
-        if self.regions is not None and (
-            not isinstance(self.regions, Integral) or self.regions < 1 or self.experts % self.regions
-        ):
-            possible = ", ".join(str(each) for each in range(1, self.experts + 1) if self.experts % each == 0)
-            raise InputError(
-                f"{self.experts} experts can not be dealt evenly to {self.regions} regions; possible are {possible}"
-            )
+        _check_dealt(self.experts, self.rows, self.regions)
         if self.regions is not None and self.rows is None and self.depth != self.hidden:
             # Tiles of several experts have other numbers of rows, and only those of equal ones can be put side by side.
             raise InputError(
@@ -177,6 +175,17 @@ class Mixture:
         return f"{self.prefix}expert{number}_"
 
 
+def _check_dealt(experts: int, rows: int | None, regions: int | None) -> None:
+    """Raise `InputError` for tiles without rows, and regions that can not have equally many experts."""
+    if not 1 <= experts <= MOST:
+        raise InputError(f"there must be 1 to {MOST:,} experts, not {experts:,}")
+    if rows is not None and rows < 1:
+        raise InputError(f"a tile must have at least one row, not {rows}")
+    if regions is not None and (regions < 1 or experts % regions):
+        possible = ", ".join(str(each) for each in range(1, experts + 1) if experts % each == 0)
+        raise InputError(f"{experts} experts can not be dealt evenly to {regions} regions; possible are {possible}")
+
+
 def joined(rows: Stream, prefix: str) -> Stream:
     """All rows [n] in one tile, or none."""
     tile: Stream = rows.promote(name=f"{prefix}promoted").accum(RetileRow(), name=f"{prefix}tile")
@@ -204,6 +213,7 @@ def unpacked(tiles: Stream, keep: Stream, rows: Stream, prefix: str) -> Stream:
     return result
 
 
+@workload
 def program(
     routing: np.ndarray,
     *,
@@ -250,14 +260,17 @@ def program(
     )
 
 
+@workload
 def symbols(
     routing: np.ndarray, experts: int, prefix: str = "", *, rows: int | None = None, regions: int | None = None
 ) -> dict[str, int]:
     """What `step.bind` would measure of a mixture's symbols, which at full size takes long, from its routing alone.
 
     Enough for the metrics of a mixture whose names begin with ``prefix``, and whose experts, in tiles of ``rows``
-    rows or one of all rows, share ``regions`` if there are any.
+    rows or one of all rows, share ``regions`` if there are any. Raises `InputError` for what no mixture can have.
     """
+    routing = check_routing(routing, experts)
+    _check_dealt(experts, rows, regions)
     tokens, counts = len(routing), np.bincount(routing.reshape(-1), minlength=experts)
     known = {f"{prefix}route_D{number}": int(count) for number, count in enumerate(counts)}
     if regions is not None:
@@ -265,7 +278,7 @@ def symbols(
         tiles = -(-shared // (rows or tokens))
         for number, (count, together) in enumerate(zip(tiles.sum(1), shared.sum(1), strict=True)):
             known[f"{prefix}region{number}_turns_D0"] = int(count)
-            if rows is None:
+            if rows is None and regions < experts:  # tiles of one expert alone have the rows that it says
                 known[f"{prefix}region{number}_turns_rows"] = int(together)
     return {**known, f"{prefix}gather_selected": routing.size}
 

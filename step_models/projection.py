@@ -7,6 +7,7 @@ import numpy as np
 from step import BF16, FP32, FabricConfig, Graph, Program, Stream, Tensor, Tile
 from step.errors import InputError
 from step.functions import Add, Cast, Matmul, Mul, RetileCol, RetileRow, RetileStreamify, RowSum, Rsqrt, Scale
+from step_models.checking import workload
 from step_models.division import check_divides
 from step_models.fabrics import fitting
 from step_models.weights import blank_tensors, normal, projection
@@ -106,6 +107,7 @@ def reference(normed: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.nd
     return result, 1.1 * 2**-9 * (np.abs(normed) @ np.abs(exact) + np.abs(result))
 
 
+@workload
 def program(
     tokens: int = 8,
     hidden: int = 64,
@@ -158,6 +160,7 @@ def program(
     return _expecting(graph, inputs, {each: reference(exact, inputs[f"w{each}"]) for each in ("q", "k", "v")}, fabric)
 
 
+@workload
 def output_program(
     tokens: int = 8,
     hidden: int = 64,

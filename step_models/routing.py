@@ -10,8 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from step.errors import FormatError, InputError
+from step_models.checking import workload
 from step_models.configurations import DATA, Configuration
 from step_models.seeds import check_seed
+
+MOST = 1 << 20
+"""Experts, or tokens, of a routing; what is beyond is a slip of the pen."""
 
 LAYERS = {
     ("Mixtral-8x7B", 64): (10, "mixtral_b64"),
@@ -22,13 +26,14 @@ LAYERS = {
 """By model and number of tokens, the layer that was measured, and the name of its trace."""
 
 
+@workload
 def check_routing(
     routing: np.ndarray, experts: int, experts_per_token: int | None = None, *, name: str = "routing"
 ) -> np.ndarray:
     """``routing`` itself; `InputError`, which calls it ``name``, unless it is one for so many experts."""
     routing = np.asarray(routing)
-    if experts < 1:
-        raise InputError(f"{name}: there must be at least one expert, not {experts}")
+    if not 1 <= experts <= MOST:
+        raise InputError(f"{name}: there must be 1 to {MOST:,} experts, not {experts:,}")
     if routing.ndim != 2 or routing.dtype.kind not in "iu":
         raise InputError(f"{name} must be integers [tokens, k], not {routing.dtype} {list(routing.shape)}")
     tokens, chosen = routing.shape
@@ -52,6 +57,7 @@ def check_routing(
     return routing
 
 
+@workload
 def read_routing(path: Path | str, experts: int, experts_per_token: int | None = None) -> np.ndarray:
     """The array ``data`` of an .npz file; raises `FormatError` for a file of another form."""
     try:
@@ -67,6 +73,7 @@ def read_routing(path: Path | str, experts: int, experts_per_token: int | None =
         raise FormatError(str(error)) from None
 
 
+@workload
 def measured_routing(name: str, experts: int, experts_per_token: int | None = None) -> np.ndarray:
     """A trace that comes with the package: ``mixtral_b64``, ``mixtral_b1024``, ``qwen_b64`` or ``qwen_b1024``."""
     folder = DATA / "expert_routing"
@@ -76,6 +83,7 @@ def measured_routing(name: str, experts: int, experts_per_token: int | None = No
     return read_routing(folder / f"{name}.npz", experts, experts_per_token)
 
 
+@workload
 def sampled_routing(
     tokens: int, experts: int, experts_per_token: int, *, skew: float = 0.0, seed: int = 0
 ) -> np.ndarray:
@@ -84,12 +92,12 @@ def sampled_routing(
     The expert of rank r, 1 to ``experts``, has a probability in proportion to r to the power of ``-skew``: 0 is
     uniform. Which expert has which rank is drawn from ``seed``, too. Raises `InputError` for what can not be drawn.
     """
-    if experts < 1:
-        raise InputError(f"a routing must have at least one expert, not {experts}")
+    if not 1 <= experts <= MOST:
+        raise InputError(f"a routing must have 1 to {MOST:,} experts, not {experts:,}")
     if not 1 <= experts_per_token <= experts:
         raise InputError(f"experts_per_token must be 1 to {experts}, the number of experts, not {experts_per_token}")
-    if tokens < 1:
-        raise InputError(f"a routing must have at least one token, not {tokens}")
+    if not 1 <= tokens <= MOST:
+        raise InputError(f"a routing must have 1 to {MOST:,} tokens, not {tokens:,}")
     if not 0 <= skew < np.inf:
         raise InputError(f"the skew of a routing must be a finite number >= 0, not {skew}")
     check_seed(seed)
@@ -101,6 +109,7 @@ def sampled_routing(
     return np.argsort(-noisy, axis=1)[:, :experts_per_token]
 
 
+@workload
 def layer_routings(model: Configuration, tokens: int, *, skew: float = 0.0, seed: int = 0) -> list[np.ndarray]:
     """A routing for every layer of ``model``: the measured one where there is one, else `sampled_routing`.
 

@@ -14,6 +14,7 @@ import numpy as np
 from step import BF16, FabricConfig, Graph, Program, Stream, Tensor, Tile
 from step.errors import InputError
 from step.functions import Add, Matmul, Mul, RetileCol, RetileStreamify, Silu
+from step_models.checking import workload
 from step_models.division import check_divides
 from step_models.fabrics import fitting
 from step_models.weights import blank_tensors, normal, projection
@@ -118,6 +119,7 @@ def reference(x: np.ndarray, weights: dict[str, np.ndarray]) -> tuple[np.ndarray
     return state @ down, 2**-8 * np.abs(state) @ np.abs(down)
 
 
+@workload
 def program(
     batch: int = 16,
     hidden: int = 64,

@@ -9,7 +9,7 @@ import numpy as np
 
 from step.language import numerics
 from step.language.dtypes import DType
-from step.language.function import mismatch
+from step.language.function import wrong_parameter
 from step.language.scalars import Elementwise, Folding
 from step.language.types import ElementType, Tile
 
@@ -138,11 +138,11 @@ class Scale(Elementwise):
         if tile.dtype.is_float:
             with numerics.quiet():
                 if not (isfinite(number) and isfinite(np.float64(number).astype(np.float32))):
-                    raise mismatch(self, f"constant to be a number that FP32 holds rather than {number!r}", inputs)
+                    raise wrong_parameter(self, "constant", "a number that FP32 holds", inputs)
         else:
             limits = np.iinfo(tile.dtype.numpy)
             if not (isinstance(number, int) and limits.min <= number <= limits.max):
-                raise mismatch(self, f"constant to be an integer of {tile.dtype} rather than {number!r}", inputs)
+                raise wrong_parameter(self, "constant", f"an integer of {tile.dtype}", inputs)
         return result
 
     def combine(self, value: np.ndarray) -> np.ndarray:

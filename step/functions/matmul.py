@@ -10,7 +10,7 @@ import sympy
 from step.language import numerics
 from step.language.dims import Shape
 from step.language.dtypes import BF16, FP32, INT8, INT32, DType
-from step.language.function import AccumFunction, MapFunction, mismatch
+from step.language.function import AccumFunction, MapFunction, mismatch, wrong_parameter
 from step.language.types import ElementType, Tile
 
 
@@ -38,19 +38,19 @@ class Matmul(MapFunction, AccumFunction):
         if left.cols != inner or not inner.is_static or not cols.is_static:
             raise mismatch(self, wanted, inputs)
         if left.dtype is INT8 and self.out is not INT32:
-            raise mismatch(self, f"out to be INT32 rather than {self.out}", inputs)
+            raise wrong_parameter(self, "out", "INT32", inputs)
         return Tile(self.out, left.rows, cols)
 
     def result_type(self, *inputs: ElementType) -> Tile:
         result = self._result(inputs)
         if not self.out.is_float and _is_float(inputs):
-            raise mismatch(self, f"out to be BF16 or FP32 rather than {self.out}", inputs)
+            raise wrong_parameter(self, "out", "BF16 or FP32", inputs)
         return result
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
         state = self._result(inputs)
         if self.out is not FP32 and _is_float(inputs):
-            raise mismatch(self, f"out to be FP32 in a reduction rather than {self.out}", inputs)
+            raise wrong_parameter(self, "out", "FP32 in a reduction", inputs)
         return state
 
     def initial(self, state: ElementType) -> np.ndarray:

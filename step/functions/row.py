@@ -9,7 +9,7 @@ import sympy
 
 from step.language import numerics
 from step.language.dtypes import BF16, FP32, INT8, INT32, DType
-from step.language.function import Function, MapFunction, mismatch
+from step.language.function import Function, MapFunction, mismatch, wrong_parameter
 from step.language.types import ElementType, Tile
 
 
@@ -37,7 +37,7 @@ class RowSum(MapFunction):
         natural = FP32 if tile.dtype.is_float else INT32
         if self.out not in (None, natural) and not (tile.dtype.is_float and self.out is BF16):
             wanted = "BF16 or FP32" if tile.dtype.is_float else natural.name
-            raise mismatch(self, f"out to be {wanted} rather than {self.out}", inputs)
+            raise wrong_parameter(self, "out", wanted, inputs)
         return Tile(self.out or natural, tile.rows, 1)
 
     def apply(self, value: np.ndarray) -> np.ndarray:

@@ -13,9 +13,10 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from step.errors import FormatError, RegistrationError
+from step.host.nearest import did_you_mean
 
 Named = TypeVar("Named")
 
@@ -79,6 +80,20 @@ def registered(table: Mapping[str, Named], name: str, package: str, what: str) -
     if name not in table:
         raise FormatError(f"{what} must be one of {', '.join(sorted(table))}, not {name!r}")
     return table[name]
+
+
+def exported(table: Mapping[str, type[Any]], name: str, package: str) -> type[Any]:
+    """The class called ``name`` that a module installed for ``package`` has registered in ``table``.
+
+    Raises `AttributeError`, as a module does, where there is none.
+    """
+    if not name.startswith("_"):
+        load_all(package)
+    classes = {each.__name__: each for each in table.values()}
+    if name not in classes:
+        hint = did_you_mean(name, classes) if not name.startswith("_") else ""
+        raise AttributeError(f"{package} has no {name!r}; {hint}it has {', '.join(sorted(classes))}")
+    return classes[name]
 
 
 @cache

@@ -7,6 +7,11 @@ from difflib import get_close_matches
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``"did you mean 'flatten'? "`` for the name among ``known`` that is closest to ``name``; empty if none is."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.75)
-    return f"did you mean {close[0]!r}? " if close else ""
+    """``"did you mean 'flatten'? "`` for the name among ``known`` that is closest to ``name``; empty if none is.
+
+    Where none is close, those that have ``name`` as one of their words: ``lanes`` of ``matmul_lanes``.
+    """
+    names = list(known)
+    close = get_close_matches(name, names, n=1, cutoff=0.75)
+    close = close or [each for each in names if name in each.replace(".", "_").split("_")]
+    return f"did you mean {' or '.join(map(repr, close))}? " if close else ""

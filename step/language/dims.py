@@ -18,6 +18,7 @@ from typing import Any
 import sympy
 
 from step.errors import TypeMismatch
+from step.language.arguments import told
 
 
 class DimKind(enum.IntEnum):
@@ -57,21 +58,27 @@ class Dim:
         """True unless the extent is known to be at least one."""
         return not self.extent.is_positive
 
+    @told
     def __add__(self, other: Dim | int) -> Dim:
         return _combined(operator.add, "+", self, other)
 
+    @told
     def __radd__(self, other: int) -> Dim:
         return _combined(operator.add, "+", other, self)
 
+    @told
     def __sub__(self, other: Dim | int) -> Dim:
         return _combined(operator.sub, "-", self, other)
 
+    @told
     def __rsub__(self, other: int) -> Dim:
         return _combined(operator.sub, "-", other, self)
 
+    @told
     def __mul__(self, other: Dim | int) -> Dim:
         return _combined(operator.mul, "*", self, other)
 
+    @told
     def __rmul__(self, other: int) -> Dim:
         return _combined(operator.mul, "*", other, self)
 
@@ -95,12 +102,13 @@ def symbol(name: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
     return Dim(sympy.Symbol(name, integer=True, nonnegative=True), kind)
 
 
-def dim(value: Dim | int) -> Dim:
-    """``value`` as a dimension; an integer must be >= 0, else `ValueError`."""
+def dim(value: Dim | int, what: str = "a dimension", least: int = 0) -> Dim:
+    """``value`` as a dimension; raises `TypeMismatch`, of ``what``, unless it is one, or an integer >= ``least``."""
     if isinstance(value, Dim):
         return value
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise ValueError(f"a dimension must be an integer >= 0 or a symbol, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        meant = f"; did you mean graph.symbol({value!r})?" if isinstance(value, str) and value.isidentifier() else ""
+        raise TypeMismatch(f"{what} must be an integer >= {least} or a symbol, not {value!r}{meant}")
     return Dim(sympy.Integer(int(value)))
 
 
@@ -112,16 +120,18 @@ def shape(values: Iterable[Dim | int]) -> Shape:
 def _combined(function: Callable[[Any, Any], Any], sign: str, left: Dim | int, right: Dim | int) -> Dim:
     """A dimension that the program derives from others.
 
-    Raises `TypeMismatch` for ragged ones, whose expressions are symbols of their own, and for what may be negative.
+    Raises `TypeMismatch` for ragged ones, whose expressions are symbols of their own, for what may be negative, and for
+    what is no extent.
     """
-    if not all(isinstance(each, Dim | Integral) for each in (left, right)):
-        return NotImplemented
     expression = f"{left} {sign} {right}"
+    for each in (left, right):
+        if not isinstance(each, Dim | Integral) or isinstance(each, bool):
+            raise TypeMismatch(f"{expression} is no dimension: {each!r} is neither one nor an integer")
     parts = [each if isinstance(each, Dim) else Dim(sympy.Integer(int(each))) for each in (left, right)]
-    for each in parts:
-        if each.is_ragged:
+    for part in parts:
+        if part.is_ragged:
             raise TypeMismatch(
-                f"{expression} is no dimension: {each} is ragged, so this would differ from tensor to tensor; "
+                f"{expression} is no dimension: {part} is ragged, so this would differ from tensor to tensor; "
                 "declare a symbol for it: graph.symbol(name, ragged=True)"
             )
     extent = function(*(each.extent for each in parts))

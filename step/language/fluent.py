@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 from step.host.extensions import load_package, load_until, register
 from step.host.nearest import did_you_mean
+from step.language.arguments import Checked, checked
 
 
-class _Loading(type):
+class _Loading(Checked):
     """Classes that know all of their operators when somebody lists them, as ``help`` does."""
 
     def __dir__(cls) -> list[str]:
@@ -29,8 +30,9 @@ class Fluent(metaclass=_Loading):
     @classmethod
     def add_method(cls, function: Callable[..., Any]) -> None:
         """Make ``function(self, ...)`` callable as ``self.function(...)``."""
-        register(cls.methods, function.__name__, function, f"the method of a {cls.noun}")
-        setattr(cls, function.__name__, function)
+        method = checked(function, method=True)
+        register(cls.methods, function.__name__, method, f"the method of a {cls.noun}")
+        setattr(cls, function.__name__, method)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """An operator that nobody has loaded yet."""

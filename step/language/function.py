@@ -16,6 +16,7 @@ import sympy
 
 from step.errors import TypeMismatch
 from step.host.extensions import register, registered
+from step.language.arguments import CheckedABC
 from step.language.dims import DimKind, Shape, dim, symbol
 from step.language.faults import Fault
 from step.language.parameters import settle_parameters
@@ -25,7 +26,7 @@ from step.language.types import ElementType
 FUNCTIONS: dict[str, type[Function]] = {}
 
 
-class Function(abc.ABC):
+class Function(metaclass=CheckedABC):
     """Base of all functions; subclasses register themselves under their name in snake case."""
 
     name: ClassVar[str]
@@ -164,3 +165,9 @@ def mismatch(function: Function, wanted: str, inputs: tuple[ElementType, ...]) -
     """The error of a function whose inputs do not fit: what it needs, and what it got."""
     got = ", ".join(str(each) for each in inputs) or "nothing"
     return TypeMismatch(f"{function.name} needs {wanted}, not {got}")
+
+
+def wrong_parameter(function: Function, name: str, wanted: str, inputs: tuple[ElementType, ...]) -> TypeMismatch:
+    """The error of a function whose parameter ``name`` does not fit its inputs: what it has to be for these."""
+    of = ", ".join(str(each) for each in inputs)
+    return TypeMismatch(f"{function.name} of {of} needs {name} to be {wanted}, not {getattr(function, name)!r}")

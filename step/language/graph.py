@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from numbers import Integral
+from dataclasses import KW_ONLY, dataclass, field
+from math import prod
 from typing import Any, TypeVar
 
 from step.errors import GraphError, TypeMismatch
 from step.host.extensions import find_module
+from step.language.arguments import checked
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
 from step.language.dtypes import DType, as_dtype
 from step.language.fluent import GraphMethods
@@ -17,6 +18,7 @@ from step.language.location import Location, caller_location
 from step.language.operator import Operator, StreamType
 from step.language.stream import Stream
 from step.language.types import ElementType
+from step.language.well_typed import check_types
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -26,6 +28,9 @@ def graph_method(function: Method) -> Method:
     GraphMethods.add_method(function)
     return function
 
+
+MOST_SCALARS = 1 << 48
+"""Of a tensor; what is beyond is a slip of the pen."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -89,10 +94,9 @@ class Feedback:
     stream: Stream
     source: Stream | None = None
 
+    @checked
     def close(self, stream: Stream) -> None:
         """Say which stream feeds the edge; its type must be the declared one."""
-        if not isinstance(stream, Stream):
-            raise GraphError(f"feedback {self.name!r} ({self.location}) must be closed by a stream, not {stream!r}")
         if self.source is not None:
             raise GraphError(f"feedback {self.name!r} ({self.location}) is closed already, by {self.source}")
         if stream.graph is not self.stream.graph:
@@ -139,6 +143,7 @@ class Graph(GraphMethods):
     """
 
     name: str = "program"
+    _: KW_ONLY
     nodes: dict[str, Node] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     symbols: dict[str, SymbolInfo] = field(default_factory=dict)
@@ -146,42 +151,47 @@ class Graph(GraphMethods):
     refinements: dict[str, Shape] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
     """Of channels of the lowered program, by name, in the place of what streams and fabric say."""
-    _shared_symbols: dict[tuple[Any, ...], Shape] = field(default_factory=dict)
-    _counters: dict[str, int] = field(default_factory=dict)
+    _shared_symbols: dict[tuple[Any, ...], Shape] = field(default_factory=dict, init=False)
+    _counters: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._check_name(self.name)
 
     # -- declarations -------------------------------------------------------------------------------------------
 
+    @checked
     def symbol(self, name: str, *, ragged: bool = False, location: Location | None = None) -> Dim:
         """A dimension that is known at run time only."""
         kind = DimKind.RAGGED if ragged else DimKind.DYNAMIC
         return self._new_symbol(name, kind, location or caller_location(), self.name, declared=True)
 
+    @checked
     def tensor(self, name: str, dims: Iterable[int], dtype: DType | str) -> Tensor:
         """Declare a tensor in off-chip memory, filled from the inputs of that name."""
         self._check_name(name)
         if name in self.tensors:
             raise GraphError(f"tensor {name!r} is declared twice")
-        extents = list(dims) if isinstance(dims, Iterable) else [dims]
-        if len(extents) < 2 or not all(isinstance(each, Integral) and each >= 1 for each in extents):
-            raise GraphError(f"tensor {name!r} must have at least two dimensions, integers >= 1, not {extents}")
-        self.tensors[name] = Tensor(name, tuple(map(int, extents)), as_dtype(dtype))
+        extents = tuple(dims)
+        if len(extents) < 2 or min(extents) < 1:
+            raise GraphError(f"tensor {name!r} must have at least two dimensions, integers >= 1, not {list(extents)}")
+        if prod(extents) > MOST_SCALARS:
+            raise GraphError(f"tensor {name!r} must have at most {MOST_SCALARS:,} scalars, not {prod(extents):,}")
+        self.tensors[name] = Tensor(name, extents, as_dtype(dtype))
         return self.tensors[name]
 
+    @checked
     def feedback(
         self, element: ElementType, dims: Iterable[Dim | int], *, name: str, location: Location | None = None
     ) -> Feedback:
         """Declare a feedback edge; read its ``stream`` now and `Feedback.close` it later."""
         self._claim(name)
-        if not isinstance(element, ElementType):
-            raise GraphError(f"feedback {name!r} must carry an element such as Tile(BF16), not {element!r}")
         declared = StreamType(element, shape(dims))
+        check_types([declared], self.symbols, self.name)
         stream = Stream(self, name, 0, declared)
         self.feedbacks[name] = Feedback(name, declared, location or caller_location(), stream)
         return self.feedbacks[name]
 
+    @checked
     def add(
         self,
         operator: Operator,
@@ -196,28 +206,22 @@ class Graph(GraphMethods):
         source lines of the operator and of all its inputs where types do not fit.
         """
         location = location or caller_location()
-        if not isinstance(operator, Operator):
-            raise GraphError(f"{location}: an operator must be placed, not {operator!r}")
         node_name = self._next_name(operator.name) if name is None else name
         if node_name in self.nodes or node_name in self.feedbacks:
             raise GraphError(f"the name {node_name!r} is used twice: {self._where(node_name)} and {location}")
         self._check_name(node_name)
         for stream in inputs:
-            if not isinstance(stream, Stream):
-                raise GraphError(f"{operator.name} at {location}: an input must be a stream, not {stream!r}")
-            if stream.graph is not self:
-                raise GraphError(
-                    f"{operator.name} at {location} reads {stream} of graph {stream.graph.name!r}, "
-                    f"which nobody writes in graph {self.name!r}"
-                )
+            self._check_own(stream, f"{operator.name} at {location} reads ")
         try:
             types = operator.infer(tuple(stream.type for stream in inputs), _Names(self, node_name, location, inputs))
+            check_types(types, self.symbols, self.name)
         except TypeMismatch as error:
             raise TypeMismatch(self._with_origins(str(error), operator, node_name, location, inputs)) from None
         node = Node(node_name, operator, tuple(inputs), types, location)
         self.nodes[node_name] = node
         return tuple(Stream(self, node_name, port, each) for port, each in enumerate(types))
 
+    @checked
     def refine(self, stream: Stream, dims: Iterable[Dim | int]) -> Stream:
         """Declare that ``stream`` has the shape ``dims``, where its operator only knows symbols.
 
@@ -225,6 +229,9 @@ class Graph(GraphMethods):
         differs, and `GraphError` for a stream that somebody reads already.
         """
         refined = shape(dims)
+        self._check_own(stream)
+        if stream.producer in self.feedbacks:
+            raise GraphError(f"assume_shape({stream}): a feedback edge has the shape that it is declared with")
         if len(refined) != len(stream.shape):
             raise TypeMismatch(
                 f"{stream} has {len(stream.shape)} dimensions, so it can not have the shape {format_shape(refined)}"
@@ -240,6 +247,7 @@ class Graph(GraphMethods):
         node = self.nodes[stream.producer]
         types = list(node.output_types)
         types[stream.port] = StreamType(stream.element, refined)
+        check_types(types, self.symbols, self.name)
         self.nodes[node.name] = Node(node.name, node.operator, node.inputs, tuple(types), node.location)
         self.refinements[str(stream)] = refined
         return Stream(self, stream.producer, stream.port, types[stream.port], stream.depth)
@@ -320,6 +328,13 @@ class Graph(GraphMethods):
         self._check_name(name)
         if name in self.nodes or name in self.feedbacks:
             raise GraphError(f"the name {name!r} is used twice: {self._where(name)} and {caller_location()}")
+
+    def _check_own(self, stream: Stream, reads: str = "") -> None:
+        """Raise `GraphError` for a stream of another graph; ``reads`` begins to say who reads it."""
+        if stream.graph is not self:
+            raise GraphError(
+                f"{reads}{stream} of graph {stream.graph.name!r}, which nobody writes in graph {self.name!r}"
+            )
 
     def _where(self, name: str) -> Location:
         return (self.nodes[name] if name in self.nodes else self.feedbacks[name]).location

@@ -8,6 +8,7 @@ import sysconfig
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 _FLOORS = tuple(
@@ -51,6 +52,21 @@ def caller_location() -> Location:
             break
         frame = frame.f_back
     return UNKNOWN_LOCATION
+
+
+def line_of_user(frame: FrameType) -> Location | None:
+    """Where ``frame`` is, if that is in a file of the user: not of this project, of Python or of a package.
+
+    Python's own on the way there (`dataclasses.replace`) are left out.
+    """
+    while frame.f_code.co_filename.startswith(("<", *_OTHERS)) and frame.f_back is not None:
+        frame = frame.f_back
+    return _location(frame.f_code.co_filename, frame.f_lineno) if is_of_user(frame) else None
+
+
+def is_of_user(frame: FrameType) -> bool:
+    """Whether ``frame`` is in a file of the user."""
+    return not frame.f_code.co_filename.startswith(("<", *_FLOORS, *_OTHERS))
 
 
 def raised_at(error: BaseException) -> list[tuple[Location, str]]:

@@ -18,6 +18,7 @@ import sympy
 
 from step.errors import TypeMismatch
 from step.host.extensions import register, registered
+from step.language.arguments import CheckedABC
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
 from step.language.faults import MEANING, Fault
 from step.language.parameters import settle_parameters
@@ -147,7 +148,7 @@ class Access:
     acknowledged: bool = False
 
 
-class Operator(abc.ABC):
+class Operator(metaclass=CheckedABC):
     """Base of all operators; subclasses register themselves under the name of their file.
 
     A name with an underscore in front is that of a base of several operators.

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import fields
 from functools import cache
+from inspect import signature
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from step.errors import TypeMismatch
+from step.errors import ProgramError, TypeMismatch
 from step.language.dtypes import DType, as_dtype
 
-_WORDS = {int: "an integer", float: "a number", bool: "True or False", str: "a text", NoneType: "None"}
+_WORDS = {
+    int: "an integer", float: "a number", bool: "True or False", str: "a text", NoneType: "None",
+    Callable: "a function", Mapping: "a dictionary", dict: "a dictionary",
+}  # fmt: skip
 
 
 def settle_parameters(owner: Any) -> None:
     """Make the parameters of the frozen dataclass ``owner`` what they are declared as, from what stands for that.
 
-    A number of NumPy stands for itself, and the name of a scalar format for the format. Raises `TypeMismatch` for what
-    does not fit, and `FormatError` for names that no format has.
+    A number of NumPy stands for itself, and the name of a scalar format for the format. Raises what the class has as
+    ``refused``, or `TypeMismatch`, for what does not fit, and `FormatError` for names that no format has.
     """
     declared: Any = type(owner)
     for name, hint in parameter_types(declared).items():
-        value = plain(getattr(owner, name))
-        if isinstance(value, str) and DType in (hint, *get_args(hint)):
-            value = as_dtype(value)
-        if not fits(value, hint):
-            raise TypeMismatch(
-                f"{getattr(owner, 'name', declared.__name__)} needs {name} to be {_described(hint)}, not {value!r}"
-            )
+        called = declared.__dict__.get("name", declared.__name__)
+        value = settled(getattr(owner, name), hint, called, name, getattr(declared, "refused", TypeMismatch))
         object.__setattr__(owner, name, value)
 
 
@@ -40,6 +40,26 @@ def parameter_types(owner: Any) -> dict[str, Any]:
     return {each.name: hints[each.name] for each in fields(owner)}
 
 
+def settled(value: Any, hint: Any, owner: str, name: str, refused: type[ProgramError] = TypeMismatch) -> Any:
+    """``value`` as the type ``hint``, which the parameter ``name`` of ``owner`` was declared with.
+
+    Raises ``refused`` for what does not fit, and `FormatError` for names that no format has.
+    """
+    value = plain(value)
+    if isinstance(value, str) and DType in (hint, *get_args(hint)):
+        value = as_dtype(value)
+    if isinstance(value, int) and float in (hint, *get_args(hint)) and 2**53 < abs(value) < 2**1024:
+        value = float(value)  # as NumPy has no integers of this size
+    if fits(value, hint):
+        return value
+    if _is_list(value) and (each := _item_of(hint)) is not None:
+        return tuple(settled(item, each, owner, f"{name}[{place}]", refused) for place, item in enumerate(value))
+    meant = _meant(value, hint)
+    hint_text = f"; did you mean {meant}?" if meant else ""
+    shown = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+    raise refused(f"{owner} needs {name} to be {described(hint)}, not {shown}{hint_text}")
+
+
 def fits(value: Any, hint: Any) -> bool:
     """Whether ``value`` is of the type that a parameter was declared with."""
     origin, arguments = get_origin(hint), get_args(hint)
@@ -48,15 +68,19 @@ def fits(value: Any, hint: Any) -> bool:
     if origin in (Union, UnionType):
         return any(fits(value, each) for each in arguments)
     if origin is Literal:
-        return value in arguments
+        return any(value is each or (type(value) is type(each) and value == each) for each in arguments)
     if origin is tuple:
         if not isinstance(value, tuple):
             return False
         wanted = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
         return len(value) == len(wanted) and all(fits(*pair) for pair in zip(value, wanted, strict=True))
+    if origin in (Sequence, Iterable):
+        return isinstance(value, Sequence) and _is_list(value) and all(fits(each, arguments[0]) for each in value)
     if hint in (int, float) and isinstance(value, bool):
         return False
-    return isinstance(value, (int, float) if hint is float else origin or hint)
+    if hint is float:
+        return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**1024)
+    return isinstance(value, origin or hint)
 
 
 def plain(value: Any) -> Any:
@@ -66,15 +90,46 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _described(hint: Any) -> str:
+def described(hint: Any) -> str:
     """What a value of this type is, in words."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return " or ".join(map(_described, arguments))
+        return " or ".join(map(described, arguments))
     if origin is Literal:
         return f"one of {', '.join(map(repr, arguments))}"
     if origin is tuple and arguments[-1] is Ellipsis:
-        return f"a tuple, each {_described(arguments[0])}"
+        return f"a tuple, each {described(arguments[0])}"
     if origin is tuple:
-        return f"({', '.join(map(_described, arguments))})"
-    return _WORDS.get(hint) or f"a {(origin or hint).__name__}"
+        return f"({', '.join(map(described, arguments))})"
+    if origin in (Sequence, Iterable):
+        return "a list" if arguments[0] is Any else f"a list, each {described(arguments[0])}"
+    name = (origin or hint).__name__
+    return _WORDS.get(origin or hint) or f"{'an' if name[0] in 'AEIO' else 'a'} {name}"
+
+
+def _is_list(value: Any) -> bool:
+    """Whether the items of ``value`` are in an order, and are not those of a text or of a stream."""
+    lists = (Sequence, Iterator, KeysView, ValuesView, np.ndarray)
+    return isinstance(value, lists) and not isinstance(value, (str, bytes))
+
+
+def _item_of(hint: Any) -> Any:
+    """The type of the items where ``hint``, or a part of it, is a list; None elsewhere."""
+    lists = [each for each in (hint, *get_args(hint)) if get_origin(each) in (Sequence, Iterable)]
+    return get_args(lists[0])[0] if lists else None
+
+
+def _meant(value: Any, hint: Any) -> str:
+    """What somebody may have meant who wrote ``value``."""
+    choices = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    classes = tuple(each for each in choices if isinstance(each, type))
+    if isinstance(value, type) and issubclass(value, classes):
+        needed = [each.name for each in signature(value).parameters.values() if each.default is each.empty]
+        return f"{value.__name__}({', '.join(needed)})"
+    if any(each.__name__ == "Dim" for each in classes):  # an extent
+        return f"graph.symbol({value!r})" if isinstance(value, str) and value.isidentifier() else ""
+    item = _item_of(hint)
+    if item is None or _is_list(value) or not any(each.__name__ == "Dim" for each in get_args(item)):
+        return ""
+    one = repr(value) if fits(value, item) else _meant(value, item)
+    return f"[{one}]" if one else ""

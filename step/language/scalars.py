@@ -11,7 +11,7 @@ import sympy
 from step.language import numerics
 from step.language.dims import Dim, Shape, dim
 from step.language.dtypes import BF16, FLOATS, FP32, INT8, INT32, INTEGERS, DType, dtype_of
-from step.language.function import AccumFunction, Function, MapFunction, mismatch
+from step.language.function import AccumFunction, Function, MapFunction, mismatch, wrong_parameter
 from step.language.types import ElementType, Tile
 
 
@@ -84,7 +84,7 @@ class Elementwise(MapFunction):
         tiles = tiles_of(self, inputs, count, (*FLOATS, *INTEGERS) if self.integers else FLOATS)
         formats = FLOATS if tiles[0].dtype.is_float else INTEGERS
         if self.out is not None and self.out not in formats:
-            raise mismatch(self, f"out to be {listed(formats)} rather than {self.out}", inputs)
+            raise wrong_parameter(self, "out", listed(formats), inputs)
         return tiles
 
     def result_type(self, *inputs: ElementType) -> Tile:

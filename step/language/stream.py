@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any, Protocol, TypeVar
 
-from step.errors import ProgramError
+from step.errors import ProgramError, TypeMismatch
+from step.language.arguments import checked
 from step.language.dims import Dim, Shape
 from step.language.fluent import StreamMethods
 from step.language.operator import Operator, StreamType
@@ -76,24 +76,28 @@ class Stream(StreamMethods):
         """What identifies the stream in its graph, whoever reads it."""
         return self.producer, self.port
 
+    @checked
     def buffered(self, depth: int) -> Stream:
         """The same stream for a reader whose channel has ``depth`` slots, at least 2."""
-        if not isinstance(depth, Integral) or depth < 2:
+        if depth < 2:
             raise ProgramError(f"a channel's depth must be an integer >= 2, not {depth!r}")
-        return replace(self, depth=int(depth))
+        return replace(self, depth=depth)
 
+    @checked
     def assume_shape(self, dims: Iterable[Dim | int]) -> Stream:
         """The stream with its symbols replaced by a known shape, which every run checks (see `Graph.refine`)."""
         return self.graph.refine(self, dims)
 
+    @checked
     def __getitem__(self, index: int) -> Stream:
         """Item ``index`` of every tuple of the stream."""
         return self.item_of(index)
 
+    @checked
     def __iter__(self) -> Iterator[Stream]:
         """The streams of all items, so that a stream of tuples can be unpacked."""
         if not isinstance(self.element, Tuple):
-            raise TypeError(f"{self!r} can not be unpacked: only tuples have items")
+            raise TypeMismatch(f"{self!r} can not be unpacked: only tuples have items")
         return map(self.item_of, range(len(self.element.items)))
 
     def __str__(self) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from numbers import Integral
 
 import sympy
 
-from step.errors import StreamFault, UnboundSymbol
+from step.errors import InputError, StreamFault, UnboundSymbol
+from step.host.nearest import did_you_mean
 from step.language.checker import StreamChecker
 from step.language.dims import Dim, DimKind
 from step.language.graph import Graph
@@ -104,9 +106,14 @@ def replaced(expression: sympy.Expr, values: Mapping[str, int]) -> sympy.Expr:
     return expression.xreplace({each: sympy.Integer(value) for each, value in known.items()})
 
 
-def check_names(values: Mapping[str, int], graph: Graph) -> None:
-    """Raise `UnboundSymbol` for names that are no symbols of ``graph``."""
-    for name in values:
+def check_values(values: Mapping[str, int], graph: Graph) -> None:
+    """Raise `UnboundSymbol` for names that are no symbols of ``graph``, `InputError` for what no extent can be."""
+    if not isinstance(values, Mapping):
+        raise InputError(f"values of symbols must be a dictionary, such as {{'N': 3}}, not {values!r}")
+    for name, value in values.items():
         if name not in graph.symbols:
             known = ", ".join(graph.symbols) or "none"
-            raise UnboundSymbol(f"the program has no symbol {name!r}; it has {known}")
+            hint = did_you_mean(name, graph.symbols) if isinstance(name, str) else ""
+            raise UnboundSymbol(f"the program has no symbol {name!r}; {hint}it has {known}")
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+            raise InputError(f"symbol {name!r} must be an integer >= 0, not {value!r}")

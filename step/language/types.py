@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
+from step.language.arguments import Checked
 from step.language.dims import Dim, Shape, dim, element_count, format_shape
 from step.language.dtypes import UINT32, DType, as_dtype
 from step.language.parameters import settle_parameters
 
+MOST_TARGETS = 1 << 16
+"""Of a selector, which has a wire for each; what is beyond is a slip of the pen."""
+
 
 @dataclass(frozen=True)
-class Tile:
+class Tile(metaclass=Checked):
     """A regular matrix of ``rows`` x ``cols`` scalars; a scalar is a 1x1 tile.
 
-    ``dtype`` may be a name, such as "BF16". ``rows`` and ``cols`` are integers, or dimensions with a symbol (a dynamic
-    tile).
+    ``dtype`` may be a name, such as "BF16". ``rows`` and ``cols`` are integers >= 1, or dimensions with a symbol (a
+    dynamic tile, which may be without rows in a run).
     """
 
     dtype: DType
@@ -27,8 +32,13 @@ class Tile:
 
     def __init__(self, dtype: DType | str, rows: Dim | int = 1, cols: Dim | int = 1) -> None:
         object.__setattr__(self, "dtype", as_dtype(dtype))
-        object.__setattr__(self, "rows", dim(rows))
-        object.__setattr__(self, "cols", dim(cols))
+        object.__setattr__(self, "rows", dim(rows, "the rows of a tile", 1))
+        object.__setattr__(self, "cols", dim(cols, "the columns of a tile", 1))
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """The tiles that the element is made of."""
+        return (self,)
 
     @property
     def is_static(self) -> bool:
@@ -37,7 +47,7 @@ class Tile:
 
     def with_rows(self, rows: int) -> Tile:
         """The same with so many rows, where these are dynamic; columns that are dynamic stay so."""
-        return self if self.rows.is_static else Tile(self.dtype, rows, self.cols)
+        return self if self.rows.is_static else Tile(self.dtype, dim(rows), self.cols)
 
     @property
     def is_control(self) -> bool:
@@ -84,18 +94,21 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Selector:
+class Selector(metaclass=Checked):
     """A multi-hot vector over ``targets`` targets; its value is an integer, bit i set for target i."""
 
     targets: int
 
     is_static = True
     is_control = True
+    tiles: ClassVar[tuple[Tile, ...]] = ()
 
     def __post_init__(self) -> None:
         settle_parameters(self)
         if self.targets < 1:
             raise TypeMismatch(f"a selector must have at least one target, not {self.targets}")
+        if self.targets > MOST_TARGETS:
+            raise TypeMismatch(f"a selector must have at most {MOST_TARGETS:,} targets, not {self.targets:,}")
 
     @property
     def bytes(self) -> sympy.Expr:
@@ -118,7 +131,7 @@ class Selector:
 
 
 @dataclass(frozen=True)
-class Buffer:
+class Buffer(metaclass=Checked):
     """A read-only reference to an on-chip tensor of ``tile`` with the inner ``shape``."""
 
     tile: Tile
@@ -129,6 +142,11 @@ class Buffer:
 
     def __post_init__(self) -> None:
         settle_parameters(self)
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """Of the tensor, the one."""
+        return (self.tile,)
 
     @property
     def bytes(self) -> sympy.Expr:
@@ -151,7 +169,7 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Tuple:
+class Tuple(metaclass=Checked):
     """Several elements side by side, as made by Zip."""
 
     items: tuple[ElementType, ...]
@@ -160,6 +178,11 @@ class Tuple:
 
     def __post_init__(self) -> None:
         settle_parameters(self)
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """Those of all items."""
+        return tuple(tile for item in self.items for tile in item.tiles)
 
     @property
     def is_static(self) -> bool:

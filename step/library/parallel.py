@@ -7,6 +7,7 @@ from typing import Literal
 
 from step.errors import ProgramError
 from step.functions.elementwise import Add
+from step.language.arguments import checked
 from step.language.dtypes import FP32
 from step.language.graph import Graph
 from step.language.location import caller_location
@@ -16,6 +17,7 @@ from step.language.types import Selector
 Order = Literal["arrival", "input"]
 
 
+@checked
 def parallelize(
     data: Stream,
     body: Callable[[Stream], Stream | tuple[Stream, Stream]],
@@ -45,10 +47,8 @@ def parallelize(
     place = f"parallelize {name!r} ({caller_location()})"
     graph = data.graph
     assert isinstance(graph, Graph)
-    if isinstance(regions, bool) or not isinstance(regions, int) or regions < 1:
+    if regions < 1:
         raise ProgramError(f"{place}: regions must be an integer >= 1, not {regions!r}")
-    if order not in ("arrival", "input"):
-        raise ProgramError(f'{place}: order must be "arrival" or "input", not {order!r}')
     if data.rank != rank:
         raise ProgramError(
             f"{place}: chunks of rank {rank} are handed out of a stream of rank {rank}, but {data} is {data.type}"
@@ -68,6 +68,9 @@ def parallelize(
     parts = data.partition(which, targets=regions, rank=rank, name=f"{name}_parts")
     made = [body(each) for each in parts]
     streams = [each if isinstance(each, tuple) else (each,) for each in made]
+    for each, all_of_it in zip(made, streams, strict=True):
+        if len(all_of_it) not in (1, 2) or not all(isinstance(stream, Stream) for stream in all_of_it):
+            raise ProgramError(f"{place}: the body must make a stream, or two, not {each!r}")
     for number, part in enumerate(parts):
         for each in streams[number]:
             if each.shape[0] != part.shape[0]:

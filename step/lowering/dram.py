@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 from step.errors import FabricError
+from step.language.arguments import Checked
+from step.language.parameters import plain
+
+MOST = 1 << 20
+"""Of every parameter; what is beyond is a slip of the pen."""
 
 
 @dataclass(frozen=True)
-class Dram:
+class Dram(metaclass=Checked):
     """The DRAM of every memory channel; times have the names of JEDEC and are in clocks of the DRAM.
 
     ``fabric_ps``: a cycle of the fabric in picoseconds, ``clock_ps``: a clock of the DRAM (tCK).
@@ -26,6 +32,8 @@ class Dram:
     ``queue``: beats of a channel that are granted and whose data did not pass yet, at most.
     ``out_of_turn``: how many beats in a row are granted because they are ready first, and not in turn.
     """
+
+    refused: ClassVar = FabricError
 
     fabric_ps: int
     clock_ps: int
@@ -56,9 +64,12 @@ class Dram:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = getattr(self, each.name)
+            value = plain(getattr(self, each.name))
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise FabricError(f"memory.dram.{each.name} must be an integer >= 1, not {value!r}")
+            if value > MOST:
+                raise FabricError(f"memory.dram.{each.name} must be at most {MOST:,}, not {value:,}")
+            object.__setattr__(self, each.name, value)
         for name in ("banks", "bank_groups", "row_bytes", "group_beats", "burst_bytes"):
             value = getattr(self, name)
             if value & (value - 1):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from step.errors import FabricError
+from step.host.nearest import did_you_mean
+from step.language.arguments import Checked, checked
 from step.language.parameters import plain
 from step.lowering.dram import Dram, preset
 
@@ -49,7 +51,7 @@ LIMITS = {
 
 
 @dataclass(frozen=True)
-class MemoryConfig:
+class MemoryConfig(metaclass=Checked):
     """The off-chip memory behind the fabric's ports.
 
     A beat is ``beat_bytes`` wide. ``interleave`` consecutive beats go to one of the ``channels``, the next ones to the
@@ -60,6 +62,8 @@ class MemoryConfig:
     With ``dram``, a channel has banks, rows, refresh and a data bus (docs/memory.md); ``latency`` then counts from the
     end of the data on that bus: it is that of the controller and of the way there and back.
     """
+
+    refused: ClassVar = FabricError
 
     beat_bytes: int = 64
     channels: int = 8
@@ -93,6 +97,7 @@ class MemoryConfig:
             )
 
     @classmethod
+    @checked
     def preset(cls, name: str, **others: Any) -> MemoryConfig:
         """The memory of a preset (`step.lowering.dram.PRESETS`), with ``others`` of its parameters."""
         found = preset(name)
@@ -130,14 +135,15 @@ class MemoryConfig:
 
 
 def _check_names(what: str, data: dict[str, Any], kind: type[FabricConfig | MemoryConfig | Dram]) -> None:
-    known = {each.name for each in fields(kind)}
+    known = sorted(each.name for each in fields(kind))
     for name in data:
         if name not in known:
-            raise FabricError(f"{what} has no parameter {name!r}; it has {', '.join(sorted(known))}")
+            hint = did_you_mean(name, known)
+            raise FabricError(f"{what} has no parameter {name!r}; {hint}it has {', '.join(known)}")
 
 
 @dataclass(frozen=True)
-class FabricConfig:
+class FabricConfig(metaclass=Checked):
     """The spatial fabric that a program is elaborated for.
 
     ``tile`` (T): a token carries at most T x T scalars.
@@ -156,6 +162,8 @@ class FabricConfig:
     fabric, 16 x 16 FP32.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
     """
+
+    refused: ClassVar = FabricError
 
     tile: int = 16
     matmul_lanes: int = 64
@@ -196,6 +204,8 @@ class FabricConfig:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> FabricConfig:
         """The opposite of `to_json`; raises `FabricError` for unknown or bad fields."""
+        if not isinstance(data, dict):
+            raise FabricError(f"fabric must be an object of parameters, not {data!r}")
         _check_names("fabric", data, cls)
         return cls(**{**data, "memory": MemoryConfig.from_json(data.get("memory", {}))})
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 from step.language.graph import Graph
+from step.language.location import is_of_user
 from step.language.validate import check
 
 
@@ -17,9 +19,17 @@ class ProgramWarning(UserWarning):
 
 
 def warn_of(graph: Graph) -> None:
-    """A `ProgramWarning` for all that is doubtful in ``graph``, at the line that called the caller.
+    """A `ProgramWarning` for all that is doubtful in ``graph``, at the line of the user that led here.
 
     Raises `GraphError` for what is wrong (see `check`).
     """
     for text in check(graph):
-        warnings.warn(text, ProgramWarning, stacklevel=3)
+        warn(text)
+
+
+def warn(text: str) -> None:
+    """A `ProgramWarning` at the line of the user that led here."""
+    depth, frame = 1, sys._getframe()
+    while frame.f_back is not None and not is_of_user(frame):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(text, ProgramWarning, stacklevel=depth)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import sympy
 
+from step.language.arguments import checked
 from step.language.graph import Graph
 from step.language.operator import Accounting
-from step.language.symbols import check_names, evaluate
+from step.language.symbols import check_values, evaluate
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.doubts import warn_of
@@ -38,12 +39,13 @@ class Metrics:
         """Floating-point operations per off-chip byte; 0 where there is no traffic."""
         return self.flops / self.off_chip_bytes if self.off_chip_bytes != 0 else sympy.Integer(0)
 
+    @checked
     def bind(self, values: Mapping[str, int]) -> Metrics:
         """The same with numbers for symbols (`step.bind` gives those of a program's data).
 
-        Raises `UnboundSymbol` for names that are wrong or missing.
+        Raises `UnboundSymbol` for names that are wrong or missing, and `InputError` for what no extent can be.
         """
-        check_names(values, self.graph)
+        check_values(values, self.graph)
         return Metrics(self.graph, *(evaluate(each, values, self.graph) for each in self.items().values()))
 
     def _repr_html_(self) -> str:
@@ -60,6 +62,7 @@ class Metrics:
         }
 
 
+@checked
 def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: Accounting = "paper") -> Metrics:
     """Sum the metrics of all operators of ``program``, a `Program`, a `Graph` or the name of a file.
 

@@ -118,7 +118,7 @@ def _dynamic(tree: Any, graph: Graph) -> Dim:
 def _dims(values: list[Any], graph: Graph) -> tuple[Dim, ...]:
     try:
         return tuple(dim(decode(each, graph)) for each in values)
-    except ValueError as error:
+    except TypeMismatch as error:
         raise FormatError(str(error)) from None
 
 
@@ -136,7 +136,7 @@ def _construct(owner: Any, parameters: dict[str, Any], graph: Graph) -> Any:
             raise FormatError(f"{owner.name}: parameter {name!r} can not be {parameters[name]!r}")
     try:
         return owner(**values)
-    except (TypeError, ValueError) as error:
+    except TypeMismatch as error:
         raise FormatError(f"{owner.name}: {error}") from None
 
 

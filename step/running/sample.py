@@ -19,7 +19,7 @@ from step.language.dtypes import BOOL, UINT32, DType
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.stream import Stream
-from step.language.symbols import check_names
+from step.language.symbols import check_values
 from step.language.tokens import Token, from_nested, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.programs.inputs import BoundInputs, bind_inputs
@@ -43,7 +43,7 @@ def sample(
     The inputs named in ``keep`` are those of ``own``. Raises `InputError` for bindings of symbols that follow from
     data, and where that can not be computed, and `UnboundSymbol` for bindings of symbols that there are not.
     """
-    check_names(bindings or {}, graph)
+    check_values(bindings or {}, graph)
     return _Sample(graph, seed, bindings or {}, _kept(graph, own or {}, keep)).made()
 
 

@@ -181,14 +181,14 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
         (
             Matmul(),
             (Tile(INT8), Tile(INT8)),
-            "matmul needs out to be INT32 rather than FP32, not Tile(INT8, 1, 1), Tile(INT8, 1, 1)",
+            "matmul of Tile(INT8, 1, 1), Tile(INT8, 1, 1) needs out to be INT32, not FP32",
         ),
         (
             RowSum(INT32),
             (Tile(BF16),),
-            "row_sum needs out to be BF16 or FP32 rather than INT32, not Tile(BF16, 1, 1)",
+            "row_sum of Tile(BF16, 1, 1) needs out to be BF16 or FP32, not INT32",
         ),
-        (RowSum(FP32), (Tile(INT8),), "row_sum needs out to be INT32 rather than FP32, not Tile(INT8, 1, 1)"),
+        (RowSum(FP32), (Tile(INT8),), "row_sum of Tile(INT8, 1, 1) needs out to be INT32, not FP32"),
         (
             RowMax(),
             (Tile(BOOL, 2, 3),),
@@ -207,7 +207,7 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
         (
             Matmul(out=INT32),
             (Tile(BF16), Tile(BF16)),
-            "matmul needs out to be BF16 or FP32 rather than INT32, not Tile(BF16, 1, 1), Tile(BF16, 1, 1)",
+            "matmul of Tile(BF16, 1, 1), Tile(BF16, 1, 1) needs out to be BF16 or FP32, not INT32",
         ),
         (Add(), (Tile(BF16),), f"add needs 2 tiles of {NUMBERS}, not Tile(BF16, 1, 1)"),
         (Mul(), (Tile(BF16), Selector(2)), f"mul needs 2 tiles of {NUMBERS}, not Tile(BF16, 1, 1), Selector(2)"),
@@ -229,7 +229,7 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
         (
             Min(FP32),
             (Tile(INT8), Tile(INT8)),
-            "min needs out to be INT8, INT32 or UINT32 rather than FP32, not Tile(INT8, 1, 1), Tile(INT8, 1, 1)",
+            "min of Tile(INT8, 1, 1), Tile(INT8, 1, 1) needs out to be INT8, INT32 or UINT32, not FP32",
         ),
         (
             Div(),
@@ -240,27 +240,27 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
         (
             Gelu(INT8),
             (Tile(BF16),),
-            "gelu needs out to be BF16 or FP32 rather than INT8, not Tile(BF16, 1, 1)",
+            "gelu of Tile(BF16, 1, 1) needs out to be BF16 or FP32, not INT8",
         ),
         (
             Scale(0.5),
             (Tile(INT8),),
-            "scale needs constant to be an integer of INT8 rather than 0.5, not Tile(INT8, 1, 1)",
+            "scale of Tile(INT8, 1, 1) needs constant to be an integer of INT8, not 0.5",
         ),
         (
             Scale(128),
             (Tile(INT8),),
-            "scale needs constant to be an integer of INT8 rather than 128, not Tile(INT8, 1, 1)",
+            "scale of Tile(INT8, 1, 1) needs constant to be an integer of INT8, not 128",
         ),
         (
             Scale(float("inf")),
             (Tile(BF16),),
-            "scale needs constant to be a number that FP32 holds rather than inf, not Tile(BF16, 1, 1)",
+            "scale of Tile(BF16, 1, 1) needs constant to be a number that FP32 holds, not inf",
         ),
         (
             Scale(1e39),
             (Tile(BF16),),
-            "scale needs constant to be a number that FP32 holds rather than 1e+39, not Tile(BF16, 1, 1)",
+            "scale of Tile(BF16, 1, 1) needs constant to be a number that FP32 holds, not 1e+39",
         ),
         (
             Scale(1.0),
@@ -314,7 +314,7 @@ def test_map_errors(function: MapFunction, inputs: tuple[ElementType, ...], text
         (
             Matmul(out=BF16),
             (Tile(BF16), Tile(BF16)),
-            "matmul needs out to be FP32 in a reduction rather than BF16, not Tile(BF16, 1, 1), Tile(BF16, 1, 1)",
+            "matmul of Tile(BF16, 1, 1), Tile(BF16, 1, 1) needs out to be FP32 in a reduction, not BF16",
         ),
         (
             Add(),
@@ -325,7 +325,7 @@ def test_map_errors(function: MapFunction, inputs: tuple[ElementType, ...], text
         (
             Max(BF16),
             (Tile(INT8),),
-            "max needs out to be INT8, INT32 or UINT32 rather than BF16, not Tile(INT8, 1, 1)",
+            "max of Tile(INT8, 1, 1) needs out to be INT8, INT32 or UINT32, not BF16",
         ),
         (
             MulAdd(),

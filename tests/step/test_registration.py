@@ -145,6 +145,34 @@ def test_a_function_of_another_package_is_found(tmp_path: Path) -> None:
     assert last_line(tmp_path, FIND) == "<class 'mine.halve.Halve'>"
 
 
+@pytest.mark.parametrize(
+    "find",
+    [
+        "from step.functions import Halve; print(Halve)",
+        "import step.functions; print(step.functions.Halve)",
+        "import step.functions as all; print([getattr(all, each) for each in dir(all) if each == 'Halve'][0])",
+    ],
+    ids=["imported", "named", "listed"],
+)
+def test_functions_of_other_packages_are_among_those_of_the_toolkit(tmp_path: Path, find: str) -> None:
+    install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
+    assert last_line(tmp_path, find) == "<class 'mine.halve.Halve'>"
+
+
+def test_operators_of_other_packages_are_among_those_of_the_toolkit() -> None:
+    find = (
+        "from step.ops import PermittedStore; import step.ops; print(PermittedStore, 'PermittedStore' in dir(step.ops))"
+    )
+    outside = Path(__file__).parents[1] / "outside"
+    assert last_line(outside, find) == "<class 'permit.ops.permitted_store.PermittedStore'> True"
+
+
+def test_a_function_that_nobody_has(tmp_path: Path) -> None:
+    install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
+    text = last_line(tmp_path, "import step.functions; step.functions.Halv")
+    assert text.startswith("AttributeError: step.functions has no 'Halv'; did you mean 'Halve'? it has Add, AppendRow,")
+
+
 MISSING = """
 from step import BF16, FabricConfig, Graph, StepError, Tile, lower
 from step.language.function import function_named

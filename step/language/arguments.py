@@ -10,7 +10,7 @@ from functools import cache, wraps
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-from step.errors import ProgramError, TypeMismatch
+from step.errors import FormatError, ProgramError, TypeMismatch
 from step.host.nearest import did_you_mean
 from step.language.location import line_of_user
 from step.language.parameters import settled
@@ -21,8 +21,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def checked(function: Function, *, method: bool = False, refused: type[ProgramError] = TypeMismatch) -> Function:
     """``function`` for arguments of the types that its signature says (see `settled`).
 
-    Raises ``refused`` for others, for those that it does not know, and for those that are missing. Every
-    `ProgramError` that comes out of it begins with the line of the user that called it, unless that is in it.
+    Raises ``refused`` for others, for those that it does not know, and for those that are missing. Every `TypeMismatch`
+    that comes out of it begins with the line of the user that called it, unless that is in it.
     The first argument of a ``method``, and one called ``self``, is what it is a method of.
     """
 
@@ -42,7 +42,7 @@ def told(function: Function) -> Function:
     def call(*given: Any, **named: Any) -> Any:
         try:
             return function(*given, **named)
-        except ProgramError as error:
+        except TypeMismatch as error:
             _tell_line(error, sys._getframe(1))
             raise
 
@@ -53,7 +53,7 @@ class Checked(type):
     """Classes that tell what is wrong with the arguments that one of them is made of.
 
     Raises ``refused``, by default `TypeMismatch`, for arguments that a class does not know, or that are missing. Every
-    `ProgramError` begins with the line of the user that makes it, unless that is in it.
+    `TypeMismatch` and `FormatError` begins with the line of the user that makes it, unless that is in it.
     """
 
     if not TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Checked(type):
                     if text := unbound(cls.__signature__, cls.__name__, given, named):
                         raise getattr(cls, "refused", TypeMismatch)(text) from None
                     raise
-            except ProgramError as error:
+            except (TypeMismatch, FormatError) as error:
                 _tell_line(error, sys._getframe(1))
                 raise
 

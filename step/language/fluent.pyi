@@ -9,7 +9,7 @@ from step.language.function import AccumFunction, FlatMapFunction, MapFunction
 from step.language.graph import Tensor
 from step.language.stream import Stream
 from step.language.types import Selector, Tile
-from step.ops.generate import Constant, Targets
+from step.ops.generate import Targets
 from step.ops.reassemble import Order
 from step.ops.source import ElementType
 
@@ -110,15 +110,19 @@ class GraphMethods(Fluent):
     def generate(
         self,
         element: Tile | Selector,
-        values: Sequence[Constant] | range,
+        values: Sequence[Any] | range,
         dims: Sequence[int] = (),
         *,
-        before: Sequence[Constant] = (),
-        behind: Sequence[Constant] = (),
+        before: Sequence[Any] = (),
+        behind: Sequence[Any] = (),
         reference: Stream | None = None,
         name: str | None = None,
     ) -> Stream:
-        """A stream ``[*dims]``, or ``[*reference, *dims]``, of the ``values``, again and again (see `Generate`)."""
+        """A stream ``[*dims]``, or ``[*reference, *dims]``, of the ``values``, again and again (see `Generate`).
+
+        A value is the mask of a selector, or the rows of a tile, as lists or as an array; a number is a tile of one scalar,
+        and a list of numbers one of a single row.
+        """
     def load(
         self,
         tensor: Tensor,

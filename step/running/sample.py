@@ -224,7 +224,7 @@ class _Sample:
         nodes = {node.name: node for node in self.graph if node.name in wanted}
         return Graph(
             self.graph.name,
-            nodes,
+            nodes=nodes,
             tensors=self.graph.tensors,
             symbols=self.graph.symbols,
             feedbacks=self.graph.feedbacks,

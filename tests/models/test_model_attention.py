@@ -120,10 +120,10 @@ def test_a_wrong_result_is_found() -> None:
         ({"rows": 3}, "a tile of the KV cache must have a power of two of rows, not 3"),
         ({"rows": 0}, "a tile of the KV cache must have a power of two of rows, not 0"),
         ({"regions": 0}, "attention needs at least one region, not 0"),
-        ({"regions": 2.0}, "attention needs at least one region, an integer, not 2.0"),
+        ({"regions": 2.0}, "program needs regions to be an integer, not 2.0"),
         (
             {"arrangement": "fair"},
-            "attention must be arranged as one of 'coarse', 'interleaved', 'dynamic', not 'fair'",
+            "program needs arrangement to be one of 'coarse', 'interleaved', 'dynamic', not 'fair'",
         ),
         (
             {"arrangement": "coarse", "block": 0},

@@ -86,6 +86,44 @@ def test_symbols_of_experts_that_take_turns(rows: int | None) -> None:
     assert known == {name: measured[name] for name in known} and "region1_turns_D0" in known
 
 
+@pytest.mark.parametrize("rows", [None, 1, 3])
+@pytest.mark.parametrize(
+    ("experts", "regions"),
+    [(experts, each) for experts in (1, 2, 4) for each in (None, 1, 2, 4) if (each or 1) <= experts],
+)
+def test_symbols_are_enough_for_metrics(experts: int, regions: int | None, rows: int | None) -> None:
+    """Whatever number of experts is in a region, one too."""
+    routing = np.arange(7)[:, None] % experts
+    program = moe.program(routing, experts=experts, rows=rows, regions=regions, hidden=8, inner=8, columns=8)
+    known = moe.symbols(routing, experts, rows=rows, regions=regions)
+    measured = bind(program.graph, program.inputs)
+    assert known == {name: measured[name] for name in known}
+    assert metrics(program).bind(known).items() == metrics(program).bind(measured).items()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"routing": [[0, 9]]}, "routing: expert ids must be 0 to 3, but go from 0 to 9"),
+        ({"routing": 3}, "routing must be integers [tokens, k], not int64 []"),
+        ({"experts": "4"}, "symbols needs experts to be an integer, not '4'"),
+        ({"experts": 10**30}, f"routing: there must be 1 to 1,048,576 experts, not {10**30:,}"),
+        ({"regions": 3}, "4 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4"),
+        ({"regions": 0}, "4 experts can not be dealt evenly to 0 regions; possible are 1, 2, 4"),
+        ({"rows": -1}, "a tile must have at least one row, not -1"),
+        ({"rows": 2.5}, "symbols needs rows to be an integer or None, not 2.5"),
+        (
+            {"row": 2},
+            "symbols has no parameter 'row'; did you mean 'rows'? it has routing, experts, prefix, rows, regions",
+        ),
+    ],
+)
+def test_symbols_of_what_no_mixture_has(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        moe.symbols(**{"routing": [[0, 1]], "experts": 4, **change})
+    assert str(error.value) == message
+
+
 @pytest.mark.parametrize(
     ("rows", "reads"),
     [(4, [4, 3, 5, 4, 5, 3, 6, 6]), (16, [1, 1, 2, 1, 2, 1, 2, 2]), (None, [1] * 8)],
@@ -129,12 +167,12 @@ def test_a_wrong_result_is_found() -> None:
             "experts that take turns on tiles of dynamic size need weight tiles with all of hidden: "
             "depth must be 32, not 16",
         ),
-        ({"regions": 4.0}, "8 experts can not be dealt evenly to 4.0 regions; possible are 1, 2, 4, 8"),
-        ({"experts": 0}, "routing: there must be at least one expert, not 0"),
+        ({"regions": 4.0}, "program needs regions to be an integer or None, not 4.0"),
+        ({"experts": 0}, "routing: there must be 1 to 1,048,576 experts, not 0"),
         ({"routing": np.array([range(9)])}, "routing must have 1 to 8 experts a token, not 9"),
         ({"hidden": 0, "depth": 16}, "hidden must be at least 1, not 0"),
         ({"inner": -32}, "inner must be at least 1, not -32"),
-        ({"columns": 16.0}, "columns, the extent of a weight tile along inner, must be an integer, not 16.0"),
+        ({"columns": 16.0}, "program needs columns to be an integer, not 16.0"),
         ({"columns": 20}, "columns, the extent of a weight tile along inner, must divide inner = 32, but 20 does not"),
         ({"depth": 20}, "depth, the extent of a weight tile along hidden, must divide hidden = 32, but 20 does not"),
     ],

@@ -67,8 +67,8 @@ def test_the_statistics_of_a_sample(skew: float) -> None:
     [
         ((4, 8, 9), "experts_per_token must be 1 to 8, the number of experts, not 9"),
         ((4, 8, 0), "experts_per_token must be 1 to 8, the number of experts, not 0"),
-        ((4, 0, 1), "a routing must have at least one expert, not 0"),
-        ((0, 8, 2), "a routing must have at least one token, not 0"),
+        ((4, 0, 1), "a routing must have 1 to 1,048,576 experts, not 0"),
+        ((0, 8, 2), "a routing must have 1 to 1,048,576 tokens, not 0"),
     ],
 )
 def test_samples_that_can_not_be(arguments: tuple[int, int, int], message: str) -> None:
@@ -84,7 +84,7 @@ def test_samples_that_can_not_be(arguments: tuple[int, int, int], message: str) 
         ({"skew": np.nan}, "the skew of a routing must be a finite number >= 0, not nan"),
         ({"skew": np.inf}, "the skew of a routing must be a finite number >= 0, not inf"),
         ({"seed": -1}, "the seed of a sample must be an integer >= 0, not -1"),
-        ({"seed": 1.5}, "the seed of a sample must be an integer >= 0, not 1.5"),
+        ({"seed": 1.5}, "sampled_routing needs seed to be an integer, not 1.5"),
     ],
 )
 def test_statistics_that_can_not_be(changes: dict[str, Any], message: str) -> None:
@@ -96,7 +96,7 @@ def test_statistics_that_can_not_be(changes: dict[str, Any], message: str) -> No
 def test_no_experts_at_all() -> None:
     with pytest.raises(InputError) as error:
         check_routing(np.array([[0, 1]]), 0)
-    assert str(error.value) == "routing: there must be at least one expert, not 0"
+    assert str(error.value) == "routing: there must be 1 to 1,048,576 experts, not 0"
 
 
 @pytest.mark.parametrize(

@@ -56,12 +56,12 @@ NEGATIVE = "{} is no dimension: it may be negative; declare a symbol for the sma
 def test_what_is_no_dimension(derive: Callable[[], Dim], message: str) -> None:
     with pytest.raises(TypeMismatch) as error:
         derive()
-    assert str(error.value) == message
+    assert str(error.value).partition(": ")[2] == message
 
 
 def test_only_integers_and_dimensions_are_summed() -> None:
     for other in (1.5, "x", None):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeMismatch, match="neither one nor an integer"):
             N + other  # type: ignore[operator]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy
 
-from step.errors import FormatError
+from step.errors import FormatError, TypeMismatch
 from step.language.dims import Dim, DimKind, derive, dim, element_count, format_shape, shape, symbol
 from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32, as_dtype
 from step.language.types import Buffer, Selector, Tile, Tuple
@@ -31,10 +31,18 @@ def test_integers_are_static_dimensions(value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(-1, "-1"), (1.5, "1.5"), (5.0, "5.0"), (True, "True"), ("N", "'N'"), (None, "None")]
+    ("value", "shown"),
+    [
+        (-1, "-1"),
+        (1.5, "1.5"),
+        (5.0, "5.0"),
+        (True, "True"),
+        ("N", "'N'; did you mean graph.symbol('N')?"),
+        (None, "None"),
+    ],
 )
 def test_what_is_no_dimension(value: object, shown: str) -> None:
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(TypeMismatch) as error:
         dim(value)  # type: ignore[arg-type]
     assert str(error.value) == f"a dimension must be an integer >= 0 or a symbol, not {shown}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,14 @@ from step.errors import FabricError, FormatError, GraphError, TypeMismatch
 from step.functions import Add, Cast, Compare, ExpertTiles, Matmul, RetileRow, Scale, SelectAll
 from step.language.stream import Stream
 from step.ops import Flatten, Reshape
+
+
+def without_line(error: Exception) -> str:
+    """The text of ``error``, which begins with a line of this file if types do not fit."""
+    text, found = re.subn(r"^\S+test_parameters\.py:\d+: ", "", str(error))
+    assert found or not isinstance(error, TypeMismatch)
+    return text
+
 
 Make = Callable[[Stream], Any]
 
@@ -26,8 +35,8 @@ def stream() -> Stream:
     ("make", "message"),
     [
         (lambda x: x.map(RetileRow()), "map needs function to be a MapFunction, not RetileRow()"),
-        (lambda x: x.map(Add), "map needs function to be a MapFunction, not <class 'step.functions.elementwise.Add'>"),
-        (lambda x: x.accum(SelectAll(2)), "accum needs function to be a AccumFunction, not SelectAll(targets=2)"),
+        (lambda x: x.map(Add), "map needs function to be a MapFunction, not the class Add; did you mean Add()?"),
+        (lambda x: x.accum(SelectAll(2)), "accum needs function to be an AccumFunction, not SelectAll(targets=2)"),
         (lambda x: x.flat_map("rows"), "flat_map needs function to be a FlatMapFunction, not 'rows'"),
         (lambda x: x.reshape(2.0), "reshape needs chunk to be an integer, not 2.0"),
         (lambda x: x.reshape(2, rank="0"), "reshape needs rank to be an integer, not '0'"),
@@ -39,12 +48,12 @@ def stream() -> Stream:
          "partition needs targets to be an integer, not '2'"),
         (lambda x: x.graph.reassemble([x, x], x.graph.selectors("s", 2, [2]), order="random"),
          "reassemble needs order to be one of 'arrival', 'index', not 'random'"),
-        (lambda x: x.graph.load("w", tile=(2, 2)), "load needs a tensor of the graph, not 'w'"),
+        (lambda x: x.graph.load("w", tile=(2, 2)), "load needs tensor to be a Tensor, not 'w'"),
         (lambda x: x.graph.load(Graph("other").tensor("w", (4, 4), BF16), tile=(2, 2)),
          "load needs a tensor of the graph, not Tensor(name='w', shape=(4, 4), dtype=BF16)"),
-        (lambda x: x.load_random("w", tile=(2, 2)), "random_off_chip_load needs tensor to be a Tensor, not 'w'"),
+        (lambda x: x.load_random("w", tile=(2, 2)), "load_random needs tensor to be a Tensor, not 'w'"),
         (lambda x: x.load_random(x.graph.tensor("w", (4, 4), BF16), tile=4),
-         "a tile must be (rows, columns), two integers >= 1, not 4"),
+         "load_random needs tile to be a list, each an integer, not 4"),
         (lambda x: x.graph.count([3], dtype=BF16), "counting needs integers, not BF16"),
         (lambda x: x.graph.source("z", "BF16", [3]),
          "source needs element to be a Tile or a Selector or a Buffer or a Tuple, not 'BF16'"),
@@ -55,14 +64,14 @@ def stream() -> Stream:
         (lambda x: Buffer(Tile(BF16), 4), "Buffer needs shape to be a tuple, each a Dim, not 4"),
         (lambda x: Scale(True), "scale needs constant to be a number, not True"),
         (lambda x: Compare(3), "compare needs relation to be a text, not 3"),
-        (lambda x: Add(np.float32), "add needs out to be a DType or None, not <class 'numpy.float32'>"),
+        (lambda x: Add(np.float32), "add needs out to be a DType or None, not the class float32"),
         (lambda x: ExpertTiles(4, True), "expert_tiles needs tiles to be an integer, not True"),
     ],
 )  # fmt: skip
 def test_other_types_are_refused(stream: Stream, make: Make, message: str) -> None:
     with pytest.raises(TypeMismatch) as error:
         make(stream)
-    assert str(error.value) == message
+    assert without_line(error.value) == message
 
 
 def test_numbers_of_numpy_are_numbers(stream: Stream) -> None:
@@ -89,39 +98,36 @@ def test_names_of_formats_are_formats() -> None:
 def test_no_format_of_that_name(make: Callable[[], Any]) -> None:
     with pytest.raises(FormatError) as error:
         make()
-    assert str(error.value) == "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, not 'BF15'"
+    assert without_line(error.value) == "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, not 'BF15'"
 
 
 @pytest.mark.parametrize(("value", "shown"), [(np.float32, "<class 'numpy.float32'>"), (None, "None"), (16, "16")])
 def test_what_is_no_format(value: Any, shown: str) -> None:
     with pytest.raises(FormatError) as error:
         Tile(value)
-    assert str(error.value) == f"dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, not {shown}"
+    assert without_line(error.value) == f"dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, not {shown}"
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda g: g.source(3, Tile(BF16), [3]),
-         "a name must be letters, digits and underscores, and start with no digit, not 3"),
         (lambda g: g.source("", Tile(BF16), [3]),
          "a name must be letters, digits and underscores, and start with no digit, not ''"),
-        (lambda g: g.feedback(BF16, [3], name="f"), "feedback 'f' must carry an element such as Tile(BF16), not BF16"),
     ],
 )  # fmt: skip
 def test_a_graph_refuses_what_it_can_not_name(make: Callable[[Graph], Any], message: str) -> None:
     with pytest.raises(GraphError) as error:
         make(Graph("given"))
-    assert str(error.value) == message
+    assert without_line(error.value) == message
 
 
 def test_only_operators_are_placed() -> None:
-    with pytest.raises(GraphError, match=r"test_parameters.py:\d+: an operator must be placed, not 3$"):
+    with pytest.raises(TypeMismatch, match=r"test_parameters.py:\d+: add needs operator to be an Operator, not 3$"):
         Graph("given").add(3)  # type: ignore[arg-type]
 
 
 def test_only_streams_close_a_feedback() -> None:
-    with pytest.raises(GraphError, match=r"^feedback 'f' \(\S+:\d+\) must be closed by a stream, not 3$"):
+    with pytest.raises(TypeMismatch, match=r"test_parameters.py:\d+: close needs stream to be a Stream, not 3$"):
         Graph("given").feedback(Tile(BF16), [3], name="f").close(3)  # type: ignore[arg-type]
 
 
@@ -137,7 +143,7 @@ def test_only_streams_close_a_feedback() -> None:
 def test_a_fabric_refuses_what_is_no_integer(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(FabricError) as error:
         make()
-    assert str(error.value) == message
+    assert without_line(error.value) == message
 
 
 def test_a_fabric_takes_numbers_of_numpy(stream: Stream) -> None:

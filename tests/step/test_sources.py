@@ -86,11 +86,13 @@ def test_numbers_begin_again_behind_the_last_one() -> None:
         (lambda g: g.generate(Selector(2), [1]), "without a reference there must be at least one dimension"),
         (lambda g: g.generate(Selector(2), [1], [2, 0]), "extents must be at least [0, 1], not [2, 0]"),
         (lambda g: g.generate(Selector(2), [], [2]), "there must be at least one value"),
-        (lambda g: g.generate(Selector(2), [4], [2]), "4 is no Selector(2)"),
-        (lambda g: g.generate(Tile(BF16, 1, 2), [((1, 2, 3),)], [2]), "((1, 2, 3),) is no Tile(BF16, 1, 2)"),
-        (lambda g: g.generate(Tile(INT8), [((300,),)], [2]), "((300,),) is no Tile(INT8, 1, 1)"),
-        (lambda g: g.generate(Tile(BF16, 2, 1), [((1,), (2, 3))], [2]), "((1,), (2, 3)) is no Tile(BF16, 2, 1)"),
-        (lambda g: g.generate(Tile(BF16), [3], [2]), "3 is no Tile(BF16, 1, 1)"),
+        (lambda g: g.generate(Selector(2), [4], [2]), "4 is no Selector(2); it would be a mask from 0 to 3"),
+        (lambda g: g.generate(Tile(BF16, 1, 2), [((1, 2, 3),)], [2]),
+         "((1, 2, 3),) is no Tile(BF16, 1, 2); it would be 1 list of 2 numbers"),
+        (lambda g: g.generate(Tile(INT8), [((300,),)], [2]),
+         "a constant of INT8 must be integers from -128 to 127, not ((300,),)"),
+        (lambda g: g.generate(Tile(BF16, 2, 1), [((1,), (2, 3))], [2]),
+         "a constant of BF16 must be numbers that BF16 has, not ((1,), (2, 3))"),
         (lambda g: g.generate(Tile(BF16), range(3), [2]), "a range is integers, 1x1 tiles, not Tile(BF16, 1, 1)"),
         (lambda g: g.generate(Tile(INT8, 1, 2), range(3), [2]), "a range is integers, 1x1 tiles, not Tile(INT8, 1, 2)"),
         (lambda g: g.generate(Tile(BOOL), range(2), [2]), "a range is integers, 1x1 tiles, not Tile(BOOL, 1, 1)"),
@@ -107,17 +109,17 @@ def test_generate_is_refused(build: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("value", "dtype", "message"),
     [
-        (300, INT8, "a constant of INT8 can not be 300"),
-        (0.5, INT32, "a constant of INT32 can not be 0.5"),
-        (2, BOOL, "a constant of BOOL can not be 2"),
-        (1e300, BF16, "a constant of BF16 can not be 1e+300"),
-        ([[[1]]], BF16, "a constant of BF16 can not be [[[1]]]"),
+        (300, INT8, "a constant of INT8 must be integers from -128 to 127, not 300"),
+        (0.5, INT32, "a constant of INT32 must be integers from -2147483648 to 2147483647, not 0.5"),
+        (2, BOOL, "a constant of BOOL must be integers from 0 to 1, not 2"),
+        (1e300, BF16, "a constant of BF16 must be numbers that BF16 has, not 1e+300"),
+        ([[[1]]], BF16, "a constant of BF16 must be numbers that BF16 has, not [[[1]]]"),
     ],
 )
 def test_constants_that_there_are_not(value: Any, dtype: DType, message: str) -> None:
     with pytest.raises(TypeMismatch) as error:
         Graph("g").constant(value, [1], dtype=dtype)
-    assert str(error.value) == message
+    assert str(error.value).partition(": ")[2] == message
 
 
 def test_constants_are_rounded() -> None:
@@ -151,7 +153,9 @@ def test_what_has_no_items() -> None:
     message = "only tuples have items, not Tile(INT32, 1, 1)"
     assert refusal("item_of", lambda bench: bench.source("x", "D", [1])[0]) == message
     bench = Bench()
-    with pytest.raises(TypeError, match=r"^<stream x: \[1\] of Tile\(INT32, 1, 1\)> can not be unpacked: only tuples"):
+    with pytest.raises(
+        TypeMismatch, match=r"<stream x: \[1\] of Tile\(INT32, 1, 1\)> can not be unpacked: only tuples"
+    ):
         list(bench.source("x", "D", [1]))
 
 

@@ -97,8 +97,7 @@ class Feedback:
             raise GraphError(f"feedback {self.name!r} ({self.location}) is closed already, by {self.source}")
         if stream.graph is not self.stream.graph:
             raise GraphError(
-                f"feedback {self.name!r} ({self.location}) reads {stream} of graph {stream.graph.name!r}, "
-                f"which nobody writes in graph {self.stream.graph.name!r}"
+                f"feedback {self.name!r} ({self.location}) reads {stream} of {stream.graph.beside(self.stream.graph)}"
             )
         if stream.type != self.type:
             raise TypeMismatch(
@@ -151,6 +150,12 @@ class Graph(GraphMethods):
 
     def __post_init__(self) -> None:
         self._check_name(self.name)
+
+    def beside(self, other: Graph) -> str:
+        """What this graph is called where ``other`` reads one of its streams, which it can not."""
+        if self.name == other.name:
+            return f"another graph, which is called {self.name!r} as well, so nobody writes it in this one"
+        return f"graph {self.name!r}, which nobody writes in graph {other.name!r}"
 
     # -- declarations -------------------------------------------------------------------------------------------
 
@@ -206,10 +211,7 @@ class Graph(GraphMethods):
             if not isinstance(stream, Stream):
                 raise GraphError(f"{operator.name} at {location}: an input must be a stream, not {stream!r}")
             if stream.graph is not self:
-                raise GraphError(
-                    f"{operator.name} at {location} reads {stream} of graph {stream.graph.name!r}, "
-                    f"which nobody writes in graph {self.name!r}"
-                )
+                raise GraphError(f"{operator.name} at {location} reads {stream} of {stream.graph.beside(self)}")
         try:
             types = operator.infer(tuple(stream.type for stream in inputs), _Names(self, node_name, location, inputs))
         except TypeMismatch as error:

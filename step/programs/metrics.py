@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import sympy
 
+from step.errors import InputError
 from step.language.graph import Graph
 from step.language.operator import Accounting
 from step.language.symbols import check_names, evaluate
@@ -70,6 +71,8 @@ def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: A
     >>> step.metrics(program).flops, step.metrics(program).bind({"N": 5}).flops
     (3*N, 15)
     """
+    if accounting not in ("paper", "artifact"):
+        raise InputError(f'accounting must be "paper" or "artifact", not {accounting!r}')
     opened = open_program(program, fabric=fabric)
     warn_of(opened.graph)
     return metrics_of(opened, accounting)

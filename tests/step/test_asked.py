@@ -277,7 +277,6 @@ def test_waves_that_nobody_can_write(waves: Any, message: str) -> None:
 
 
 def test_a_limit_of_the_cache_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STEP_CACHE_LIMIT", "abc")
     message = "STEP_CACHE_LIMIT: a size must be a number of bytes, KB, MB, GB or TB, such as 500 MB, not 'abc'"
     monkeypatch.setenv("STEP_CACHE_LIMIT", "abc")
     for ask in (

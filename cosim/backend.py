@@ -15,7 +15,7 @@ import numpy as np
 from cosim.failure import failure
 from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import RawRun
-from cosim.simulator import NO_LIMIT, simulate
+from cosim.simulator import NO_LIMIT, simulate, wave_kind
 from hw.edge import unpack_transfers
 from hw.emit import emit
 from hw.layout import input_formats, unpack_tiles
@@ -86,6 +86,7 @@ def run_rtl(
     progress: Progress = silent,
 ) -> RtlRun:
     """Like `run`, with all that `cosim.compare` wants to know besides."""
+    wave_kind(waves)  # told before the work
     check_outputs(graph)
     netlist = lower(graph, fabric)
     data = bind_inputs(graph, inputs)
@@ -99,7 +100,7 @@ def run_rtl(
             directory,
             sources=sources,
             memory=memory,
-            max_cycles=max_cycles or NO_LIMIT,
+            max_cycles=min(max_cycles or NO_LIMIT, NO_LIMIT),
             waves=waves,
             optimize=optimize,
             building=progress,

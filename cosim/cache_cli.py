@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from cosim.cache_size import Entry, cache_limit, down_to, entries, parse_size, remove, size_text
+from cosim.cache_size import Entry, down_to, entries, remove, size_text
 from step.cli.console import new_table, show_json, show_table, warn
 from step.cli.options import json_option
 from step.errors import InputError
 from step.host.files import cache_directory
+from step.host.sizes import cache_limit, parse_size
 from step.host.usage import DAY
 
 

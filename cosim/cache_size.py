@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
 import time
@@ -13,11 +12,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from step.errors import EnvironmentProblem, InputError
+from step.host.sizes import UNITS, cache_limit
 from step.host.usage import DAY, last_used
-
-DEFAULT_LIMIT = "10 GB"
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 _KEYED = re.compile(r"([a-z]+)-[0-9a-f]{32}(\.partial|\.log)?")
 
@@ -86,22 +82,6 @@ def make_room(root: Path) -> None:
     """
     chosen = {*down_to(root, cache_limit()), *(each for each in entries(root) if each.unfinished)}
     remove(root, [each for each in chosen if each.age > DAY], idle=DAY)
-
-
-def cache_limit() -> int:
-    """Bytes that the cache may take: ``STEP_CACHE_LIMIT``; raises `EnvironmentProblem` where that is no size."""
-    try:
-        return parse_size(os.environ.get("STEP_CACHE_LIMIT") or DEFAULT_LIMIT)
-    except InputError as error:
-        raise EnvironmentProblem(f"STEP_CACHE_LIMIT: {error}") from None
-
-
-def parse_size(text: str) -> int:
-    """Bytes of a size such as ``500 MB`` or ``2.5G``; raises `InputError` for other text."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)B?", text.strip().upper())
-    if match is None:
-        raise InputError(f"a size must be a number of bytes, KB, MB, GB or TB, such as 500 MB, not {text!r}")
-    return int(float(match[1]) * UNITS[match[2]])
 
 
 def size_text(size: int) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from cosim.backend import run_rtl
 from cosim.buffers import BufferComparison, compare_buffers
+from cosim.simulator import wave_kind
 from cosim.traffic import TrafficComparison, compare_traffic
 from sim_approx import backend as approx
 from sim_approx.calibration.file import Calibration
@@ -160,6 +161,7 @@ def compare(
     ``optimize`` the simulator is built faster and runs slower: for short runs. Raises the errors of the back ends, and
     before any of them runs `InputError` for what can not be expected.
     """
+    wave_kind(waves)  # told before the work
     if program.check_expected():
         deviation(program, interpret(program.graph, program.inputs).outputs)  # sizes that only a run tells
     netlist = lower(program.graph, program.fabric)

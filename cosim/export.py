@@ -11,8 +11,9 @@ from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import write_inputs
 from hw.emit import emit
 from step.cli.console import show_json, working
-from step.cli.options import binding_option, json_option, open_program, program_options, writing
+from step.cli.options import binding_option, json_option, open_program, program_options
 from step.errors import InputError
+from step.host.files import writing
 from step.host.installing import installing
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs

@@ -48,7 +48,7 @@ def simulate(
     `SimulationError` where the simulator breaks; a stalled, runaway or faulty run is a result.
     """
     design = origin if isinstance(origin, Design) else load_design(origin)
-    kind = _wave_kind(waves)
+    kind = wave_kind(waves)
     with run_directory() as directory:
         write_inputs(design, directory, sources or {}, memory)
         built = build(design, waves=kind, optimize=optimize, progress=building)
@@ -147,7 +147,8 @@ def _report(directory: Path, progress: Callable[[int], None]) -> None:
         progress(int((directory / "progress").read_text()))
 
 
-def _wave_kind(waves: Path | None) -> str | None:
+def wave_kind(waves: Path | None) -> str | None:
+    """``"vcd"`` or ``"fst"``; raises `InputError` where ``waves`` can not be written, or end in something else."""
     if waves is None:
         return None
     kind = waves.suffix.removeprefix(".")

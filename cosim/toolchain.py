@@ -21,6 +21,7 @@ from pathlib import Path
 
 from cosim.plain_paths import plain
 from step.errors import EnvironmentProblem
+from step.host import library
 from step.host.files import tool_environment
 
 Version = tuple[int, ...]
@@ -150,16 +151,16 @@ def find_verilator() -> Verilator:
 
 def find_compiler() -> str | None:
     """The C++ compiler: CXX, or g++."""
-    found = shutil.which(os.environ.get("CXX", "g++"))
+    found = shutil.which(library.compiler())
     return str(plain(Path(found))) if found else None
 
 
 @cache
 def find_libpython() -> str | None:
-    """The shared library of this Python, which the simulator loads."""
+    """The shared library of this Python, which the simulator loads: ``LIBPYTHON_LOC``, or what is found."""
     chosen = os.environ.get("LIBPYTHON_LOC")
     if chosen:
-        return chosen
+        return chosen if Path(chosen).is_file() else None
     try:
         import find_libpython as finder
     except ModuleNotFoundError:
@@ -190,14 +191,16 @@ def find_toolchain() -> Toolchain:
     verilator = find_verilator()
     compiler = find_compiler()
     if compiler is None:
-        raise EnvironmentProblem(f"{os.environ.get('CXX', 'g++')} not found: {HINTS['g++']}")
+        raise EnvironmentProblem(f"{library.compiler()} not found: {HINTS['g++']}")
     make = _program("make", MAKE_MINIMUM)
     _program("perl", PERL_MINIMUM)
     compiler_version = _checked("g++", program_version(compiler), COMPILER_MINIMUM)
     cocotb = _checked("cocotb", package_version("cocotb"), COCOTB_MINIMUM)
     libpython = find_libpython()
     if libpython is None:
-        raise EnvironmentProblem(f"libpython not found: {HINTS['libpython']}")
+        chosen = os.environ.get("LIBPYTHON_LOC")
+        where = f" (LIBPYTHON_LOC is {chosen!r}, where there is no file)" if chosen else ""
+        raise EnvironmentProblem(f"libpython not found{where}: {HINTS['libpython']}")
     environment = tool_environment()
     variables = [f"CXX={compiler}", f"LINK={compiler}"]
     if verilator.root is not None:

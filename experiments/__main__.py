@@ -59,6 +59,7 @@ def main(results: Path, pages: Path, drawn: Path | None, smoke: bool, anew: bool
         failed += CAMPAIGN.run(tasks, results, jobs, tell, anew=anew)
         explained.run(list(FIGURES), results, tell, anew=anew)
         failed += studies.run(studies.STUDIES, results, jobs, tell, anew=anew)
+        pages.mkdir(parents=True, exist_ok=True)
         write_together({pages / name: text(results).encode() for name, text in PAGES.items()})
         write_page(pages / BEYOND, results)
         tell(f"{', '.join((*PAGES, BEYOND))} are in {pages}")

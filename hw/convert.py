@@ -129,6 +129,7 @@ class ModuleLibrary:
         files = [self._file(self._components[child]) for child in sorted(set(text.children))]
         entry = json.dumps({**asdict(text), "files": files})
         with writing_cache():
+            self._directory.mkdir(exist_ok=True)
             write_atomically(self._directory / self._file(self._components[text.name]), entry.encode())
 
 

@@ -10,7 +10,7 @@ from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.compiled.rule import RuleError
 from sim_approx.engine import Ending, Engine, Events, Told, Watch
 from sim_approx.explain.record import Record, RecordingEngine
-from step.errors import EnvironmentProblem, FabricError
+from step.errors import EnvironmentProblem, FabricError, SettingError
 
 EngineName = Literal["compiled", "python"]
 
@@ -39,6 +39,12 @@ class Chosen:
     reason: str | None = None
 
 
+def check_engine(name: EngineName | None) -> None:
+    """Raise `FabricError` for what is no engine."""
+    if name not in (None, "compiled", "python"):
+        raise FabricError(f'engine must be "compiled" or "python", not {name!r}')
+
+
 def make_engine(
     fabric: Fabric, watch: Watch, name: EngineName | None, *, outputs: bool, record: Record | None = None
 ) -> Chosen:
@@ -48,8 +54,7 @@ def make_engine(
     which the Python engine notes. Raises `EnvironmentProblem` where the compiled
     engine was asked for and can not be, with the reason.
     """
-    if name not in (None, "compiled", "python"):
-        raise FabricError(f'engine must be "compiled" or "python", not {name!r}')
+    check_engine(name)
     if record is not None:
         if name == "compiled":
             raise FabricError("the compiled engine does not record what firings wait for; the Python engine does")
@@ -59,6 +64,8 @@ def make_engine(
     if name != "python":
         try:
             return Chosen("compiled", CompiledEngine(fabric.machines, fabric.all_channels, watch, outputs=outputs))
+        except SettingError:
+            raise
         except (EnvironmentProblem, RuleError) as error:
             if name == "compiled":
                 raise EnvironmentProblem(f"the compiled engine can not run this program: {error}") from error

@@ -35,6 +35,12 @@ SAID_AFTER = 1.0
 Values = Literal["control", "all"]
 
 
+def check_values(values: Values) -> None:
+    """Raise `FabricError` for what can not be computed."""
+    if values not in ("control", "all"):
+        raise FabricError(f'values must be "control" or "all", not {values!r}')
+
+
 @dataclass(frozen=True)
 class Simulation:
     """A run that came to its ``ending`` and went on until nothing moved, with all that is left of it.
@@ -142,8 +148,7 @@ class Prepared:
         engine: EngineName | None = None,
         record: Record | None = None,
     ) -> None:
-        if values not in ("control", "all"):
-            raise FabricError(f'values must be "control" or "all", not {values!r}')
+        check_values(values)
         self._netlist, self._data, self._values = netlist, data, values
         self._timing_of, self._engine, self._record = timing_of, engine, record
         self._promises = self._promised = timed_promises(netlist.graph, data)

@@ -12,8 +12,8 @@ from sim_approx.build import TimingOf
 from sim_approx.calibration.file import Calibration
 from sim_approx.calibration.lookup import calibrated
 from sim_approx.depths import clearing_depths
-from sim_approx.engines import EngineName
-from sim_approx.simulation import Prepared, Simulation, Values
+from sim_approx.engines import EngineName, check_engine
+from sim_approx.simulation import Prepared, Simulation, Values, check_values
 from step.errors import Deadlock, FabricError, Runaway, SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
@@ -48,6 +48,8 @@ class Simulator:
         engine: EngineName | None = None,
         jump: bool = True,
     ) -> None:
+        check_values(values)
+        check_engine(engine)
         self.netlist = _netlist(program, fabric)
         check_outputs(self.netlist.graph)
         self._data = bind_inputs(self.netlist.graph, inputs)

@@ -9,7 +9,7 @@ from typing import Any
 from sim_published.build import Machine, build
 from sim_published.engine import Context
 from sim_published.profile import Profile
-from step.errors import Deadlock, StreamFault
+from step.errors import Deadlock, InputError, StreamFault
 from step.language.faults import Violation
 from step.language.graph import Graph
 from step.language.validate import check
@@ -33,6 +33,8 @@ def run(
 
     Raises `FabricError` for what the published simulator does not have, `StreamFault`, and `Deadlock`.
     """
+    if profile is not None and not isinstance(profile, Profile):
+        raise InputError(f"profile must be a Profile of sim_published, not {profile!r}")
     check(program)
     started = time.perf_counter()
     machine = build(program, inputs, profile or Profile())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sim_published.hbm import PythonHbm
 from sim_published.profile import Hbm
-from step.errors import EnvironmentProblem
+from step.errors import EnvironmentProblem, SettingError
 from step.host.files import cache_directory
 from step.host.library import cached, compiler
 
@@ -49,6 +49,8 @@ def fastest(hbm: Hbm, dispatch: int, ports: int) -> tuple[PythonHbm | CompiledHb
     """Compiled memory, or that in Python and why it could not be compiled."""
     try:
         return CompiledHbm(hbm, dispatch, ports), None
+    except SettingError:
+        raise
     except EnvironmentProblem as problem:
         return PythonHbm(hbm, dispatch, ports), str(problem)
 

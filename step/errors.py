@@ -8,12 +8,14 @@
     |   +-- GraphError          streams that nobody writes, undeclared cycles, names used twice
     |   +-- UnboundSymbol     a symbol without a value
     |   +-- FormatError       a program, trace or result file that can not be read
-    |   +-- InputError        input data that does not fit the program
+    |   +-- InputError        input data that does not fit the program, and arguments that can not be
+    |   |   +-- UnknownName   a name that is not there; a `KeyError`, too
     |   +-- FabricError       a program that does not fit the fabric
     |   +-- UserCodeError     Python code of the user that raised something else
     +-- BuildError            Verilog or the simulator could not be built (exit code 2)
     +-- EnvironmentProblem    a tool is missing or too old (exit code 3)
     |   +-- RegistrationError two operators or functions of one name, or an installed one that can not be loaded
+    |   +-- SettingError      an environment variable that can not be so
     +-- Defect                the toolkit itself is wrong (exit code 70)
     +-- SimulationError       the run failed (exit code 4)
         +-- StreamFault       tokens that break an operator's contract at run time
@@ -59,7 +61,13 @@ class FormatError(ProgramError):
 
 
 class InputError(ProgramError):
-    """Input data does not fit the program's declarations."""
+    """Input data does not fit the program's declarations, or an argument is nothing that can be asked for."""
+
+
+class UnknownName(InputError, KeyError):
+    """Nothing is there under a name, of an output say. The message has the names that there are."""
+
+    __str__ = Exception.__str__  # a `KeyError` would quote it
 
 
 class FabricError(ProgramError):
@@ -84,6 +92,10 @@ class EnvironmentProblem(StepError):
 
 class RegistrationError(EnvironmentProblem):
     """Two operators or functions have one name, or an entry point that should add one can not be loaded."""
+
+
+class SettingError(EnvironmentProblem):
+    """An environment variable has a value that it can not have."""
 
 
 class Defect(StepError):

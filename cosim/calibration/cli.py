@@ -10,8 +10,9 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, talk, working
-from step.cli.options import json_option, settings_option, with_settings, writable, writing
+from step.cli.options import json_option, settings_option, with_settings, writable
 from step.errors import InputError
+from step.host.files import writing
 from step.lowering.fabric import FabricConfig
 from step.programs.program import Program, load_programs
 from step.running.backend import backend

@@ -11,9 +11,9 @@ from sim_approx.explain.report import report
 from sim_approx.explain.tables import SHOWN, show
 from sim_approx.explain.trace import Window, trace
 from step.cli.console import show_json, show_written, warn, working
-from step.cli.options import json_option, open_program, program_options, writable, writing
+from step.cli.options import json_option, open_program, program_options, writable
 from step.errors import InputError
-from step.host.files import write_atomically
+from step.host.files import write_atomically, writing
 from step.language.validate import check
 from step.running.run import run_opened
 

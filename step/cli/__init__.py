@@ -70,7 +70,7 @@ def step() -> None:
 
 
 def main() -> None:
-    """Runs a verb and turns errors into messages and exit codes; with ``STEP_TRACEBACK`` they stay what they are."""
+    """Runs a verb and turns errors into messages and exit codes; with ``STEP_TRACEBACK=1`` they stay what they are."""
     try:
         result = step(standalone_mode=False)
         sys.stdout.flush()
@@ -82,7 +82,7 @@ def main() -> None:
         error.show()
         sys.exit(StepError.exit_code)
     except Exception as error:
-        if os.environ.get("STEP_TRACEBACK"):
+        if os.environ.get("STEP_TRACEBACK", "0") not in ("", "0"):
             raise
         known = explained(error)
         talk("\n".join([f"[bold red]error:[/] {escape(str(known))}", *map(escape, getattr(known, "__notes__", []))]))

@@ -10,10 +10,11 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, working
-from step.cli.options import json_option, open_program, settings_option, writable, writing
+from step.cli.options import json_option, open_program, settings_option, writable
 from step.errors import InputError
 from step.fifos.shrink import LEAST
 from step.fifos.sizing import Sized, Sizing, size_fifos
+from step.host.files import writing
 
 
 @click.command()

@@ -10,11 +10,12 @@ from typing import Any
 import click
 
 from step.cli.console import show_json, talk, working
-from step.cli.options import json_option, writing
+from step.cli.options import json_option
 from step.errors import InputError, SimulationError
 from step.fuzz.campaign import TOGETHER, Campaign
 from step.fuzz.program import OPERATORS
 from step.fuzz.report import Finding, load_report, version
+from step.host.files import writing
 
 
 @click.command()
@@ -48,8 +49,8 @@ def command(
         raise InputError(f"--rtl {rtl} is more than the {count} programs of --count")
     campaign = Campaign(_range(operators), save)
     if save is not None:
-        with writing(save / "report"):
-            pass  # told before the run, not after it
+        with writing(save / "report" if save.is_dir() else save):  # told before the run, not after it
+            save.mkdir(exist_ok=True)
     interrupted = False
     try:
         with working() as campaign.progress:

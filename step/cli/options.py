@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +12,7 @@ import click
 
 from step.cli.console import warn
 from step.errors import FormatError, InputError
-from step.host.files import check_writable, write_atomically
+from step.host.files import write_atomically, writing
 from step.host.floors import from_floor
 from step.lowering.settings import with_settings
 from step.programs.depth_binding import DepthBinding
@@ -59,16 +58,6 @@ def explainer(as_json: bool) -> Callable[[Program, int | None], None]:
     if as_json:
         raise InputError("--explain has no effect with --json; step explain --json has it as data")
     return from_floor("step.explanations", "path", "--explain")
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Makes the directory that ``path`` is in; what keeps it from being written, now or then, is an `InputError`."""
-    try:
-        check_writable(path)
-        yield
-    except OSError as error:
-        raise InputError(f"{path} can not be written: {error.strerror}") from None
 
 
 def writable(path: Path) -> None:

@@ -19,9 +19,9 @@ from step.cli.options import (
     open_program,
     program_options,
     writable,
-    writing,
 )
 from step.errors import InputError, SimulationError
+from step.host.files import writing
 from step.language.validate import check as check_graph
 from step.lowering.netlist import Netlist, lower
 from step.programs.program import Program

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from step.cli.console import show_json, show_written
-from step.cli.options import json_option, open_program, settings_option, writing
+from step.cli.options import json_option, open_program, settings_option
 from step.errors import InputError
-from step.host.files import write_atomically
+from step.host.files import write_atomically, writing
 from step.programs.drawing import dot, drawn, svg
 from step.programs.outline import text
 from step.programs.program import Program

@@ -8,8 +8,9 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, warn, working
-from step.cli.options import json_option, program_options, writable, writing
+from step.cli.options import json_option, program_options, writable
 from step.errors import InputError
+from step.host.files import writing
 from step.sweeps.axis import parse_axis
 from step.sweeps.front import check_objectives
 from step.sweeps.plot import check_plot

@@ -10,10 +10,10 @@ from typing import TextIO
 import click
 
 from step.cli.console import show_json
-from step.cli.options import json_option, open_program, program_options, writing
+from step.cli.options import json_option, open_program, program_options
 from step.cli.recorded import names, recorded, recording_options
 from step.errors import InputError
-from step.host.files import write_atomically
+from step.host.files import write_atomically, writing
 from step.lowering.netlist import lower
 from step.waves.ports import ports
 from step.waves.vcd import write_vcd

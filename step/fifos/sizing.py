@@ -7,25 +7,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from step.errors import SimulationError
+from step.errors import InputError, SimulationError
 from step.fifos.bound import Bound, storage_bound
 from step.fifos.runs import Cycles, Depths, Outcome, Runs
 from step.fifos.shrink import LEAST, shrink
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import check_feasible
-from step.lowering.netlist import Channel, Netlist, lower
+from step.lowering.netlist import DEEPEST, Channel, Netlist, lower
 from step.programs.depth_binding import DataSet, DepthBinding
 from step.programs.digest import data_digest
 from step.programs.inputs import bind_inputs
 from step.programs.opening import Openable, open_program
 from step.programs.program import Program
+from step.running.options import number, sequence, settled
 from step.running.simulator import Simulator
 from step.sweeps.front import undominated
 from step.sweeps.processes import cores
-
-UNBOUNDED = 1 << 40
-"""A depth that no run fills."""
 
 Goal = Callable[[Cycles | None], bool]
 """Whether depths do what they should, by the cycles that they take."""
@@ -79,12 +77,17 @@ class Sizing:
         return self.lossless.cycles
 
     def within(self, loss: float) -> Sized:
-        """The least storage that was found to take at most the part ``loss`` more cycles on all data."""
+        """The least storage that was found to take at most the part ``loss`` more cycles on all data.
+
+        Raises `InputError` for a ``loss`` that is no number >= 0.
+        """
+        number("loss", loss)
         return min((each for each in self.front if each.loss(self.fewest) <= loss), key=lambda each: each.bits)
 
     def binding(self, chosen: Sized) -> DepthBinding:
-        """The depths ``chosen`` as a file takes them."""
-        assert chosen.cycles is not None
+        """The depths ``chosen`` as a file takes them; raises `InputError` for what is none of a program that ends."""
+        if not isinstance(chosen, Sized) or chosen.cycles is None:
+            raise InputError(f"a binding must be of depths with which the program ends, not {chosen!r}")
         sets = map(DataSet, self.data, self.digests, chosen.cycles)
         return DepthBinding.of(self.program, tuple(sets), chosen.depths)
 
@@ -117,12 +120,14 @@ def size_fifos(
     >>> found
     <FIFOs of sums: 144 bits lose no cycle, 144 do not deadlock, 144 asked for>
     """
+    asked = settled({"bound": bound, "threads": threads, "progress": progress})
+    sequence("inputs", inputs)
     opened = open_program(program, fabric=fabric)
     programs = [open_program(opened, inputs=each) for each in inputs] or [opened]
     netlist = lower(opened.graph, opened.fabric)
     check_feasible(netlist)  # a slot has a size
     simulators = [Simulator(each) for each in programs]
-    runs = Runs(netlist, simulators, threads or cores(), progress)
+    runs = Runs(netlist, simulators, asked.get("threads", cores()), progress)
     room = _observe(runs, simulators)
     fewest = min(each.cycles for each in runs.known.values() if each.cycles is not None)
     while True:
@@ -176,7 +181,7 @@ def _observe(runs: Runs, simulators: Sequence[Simulator]) -> Depths:
     A channel that has its words in block RAM shows a token a cycle later, so the deepest are not the fastest. Returns
     depths that no run fills.
     """
-    unbounded = dict.fromkeys(runs.asked, UNBOUNDED)
+    unbounded = dict.fromkeys(runs.asked, DEEPEST)
     free = runs.outcome(unbounded)
     if free.cycles is None:
         for each in simulators:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from step.errors import EnvironmentProblem
+from step.errors import EnvironmentProblem, InputError, SettingError
+from step.host.sizes import cache_limit
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 ROOM = 1 << 16
@@ -18,6 +19,16 @@ ROOM = 1 << 16
 
 _TOOL_CACHES = "XDG_CACHE_HOME"
 _LOCKED = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What keeps ``path`` from being written, now or then, is an `InputError`; its directory has to be there."""
+    try:
+        check_writable(path)
+        yield
+    except OSError as error:
+        raise InputError(f"{path} can not be written: {error.strerror}") from None
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -46,7 +57,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise `OSError` where `write_atomically` could not write ``path``, whose directory is made."""
+    """Raise `OSError` where `write_atomically` could not write ``path``."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if path.is_file() or not path.exists():
@@ -56,24 +67,26 @@ def check_writable(path: Path) -> None:
 
 
 def _beside(path: Path) -> Path:
-    """Where ``path`` is made, in its directory, which is there afterwards."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path.parent)) from None
+    """Where ``path`` is made, in its directory, which has to be there."""
+    if path.parent.exists() and not path.parent.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path.parent))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"there is no directory '{path.parent}'", str(path))
     return path.with_name(f".{path.name[:200]}.{os.getpid()}.{threading.get_ident()}")
 
 
 def cache_directory() -> Path:
     """``STEP_CACHE``, or ``~/.cache/step-fabric``; made where it is missing.
 
-    Raises `EnvironmentProblem` where it can not be written, or has a blank in its name (make can not build there).
+    Raises `EnvironmentProblem` where it can not be written, and `SettingError` for a name with a blank (make can not
+    build there) and for a limit of its size that is none.
     """
+    cache_limit()
     chosen = os.environ.get("STEP_CACHE")
     path = Path(chosen) if chosen else _home() / ".cache" / "step-fabric"
     path = path.absolute()
     if any(character.isspace() for character in str(path)):
-        raise EnvironmentProblem(f"the cache {str(path)!r} has a blank in its name: set STEP_CACHE to a path without")
+        raise SettingError(f"the cache {str(path)!r} has a blank in its name: set STEP_CACHE to a path without")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -125,7 +138,9 @@ def tool_environment() -> dict[str, str]:
 def caching_tools() -> Iterator[None]:
     """The same for tools that are started by somebody else, inside of the body."""
     with writing_cache():
-        check_writable(cache_directory() / "tools" / "any")
+        tools = cache_directory() / "tools"
+        tools.mkdir(exist_ok=True)
+        check_writable(tools / "any")
     before = os.environ.get(_TOOL_CACHES)
     os.environ.update(tool_environment())
     try:

@@ -26,7 +26,7 @@ class NoLibrary(EnvironmentProblem):
 
 def compiler() -> str:
     """``CXX``, or g++."""
-    return os.environ.get("CXX", "g++")
+    return os.environ.get("CXX") or "g++"
 
 
 @cache
@@ -64,6 +64,7 @@ def compile_to(path: Path, text: str, command: Sequence[str], what: str) -> None
             raise NoLibrary(f"{command[0]} can not compile {what}: {lines[0] if lines else f'exit {done.returncode}'}")
         content = library.read_bytes()
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
             write_atomically(_digest(path), hashlib.sha256(content).hexdigest().encode())
         except OSError as error:

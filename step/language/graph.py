@@ -101,8 +101,7 @@ class Feedback:
             raise GraphError(f"feedback {self.name!r} ({self.location}) is closed already, by {self.source}")
         if stream.graph is not self.stream.graph:
             raise GraphError(
-                f"feedback {self.name!r} ({self.location}) reads {stream} of graph {stream.graph.name!r}, "
-                f"which nobody writes in graph {self.stream.graph.name!r}"
+                f"feedback {self.name!r} ({self.location}) reads {stream} of {stream.graph.beside(self.stream.graph)}"
             )
         if stream.type != self.type:
             raise TypeMismatch(
@@ -156,6 +155,12 @@ class Graph(GraphMethods):
 
     def __post_init__(self) -> None:
         self._check_name(self.name)
+
+    def beside(self, other: Graph) -> str:
+        """What this graph is called where ``other`` reads one of its streams, which it can not."""
+        if self.name == other.name:
+            return f"another graph, which is called {self.name!r} as well, so nobody writes it in this one"
+        return f"graph {self.name!r}, which nobody writes in graph {other.name!r}"
 
     # -- declarations -------------------------------------------------------------------------------------------
 
@@ -332,9 +337,7 @@ class Graph(GraphMethods):
     def _check_own(self, stream: Stream, reads: str = "") -> None:
         """Raise `GraphError` for a stream of another graph; ``reads`` begins to say who reads it."""
         if stream.graph is not self:
-            raise GraphError(
-                f"{reads}{stream} of graph {stream.graph.name!r}, which nobody writes in graph {self.name!r}"
-            )
+            raise GraphError(f"{reads}{stream} of {stream.graph.beside(self)}")
 
     def _where(self, name: str) -> Location:
         return (self.nodes[name] if name in self.nodes else self.feedbacks[name]).location

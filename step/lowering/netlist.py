@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from step.errors import FabricError
+from step.host.nearest import did_you_mean
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.types import Buffer, ElementType, Tile
@@ -19,6 +22,9 @@ from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.limits import check_depths
 from step.lowering.links import beats
 from step.lowering.passes.broadcast import insert_broadcasts
+
+DEEPEST = 1 << 40
+"""Slots that no run fills."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +98,13 @@ class Netlist:
         channels = list(self.channels)
         for name, depth in depths.items():
             if name not in places:
-                raise FabricError(f"there is no channel {name!r}; there are {', '.join(sorted(places))}")
-            if not isinstance(depth, int) or depth < 2:
+                known = f"{did_you_mean(str(name), places)}there are {', '.join(sorted(places))}"
+                raise FabricError(f"there is no channel {name!r}; {known}")
+            if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < 2:
                 raise FabricError(f"the depth of channel {name!r} must be an integer >= 2, not {depth!r}")
-            channels[places[name]] = replace(channels[places[name]], depth=depth)
+            if depth > DEEPEST:
+                raise FabricError(f"the depth of channel {name!r} must be at most {DEEPEST:,}, not {depth:,}")
+            channels[places[name]] = replace(channels[places[name]], depth=int(depth))
         return replace(self, channels=tuple(channels)) if depths else self
 
     def with_memory(self, memory: MemoryConfig) -> Netlist:

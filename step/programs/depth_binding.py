@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from step.errors import FormatError
-from step.host.files import write_atomically
+from step.host.files import write_atomically, writing
+from step.host.paths import named_file
 from step.programs.digest import data_digest, graph_digest
 from step.programs.inputs import bind_inputs
 from step.programs.json_file import read_json, written_by
@@ -48,14 +49,16 @@ class DepthBinding:
     @classmethod
     def load(cls, path: Path | str) -> DepthBinding:
         """Read what `save` wrote; raises `FormatError` for other files."""
-        data = read_json(Path(path), "binding")
+        data = read_json(named_file(path, "a binding"), "binding")
         sets = tuple(DataSet(**each) for each in data["data"])
         return cls(data["program"], data["graph"], data["fabric"], sets, data["depths"])
 
     def save(self, path: Path | str) -> None:
         """Write the depths to ``path`` as JSON; the file is there as a whole or not at all."""
         data = {"format": FORMAT, "written_by": written_by(), **asdict(self)}
-        write_atomically(Path(path), (json.dumps(data, indent=1) + "\n").encode())
+        path = named_file(path, "a binding")
+        with writing(path):
+            write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
 
     def applied(self, program: Program) -> Program:
         """``program`` with these depths; raises `FormatError` where they are those of another program."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from step.errors import FormatError
+from step.host.paths import check_readable
 from step.programs.schema import schema, validate
 
 PACKAGE = "step-fabric"
@@ -21,14 +22,11 @@ def written_by() -> str:
 
 def read_json(path: Path, name: str) -> Any:
     """The data in ``path``, valid against the schema ``name``; raises `FormatError` for all else."""
-    if path.is_fifo():  # which would be waited for
-        raise FormatError(f"{path} is a pipe, but must be a file")
+    check_readable(path)
     try:
         data = json.loads(path.read_text())
         _check_release(data, name, path)
         validate(data, name, str(path))
-    except FileNotFoundError:
-        raise FormatError(f"there is no file '{path}'") from None
     except OSError as error:
         raise FormatError(f"{path} can not be read: {error.strerror}") from None
     except RecursionError:

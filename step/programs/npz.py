@@ -20,6 +20,7 @@ import numpy as np
 
 from step.errors import FormatError, InputError
 from step.host.files import write_atomically
+from step.host.paths import check_readable
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.operator import StreamType
@@ -45,12 +46,9 @@ def array_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 def read_arrays(path: Path) -> Arrays:
     """The arrays in an .npz file; raises `FormatError` where it can not be read."""
-    if path.is_fifo():  # which would be waited for
-        raise FormatError(f"{path} is a pipe, but must be a file")
+    check_readable(path)
     try:
         archive = np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise FormatError(f"there is no file '{path}'") from None
     except (zipfile.BadZipFile, EOFError):
         raise FormatError(f"{path} is damaged: it is no whole .npz file") from None
     except ValueError:

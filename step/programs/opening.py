@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from step.errors import FormatError
+from step.host.paths import named_file
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
-from step.programs.inputs import BoundInputs
+from step.programs.inputs import BoundInputs, as_data
 from step.programs.npz import load_inputs
 from step.programs.program import Program, load_program
 
@@ -45,7 +46,7 @@ def open_program(
     return program
 
 
-def _data(inputs: Inputs, graph: Graph) -> dict[str, Any]:
-    if isinstance(inputs, BoundInputs):
-        return {**inputs.tensors, **inputs.streams}
-    return load_inputs(Path(inputs), graph) if isinstance(inputs, Path | str) else dict(inputs)
+def _data(inputs: Inputs, graph: Graph) -> Mapping[str, Any]:
+    if isinstance(inputs, Path | str):
+        return load_inputs(named_file(inputs, "input data"), graph)
+    return as_data(inputs)

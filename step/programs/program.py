@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 from glob import glob, has_magic
 from numbers import Real
@@ -16,13 +17,16 @@ import numpy as np
 import sympy
 
 from step.errors import FormatError, InputError
-from step.host.files import write_together
+from step.host.files import write_together, writing
+from step.host.nearest import did_you_mean
+from step.host.paths import check_readable, named_file
 from step.language.graph import Graph
 from step.language.operator import StreamType
 from step.language.tiling import stored
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.programs.equality import same_arrays
+from step.programs.given import Data
 from step.programs.inputs import bind_inputs
 from step.programs.json_file import read_json, written_by
 from step.programs.npz import array_bytes, arrays_of, load_inputs, read_arrays
@@ -31,10 +35,16 @@ from step.programs.serialize import graph_from_json, graph_to_json
 
 FORMAT = "step-program-2"
 
+_PARTS = {"graph": Graph, "inputs": Mapping, "fabric": FabricConfig, "expected": Mapping, "tolerance": object}
+_DATA = {"inputs": "input", "expected": "expected output"}
+
 
 @dataclass(eq=False, repr=False)
 class Program:
     """``inputs`` has data per tensor and source name (see `step.programs.inputs.bind_inputs`).
+
+    The data is the program's own: what is done later to an array or a list that was given changes nothing. What can be
+    written is copied for that, an array that is read-only is not (see `step.programs.given`).
 
     ``expected`` may hold arrays in float64 that the outputs of those names should be close to: the largest difference
     may be ``tolerance`` times the largest expected magnitude. A tensor that is stored is an output
@@ -42,16 +52,24 @@ class Program:
     """
 
     graph: Graph
-    inputs: dict[str, Any] = field(default_factory=dict)
+    inputs: MutableMapping[str, Any] = field(default_factory=dict)
     fabric: FabricConfig = field(default_factory=FabricConfig)
-    expected: dict[str, np.ndarray] = field(default_factory=dict)
+    expected: MutableMapping[str, Any] = field(default_factory=dict)
     tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, wanted in (("graph", Graph), ("inputs", Mapping), ("fabric", FabricConfig), ("expected", Mapping)):
-            if not isinstance(getattr(self, name), wanted):
-                raise InputError(f"a program's {name} must be a {wanted.__name__}, not {getattr(self, name)!r}")
         self.check_expected()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Raises `InputError` for what is no part of a program, and for what a part can not be."""
+        if name not in _PARTS:
+            raise InputError(f"a program has no {name!r}; {did_you_mean(name, _PARTS)}it has {', '.join(_PARTS)}")
+        wanted = _PARTS[name]
+        if not isinstance(value, wanted):
+            raise InputError(f"a program's {name} must be a {wanted.__name__}, not {value!r}")
+        if name in _DATA:
+            value = Data(value, _DATA[name])
+        object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         """Equal in meaning: the same graph, names, source lines and fabric, inputs that are bound to the same data
@@ -81,9 +99,13 @@ class Program:
     def save(self, path: Path | str) -> None:
         """Write the program to ``path`` (.json), and its inputs and expected outputs, if any, beside it (.npz).
 
-        `load_program` gives an equal program. Raises `InputError` for data that does not fit.
+        `load_program` gives an equal program. Raises `InputError` for data that does not fit, and for a file that can
+        not be written: its directory has to be there.
         """
-        path = Path(path)
+        path = named_file(path, "a program", ".json")
+        if path.stem.endswith(".expected"):
+            other = path.with_name(path.stem.removesuffix(".expected") + ".json")
+            raise InputError(f"a program can not be called '{path}': what is expected of '{other}' has such a name")
         self.check_expected()
         files = {}
         if self.inputs:
@@ -98,8 +120,9 @@ class Program:
             "fabric": self.fabric.to_json(),
             "graph": graph_to_json(self.graph),
         }
-        contents = {file: array_bytes(arrays) for file, arrays in files.values()}
-        write_together({**contents, path: (json.dumps(data, indent=1, allow_nan=False) + "\n").encode()})
+        with writing(path):
+            contents = {file: array_bytes(arrays) for file, arrays in files.values()}
+            write_together({**contents, path: (json.dumps(data, indent=1, allow_nan=False) + "\n").encode()})
 
     def _doubles(self) -> dict[str, np.ndarray]:
         return {name: np.asarray(each, np.float64) for name, each in self.expected.items()}
@@ -113,17 +136,31 @@ class Program:
         outputs |= {name: sympy.Integer(math.prod(each.tensor.shape)) for name, each in stored(self.graph).items()}
         for name, each in self.expected.items():
             if name not in outputs:
-                known = ", ".join(outputs) or "none"
-                raise InputError(f"there is no output {name!r} to compare with the expected one; there are {known}")
-            array = np.asarray(each)
-            if array.dtype.kind not in "biuf" and not np.can_cast(array.dtype, np.float64):
-                raise InputError(f"expected output {name!r} must be real numbers, not {array.dtype}")
+                known = f"{did_you_mean(str(name), outputs)}there are {', '.join(outputs) or 'none'}"
+                raise InputError(f"there is no output {name!r} to compare with the expected one; {known}")
+            array = _real(each, name)
             scalars = outputs[name]
             if scalars.is_Integer and scalars != array.size:
                 raise InputError(f"output {name!r} has {scalars} scalars, but {array.size} are expected")
-        if not (isinstance(self.tolerance, Real) and math.isfinite(self.tolerance) and self.tolerance >= 0):
+        if not _is_tolerance(self.tolerance):
             raise InputError(f"tolerance must be a number >= 0, not {self.tolerance!r}")
         return [name for name in self.expected if not outputs[name].is_Integer]
+
+
+def _real(value: Any, name: str) -> np.ndarray:
+    """What is expected of the output ``name``, as an array of real numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise InputError(f"expected output {name!r} has rows of different lengths, which is no array") from None
+    if array.dtype.kind not in "biuf" and not np.can_cast(array.dtype, np.float64):
+        raise InputError(f"expected output {name!r} must be real numbers, not {array.dtype}")
+    return array
+
+
+def _is_tolerance(value: Any) -> bool:
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    return number and 0 <= value <= sys.float_info.max
 
 
 def _scalars(stream: StreamType) -> sympy.Expr:
@@ -131,7 +168,9 @@ def _scalars(stream: StreamType) -> sympy.Expr:
     return stream.count * (stream.element.elements if isinstance(stream.element, Tile) else 1)
 
 
-def load_program(spec: str | Path, inputs: Path | None = None, arguments: Mapping[str, Any] | None = None) -> Program:
+def load_program(
+    spec: str | Path, inputs: Path | str | None = None, arguments: Mapping[str, Any] | None = None
+) -> Program:
     """The one program that ``spec`` names, made with ``arguments``; see `load_programs`.
 
     ``inputs`` is an .npz file (docs/inputs.md) that replaces the program's own input data, and with it what is expected
@@ -142,7 +181,7 @@ def load_program(spec: str | Path, inputs: Path | None = None, arguments: Mappin
         raise FormatError(f"{spec} gives {len(programs)} programs, but one is needed here{_how_to_choose(spec)}")
     (program,) = programs
     if inputs is not None:
-        program.inputs = load_inputs(inputs, program.graph)
+        program.inputs = load_inputs(named_file(inputs, "input data"), program.graph)
         program.expected, program.tolerance = {}, 0.0
     return program
 
@@ -163,6 +202,9 @@ def load_programs(spec: str | Path, arguments: Mapping[str, Any] | None = None) 
     ``**/*.json:small``) for all that match, sorted by name. ``arguments`` are those of the function, by name. Raises
     `FormatError` for files that can not be read, and `InputError` for arguments that nobody takes.
     """
+    named_file(spec, "a program")
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise InputError(f"the arguments of a program must be values by name, not {arguments!r}")
     path_text, colon, function = _parts(str(spec))
     if Path(path_text).is_file() or not has_magic(path_text):
         return _load_file(path_text, colon, function, arguments)
@@ -174,8 +216,7 @@ def load_programs(spec: str | Path, arguments: Mapping[str, Any] | None = None) 
 
 def _load_file(path_text: str, colon: str, function: str, arguments: Mapping[str, Any] | None) -> list[Program]:
     path = Path(path_text)
-    if not path.is_file():
-        raise FormatError(f"there is no file {path_text!r}")
+    check_readable(path)
     if path.suffix == ".py":
         function, bracket, index = function.partition("[")
         programs = _from_python(path, function if function or (colon and not bracket) else "program", arguments)

@@ -7,18 +7,22 @@ to the nearest (ties to even), as long as the result is finite; infinities and N
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from step.errors import InputError
 from step.language.dtypes import BF16, BOOL, DType
+from step.programs import given
 from step.programs.spellings import Bits
+
+_END = "{} ends at 3.4e38; give inf if that is meant"
 
 
 def place(name: str, path: tuple[int, ...]) -> str:
     """``input 'x' at [0, 2]``."""
-    return f"input {name!r} at {list(path)}" if path else f"input {name!r}"
+    return given.place(f"input {name!r}", path)
 
 
 def scalars(value: Any, dtype: DType, name: str, path: tuple[int, ...] = ()) -> np.ndarray:
@@ -45,8 +49,12 @@ def _numbers(value: Any, dtype: DType, name: str, path: tuple[int, ...]) -> np.n
         array = np.asarray(value)
     except ValueError:
         raise InputError(f"{place(name, path)} has rows of different lengths, which is no array") from None
+    except RecursionError:
+        raise InputError(f"{place(name, path)} is nested too deeply for an array") from None
+    if array.dtype.kind in "OUS":
+        array = _by_one(value, array, dtype, name, path)
     kind = array.dtype.kind
-    if kind in "biuf" or (kind == "V" and np.can_cast(array.dtype, np.float64)):
+    if kind in "biufO" or (kind == "V" and np.can_cast(array.dtype, np.float64)):
         return array
     advice = ""
     if kind == "c":
@@ -59,30 +67,50 @@ def _numbers(value: Any, dtype: DType, name: str, path: tuple[int, ...]) -> np.n
     raise InputError(f"{place(name, path)} must be numbers for {dtype}, not {array.dtype}{advice}")
 
 
+def _by_one(value: Any, array: np.ndarray, dtype: DType, name: str, path: tuple[int, ...]) -> np.ndarray:
+    """What NumPy makes no numbers of: the entry that is none is told, and larger integers than it has are taken."""
+    entries = array if isinstance(value, np.ndarray) else np.array(value, object)
+    for position in np.ndindex(entries.shape):
+        each = entries[position]
+        if not isinstance(each, int | float | np.integer | np.floating | np.bool_):
+            raise InputError(f"{place(name, path + position)} is {given.shown(each)}, but must be a number for {dtype}")
+        if dtype.is_float and isinstance(each, int) and abs(each) >= 1 << 128:
+            raise InputError(f"{place(name, path + position)} is {_shown(each)}, but {_END.format(dtype)}")
+    return np.asarray(entries.astype(np.float64)) if dtype.is_float else entries
+
+
 def _whole(array: np.ndarray, dtype: DType, name: str, path: tuple[int, ...]) -> np.ndarray:
     low, high = (0, 1) if dtype is BOOL else (int(np.iinfo(dtype.numpy).min), int(np.iinfo(dtype.numpy).max))
-    exact = array if array.dtype.kind in "biu" else array.astype(np.float64)
+    exact = array if array.dtype.kind in "biuO" else _exactly(array)
     if exact.dtype.kind == "b":
         return exact.astype(dtype.numpy)
-    good = (exact >= low) & (exact <= high)
-    if exact.dtype.kind == "f":
-        good &= exact == np.floor(exact)
     has = "0 and 1" if dtype is BOOL else f"the integers {low} to {high}"
-    _all(good, array, f"{dtype} has {has}", name, path)
+    whole = exact == np.floor(exact) if exact.dtype.kind == "f" else np.True_
+    if dtype is not BOOL:
+        _all(whole, array, f"which is no integer: {dtype} has {has}", name, path)
+    _all(whole & (exact >= low) & (exact <= high), array, f"but {dtype} has {has}", name, path)
     return exact.astype(dtype.numpy)
 
 
 def _rounded(array: np.ndarray, dtype: DType, name: str, path: tuple[int, ...]) -> np.ndarray:
-    exact = array.astype(np.float64)
+    exact = _exactly(array)
     with np.errstate(all="ignore"):
         result = _to_bf16(exact) if dtype is BF16 else np.asarray(exact.astype(np.float32))
         good = np.isfinite(result.astype(np.float64)) | ~np.isfinite(exact)
-    _all(good, array, f"{dtype} ends at 3.4e38; give inf if that is meant", name, path)
+    _all(good, array, f"but {_END.format(dtype)}", name, path)
     return result
 
 
+def _exactly(array: np.ndarray) -> np.ndarray:
+    """``array`` as real numbers of a type that has all of them."""
+    wide = array.dtype == np.longdouble
+    if array.dtype.kind in "iu" and array.dtype.itemsize > 4 and array.size:
+        wide = bool(array.max() > 1 << 53 or array.min() < -(1 << 53))
+    return array.astype(np.longdouble if wide else np.float64)
+
+
 def _to_bf16(values: np.ndarray) -> np.ndarray:
-    """float64 rounded once: FP32 in between is cut off, and its last bit says whether something was cut off."""
+    """Real numbers rounded once: FP32 in between is cut off, and its last bit says whether something was cut off."""
     single = np.asarray(values.astype(np.float32))
     cut = np.where(np.abs(single) > np.abs(values), np.nextafter(single, np.float32(0)), single)
     more = np.asarray((cut != values) & ~np.isnan(values)).astype(np.uint32)
@@ -91,10 +119,10 @@ def _to_bf16(values: np.ndarray) -> np.ndarray:
 
 def _from_bits(value: Bits, dtype: DType, name: str, path: tuple[int, ...]) -> np.ndarray:
     array = _numbers(value.patterns, dtype, name, path)
-    if array.dtype.kind not in "biu":
+    if array.dtype.kind not in "biuO":
         raise InputError(f"{place(name, path)} must be integers, as they are bit patterns, not {array.dtype}")
-    good = (array >= 0) & (array < 1 << dtype.bits) if array.dtype.kind in "iu" else np.ones(array.shape, np.bool_)
-    _all(good, array, f"bit patterns of {dtype} are 0 to {(1 << dtype.bits) - 1:#x}", name, path)
+    good = np.ones(array.shape, np.bool_) if array.dtype.kind == "b" else (array >= 0) & (array < 1 << dtype.bits)
+    _all(good, array, f"but bit patterns of {dtype} are 0 to {(1 << dtype.bits) - 1:#x}", name, path)
     return np.asarray(array.astype(f"u{dtype.bytes}").view(dtype.numpy))
 
 
@@ -102,5 +130,11 @@ def _all(good: Any, array: np.ndarray, known: str, name: str, path: tuple[int, .
     """Raise `InputError` with the first value that is not ``good``; ``known`` is what would be."""
     if np.all(good):
         return
-    position = tuple(int(each) for each in np.argwhere(~np.atleast_1d(good))[0])[: array.ndim]
-    raise InputError(f"{place(name, path + position)} is {array[position]}, but {known}")
+    position = tuple(int(each) for each in np.argwhere(~np.atleast_1d(good).astype(np.bool_))[0])[: array.ndim]
+    raise InputError(f"{place(name, path + position)} is {_shown(array[position])}, {known}")
+
+
+def _shown(value: Any) -> str:
+    """A number, or how long it is."""
+    short = not isinstance(value, int) or abs(value) < 10**given.LONGEST
+    return str(value) if short else f"an integer of {math.ceil(value.bit_length() * math.log10(2))} digits"

@@ -19,6 +19,7 @@ import numpy as np
 
 from step.errors import InputError
 from step.language.types import Selector
+from step.programs.given import shown
 from step.programs.scalars import place
 from step.programs.spellings import Masks
 
@@ -53,7 +54,7 @@ def _mask(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> i
             raise InputError(f"{place(name, path)} has {len(parts)} booleans, but there are {selector.targets} targets")
         return sum(1 << target for target, hot in enumerate(parts) if hot)
     raise InputError(
-        f"{place(name, path)} is {value!r}; a selector is a target index, a list of target indices, "
+        f"{place(name, path)} is {shown(value)}; a selector is a target index, a list of target indices, "
         f"or {selector.targets} booleans (and masks(...) has integers with a bit per target)"
     )
 
@@ -62,7 +63,7 @@ def _ready_made(value: Any, selector: Selector, name: str, path: tuple[int, ...]
     value = _scalar(value)
     if not _is_integer(value) or not 0 <= value < 1 << selector.targets:
         raise InputError(
-            f"{place(name, path)} is {value!r}; masks over {selector.targets} targets are integers "
+            f"{place(name, path)} is {shown(value)}; masks over {selector.targets} targets are integers "
             f"0 to {(1 << selector.targets) - 1}"
         )
     return int(value)

@@ -13,20 +13,26 @@ from step.language.checker import StreamChecker
 from step.language.dims import Shape, format_shape
 from step.language.loops import SHORT, RegularStream
 from step.language.operator import StreamType
-from step.language.tokens import Token, from_nested
+from step.language.tokens import UNKNOWN, Token, from_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
+from step.programs.given import shown
 from step.programs.scalars import place, scalars
 from step.programs.selectors import Entry, bind_selectors
 from step.programs.spellings import Bits, Masks
 
 
 def bind_stream(value: Any, stream: StreamType, name: str) -> Sequence[Token]:
-    """``value`` as the tokens of a stream of this type, which are loops where it is a long array of tiles.
+    """``value``, settled data, as the tokens of a stream of this type, loops where it is a long array of tiles.
 
     Raises `InputError`.
     """
+    if isinstance(value, RegularStream) and value.values is not None:
+        values = np.asarray(value.values)
+        value = values.reshape(*value.extents, *values.shape[1:])
     if (long := _long(value, stream, name)) is not None:
         return long
+    if isinstance(value, Token):
+        raise InputError(f"input {name!r} is a single token, but must be a list of tokens that ends with Done")
     if isinstance(value, list | tuple) and any(isinstance(each, Token) for each in value):
         tokens = _given(value, name)
     else:
@@ -59,10 +65,21 @@ def _long(value: Any, stream: StreamType, name: str) -> RegularStream | None:
 
 def _given(values: Sequence[Any], name: str) -> list[Token]:
     """Tokens as they are, but for masks that are NumPy's integers."""
-    for position, each in enumerate(values):
-        if not isinstance(each, Token):
-            raise InputError(f"{place(name, (position,))} must be a token, as others are, not {each!r}")
-    return [each._replace(value=int(each.value)) if isinstance(each.value, np.integer) else each for each in values]
+    return [_token(each, place(name, (position,))) for position, each in enumerate(values)]
+
+
+def _token(given: Any, where: str) -> Token:
+    if not isinstance(given, Token):
+        raise InputError(f"{where} must be a token, as others are, not {shown(given)}")
+    for part in ("stop", "rank"):
+        level = getattr(given, part)
+        if not isinstance(level, int) or isinstance(level, bool) or level < 0:
+            raise InputError(f"the {part} of {where} must be an integer >= 0, not {level!r}")
+    if not isinstance(given.done, bool) or (given.done and (given.has_value or given.stop or given.rank)):
+        raise InputError(f"{where} must be Done alone, or a token that is not done")
+    if given.value is UNKNOWN or isinstance(given.value, bool):
+        raise InputError(f"{where} must have a value of the stream, not {given.value!r}")
+    return given._replace(value=int(given.value)) if isinstance(given.value, np.integer) else given
 
 
 def _tokens(value: Any, stream: StreamType, name: str) -> list[Token]:
@@ -72,8 +89,6 @@ def _tokens(value: Any, stream: StreamType, name: str) -> list[Token]:
         if spelling is kind and not isinstance(stream.element, element):
             spelled = kind.__name__.lower()
             raise InputError(f"input {name!r} is a stream of {stream.element}, which {spelled}(...) can not be")
-    if isinstance(nested, np.ndarray) and nested.dtype == object:
-        nested = nested.tolist()
     if isinstance(nested, np.ndarray):
         _check_shape(nested, stream, name, spelling)
         if isinstance(stream.element, Tile):
@@ -96,7 +111,7 @@ def _entries(nested: Any, stream: StreamType, name: str) -> Iterator[Entry]:
             return
         if not _is_sequence(part):
             raise InputError(
-                f"{place(name, path)} is {part!r}, but must be a list: dimensions are {format_shape(stream.shape)}"
+                f"{place(name, path)} is {shown(part)}, but must be a list: dimensions are {format_shape(stream.shape)}"
             )
         for position, each in enumerate(part):
             yield from walk(each, (*path, position))
@@ -125,12 +140,11 @@ def bind_elements(entries: Sequence[Entry], element: ElementType, name: str) -> 
 
 def _tile(value: Any, tile: Tile, name: str, path: tuple[int, ...]) -> np.ndarray:
     array = scalars(value, tile.dtype, name, path)
+    shown = f"an array {list(array.shape)}" if array.ndim else f"the number {array}"
     if array.ndim == 0:
         array = array.reshape(1, 1)
     if not tile.accepts(array):
-        raise InputError(
-            f"{place(name, path)} must be a tile [{tile.rows}, {tile.cols}], not an array {list(array.shape)}"
-        )
+        raise InputError(f"{place(name, path)} must be a tile [{tile.rows}, {tile.cols}], not {shown}")
     return array
 
 

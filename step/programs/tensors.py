@@ -9,10 +9,13 @@ import numpy as np
 from step.errors import InputError
 from step.language.graph import Tensor
 from step.programs.scalars import scalars
+from step.programs.spellings import Masks
 
 
 def bind_tensor(tensor: Tensor, value: Any) -> np.ndarray:
     """``value`` as an array of the tensor's shape and type; raises `InputError`."""
+    if isinstance(value, Masks):
+        raise InputError(f"input {tensor.name!r} is a tensor of {tensor.dtype}, which masks(...) can not be")
     array = scalars(value, tensor.dtype, tensor.name)
     if array.shape != tensor.shape:
         raise InputError(f"input {tensor.name!r} must have shape {list(tensor.shape)}, not {list(array.shape)}")

@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from step.errors import InputError
+from step.errors import UnknownName
 from step.host.floors import floor_names, from_floor
+from step.host.names import unknown
 from step.language.graph import Graph
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
@@ -29,7 +30,7 @@ def backend(name: str) -> Backend:
     is not installed."""
     known = floor_names(GROUP)
     if name not in known:
-        raise InputError(f"there is no back end {name!r}; there are {', '.join(known)}")
+        raise UnknownName(unknown("back end", name, known))
     return from_floor(GROUP, name, f"the back end {name}")
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from step.host.names import Named
 from step.programs.hypertext import table
 
 
-class Columns(dict[str, np.ndarray]):
+class Columns(Named[np.ndarray]):
     """Arrays of one length by the name of their column; ``pandas.DataFrame(columns)`` takes it as it is."""
+
+    def __init__(self, columns: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]] = ()) -> None:
+        super().__init__(columns, "column")
 
     @classmethod
     def of(cls, heading: str, rows: Mapping[str, Any], columns: Sequence[str]) -> Columns:

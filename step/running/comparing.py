@@ -9,6 +9,7 @@ from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
 from step.programs.doubts import warn_of
 from step.programs.opening import Inputs, Openable, open_program
+from step.running.options import function, options_for
 
 
 class Comparison(Protocol):
@@ -74,7 +75,9 @@ def compare(
     `EnvironmentProblem` where one is not installed; warns as `run` does.
     """
     comparing = from_floor("step.comparisons", "compare", "step.compare")
+    asked = options_for(comparing, options, "step.compare")
+    function("progress", progress)
     opened = open_program(program, inputs=inputs, fabric=fabric)
     warn_of(opened.graph)
-    found: Comparison = comparing(opened, progress, **options)
+    found: Comparison = comparing(opened, progress, **asked)
     return found

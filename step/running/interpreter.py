@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import Deadlock, StreamFault
+from step.errors import Deadlock, InputError, StreamFault
+from step.host.names import Named
 from step.language.checker import StreamChecker
 from step.language.faults import Violation
 from step.language.graph import Graph, Node
@@ -26,6 +27,7 @@ from step.language.validate import check
 from step.lowering.passes.broadcast import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.programs.stored import Tensors
+from step.running.options import by_name
 from step.running.promises import Promises, promising
 from step.running.stream_fault import first_fault, stream_fault
 
@@ -61,7 +63,7 @@ class _Run:
         streams = {str(each): each for each in graph.streams()}
         self.promises = Promises(graph, promising(graph, inputs.streams))
         self.others = Promises(graph, [each for name, each in streams.items() if name not in self.promises.checkers])
-        self.result = Interpretation({}, {**self.promises.checkers, **self.others.checkers})
+        self.result = Interpretation(Named({}, "output"), {**self.promises.checkers, **self.others.checkers})
         if record:
             self.result.streams = {name: [] for name in streams}
         self.active: Node | None = None
@@ -122,7 +124,7 @@ class _Run:
             self._starved()
         if disagreement := self.promises.disagreement():
             raise disagreement
-        self.result.outputs |= self.tensors.outputs()
+        self.result.outputs.update(self.tensors.outputs())
         return self.result
 
     def _choice(self) -> tuple[Node, int] | None:
@@ -198,6 +200,9 @@ def interpret(
     `StreamFault` for tokens that break an operator's contract or a stream's shape, and `Deadlock` where operators
     starve.
     """
+    if not isinstance(graph, Graph):
+        raise InputError(f'a graph must be interpreted, not {graph!r}; step.run(PROGRAM, "interpret") takes programs')
+    by_name("arrivals", arrivals or {})
     check(graph)
     bound = bind_inputs(graph, inputs)
     result = _Run(insert_broadcasts(graph), bound, record, arrivals or {}).run()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from step.host.names import Named
 from step.language.dims import format_shape
 from step.language.operator import StreamType
 from step.language.tiling import stored
@@ -73,7 +74,10 @@ class Output:
         return Ragged(self._values(), tuple(splits))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.numpy(), dtype)
+        array = self.numpy()
+        if isinstance(array, tuple):
+            raise ValueError(f"output {self.name!r} is no array: it has tuples; numpy() gives an array for each item")
+        return np.array(array, dtype)
 
     def __len__(self) -> int:
         """Tensors of the outermost dimension."""
@@ -113,12 +117,13 @@ class Output:
 def outputs_of(program: Program, outputs: Mapping[str, Sequence[Token]]) -> dict[str, Output]:
     """The ``outputs`` of a run of ``program``, in the order in which it has them."""
     tilings = stored(program.graph)
-    return {
+    found = {
         name: Output(name, tilings[name].type, tokens, is_tensor=True)
         if name in tilings
         else Output(name, program.graph.nodes[name].inputs[0].type, tokens)
         for name, tokens in outputs.items()
     }
+    return Named(found, "output")
 
 
 def _column(values: Sequence[Any], element: ElementType, name: str) -> Any:

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from step.host.files import write_atomically
+from step.host.files import write_atomically, writing
+from step.host.names import Named
+from step.host.paths import named_file
 from step.language.dtypes import DTYPES, as_dtype
 from step.language.tokens import NOTHING, UNKNOWN, Token
 from step.programs.json_file import read_json, written_by
@@ -131,6 +133,13 @@ class RunResult:
     engine_reason: str | None = None
     jumped_cycles: int = 0
 
+    def __post_init__(self) -> None:
+        kinds = {"outputs": "output", "operators": "operator", "channels": "channel", "events": "channel"}
+        for part, what in kinds.items():
+            things = getattr(self, part)
+            if things is not None:
+                object.__setattr__(self, part, Named(things, what))
+
     def __repr__(self) -> str:
         return f"<result of {self.program} on {self.backend}: {self.status}, {self.cycles:,} cycles>"
 
@@ -211,12 +220,14 @@ class RunResult:
 
     def save(self, path: Path | str) -> None:
         """Write the result to ``path`` as JSON; the file is there as a whole or not at all."""
-        write_atomically(Path(path), (json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n").encode())
+        path = named_file(path, "a result")
+        with writing(path):
+            write_atomically(path, (json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n").encode())
 
     @classmethod
     def load(cls, path: Path | str) -> RunResult:
         """Read what `save` wrote; raises `FormatError` for other files."""
-        return cls.from_json(read_json(Path(path), "result"), str(path))
+        return cls.from_json(read_json(named_file(path, "a result"), "result"), str(path))
 
 
 def control_word(token: Token) -> int:

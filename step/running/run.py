@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from step.programs.program import Program
 from step.running.backend import backend as backend_named
 from step.running.columns import Columns
 from step.running.expectation import Deviation, deviation
+from step.running.options import flag, function, options_for
 from step.running.output import Output, outputs_of
 from step.running.result import RunResult
 
@@ -150,20 +152,23 @@ def run(
     >>> step.run(program, "approx", fabric=FabricConfig(channel_depth=8)).cycles <= run.cycles
     True
     """
+    asked = {"max_cycles": max_cycles, "events": flag("events", events) or None, "waves": waves, **options}
+    function("progress", progress)
+    runner_options(backend, asked)  # told before anything else is done
     opened = open_program(program, inputs=inputs, fabric=fabric)
     warn_of(opened.graph)
-    waves = None if waves is None else Path(waves)
-    return run_opened(opened, backend, progress, max_cycles=max_cycles, events=events or None, waves=waves, **options)
+    return run_opened(opened, backend, progress, **asked)
 
 
 def run_opened(program: Program, backend: str, progress: Progress = silent, **options: Any) -> Run:
     """`run` without warnings, for who shows them in another way; ``options`` that are None are not given."""
+    given = runner_options(backend, options)
     runner = backend_named(backend)
-    known = inspect.signature(runner).parameters
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
-        if name not in known:
-            raise InputError(f"{name} has no effect on the back end {backend}")
-    if "progress" in known:
+    if "progress" in inspect.signature(runner).parameters:
         given["progress"] = progress
     return Run(program, runner(program.graph, program.inputs, program.fabric, **given))
+
+
+def runner_options(backend: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """``options`` as the back end takes them; raises `InputError` for those that it has not, and for bad values."""
+    return options_for(backend_named(backend), options, f"the back end {backend}")

@@ -13,6 +13,7 @@ from step.host.floors import from_floor
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.programs.opening import Inputs, Openable, open_program
 from step.programs.program import Program
+from step.running.options import by_name, integer, options_for, sequence
 from step.running.run import Run
 
 
@@ -37,9 +38,10 @@ class Simulator:
         fabric: FabricConfig | None = None,
         **options: Any,
     ) -> None:
-        self.program = open_program(program, inputs=inputs, fabric=fabric)
         simulator = from_floor("step.simulators", "approx", "step.Simulator")
-        self._simulator = simulator(self.program.graph, self.program.inputs, self.program.fabric, **options)
+        asked = options_for(simulator, options, "step.Simulator")
+        self.program = open_program(program, inputs=inputs, fabric=fabric)
+        self._simulator = simulator(self.program.graph, self.program.inputs, self.program.fabric, **asked)
 
     def run(self, inputs: Inputs | None = None, **options: Any) -> Run:
         """Run with ``inputs``, or with the data that is there.
@@ -47,16 +49,16 @@ class Simulator:
         ``depths`` of channels, by name, and ``memory`` replace those of the fabric in this run, and ``jump`` that of
         the simulator; ``events`` and ``max_cycles`` are those of `run`. Raises what `run` raises.
         """
-        program, data = self._with(inputs, options.get("memory"))
-        return Run(program, self._simulator.run(data, **options))
+        program, data, asked = self._with(inputs, options)
+        return Run(program, self._simulator.run(data, **asked))
 
     def attempt(self, inputs: Inputs | None = None, **options: Any) -> Run:
         """As `run`, but a run that fails is one like others: the ``status`` and ``error`` of its ``result`` say so.
 
         Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
         """
-        program, data = self._with(inputs, options.get("memory"))
-        return Run(program, self._simulator.attempt(data, **options))
+        program, data, asked = self._with(inputs, options)
+        return Run(program, self._simulator.attempt(data, **asked))
 
     def attempts(self, changes: Iterable[Mapping[str, Any]], *, threads: int | None = None) -> Iterator[Run]:
         """`attempt` with each of ``changes``, arguments by name, in turn; so many ``threads`` run them, or all cores.
@@ -64,22 +66,26 @@ class Simulator:
         >>> [run.cycles for run in simulator.attempts({"depths": {"x": depth}} for depth in (2, 4))]
         [32, 32]
         """
-        pool, left = ThreadPoolExecutor(threads or os.cpu_count()), Event()
+        workers = os.cpu_count() if threads is None else integer("threads", threads)
+        wanted = [by_name("each of the changes", change) for change in sequence("changes", changes)]
+        pool, left = ThreadPoolExecutor(workers), Event()
 
         def go_on(text: str) -> None:
             if left.is_set():
                 raise KeyboardInterrupt
 
         try:
-            yield from pool.map(lambda change: self.attempt(progress=go_on, **change), changes)
+            yield from pool.map(lambda change: self.attempt(progress=go_on, **change), wanted)
         finally:
             left.set()
             pool.shutdown(cancel_futures=True)
 
-    def _with(self, inputs: Inputs | None, memory: MemoryConfig | None) -> tuple[Program, Any]:
-        """The program of a run, and its data if that is not the simulator's own."""
+    def _with(self, inputs: Inputs | None, options: Mapping[str, Any]) -> tuple[Program, Any, dict[str, Any]]:
+        """The program of a run, its data if that is not the simulator's own, and its options."""
+        asked = options_for(self._simulator.run, options, "a run of step.Simulator")
+        memory: MemoryConfig | None = asked.get("memory")
         fabric = None if memory is None else replace(self.program.fabric, memory=memory)
         if inputs is None:
-            return (self.program if fabric is None else replace(self.program, fabric=fabric)), None
+            return (self.program if fabric is None else replace(self.program, fabric=fabric)), None, asked
         program = open_program(self.program, inputs=inputs, fabric=fabric)
-        return program, program.inputs
+        return program, program.inputs, asked

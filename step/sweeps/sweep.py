@@ -12,10 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from step.errors import InputError
-from step.host.files import write_atomically
+from step.host.files import write_atomically, writing
+from step.host.paths import named_file
 from step.host.progress import Progress, silent
+from step.language.graph import Graph
+from step.language.parameters import plain
+from step.programs.opening import Openable
 from step.programs.program import Program
 from step.running.columns import Columns
+from step.running.options import by_name, sequence, settled
 from step.sweeps.axis import Axis, Point, Value, grid, parse_axis
 from step.sweeps.cluster import Cluster
 from step.sweeps.evaluate import evaluate
@@ -56,9 +61,10 @@ class Sweep:
 
         Raises `InputError` for other files and for a single objective.
         """
-        path = Path(path)
+        path = named_file(path, "a plot")
         check_plot(path, self.objectives)
-        write_atomically(path, plot(self.rows, self.objectives, self.program, path.suffix[1:]))
+        with writing(path):
+            write_atomically(path, plot(self.rows, self.objectives, self.program, path.suffix[1:]))
 
     def __repr__(self) -> str:
         return f"<sweep of {self.program}: {len(self.rows)} points, {len(self.front)} on the front>"
@@ -68,7 +74,7 @@ class Sweep:
 
 
 def sweep(
-    program: Program | Path | str,
+    program: Openable,
     over: Mapping[str, Sequence[Value] | str],
     *,
     inputs: Path | str | None = None,
@@ -99,37 +105,47 @@ def sweep(
     >>> found, found.front[0].cycles
     (<sweep of sums: 6 points, 3 on the front>, 11)
     """
-    axes = tuple(_axis(name, values) for name, values in over.items())
+    asked = settled({"search": search, "seed": seed, "jobs": jobs, "max_cycles": max_cycles, "progress": progress})
+    search, jobs, max_cycles = (asked.get(name) for name in ("search", "jobs", "max_cycles"))
+    sequence("settings", settings)
+    axes = tuple(_axis(name, values) for name, values in by_name("over", over).items())
     points = [] if search else grid(axes)
-    check_objectives(objectives)
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs must be at least 1, not {jobs}")
+    check_objectives(sequence("objectives", objectives))
+    path = None if save is None else named_file(save, "save")
     if not axes:
         raise InputError("there is nothing to sweep over; give parameters with their values")
     with _subject(program, inputs, settings, scheduler) as subject:
         subject.at({each.name: each.values[0] for each in axes})
-        record = Record(None if save is None else Path(save), [each.name for each in axes], subject)
+        record = Record(path, [each.name for each in axes], subject)
         work = partial(evaluate, subject, max_cycles=max_cycles)
         with record, _workers(work, jobs, scheduler, search or len(points)) as workers:
             if search:
                 rows = _searched(Search(axes, objectives, seed), search, record, workers, progress)
             else:
                 rows = _all(points, record, workers, progress)
-    return Sweep(program.name if isinstance(program, Program) else str(program), axes, tuple(objectives), tuple(rows))
+    return Sweep(
+        program.name if isinstance(program, Program | Graph) else str(program), axes, tuple(objectives), tuple(rows)
+    )
 
 
 def _axis(name: str, values: Sequence[Value] | str) -> Axis:
-    return parse_axis(f"{name}={values}") if isinstance(values, str) else Axis(name, tuple(values))
+    if not isinstance(name, str):
+        raise InputError(f"a parameter to sweep over must be a name, not {name!r}")
+    if isinstance(values, str):
+        return parse_axis(f"{name}={values}")
+    return Axis(name, tuple(map(plain, sequence(name, values))))
 
 
 @contextmanager
 def _subject(
-    program: Program | Path | str, inputs: Path | str | None, settings: Sequence[str], scheduler: str | None
+    program: Openable, inputs: Path | str | None, settings: Sequence[str], scheduler: str | None
 ) -> Iterator[Subject]:
     """``program`` as a file that other processes can open."""
-    data = None if inputs is None else str(inputs)
+    data = None if inputs is None else str(named_file(inputs, "input data"))
+    if isinstance(program, Graph):
+        program = Program(program)
     if not isinstance(program, Program):
-        yield Subject(str(program), data, tuple(settings))
+        yield Subject(str(named_file(program, "a program")), data, tuple(settings))
         return
     if scheduler is not None:
         raise InputError(

@@ -192,7 +192,7 @@ def test_both_timed_back_ends_give_the_same_events(step: Step, fragile: str) -> 
 def test_save_replaces_the_file_as_a_whole(
     step: Step, fragile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saved = tmp_path / "new" / "result.json"
+    saved = tmp_path / "result.json"
     result = step("run", f"{fragile}:good", "--save", saved, "--events")
     assert result.code == 0 and result.out.splitlines()[-1] == f"written: {saved}"
     first = RunResult.load(saved)
@@ -441,7 +441,7 @@ def test_compare_on_other_data(step: Step, fragile: str, tmp_path: Path) -> None
 
 def test_compare_saves_what_it_found(step: Step, fragile: str, tmp_path: Path) -> None:
     """Also what came before a failure, with the failure."""
-    saved = tmp_path / "new" / "found.json"
+    saved = tmp_path / "found.json"
     result = step("compare", f"{fragile}:good", "--save", saved)
     assert result.code == 0 and f"written: {saved}\n" in result.out
     validate(json.loads(saved.read_text()), "comparison", "saved")

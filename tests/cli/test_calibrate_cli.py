@@ -52,7 +52,7 @@ def two(tmp_path: Path) -> str:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "new" / "c.json"
+    return tmp_path / "c.json"
 
 
 def test_a_table_says_what_was_measured(step: Step, one: str, two: str, file: Path, runs: list[str]) -> None:

@@ -51,7 +51,7 @@ def ragged(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("options", [[], ["--random", "3"]])
 def test_an_example_takes_it(step: Step, options: list[str], tmp_path: Path) -> None:
-    file = tmp_path / "new" / "x.npz"
+    file = tmp_path / "x.npz"
     result = step("inputs", SIMPLE, "-o", file, *options)
     assert (result.code, result.err) == (0, "")
     assert result.out.splitlines() == [

@@ -103,9 +103,9 @@ def test_json_says_who_wrote_it(step: Step) -> None:
 
 def test_pipes_are_not_waited_for(step: Step) -> None:
     os.mkfifo("x.npz")
-    assert step("check", "p.py", "--inputs", "x.npz") == (1, "", "error: x.npz is a pipe, but must be a file\n")
+    assert step("check", "p.py", "--inputs", "x.npz") == (1, "", "error: 'x.npz' is a pipe, but must be a file\n")
     os.mkfifo("p.json")
-    assert step("check", "p.json") == (1, "", "error: there is no file 'p.json'\n")
+    assert step("check", "p.json") == (1, "", "error: 'p.json' is a pipe, but must be a file\n")
 
 
 def test_a_device_stays_a_device(step: Step) -> None:
@@ -133,7 +133,7 @@ def test_blanks_and_colons_in_paths(step: Step) -> None:
 
 def test_a_directory_for_a_file_and_a_file_for_a_directory(step: Step) -> None:
     Path("d.json").mkdir()
-    assert step("check", "d.json").err == "error: there is no file 'd.json'\n"
+    assert step("check", "d.json").err == "error: 'd.json' is a directory, but must be a file\n"
     assert step("run", "p.py", "--backend", "approx", "--save", "p.py/r.json") == (
         1, "", "error: p.py/r.json can not be written: Not a directory\n"
     )  # fmt: skip

@@ -39,7 +39,7 @@ def test_rows_as_json_with_warnings(step: Step) -> None:
 
 def test_files_and_a_plot(step: Step, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    table, plot = tmp_path / "new" / "rows.csv", tmp_path / "front.svg"
+    table, plot = tmp_path / "rows.csv", tmp_path / "front.svg"
     arguments = ("sweep", SWIGLU, "--over", "rows=2,4", "--save", table, "--plot", plot, "--jobs", 1)
     first = step(*arguments)
     assert (first.code, first.out.splitlines()[-2:], first.err) == (0, [f"written: {table}", f"written: {plot}"], "")

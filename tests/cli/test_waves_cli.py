@@ -61,7 +61,7 @@ def test_waves_are_the_same_on_both_back_ends(step: Step, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", BACKENDS)
 def test_a_run_that_deadlocks_leaves_its_waves_and_tokens(step: Step, stuck: Path, tmp_path: Path, name: str) -> None:
-    waves = tmp_path / "new" / "stuck.vcd"
+    waves = tmp_path / "stuck.vcd"
     result = step("waves", stuck, "--backend", name, "--operators", "spread", "-o", waves)
     assert (result.code, result.out.rpartition(": ")[2]) == (4, "3 channels, cycles 0 to 15\n")
     assert result.err.startswith("error: deadlock: from cycle 16 on nothing can move")

@@ -10,8 +10,9 @@ import pytest
 from filelock import FileLock
 
 from cosim.cache import cached
-from cosim.cache_size import cache_limit, down_to, entries, make_room, parse_size, remove, size_text
+from cosim.cache_size import down_to, entries, make_room, remove, size_text
 from step.errors import EnvironmentProblem, InputError
+from step.host.sizes import cache_limit, parse_size
 from step.host.usage import DAY
 
 

@@ -206,7 +206,10 @@ def test_pairs() -> None:
     assert [(token.value[0].tolist(), token.value[1]) for token in bound[:-1]] == [([[5]], 5), ([[6]], 3)]
     for value, message in (
         ([5, 6], "input 'x' at [0] must be a tuple of 2 for (Tile(INT32, 1, 1), Selector(3))"),
-        ([(5, 1), (1.5, 1)], "input 'x' at [1, 0] is 1.5, but INT32 has the integers -2147483648 to 2147483647"),
+        (
+            [(5, 1), (1.5, 1)],
+            "input 'x' at [1, 0] is 1.5, which is no integer: INT32 has the integers -2147483648 to 2147483647",
+        ),
         ([(5, 1), (1, 3)], "input 'x' at [1, 1] selects target 3, but its targets are 0 to 2"),
         (np.zeros((2, 2)), "input 'x': a stream of (Tile(INT32, 1, 1), Selector(3)) can not be given as an array"),
         (masks([1, 2]), "input 'x' is a stream of (Tile(INT32, 1, 1), Selector(3)), which masks(...) can not be"),
@@ -280,6 +283,13 @@ def test_bf16_is_rounded_once(value: float) -> None:
     assert np.signbit(found) == np.signbit(value)
 
 
+def test_integers_are_rounded_once() -> None:
+    """Over float64 the last bit of these would be lost, and with it that they are more than halfway."""
+    for dtype, value, wanted in ((FP32, 2**60 + 2**36 + 1, 2**60 + 2**37), (BF16, 2**62 + 2**54 + 1, 2**62 + 2**55)):
+        for spelled in (np.array([[value]]), np.array([[value]], np.uint64), [[value]]):
+            assert float(tensor_of(dtype, spelled)[0, 0]) == wanted
+
+
 def test_what_two_roundings_would_get_wrong() -> None:
     assert tensor_of(BF16, [[1.00390625 + 2**-40, 1.01171875 - 2**-40]]).astype(float).tolist() == [
         [1.0078125, 1.0078125]
@@ -288,11 +298,11 @@ def test_what_two_roundings_would_get_wrong() -> None:
 
 REFUSED: list[tuple[DType, Any, str]] = [
     (INT8, [[5, 300]], " at [0, 1] is 300, but INT8 has the integers -128 to 127"),
-    (INT8, [[1.7]], " at [0, 0] is 1.7, but INT8 has the integers -128 to 127"),
-    (INT8, np.array([[1.5]], BF16.numpy), " at [0, 0] is 1.5, but INT8 has the integers -128 to 127"),
+    (INT8, [[1.7]], " at [0, 0] is 1.7, which is no integer: INT8 has the integers -128 to 127"),
+    (INT8, np.array([[1.5]], BF16.numpy), " at [0, 0] is 1.5, which is no integer: INT8 has the integers -128 to 127"),
     (INT32, [[2**31]], " at [0, 0] is 2147483648, but INT32 has the integers -2147483648 to 2147483647"),
     (INT32, [[1e300]], " at [0, 0] is 1e+300, but INT32 has the integers -2147483648 to 2147483647"),
-    (INT32, [[0, np.nan]], " at [0, 1] is nan, but INT32 has the integers -2147483648 to 2147483647"),
+    (INT32, [[0, np.nan]], " at [0, 1] is nan, which is no integer: INT32 has the integers -2147483648 to 2147483647"),
     (INT32, [[np.inf]], " at [0, 0] is inf, but INT32 has the integers -2147483648 to 2147483647"),
     (UINT32, [[0, 1, -1]], " at [0, 2] is -1, but UINT32 has the integers 0 to 4294967295"),
     (UINT32, [[2**32]], " at [0, 0] is 4294967296, but UINT32 has the integers 0 to 4294967295"),
@@ -310,15 +320,18 @@ REFUSED: list[tuple[DType, Any, str]] = [
      " must be numbers for BF16, not |V2; NumPy saves bfloat16 like this: save array.view(np.uint16) as a.bits, "
      "or give bits(array.view(np.uint16))"),
     (BF16, [[1j]], " must be numbers for BF16, not complex128; give array.real"),
-    (INT8, [["1"]], " must be numbers for INT8, not <U1"),
-    (INT8, [[None]], " must be numbers for INT8, not object"),
-    (INT8, [[2**70]], " must be numbers for INT8, not object"),
+    (INT8, [["1"]], " at [0, 0] is '1', but must be a number for INT8"),
+    (INT8, [[None]], " at [0, 0] is None, but must be a number for INT8"),
+    (INT8, [[1, 2**70]], " at [0, 1] is 1180591620717411303424, but INT8 has the integers -128 to 127"),
+    (FP32, [[10**400]], " at [0, 0] is an integer of 401 digits, but FP32 ends at 3.4e38; give inf if that is meant"),
+    (INT8, np.array([[1 + np.longdouble(2) ** -60]]),
+     " at [0, 0] is 1.0000000000000000009, which is no integer: INT8 has the integers -128 to 127"),
     (INT8, np.array([["2026-01-01"]], "M8[D]"), " must be numbers for INT8, not datetime64[D]"),
     (BF16, bits([[0x10000]]), " at [0, 0] is 65536, but bit patterns of BF16 are 0 to 0xffff"),
     (INT8, bits([[0, -1]]), " at [0, 1] is -1, but bit patterns of INT8 are 0 to 0xff"),
     (BOOL, bits([[2]]), " at [0, 0] is 2, but bit patterns of BOOL are 0 to 0x1"),
     (FP32, bits([[1.0]]), " must be integers, as they are bit patterns, not float64"),
-    (FP32, masks([[1]]), " must be numbers for FP32, not object"),
+    (FP32, masks([[1]]), " is a tensor of FP32, which masks(...) can not be"),
 ]  # fmt: skip
 
 
@@ -358,8 +371,10 @@ def test_bit_patterns(dtype: DType, patterns: Any, values: list[float]) -> None:
 
 STREAM_REFUSED = [
     (Tile(INT8), ["N", "R"], [[1], [2, 300]], " at [1, 1] is 300, but INT8 has the integers -128 to 127"),
-    (Tile(INT8, 1, 2), ["N"], [[[1, 2]], [[3, 1.7]]], " at [1, 0, 1] is 1.7, but INT8 has the integers -128 to 127"),
-    (Tile(INT8, 1, 2), [1], np.array([[[1, 1.7]]]), " at [0, 0, 1] is 1.7, but INT8 has the integers -128 to 127"),
+    (Tile(INT8, 1, 2), ["N"], [[[1, 2]], [[3, 1.7]]],
+     " at [1, 0, 1] is 1.7, which is no integer: INT8 has the integers -128 to 127"),
+    (Tile(INT8, 1, 2), [1], np.array([[[1, 1.7]]]),
+     " at [0, 0, 1] is 1.7, which is no integer: INT8 has the integers -128 to 127"),
     (Tile(INT8), [2], np.array([1, 300]), " at [1] is 300, but INT8 has the integers -128 to 127"),
     (Tile(BF16), ["N"], bits([1, 1 << 16]), " at [1] is 65536, but bit patterns of BF16 are 0 to 0xffff"),
     (Tile(BF16), [2], bits(np.array([1, 1 << 16])), " at [1] is 65536, but bit patterns of BF16 are 0 to 0xffff"),

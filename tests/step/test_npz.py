@@ -111,9 +111,10 @@ def test_files_that_are_wrong(arrays: dict[str, Any], element: ElementType, mess
 
 
 UNFIT: list[tuple[dict[str, Any], ElementType, str]] = [
-    ({"x": [[1.5]]}, NUMBER, "input 'x' at [0, 0] is 1.5, but INT32 has the integers -2147483648 to 2147483647"),
+    ({"x": [[1.5]]}, NUMBER,
+     "input 'x' at [0, 0] is 1.5, which is no integer: INT32 has the integers -2147483648 to 2147483647"),
     ({"x.values": [1, 1.5], "x.extents.0": [1, 1]}, NUMBER,
-     "input 'x' at [1, 0] is 1.5, but INT32 has the integers -2147483648 to 2147483647"),
+     "input 'x' at [1, 0] is 1.5, which is no integer: INT32 has the integers -2147483648 to 2147483647"),
     ({"x.values": [1, 3], "x.extents.0": [1, 1]}, Selector(3),
      "input 'x' at [1, 0] selects target 3, but its targets are 0 to 2"),
     ({"x": np.ones((1, 1), ml_dtypes.bfloat16)}, Tile(BF16),
@@ -122,7 +123,7 @@ UNFIT: list[tuple[dict[str, Any], ElementType, str]] = [
     ({"x": np.ones((1, 1), np.uint16)}, Tile(BF16),
      "input 'x' is uint16, which could be bit patterns of BF16 or values; "
      "give bits(array) (x.bits in an .npz file) for bit patterns, array.astype(float) for values"),
-    ({"x": [["one"]]}, NUMBER, "input 'x' must be numbers for INT32, not <U3"),
+    ({"x": [["one"]]}, NUMBER, "input 'x' at [0, 0] is 'one', but must be a number for INT32"),
     ({}, NUMBER, "there is no input 'x'; the program needs t, x"),
     ({"x": [[1]], "z": 1}, NUMBER, "the program has no tensor or source 'z'; it has t, x"),
     ({"x": [[1]], "y": 1}, NUMBER, "the program has no tensor or source 'y'; it has t, x"),
@@ -161,7 +162,7 @@ def single(path: Path) -> None:
 
 FILES: list[tuple[Callable[[Path], Any], str]] = [
     (lambda path: None, "there is no file '{path}'"),
-    (lambda path: path.mkdir(), "{path} can not be read: Is a directory"),
+    (lambda path: path.mkdir(), "'{path}' is a directory, but must be a file"),
     (lambda path: path.write_bytes(b""), "{path} is damaged: it is no whole .npz file"),
     (lambda path: path.write_bytes(b"not zipped"), "{path} is no .npz file; np.savez('{path}', NAME=array) writes one"),
     (cut_off, "{path} is damaged: it is no whole .npz file"),

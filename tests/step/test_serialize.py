@@ -597,7 +597,7 @@ def test_files_that_are_no_programs(tmp_path: Path) -> None:
     kinds = "a program must be file.py, file.py:function, file.py:function[NUMBER] or file.json"
     for spec, message in (
         (f"{tmp_path}/gone.json", f"there is no file '{tmp_path}/gone.json'"),
-        (f"{tmp_path}", f"there is no file '{tmp_path}'"),
+        (f"{tmp_path}", f"'{tmp_path}' is a directory, but must be a file"),
         (f"{tmp_path}/p.txt", f"{kinds}, not '{tmp_path}/p.txt'"),
         (f"{tmp_path}/p.json:f", f"{kinds}, not '{tmp_path}/p.json:f'"),
     ):

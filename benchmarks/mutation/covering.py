@@ -83,18 +83,21 @@ class Covered:
             self._data.update(part)
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Those that execute a line of ``mutant``, the quickest first, but not many cases of one function.
+        """Those that execute a line of ``mutant``, the quickest first.
 
-        Where a line is executed on import only, all that execute anything in its file may see it.
+        What is executed on import all may see that execute anything in its file; these come behind.
         """
         contexts = self._data.contexts_by_lineno(str(self._tree / mutant.path))
         first, last = mutant.lines
-        found = {test for line in range(first, last + 1) for test in map(_test, contexts.get(line, ()))}
-        if not found & self.seconds.keys():
-            found = {test for each in contexts.values() for test in map(_test, each)}
+        found = {test for line in range(first, last + 1) for test in map(_test, contexts.get(line, ("",)))}
+        others = {test for each in contexts.values() for test in map(_test, each)} if "" in found else set[str]()
+        return self._quickest(found) + self._quickest(others - found)
+
+    def _quickest(self, tests: set[str]) -> list[str]:
+        """``tests``, the quickest first, but not many cases of one function."""
         cases: Counter[str] = Counter()
         cost: dict[str, float] = {}
-        for test in sorted(found & self.seconds.keys(), key=self.seconds.__getitem__):
+        for test in sorted(tests & self.seconds.keys(), key=self.seconds.__getitem__):
             function = test.partition("[")[0]
             cases[function] += 1
             cost[test] = self.seconds[test] * cases[function]

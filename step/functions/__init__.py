@@ -24,4 +24,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """With all that other packages have."""
     load_all(__name__)
-    return sorted({*globals(), *(cls.__name__ for cls in FUNCTIONS.values())})
+    return sorted(cls.__name__ for cls in FUNCTIONS.values())

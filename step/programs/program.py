@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from glob import glob, has_magic
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sympy
 
-from step.errors import FormatError, InputError
+from step.errors import FormatError, InputError, ProgramError
 from step.host.files import write_together, writing
 from step.host.nearest import did_you_mean
 from step.host.paths import check_readable, named_file
+from step.language.arguments import Checked
 from step.language.graph import Graph
 from step.language.operator import StreamType
 from step.language.tiling import stored
@@ -40,7 +41,7 @@ _DATA = {"inputs": "input", "expected": "expected output"}
 
 
 @dataclass(eq=False, repr=False)
-class Program:
+class Program(metaclass=Checked):
     """``inputs`` has data per tensor and source name (see `step.programs.inputs.bind_inputs`).
 
     The data is the program's own: what is done later to an array or a list that was given changes nothing. What can be
@@ -51,6 +52,7 @@ class Program:
     too. Raises `InputError` for an output that there is not, or that can not have as many scalars as are expected.
     """
 
+    refused: ClassVar[type[ProgramError]] = InputError
     graph: Graph
     inputs: MutableMapping[str, Any] = field(default_factory=dict)
     fabric: FabricConfig = field(default_factory=FabricConfig)

@@ -147,7 +147,6 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
         lambda: step.interpret(program().graph, None),
         "inputs must be data by name, or the name of an .npz file, not None",
     ),
-    (lambda: step.metrics(program(), accounting="papr"), 'accounting must be "paper" or "artifact", not \'papr\''),
     (lambda: step.run(program(), "published", profile=5), "profile must be a Profile of sim_published, not 5"),
     (lambda: list(step.Simulator(program()).attempts([{}], threads=0)), "threads must be an integer >= 1, not 0"),
     (lambda: list(step.Simulator(program()).attempts([5])), "each of the changes must be a dictionary, by name, not 5"),

@@ -41,7 +41,7 @@ class Memory:
     landing: dict[str, deque[tuple[int, int, int]]] = field(default_factory=dict)
 
     def offers(self, port: str, payload: int | None) -> None:
-        """See what a port offers, or None; raises `AssertionError` where it took back or changed what it had offered."""
+        """See what a port offers, or None; raises `AssertionError` where it took back or changed what it offered."""
         if port in self.offered:
             assert payload == self.offered[port][0], f"{port} takes back what it offered, in cycle {self.cycle}"
         elif payload is not None:

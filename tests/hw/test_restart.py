@@ -63,3 +63,7 @@ def check_restarts(board: Board, stops: Iterable[int]) -> int:
 @pytest.mark.parametrize("operator", PLAYED)
 def test_the_second_run_is_like_the_first(operator: str) -> None:
     check_restarts(board(PLAYED[operator], 3), [7, 23, 60])
+
+
+def through_memory() -> Board:
+    """Loads of both kinds, stores of both kinds, and a load of what was stored before; tiles of two and four beats."""

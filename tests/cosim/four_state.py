@@ -146,7 +146,8 @@ def _read(port: MemoryPort, bits: int) -> list[str]:
 def _write(port: MemoryPort, bits: int) -> list[str]:
     stem = port.port
     return [
-        f"  wire [{bits + 31}:0] {stem}__payload; wire {stem}__valid, {stem}__ready = cycle % 4 != 0;",
+        f"  wire [{bits + 31}:0] {stem}__payload; wire {stem}__valid;",
+        f"  wire {stem}__ready = cycle % 4 != 0;",
         f"  reg [{bits + 32}:0] {stem}_line [0:{LATENCY - 1}]; integer {stem}_place;",
         f"  initial for ({stem}_place = 0; {stem}_place < {LATENCY}; {stem}_place = {stem}_place + 1)",
         f"    {stem}_line[{stem}_place] = 0;",

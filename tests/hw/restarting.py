@@ -146,14 +146,19 @@ class Board(Elaboratable):
         """Every store has handled Done, and what it wrote can be seen."""
         return bool(context.get(self.top.done)) and not self.memory.offered and not any(self.memory.landing.values())
 
-    async def restart(self, context: Any, cycles: int = 1) -> None:
-        """Reset the fabric, which memory does not see."""
+    async def restart(self, context: Any, cycles: int = 1, *, forget: bool = False) -> None:
+        """Reset the fabric, which memory does not see, or is reset with it to ``forget`` what it was asked for."""
         context.set(self.reset, 1)
+        context.set(self.memory_reset, forget)
         for name in self.sources:
             context.set(self._port(f"{name}_tvalid"), 0)
         for _ in range(cycles):
             await self._tick(context)
         context.set(self.reset, 0)
+        context.set(self.memory_reset, 0)
+        if forget:
+            for state in (self.memory.offered, self.memory.coming, self.memory.landing):
+                state.clear()
 
     async def _tick(self, context: Any) -> None:
         """The ports of memory in this cycle, and its end."""

@@ -62,8 +62,36 @@ def check_restarts(board: Board, stops: Iterable[int]) -> int:
 
 @pytest.mark.parametrize("operator", PLAYED)
 def test_the_second_run_is_like_the_first(operator: str) -> None:
-    check_restarts(board(PLAYED[operator], 3), [7, 23, 60])
+    check_restarts(board(PLAYED[operator], 20), [4, 7, 23, 60])
 
 
-def through_memory() -> Board:
-    """Loads of both kinds, stores of both kinds, and a load of what was stored before; tiles of two and four beats."""
+@pytest.mark.slow
+@pytest.mark.parametrize("eager", [True, False])
+@pytest.mark.parametrize("operator", PLAYED)
+def test_a_run_may_be_stopped_in_any_cycle(operator: str, eager: bool) -> None:
+    length = check_restarts(board(PLAYED[operator], 20, eager=eager), [])
+    check_restarts(board(PLAYED[operator], 20, eager=eager), range(length + 3))
+
+
+def test_a_datapath_that_begins_in_the_cycle_of_the_reset_does_not_go_on() -> None:
+    """The pulse that starts it is one cycle behind the firing."""
+    accum = next(each for each in SCENARIOS if each.name == "generate-unread")
+    check_restarts(board(accum, 1), [4, 10, 16])
+
+
+@pytest.mark.parametrize("operator", [each for each in PLAYED if "off_chip" in each])
+def test_memory_may_be_reset_with_the_fabric(operator: str) -> None:
+    """Then nothing comes of what it was asked for, and nobody waits for it."""
+    played = board(PLAYED[operator], 20)
+
+    async def bench(context: Any) -> None:
+        first = await played.run(context)
+        for stop in (5, 26, 40):
+            await played.restart(context, forget=True)
+            played.memory.image[:] = played.beats
+            await played.run(context, stop)
+            await played.restart(context, forget=True)
+            played.memory.image[:] = played.beats
+            assert await played.run(context) == first
+
+    played.play(bench)

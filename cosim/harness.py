@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cosim.design import Design, StreamPort
+from hw.memory_port import MEMORY_RESET
 
 TOP = "bench"
 
@@ -114,6 +115,9 @@ def _memory(design: Design) -> list[str]:
     reads, writes = max(1, len(design.reads)), max(1, len(design.writes))
     sizes = ", ".join(f"32'd{port.size_beats}" for port in reversed(design.reads)) or "32'd0"
     return [
+        "    logic powered = 1'b0;  // memory is reset at power-on, and never with the fabric",
+        "    always_ff @(posedge clk) powered <= powered | ~rst;",
+        f"    wire {MEMORY_RESET} = rst & ~powered;",
         f"    wire [31:0] request [{reads}];",
         f"    wire request_valid [{reads}], request_ready [{reads}];",
         f"    wire [{beat - 1}:0] response [{reads}];",
@@ -126,13 +130,13 @@ def _memory(design: Design) -> list[str]:
         "    sim_memory #(",
         f"        .BYTES({memory['beat_bytes']}), .BEATS({max(1, memory['beats_total'])}),",
         f"        .READS({len(design.reads)}), .WRITES({len(design.writes)}), .REQUEST_BEATS({{{sizes}}})",
-        "    ) memory (.*);",
+        f"    ) memory (.rst({MEMORY_RESET}), .*);",
         "",
     ]
 
 
 def _memory_connections(design: Design) -> list[tuple[str, str]]:
-    connections = []
+    connections = [(MEMORY_RESET, MEMORY_RESET)]
     for number, port in enumerate(design.reads):
         connections += [
             (f"{port.port}__request__payload", f"request[{number}]"),

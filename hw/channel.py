@@ -81,12 +81,14 @@ class Channel(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         leaves = Signal()
-        claimed = self._count(m, "claimed", up=self.i.claim, down=leaves)  # slots that are occupied or spoken for
+        claimed = count(
+            m, "claimed", self._depth, up=self.i.claim, down=leaves
+        )  # slots that are occupied or spoken for
         shown = self.i.valid
         if self._deep:
             shown = Signal(name="shown")
             m.d.sync += shown.eq(self.i.valid)
-        occupied = self._count(m, "occupied", up=shown, down=leaves)
+        occupied = count(m, "occupied", self._depth, up=shown, down=leaves)
         m.d.comb += [
             self.i.space.eq(claimed != self._depth),
             self.o.valid.eq(occupied != 0),
@@ -132,18 +134,23 @@ class Channel(Parametric):
             words.write(arrives, write_place, self.i.word)
             m.d.comb += self.o.word.eq(words.read(address))
 
-    def _count(self, m: Module, name: str, *, up: Signal, down: Signal) -> Signal:
-        count = Signal(range(self._depth + 1), name=name)
-        with m.If(up & ~down):
-            m.d.sync += count.eq(count + 1)
-        with m.Elif(~up & down):
-            m.d.sync += count.eq(count - 1)
-        return count
+
+def count(m: Module, name: str, most: int, *, up: Value, down: Value, by: int = 1, reset_less: bool = False) -> Signal:
+    """A count of up to ``most``: ``by`` more with ``up``, one less with ``down``."""
+    count = Signal(range(most + 1), name=name, reset_less=reset_less)
+    with m.If(up & ~down):
+        m.d.sync += count.eq(count + by)
+    with m.Elif(~up & down):
+        m.d.sync += count.eq(count - 1)
+    if by > 1:
+        with m.Elif(up & down):
+            m.d.sync += count.eq(count + (by - 1))
+    return count
 
 
-def place(m: Module, name: str, room: int, moves: Value, step: int = 1) -> Signal:
+def place(m: Module, name: str, room: int, moves: Value, step: int = 1, *, reset_less: bool = False) -> Signal:
     """A place in a ring of ``room`` that moves on by ``step``."""
-    place = Signal(range(room), name=name)
+    place = Signal(range(room), name=name, reset_less=reset_less)
     with m.If(moves):
         m.d.sync += place.eq(Mux(place == room - step, 0, place + step))
     return place

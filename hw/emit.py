@@ -15,6 +15,7 @@ from hw.convert import ModuleLibrary, ModuleText
 from hw.fabric import elaborate
 from hw.header import header
 from hw.lists import CORE, FILE_LIST, core_text, file_list_text
+from hw.memory_port import MEMORY_RESET
 from hw.sidecar import sidecar
 from hw.spelling import without_initial_values
 from hw.structure import Structure
@@ -122,11 +123,14 @@ def _interface_attributes(structure: Structure) -> dict[str, str]:
     streams = [name.removesuffix("_tvalid") for name in structure.ports if name.endswith("_tvalid")]
     if not streams:
         return {}
+    high = 'X_INTERFACE_PARAMETER = "POLARITY ACTIVE_HIGH" *)'
     clock = f"ASSOCIATED_BUSIF {':'.join(streams)}, ASSOCIATED_RESET rst"
     return {
         "clk": f'  (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 clk CLK", X_INTERFACE_PARAMETER = "{clock}" *)\n',
-        "rst": '  (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 rst RST", '
-        'X_INTERFACE_PARAMETER = "POLARITY ACTIVE_HIGH" *)\n',
+        **{
+            reset: f'  (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 {reset} RST", {high}\n'
+            for reset in ("rst", MEMORY_RESET)
+        },
     }
 
 

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In
 
 from hw.channel import Channel
 from hw.layout import TokenFormat
+from hw.memory_port import MEMORY_RESET
 from hw.scratchpads import hardware, ports
 from hw.shared import Parametric
 from hw.status import ProgramStatus
@@ -200,6 +201,9 @@ def _add_unit(
         elif name.startswith(_SCRATCHPAD):
             (pad,) = (each for each in pads if node.name in each.ports)
             connections[name] = f"{pad.stem}_{pad.ports[node.name]}__{name.removeprefix(_SCRATCHPAD)}"
+        elif name == MEMORY_RESET:
+            connections[name] = name
+            structure.ports[name] = ("input", 1)
         else:
             outside = name.removeprefix("external__")
             port = f"{node.name}_{outside}" if _AXI.fullmatch(outside) else f"{node.name}__{outside}"

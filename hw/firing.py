@@ -95,8 +95,14 @@ class Firing:
             self._m.d.sync += phase.eq(phase + 1)
         return phase
 
+    def fired(self, when: Any = 1) -> Signal:
+        """Whether there was a firing a cycle ago, and ``when`` was so; not where that is before the reset."""
+        register = Signal(name="fired")
+        self._m.d.sync += register.eq(self.fires & when)
+        return register
+
     def lagging(self, value: Any) -> Signal:
-        """``value`` as it was a cycle ago, which is the time of the data."""
+        """``value`` as it was a cycle ago, which is the time of the data; it is data, so a reset does not clear it."""
         value = Value.cast(value)
         register = Signal(value.shape(), name="lagging", reset_less=True)
         self._m.d.sync += register.eq(value)

@@ -58,7 +58,7 @@ class FunctionRule(Rule):
         assert self.datapath is not None
         m.submodules.datapath = datapath = Shared(self.datapath)
         if self._streams:
-            m.d.comb += datapath.start.eq(firing.lagging(firing.fires & value))
+            m.d.comb += datapath.start.eq(firing.fired(value))
             for port, format in enumerate(self.operands):
                 if format.items:
                     m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
@@ -86,7 +86,7 @@ class FunctionRule(Rule):
         """Such a ``result`` word by word, or as control."""
         if self.result.control or self._streams:
             return result
-        return in_words(m, result, firing.delayed(firing.lagging(firing.fires & puts)), self.result)
+        return in_words(m, result, firing.delayed(firing.fired(puts)), self.result)
 
     def leave(self, firing: Firing, word: Value) -> None:
         """The words of what goes out, or its control."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hw.edge import data_bits
 from hw.fabric import Fabric
 from hw.layout import TokenFormat, input_formats, output_formats
+from hw.memory_port import MEMORY_RESET
 from step.language.operator import StreamType
 
 STATUS = """\
@@ -47,6 +48,8 @@ def _ports(fabric: Fabric) -> Iterator[str]:
     for kind, regions in (("load", fabric.memory.loads), ("store", fabric.memory.stores)):
         for region in regions.values():
             yield f"{f'{kind} {region.node}':<20} {region.beats_per_tile} beats a tile, from beat {region.base} on"
+    if MEMORY_RESET in fabric.structure.ports:
+        yield f"{MEMORY_RESET:<20} memory forgets what it was asked for: at power-on, and wherever it is reset too"
 
 
 def _stream(what: str, stream: StreamType, format: TokenFormat) -> str:

@@ -13,10 +13,11 @@ from hw.channel import Channel, ConsumerSignature
 from hw.firing import Firing
 from hw.functions.words import whole
 from hw.layout import AddressFormat, Format, TileFormat, TokenFormat
+from hw.memory_port import MEMORY_RESET, MemoryPort, outside
 from hw.rule import Rule
 from hw.shared import Parametric, Shared
 from hw.tile_queue import TileQueue
-from hw.unit import STATUS, Unit, join, offer, pass_status
+from hw.unit import STATUS, Unit, join, pass_status
 
 REQUEST, PENDING = 0, 1
 """Outputs of the machine that issues requests: addresses, and what is to come of them."""
@@ -90,6 +91,7 @@ class TileLoad(Parametric):
                 "base": In(32),
                 "request": Out(stream.Signature(32)),
                 "response": In(response),
+                MEMORY_RESET: In(1),
                 **STATUS,
             }
         )
@@ -112,7 +114,8 @@ class TileLoad(Parametric):
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
         m.submodules.deliver = deliver = Shared(Unit(self.deliver))
-        m.submodules.requests = requests = Shared(Channel(AddressFormat(), REQUEST_DEPTH))
+        memory = MemoryPort(AddressFormat(), REQUEST_DEPTH, self.beats, self.outstanding * self.beats)
+        m.submodules.requests = requests = Shared(memory)
         m.submodules.pending = pending = Shared(Channel(self.deliver.pending, self.outstanding))
         queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding, deep=self.deep)
         m.submodules.tiles = tiles = Shared(queue)
@@ -120,13 +123,14 @@ class TileLoad(Parametric):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
         join(m, issue.output0, requests.i)
         join(m, issue.output1, pending.i)
-        offer(m, requests.o, self.request)
+        outside(m, requests, self, self.request)
         join(m, pending.o, deliver.input0)
         join(m, tiles.o, deliver.input1)
         join(m, deliver.output0, self.output0)
         m.d.comb += [
             issue.base.eq(self.base),
-            tiles.valid.eq(self.response.valid),
+            requests.answer.eq(self.response.valid),
+            tiles.valid.eq(requests.answered),
         ]
         if self.deliver.tile.word_bits:
             m.d.comb += tiles.beat.eq(self.response.payload)

@@ -23,12 +23,6 @@ def pass_status(m: Module, machine: Any, unit: Any) -> None:
     m.d.comb += [getattr(unit, name).eq(getattr(machine, name)) for name in STATUS]
 
 
-def offer(m: Module, queue: Any, external: Any) -> None:
-    """Offer the headers of a channel that has no data besides on a stream of the same width."""
-    m.d.comb += [Value.cast(external.payload).eq(Value.cast(queue.header)), external.valid.eq(queue.valid)]
-    m.d.comb += queue.ready.eq(external.ready)
-
-
 def join(m: Module, writer: Any, reader: Any) -> None:
     """Connect two interfaces of a channel, both in front of it or both behind it, of equal widths."""
     for name in ("valid", "header", "word", "claim"):

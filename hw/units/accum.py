@@ -81,11 +81,11 @@ class Accum(FunctionRule):
         first = firing.latched(fresh)
         m.d.comb += datapath.first.eq(first)
         if self.datapath is not None and self.datapath.streams:
-            m.d.comb += datapath.emit.eq(firing.lagging(firing.fires & puts))
+            m.d.comb += datapath.emit.eq(firing.fired(puts))
             self.give(m, firing, datapath.result, puts)
             return
         state: Value = Const(self.initial, self.result.bits)
-        arrives = firing.delayed(firing.lagging(firing.fires & value))
+        arrives = firing.delayed(firing.fired(value))
         if self.rank > 1:  # an empty may end a reduction that has had values
             left = Signal(self.result.bits, reset_less=True)
             with m.If(arrives):

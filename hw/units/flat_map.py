@@ -113,7 +113,7 @@ class FlatMap(Rule):
             slicer = RetileSlicer(pieces, self.slicer.lines, self.slicer.width)
             firing.send(0, _piece(m, slicer, firing.word(0), firing.latched(index)))
         else:
-            begins = firing.delayed(firing.lagging(firing.fires & value))
+            begins = firing.delayed(firing.fired(value))
             number, word = self._collect(m, firing, value, index == 0)
             which = firing.delayed(firing.latched(index))
             if self.slicer.width % self.token.word_bits == 0:

@@ -10,11 +10,12 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.beats import WRITE_DEPTH, BeatRule, gather_beat
-from hw.channel import Channel, ConsumerSignature
+from hw.channel import ConsumerSignature
 from hw.firing import Firing
 from hw.layout import Format, WriteFormat, input_formats
+from hw.memory_port import MEMORY_RESET, MemoryPort, outside
 from hw.shared import Parametric, Shared
-from hw.unit import STATUS, Unit, join, offer, pass_status
+from hw.unit import STATUS, Unit, join, pass_status
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
 from step.lowering.netlist import Netlist
@@ -56,7 +57,8 @@ class LinearOffChipStore(Parametric):
     def __init__(self, issue: StoreIssue) -> None:
         self.issue = issue
         external = Out(stream.Signature(issue.write.header))
-        super().__init__({"input0": In(ConsumerSignature(issue.data)), "base": In(32), "external": external, **STATUS})
+        data = In(ConsumerSignature(issue.data))
+        super().__init__({"input0": data, "base": In(32), "external": external, MEMORY_RESET: In(1), **STATUS})
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -70,11 +72,11 @@ class LinearOffChipStore(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.writes = writes = Shared(Channel(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
+        m.submodules.writes = writes = Shared(MemoryPort(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
         m.d.comb += issue.base.eq(self.base)
         join(m, self.input0, issue.input0)
         join(m, issue.output0, writes.i)
-        offer(m, writes.o, self.external)
+        outside(m, writes, self, self.external)
         pass_status(m, issue, self)
         return m
 

@@ -13,10 +13,11 @@ from hw.beats import WRITE_DEPTH, BeatRule, gather_beat
 from hw.channel import Channel, ConsumerSignature
 from hw.firing import Firing
 from hw.layout import Format, TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
+from hw.memory_port import MEMORY_RESET, MemoryPort, outside
 from hw.shared import Parametric, Shared
 from hw.tile_load import Deliver, beat_of
 from hw.tile_queue import TileQueue
-from hw.unit import STATUS, Unit, join, offer, pass_status
+from hw.unit import STATUS, Unit, join, pass_status
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
@@ -91,6 +92,7 @@ class RandomOffChipStore(Parametric):
                 "base": In(32),
                 "external": Out(stream.Signature(write.write.header)),
                 "written": In(1),
+                MEMORY_RESET: In(1),
                 **STATUS,
             }
         )
@@ -106,23 +108,25 @@ class RandomOffChipStore(Parametric):
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
-        in_flight = Unit(self.write).in_flight
+        in_flight, beats = Unit(self.write).in_flight, self.write.beats
+        tiles = self.outstanding + in_flight
         m.submodules.write = write = Shared(Unit(self.write))
         m.submodules.acknowledge = acknowledge = Shared(Unit(self.acknowledge))
-        m.submodules.writes = writes = Shared(Channel(self.write.write, WRITE_DEPTH + in_flight))
-        pending = Channel(self.write.pending, self.outstanding + in_flight)
-        m.submodules.pending = pending = Shared(pending)
-        queue = TileQueue(self.acknowledge.tile, 0, self.write.beats, self.outstanding + in_flight, deep=False)
+        # A tile is pending with its last beat, so the first ones of another one may be on their way besides.
+        memory = MemoryPort(self.write.write, WRITE_DEPTH + in_flight, 1, (tiles + 1) * beats - 1)
+        m.submodules.writes = writes = Shared(memory)
+        m.submodules.pending = pending = Shared(Channel(self.write.pending, tiles))
+        queue = TileQueue(self.acknowledge.tile, 0, beats, tiles, deep=False)
         m.submodules.visible = visible = Shared(queue)
         join(m, self.input0, write.input0)
         join(m, self.input1, write.input1)
         join(m, write.output0, writes.i)
         join(m, write.output1, pending.i)
-        offer(m, writes.o, self.external)
+        outside(m, writes, self, self.external)
         join(m, pending.o, acknowledge.input0)
         join(m, visible.o, acknowledge.input1)
         join(m, acknowledge.output0, self.output0)
-        m.d.comb += [write.base.eq(self.base), visible.valid.eq(self.written)]
+        m.d.comb += [write.base.eq(self.base), writes.answer.eq(self.written), visible.valid.eq(writes.answered)]
         pass_status(m, acknowledge, self)
         m.d.comb += self.fault.eq(write.fault)
         return m

@@ -49,15 +49,15 @@ class Scan(FunctionRule):
             datapath = self.start(m, firing, token.value)
             m.d.comb += datapath.first.eq(firing.latched(fresh))
             if self.datapath.streams:
-                m.d.comb += datapath.emit.eq(firing.lagging(firing.fires & token.value))
+                m.d.comb += datapath.emit.eq(firing.fired(token.value))
             word = self.words(m, firing, datapath.result, token.value)
             self.leave(firing, word if self.before is None else self._one_behind(m, firing, word, token.value, fresh))
 
     def _one_behind(self, m: Module, firing: Firing, word: Value, value: Value, fresh: Value) -> Value:
         """What ``word`` was for the element before, or the initial state where a reduction begins."""
         assert self.before is not None
-        starts = Cat(firing.fires & value, fresh)
-        begins, first = firing.delayed(starts if self.result.control else firing.lagging(starts))
+        now = Cat(firing.fires & value, fresh)
+        begins, first = firing.delayed(now if self.result.control else Cat(firing.fired(value), firing.lagging(fresh)))
         number, (comes,) = arriving(m, begins, [self.result.cycles])
         held = Signal(reset_less=True)
         with m.If(begins):

@@ -62,11 +62,12 @@ class Sink(Rule):
         m.d.comb += [external.tvalid.eq(offers), external.tlast.eq(firing.latched(last))]
         m.d.comb += external.tuser.eq(header.as_value())
         if self.token.edge_bits:
-            m.d.comb += external.tdata.eq(header.control if self.token.control else self._word(m, firing))
+            data = header.control if self.token.control else self._word(m, firing)
+            m.d.comb += external.tdata.eq(Mux(header.value, data, 0))  # else it may never have been written
 
     def _word(self, m: Module, firing: Firing) -> Value:
         """The word on offer: in the first cycle it comes from the channel, and is kept for the others."""
-        first, kept = firing.lagging(firing.fires), Signal(self.token.word_bits, reset_less=True)
+        first, kept = firing.fired(), Signal(self.token.word_bits, reset_less=True)
         with m.If(first):
             m.d.sync += kept.eq(firing.word(0))
         return Mux(first, firing.word(0), kept)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
-from hw.edge import AxiStreamSignature
+from hw.edge import AxiStreamSignature, data_bits
 from hw.firing import Firing
 from hw.layout import Format, TokenFormat, output_formats
 from hw.rule import Rule
 from hw.shared import Parametric
 from hw.unit import Unit
+from step.language.faults import Fault
 from step.language.graph import Node
+from step.language.types import ElementType, Selector, Tuple
 from step.lowering.netlist import Netlist
 
 
@@ -25,9 +28,14 @@ class Source(Rule):
     """One transfer on the port ``external`` per firing; a token enters with its last one.
 
     Transfers may come with gaps, so the words of a value are gathered, and read while those of the next one come.
+    What comes from outside may be anything: what the stream may not have next is a fault, as nothing behind the edge
+    looks at it any more.
+
+    ``selectors``: words of a value (from 0 on) that end a selector, and how many bits of it they have.
     """
 
     token: TokenFormat
+    selectors: tuple[tuple[int, int], ...] = ()
 
     initiation_interval = 1
 
@@ -44,24 +52,54 @@ class Source(Rule):
         header = Signal(self.token.header)
         m.d.comb += header.as_value().eq(external.tuser)
         firing.wait(external.tvalid)
+        place = self._place(m, firing, header.value, external.tlast)
+        with m.If(header.value & Cat(*self._beyond(external, place)).any()):
+            firing.fault(Fault.NO_SUCH_TARGET)
+        with m.If(~self._may_come(m, firing, header, external.tlast, place)):
+            firing.fault(Fault.NO_TOKEN)
         control = {"control": external.tdata[: self.token.bits]} if self.token.control else {}
         firing.put(0, header, when=external.tlast, **control)
         firing.finish(external.tlast & header.done)
         m.d.comb += external.tready.eq(firing.fires)
         if self.token.word_bits:
             word = external.tdata[: self.token.word_bits]
-            firing.send(0, self._gather(m, firing, word, header.value, external.tlast))
+            firing.send(0, self._gather(m, firing, word, header.value, external.tlast, place))
 
-    def _gather(self, m: Module, firing: Firing, data: Value, value: Value, last: Value) -> Value:
+    def _place(self, m: Module, firing: Firing, value: Value, last: Value) -> Signal:
+        """Which word of a value comes."""
+        place = Signal(range(self.token.cycles), name="place")
+        if self.token.cycles > 1:
+            with m.If(firing.fires & value):
+                m.d.sync += place.eq(Mux(last, 0, place + 1))
+        return place
+
+    def _beyond(self, external: Any, place: Signal) -> list[Value]:
+        """The bits of the word at ``place`` that stand for targets that are not there, where it ends a selector."""
+        return [(place == number) & external.tdata[bits:].any() for number, bits in self.selectors]
+
+    def _may_come(self, m: Module, firing: Firing, header: Any, last: Value, place: Signal) -> Value:
+        """Whether a transfer is a part of a token that the stream may have next (docs/language.md).
+
+        A value has all its words, what is none has one transfer. An empty, and Done, are there only where all that
+        they are inside of has ended.
+        """
+        rank = self.token.rank
+        ended = Signal(range(rank + 1), init=rank)  # the last stop
+        with m.If(firing.fires & last):
+            m.d.sync += ended.eq(header.stop)
+        whole = last == (~header.value | (place == self.token.cycles - 1))
+        done = ~header.value & (header.stop == 0) & (header.rank == 0) & (ended == rank)
+        value = (header.rank == 0) & (header.stop <= rank)
+        empty = (header.rank != 0) & (header.rank <= header.stop) & (header.stop <= rank) & (header.rank <= ended)
+        return whole & Mux(header.done, done, Mux(header.value, value, empty))
+
+    def _gather(self, m: Module, firing: Firing, data: Value, value: Value, last: Value, place: Signal) -> Value:
         """The words of the last value, from the cycle after its ``last`` one on."""
         beats = self.token.beats
         if beats == 1:
             return firing.lagging(data)
-        place = Signal(range(beats))
         phase = Signal(range(beats))
         comes = firing.fires & value
-        with m.If(comes):
-            m.d.sync += place.eq(Mux(last, 0, place + 1))
         with m.If(comes & last):
             m.d.sync += phase.eq(0)
         with m.Else():
@@ -75,4 +113,24 @@ class Source(Rule):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    return Unit(Source(*output_formats(node, netlist)))
+    (token,) = output_formats(node, netlist)
+    return Unit(Source(token, _selectors(node.output_types[0].element, token)))
+
+
+def _selectors(element: ElementType, token: TokenFormat) -> tuple[tuple[int, int], ...]:
+    """The words of an ``element`` that end a selector and have room for more targets, as for `Source`."""
+    if not token.items:
+        return ()
+    counts = token.item_words or (1,)
+    ends = zip(_items(element), counts, accumulate(counts), strict=True)
+    found = ((end - 1, item.bits - (count - 1) * token.link_bits, item) for item, count, end in ends)
+    return tuple((at, bits) for at, bits, item in found if isinstance(item, Selector) and bits < data_bits(token))
+
+
+def _items(element: ElementType) -> Iterator[ElementType]:
+    """What ``element`` is made of, in order."""
+    if not isinstance(element, Tuple):
+        yield element
+        return
+    for item in element.items:
+        yield from _items(item)

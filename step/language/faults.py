@@ -15,6 +15,8 @@ class Fault(enum.IntEnum):
     LEFTOVER_DATA = 3
     WRONG_COUNT = 4
     OUT_OF_RANGE = 5
+    NO_TOKEN = 6
+    NO_SUCH_TARGET = 7
     BUFFER_TOO_LARGE = 8
 
 
@@ -27,6 +29,8 @@ MEANING = {
     Fault.LEFTOVER_DATA: "data is left over after the last selector",
     Fault.WRONG_COUNT: "a reduction did not get the number of elements that its static shape promises",
     Fault.OUT_OF_RANGE: "an address is out of range",
+    Fault.NO_TOKEN: "what it is given is no token that its stream may have next",
+    Fault.NO_SUCH_TARGET: "a selector names a target that is not there",
     Fault.BUFFER_TOO_LARGE: "a buffer is larger than its scratchpad of {fabric.scratchpad_bytes} bytes",
 }
 

@@ -161,7 +161,7 @@ def memory_ports(directory: Path, sizes: list[int], writes: int, memory: dict[st
     count = reads + writes
     text = f"""
 module fabric(
-    input clk, input rst, {", ".join(ports)},
+    input clk, input rst, input memory_rst, {", ".join(ports)},
     output [{count - 1}:0] probe_enter, output [{count - 1}:0] probe_leave, output [{10 * count - 1}:0] probe_token,
     output probe_finished
 );

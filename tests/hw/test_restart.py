@@ -1,79 +1,97 @@
-"""A fabric that is done, or stopped amid a run, is as new after a cycle of reset."""
+"""A fabric that is done, or stopped amid a run, is as new after a cycle of reset, whatever memory is at."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from amaranth.hdl import ResetInserter, Signal
-from amaranth.sim import Simulator
-from scenarios import SCENARIOS
+from restarting import Board, plain
+from scenarios import SCENARIOS, Scenario
 
-from cosim.program_data import source_transfers
-from hw.fabric import elaborate
-from hw.structure import Assembly
 from step.language.graph import Graph
-from step.lowering.fabric import FabricConfig
+from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
 
-CYCLES = 120
-FABRIC = FabricConfig(tile=4, matmul_lanes=8, link_bytes=4)
+FABRIC = FabricConfig(tile=4, matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=8))
+
+PLAYED = {each.operator: each for each in SCENARIOS}
+"""One of each operator."""
 
 
-PLAYED = {
-    each.operator: each for each in SCENARIOS if "off_chip" not in each.operator
-}  # one of each operator that needs no memory behind it
+def board(scenario: Scenario, latency: int, *, eager: bool = True) -> Board:
+    graph = Graph("again")
+    inputs = bind_inputs(graph, scenario.build(graph))
+    return Board(lower(graph, FABRIC), inputs, latency, eager=eager)
+
+
+def check_restarts(board: Board, stops: Iterable[int]) -> int:
+    """Whole runs, each behind one that was stopped after so many cycles, are like the first; returns its cycles.
+
+    What a run that is stopped reads is wrong. Every third one is reset for several cycles, and once more soon after.
+    """
+    memory, lengths = board.memory, []
+
+    async def whole(context: Any) -> tuple[Any, list[int]]:
+        memory.image[:] = board.beats
+        begun = memory.cycle
+        seen = await board.run(context)
+        lengths.append(memory.cycle - begun)
+        return seen, list(memory.image)
+
+    async def bench(context: Any) -> None:
+        first = await whole(context)
+        await board.restart(context)
+        assert await whole(context) == first
+        for stop in stops:
+            await board.restart(context)
+            memory.damaged = True
+            await board.run(context, stop)
+            await board.restart(context, 1 + 2 * (stop % 3 == 0))
+            if stop % 3 == 0:
+                await board.run(context, stop % 7)
+                await board.restart(context)
+            memory.damaged = False
+            seen, image = await whole(context)
+            assert (plain(seen), image) == (plain(first[0]), first[1]), f"stopped after {stop} cycles"
+
+    board.play(bench)
+    return lengths[0]
 
 
 @pytest.mark.parametrize("operator", PLAYED)
-@pytest.mark.parametrize("stopped", [7, 23, CYCLES])
-def test_the_second_run_is_like_the_first(operator: str, stopped: int) -> None:
-    graph = Graph("again")
-    inputs = bind_inputs(graph, PLAYED[operator].build(graph))
-    netlist = lower(graph, FABRIC)
-    assembly = Assembly(elaborate(netlist).structure)
-    sources = source_transfers(netlist, inputs)
-    sinks = [node.name for node in netlist.units if node.operator.hands_out]
-    reset = Signal()
+def test_the_second_run_is_like_the_first(operator: str) -> None:
+    check_restarts(board(PLAYED[operator], 20), [4, 7, 23, 60])
 
-    def parts(name: str) -> list[Any]:
-        ports = (f"{name}_{part}" for part in ("tuser", "tlast", "tdata"))
-        return [getattr(assembly, port) for port in ports if hasattr(assembly, port)]
 
-    async def run(context: Any, cycles: int) -> list[tuple[int, str, list[int]]]:
-        """What sinks hand out, and when."""
-        waiting = {name: list(transfers) for name, transfers in sources.items()}
-        seen = []
-        for cycle in range(cycles):
-            for name, left in waiting.items():
-                context.set(getattr(assembly, f"{name}_tvalid"), bool(left))
-                transfer = left[0] if left else 0
-                for signal in parts(name):
-                    context.set(signal, transfer & ((1 << len(signal)) - 1))
-                    transfer >>= len(signal)
-                if left and context.get(getattr(assembly, f"{name}_tready")):
-                    left.pop(0)
-            for name in sinks:
-                context.set(getattr(assembly, f"{name}_tready"), cycle % 3 > 0)
-                if context.get(getattr(assembly, f"{name}_tvalid")):
-                    user, *others = (context.get(signal) for signal in parts(name))
-                    seen.append((cycle, name, [user, *(others if user & 2 else [])]))
-            await context.tick()
-        return seen
+@pytest.mark.slow
+@pytest.mark.parametrize("eager", [True, False])
+@pytest.mark.parametrize("operator", PLAYED)
+def test_a_run_may_be_stopped_in_any_cycle(operator: str, eager: bool) -> None:
+    length = check_restarts(board(PLAYED[operator], 20, eager=eager), [])
+    check_restarts(board(PLAYED[operator], 20, eager=eager), range(length + 3))
+
+
+def test_a_datapath_that_begins_in_the_cycle_of_the_reset_does_not_go_on() -> None:
+    """The pulse that starts it is one cycle behind the firing."""
+    accum = next(each for each in SCENARIOS if each.name == "generate-unread")
+    check_restarts(board(accum, 1), [4, 10, 16])
+
+
+@pytest.mark.parametrize("operator", [each for each in PLAYED if "off_chip" in each])
+def test_memory_may_be_reset_with_the_fabric(operator: str) -> None:
+    """Then nothing comes of what it was asked for, and nobody waits for it."""
+    played = board(PLAYED[operator], 20)
 
     async def bench(context: Any) -> None:
-        first = await run(context, CYCLES)
-        context.set(reset, 1)
-        await context.tick()
-        context.set(reset, 0)
-        await run(context, stopped)
-        context.set(reset, 1)
-        await context.tick()
-        context.set(reset, 0)
-        assert await run(context, CYCLES) == first and first
+        first = await played.run(context)
+        for stop in (5, 26, 40):
+            await played.restart(context, forget=True)
+            played.memory.image[:] = played.beats
+            await played.run(context, stop)
+            await played.restart(context, forget=True)
+            played.memory.image[:] = played.beats
+            assert await played.run(context) == first
 
-    simulator = Simulator(ResetInserter(reset)(assembly))
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    played.play(bench)

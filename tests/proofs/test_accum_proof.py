@@ -26,15 +26,15 @@ MUTANTS = [
     ("Mux(arrives, datapath.result, state)", "datapath.result"),
     ("firing.occupy(when=token.value)", "firing.occupy(when=puts)"),
     (
-        "arrives = firing.delayed(firing.lagging(firing.fires & value))",
+        "arrives = firing.delayed(firing.fired(value))",
         "arrives = firing.delayed(firing.fires & value)",
     ),
 ]
 STREAMED = [
     ("datapath.first.eq(first)", "datapath.first.eq(0)"),
     (
-        "firing.lagging(firing.fires & puts))\n            self",
-        "firing.lagging(firing.fires & value))\n            self",
+        "firing.fired(puts))\n            self",
+        "firing.fired(value))\n            self",
     ),
     ("self.give(m, firing, datapath.result, puts)", "self.give(m, firing, datapath.operand0, puts)"),
     ("firing.reserve(0, when=puts & value)", "firing.reserve(0, when=puts & token.value)"),

@@ -14,7 +14,7 @@ from hw import channel
 
 HEADERS = [
     ("place == room - step, 0", "place == room - 2 * step, 0"),
-    ('"claimed", up=self.i.claim', '"claimed", up=self.i.valid'),
+    ('"claimed", self._depth, up=self.i.claim', '"claimed", self._depth, up=self.i.valid'),
     ("claimed != self._depth", "claimed != self._depth + 1"),
     ("leaves.eq(self.o.valid & self.o.ready)", "leaves.eq(self.o.ready)"),
     ('place(m, "write_place", self._depth, self.i.valid)', 'place(m, "write_place", self._depth, leaves)'),

@@ -10,11 +10,12 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.beats import WRITE_DEPTH, BeatRule, gather_beat
-from hw.channel import Channel, ConsumerSignature
+from hw.channel import ConsumerSignature
 from hw.firing import Firing
 from hw.layout import Format, TokenFormat, WriteFormat, input_formats
+from hw.memory_port import MEMORY_RESET, MemoryPort, outside
 from hw.shared import Parametric, Shared
-from hw.unit import STATUS, Unit, join, offer, pass_status
+from hw.unit import STATUS, Unit, join, pass_status
 from permit.ops.permitted_store import DATA
 from step.language.graph import Node
 from step.lowering.memory_map import MemoryMap
@@ -58,7 +59,7 @@ class PermittedStore(Parametric):
         self.issue = issue
         inputs = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
         external = Out(stream.Signature(issue.write.header))
-        super().__init__({**inputs, "base": In(32), "external": external, **STATUS})
+        super().__init__({**inputs, "base": In(32), "external": external, MEMORY_RESET: In(1), **STATUS})
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -67,12 +68,12 @@ class PermittedStore(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.writes = writes = Shared(Channel(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
+        m.submodules.writes = writes = Shared(MemoryPort(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
         m.d.comb += issue.base.eq(self.base)
         for port in range(2):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
         join(m, issue.output0, writes.i)
-        offer(m, writes.o, self.external)
+        outside(m, writes, self, self.external)
         pass_status(m, issue, self)
         return m
 

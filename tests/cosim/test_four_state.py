@@ -1,0 +1,55 @@
+"""Nothing unknown (X) leaves a fabric, whatever its memories hold at power-on: stock AXI4-Stream sinks stop at it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from four_state import ICARUS, unknown_at_ports
+from scenarios import SCENARIOS, Scenario
+
+from cosim.design import load_design
+from cosim.program_data import memory_image, source_transfers
+from hw.edge import unpack_transfers
+from hw.emit import emit
+from hw.layout import input_formats
+from step.language.graph import Graph
+from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.netlist import lower
+from step.programs.inputs import bind_inputs
+from step.running.interpreter import interpret
+
+pytestmark = pytest.mark.skipif(ICARUS is None, reason="needs Icarus Verilog")
+
+FABRIC = FabricConfig(tile=4, matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=8))
+ONE_EACH = {each.operator: each for each in SCENARIOS}
+
+
+def check(scenario: Scenario, directory: Path, *, initial_values: bool) -> None:
+    graph = Graph("states")
+    inputs = scenario.build(graph)
+    netlist, bound = lower(graph, FABRIC), bind_inputs(graph, inputs)
+    emit(netlist, directory / "design", probes=False, initial_values=initial_values)
+    design = load_design(directory / "design")
+    transfers, image = source_transfers(netlist, bound), memory_image(netlist, bound)
+    unknown, sinks, done = unknown_at_ports(design, directory, transfers, image, cycles=1000)
+    assert unknown == []
+    wanted = interpret(graph, inputs).outputs
+    for name, taken in sinks.items() if scenario.ordered else ():
+        node = netlist.graph.nodes[name]
+        tokens = unpack_transfers(taken, node.inputs[0].element, *input_formats(node, netlist))
+        assert [str(each) for each in tokens if not each.done] == [str(each) for each in wanted[name]]
+    assert done
+
+
+PLAYED = ["eager_merge", "linear_off_chip_load", "partition", "random_off_chip_store", "reassemble", "source"]
+
+
+@pytest.mark.parametrize("operator", PLAYED)
+def test_nothing_unknown_leaves(operator: str, tmp_path: Path) -> None:
+    check(ONE_EACH[operator], tmp_path, initial_values=True)
+
+
+@pytest.mark.parametrize("operator", ["linear_off_chip_load", "random_off_chip_store"])
+def test_nothing_unknown_leaves_an_asic(operator: str, tmp_path: Path) -> None:
+    check(ONE_EACH[operator], tmp_path, initial_values=False)

@@ -243,7 +243,7 @@ ALL = f"{KNOWN}, memory"
     ("setting", "message"),
     [
         ("tile", "a fabric parameter must be NAME=VALUE, not 'tile'"),
-        ("lanes=4", f"fabric has no parameter 'lanes'; it has {ALL}"),
+        ("lanes=4", f"fabric has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes'? it has {ALL}"),
         (
             "matmul_lane=4",
             f"fabric has no parameter 'matmul_lane'; did you mean 'matmul_lanes'? it has {ALL}",
@@ -446,7 +446,7 @@ def test_show_on_another_fabric(step: Any, small: Path) -> None:
     assert step("show", small, "--set", "channel_depth=4").code == 0
     message = "error: --set has no effect with --json, which shows the graph alone\n"
     assert step("show", small, "--set", "channel_depth=4", "--json") == (1, "", message)
-    message = f"error: fabric has no parameter 'depth'; it has {ALL}\n"
+    message = f"error: fabric has no parameter 'depth'; did you mean 'channel_depth'? it has {ALL}\n"
     assert step("show", small, "--set", "depth=4") == (1, "", message)
 
 

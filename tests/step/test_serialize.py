@@ -500,7 +500,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
     (lambda d: d["graph"]["refinements"].append({"stream": "gone", "shape": [1]}), GraphError,
      "the shape of 'gone' is assumed, but nobody writes that stream"),
     (lambda d: d["fabric"].update(tiles=4), FabricError,
-     "fabric has no parameter 'tiles'; it has arithmetic, block_ram_words, channel_depth, link_bytes, matmul_lanes, "
+     "fabric has no parameter 'tiles'; did you mean 'tile'? "
+     "it has arithmetic, block_ram_words, channel_depth, link_bytes, matmul_lanes, "
      "memory, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, scratchpad_ports, stages, tile, "
      "vector_lanes"),
     (lambda d: d["fabric"]["memory"].update(banks=4), FabricError,
@@ -515,7 +516,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
     (lambda d: d["fabric"]["memory"].update(dram={"cl": 4}), FabricError,
      "fabric memory.dram has no 'fabric_ps'; a DRAM needs all of its parameters"),
     (lambda d: d["fabric"]["memory"].update(dram={"rcd": 4}), FabricError,
-     f"fabric memory.dram has no parameter 'rcd'; it has {', '.join(sorted(each.name for each in fields(Dram)))}"),
+     "fabric memory.dram has no parameter 'rcd'; did you mean 'trcd'? "
+     f"it has {', '.join(sorted(each.name for each in fields(Dram)))}"),
     (lambda d: d["fabric"]["memory"].update(dram={**asdict(PRESETS["ddr4"].dram), "cl": -2}), FabricError,
      "memory.dram.cl must be an integer >= 1, not -2"),
     (lambda d: d["fabric"].update(tile="big"), FabricError, "tile must be an integer >= 1, not 'big'"),

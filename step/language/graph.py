@@ -97,7 +97,7 @@ class Feedback:
             raise GraphError(f"feedback {self.name!r} ({self.location}) is closed already, by {self.source}")
         if stream.graph is not self.stream.graph:
             raise GraphError(
-                f"feedback {self.name!r} ({self.location}) reads {stream} of {stream.graph.beside(self.stream.graph)}"
+                f"feedback {self.name!r} ({self.location}) reads {stream} of {_beside(stream.graph.name, self.stream.graph.name)}"
             )
         if stream.type != self.type:
             raise TypeMismatch(
@@ -150,12 +150,6 @@ class Graph(GraphMethods):
 
     def __post_init__(self) -> None:
         self._check_name(self.name)
-
-    def beside(self, other: Graph) -> str:
-        """What this graph is called where ``other`` reads one of its streams, which it can not."""
-        if self.name == other.name:
-            return f"another graph, which is called {self.name!r} as well, so nobody writes it in this one"
-        return f"graph {self.name!r}, which nobody writes in graph {other.name!r}"
 
     # -- declarations -------------------------------------------------------------------------------------------
 
@@ -211,7 +205,7 @@ class Graph(GraphMethods):
             if not isinstance(stream, Stream):
                 raise GraphError(f"{operator.name} at {location}: an input must be a stream, not {stream!r}")
             if stream.graph is not self:
-                raise GraphError(f"{operator.name} at {location} reads {stream} of {stream.graph.beside(self)}")
+                raise GraphError(f"{operator.name} at {location} reads {stream} of {_beside(stream.graph.name, self.name)}")
         try:
             types = operator.infer(tuple(stream.type for stream in inputs), _Names(self, node_name, location, inputs))
         except TypeMismatch as error:
@@ -338,3 +332,10 @@ class Graph(GraphMethods):
         for port, stream in enumerate(inputs):
             lines.append(f"  input {port}: {stream}: {stream.type}, from {self._where(stream.producer)}")
         return "\n".join(lines)
+
+
+def _beside(other: str, mine: str) -> str:
+    """What a graph is called where the one called ``mine`` reads one of its streams, which it can not."""
+    if other == mine:
+        return f"another graph, which is called {mine!r} as well, so nobody writes it in this one"
+    return f"graph {other!r}, which nobody writes in graph {mine!r}"

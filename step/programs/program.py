@@ -35,7 +35,7 @@ from step.programs.serialize import graph_from_json, graph_to_json
 
 FORMAT = "step-program-2"
 
-_PARTS = {"graph": Graph, "inputs": Mapping, "fabric": FabricConfig, "expected": Mapping, "tolerance": object}
+_PARTS: dict[str, type] = {"graph": Graph, "inputs": Mapping, "fabric": FabricConfig, "expected": Mapping, "tolerance": object}
 _DATA = {"inputs": "input", "expected": "expected output"}
 
 
@@ -64,9 +64,8 @@ class Program:
         """Raises `InputError` for what is no part of a program, and for what a part can not be."""
         if name not in _PARTS:
             raise InputError(f"a program has no {name!r}; {did_you_mean(name, _PARTS)}it has {', '.join(_PARTS)}")
-        wanted = _PARTS[name]
-        if not isinstance(value, wanted):
-            raise InputError(f"a program's {name} must be a {wanted.__name__}, not {value!r}")
+        if not isinstance(value, _PARTS[name]):
+            raise InputError(f"a program's {name} must be a {_PARTS[name].__name__}, not {value!r}")
         if name in _DATA:
             value = Data(value, _DATA[name])
         object.__setattr__(self, name, value)

@@ -96,9 +96,8 @@ class Feedback:
         if self.source is not None:
             raise GraphError(f"feedback {self.name!r} ({self.location}) is closed already, by {self.source}")
         if stream.graph is not self.stream.graph:
-            raise GraphError(
-                f"feedback {self.name!r} ({self.location}) reads {stream} of {_beside(stream.graph.name, self.stream.graph.name)}"
-            )
+            other = _beside(stream.graph.name, self.stream.graph.name)
+            raise GraphError(f"feedback {self.name!r} ({self.location}) reads {stream} of {other}")
         if stream.type != self.type:
             raise TypeMismatch(
                 f"feedback {self.name!r} ({self.location}) was declared as {self.type}, but {stream} is {stream.type}"
@@ -205,7 +204,8 @@ class Graph(GraphMethods):
             if not isinstance(stream, Stream):
                 raise GraphError(f"{operator.name} at {location}: an input must be a stream, not {stream!r}")
             if stream.graph is not self:
-                raise GraphError(f"{operator.name} at {location} reads {stream} of {_beside(stream.graph.name, self.name)}")
+                other = _beside(stream.graph.name, self.name)
+                raise GraphError(f"{operator.name} at {location} reads {stream} of {other}")
         try:
             types = operator.infer(tuple(stream.type for stream in inputs), _Names(self, node_name, location, inputs))
         except TypeMismatch as error:

@@ -20,6 +20,7 @@ from hw.edge import unpack_transfers
 from hw.emit import emit
 from hw.layout import input_formats, unpack_tiles
 from step.errors import SimulationError, StreamFault
+from step.host.files import cache_directory
 from step.host.progress import Progress, silent
 from step.language.graph import Graph, Node
 from step.language.operator import Access
@@ -86,7 +87,8 @@ def run_rtl(
     progress: Progress = silent,
 ) -> RtlRun:
     """Like `run`, with all that `cosim.compare` wants to know besides."""
-    wave_kind(waves)  # told before the work
+    wave_kind(waves)  # told before the work, as is a cache that can not be
+    cache_directory()
     check_outputs(graph)
     netlist = lower(graph, fabric)
     data = bind_inputs(graph, inputs)

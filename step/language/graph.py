@@ -100,9 +100,8 @@ class Feedback:
         if self.source is not None:
             raise GraphError(f"feedback {self.name!r} ({self.location}) is closed already, by {self.source}")
         if stream.graph is not self.stream.graph:
-            raise GraphError(
-                f"feedback {self.name!r} ({self.location}) reads {stream} of {stream.graph.beside(self.stream.graph)}"
-            )
+            other = _beside(stream.graph.name, self.stream.graph.name)
+            raise GraphError(f"feedback {self.name!r} ({self.location}) reads {stream} of {other}")
         if stream.type != self.type:
             raise TypeMismatch(
                 f"feedback {self.name!r} ({self.location}) was declared as {self.type}, but {stream} is {stream.type}"
@@ -155,12 +154,6 @@ class Graph(GraphMethods):
 
     def __post_init__(self) -> None:
         self._check_name(self.name)
-
-    def beside(self, other: Graph) -> str:
-        """What this graph is called where ``other`` reads one of its streams, which it can not."""
-        if self.name == other.name:
-            return f"another graph, which is called {self.name!r} as well, so nobody writes it in this one"
-        return f"graph {self.name!r}, which nobody writes in graph {other.name!r}"
 
     # -- declarations -------------------------------------------------------------------------------------------
 
@@ -337,7 +330,7 @@ class Graph(GraphMethods):
     def _check_own(self, stream: Stream, reads: str = "") -> None:
         """Raise `GraphError` for a stream of another graph; ``reads`` begins to say who reads it."""
         if stream.graph is not self:
-            raise GraphError(f"{reads}{stream} of {stream.graph.beside(self)}")
+            raise GraphError(f"{reads}{stream} of {_beside(stream.graph.name, self.name)}")
 
     def _where(self, name: str) -> Location:
         return (self.nodes[name] if name in self.nodes else self.feedbacks[name]).location
@@ -354,3 +347,10 @@ class Graph(GraphMethods):
         for port, stream in enumerate(inputs):
             lines.append(f"  input {port}: {stream}: {stream.type}, from {self._where(stream.producer)}")
         return "\n".join(lines)
+
+
+def _beside(other: str, mine: str) -> str:
+    """What a graph is called where the one called ``mine`` reads one of its streams, which it can not."""
+    if other == mine:
+        return f"another graph, which is called {mine!r} as well, so nobody writes it in this one"
+    return f"graph {other!r}, which nobody writes in graph {mine!r}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def open_program(
     return program
 
 
-def _data(inputs: Inputs, graph: Graph) -> Mapping[str, Any]:
+def _data(inputs: Inputs, graph: Graph) -> MutableMapping[str, Any]:
     if isinstance(inputs, Path | str):
         return load_inputs(named_file(inputs, "input data"), graph)
     return as_data(inputs)

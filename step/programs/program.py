@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from glob import glob, has_magic
 from numbers import Real
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import sympy
@@ -36,7 +36,9 @@ from step.programs.serialize import graph_from_json, graph_to_json
 
 FORMAT = "step-program-2"
 
-_PARTS = {"graph": Graph, "inputs": Mapping, "fabric": FabricConfig, "expected": Mapping, "tolerance": object}
+_PARTS: dict[str, type] = {
+    "graph": Graph, "inputs": Mapping, "fabric": FabricConfig, "expected": Mapping, "tolerance": object,
+}  # fmt: skip
 _DATA = {"inputs": "input", "expected": "expected output"}
 
 
@@ -62,16 +64,14 @@ class Program(metaclass=Checked):
     def __post_init__(self) -> None:
         self.check_expected()
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, given: Any) -> None:
         """Raises `InputError` for what is no part of a program, and for what a part can not be."""
         if name not in _PARTS:
             raise InputError(f"a program has no {name!r}; {did_you_mean(name, _PARTS)}it has {', '.join(_PARTS)}")
-        wanted = _PARTS[name]
-        if not isinstance(value, wanted):
-            raise InputError(f"a program's {name} must be a {wanted.__name__}, not {value!r}")
-        if name in _DATA:
-            value = Data(value, _DATA[name])
-        object.__setattr__(self, name, value)
+        if not isinstance(given, _PARTS[name]):
+            raise InputError(f"a program's {name} must be a {_PARTS[name].__name__}, not {given!r}")
+        settled = Data(cast("Mapping[str, Any]", given), _DATA[name]) if name in _DATA else given
+        object.__setattr__(self, name, settled)
 
     def __eq__(self, other: object) -> bool:
         """Equal in meaning: the same graph, names, source lines and fabric, inputs that are bound to the same data

@@ -106,11 +106,12 @@ def test_what_a_run_does_not_have() -> None:
 def test_what_can_not_be_run() -> None:
     message = "there is no back end 'fast'; there are approx, interpret, published, rtl"
     assert text_of(InputError, lambda: step.run(program(), "fast")) == message
-    message = "max_cycles has no effect on the back end interpret"
+    message = "max_cycles has no effect on the back end interpret; it takes none"
     assert text_of(InputError, lambda: step.run(program(), "interpret", max_cycles=5)) == message
-    message = "waves has no effect on the back end approx"
+    takes = "it takes values, events, max_cycles, depths, timing_of, calibration, engine, jump, progress"
+    message = f"waves has no effect on the back end approx; {takes}"
     assert text_of(InputError, lambda: step.run(program(), "approx", waves="x.vcd")) == message
-    message = "deepth has no effect on the back end approx"
+    message = f"deepth has no effect on the back end approx; did you mean 'depths'? {takes}"
     assert text_of(InputError, lambda: step.run(program(), "approx", deepth=3)) == message
     message = "a program must be a Program, a Graph or the name of a file, not 7"
     assert text_of(FormatError, lambda: step.run(7, "approx")) == message  # type: ignore[arg-type]

@@ -179,7 +179,7 @@ def test_a_front() -> None:
         ({"rows": [1]}, {"objectives": []}, "there must be an objective: cycles, off_chip_bytes, on_chip_bytes, "),
         ({"rows": [1]}, {"objectives": ["cycle"]}, "there is no objective 'cycle'; did you mean 'cycles'? there are "),
         ({"rows": [1]}, {"objectives": ["cycles", "cycles"]}, "the objective cycles is there twice"),
-        ({"rows": [1]}, {"jobs": 0}, "jobs must be at least 1, not 0"),
+        ({"rows": [1]}, {"jobs": 0}, "jobs must be an integer >= 1, not 0"),
         ({"rows": [1]}, {"save": "rows.txt"},
          "a sweep must go to a file that ends in .csv or .parquet, not 'rows.txt'"),
         ({"rows": [1]}, {"save": "/proc/rows.csv"}, "/proc/rows.csv can not be written: No such file or directory"),

@@ -32,6 +32,11 @@ class Hbm:
     def __post_init__(self) -> None:
         _check_positive(self, "channels", "interval", "request_bytes")
 
+    @property
+    def delay(self) -> int:
+        """Cycles from when a channel takes a request to its answer; as any channel, it is not there in none."""
+        return max(self.latency + self.start_up, 1)
+
 
 @dataclass(frozen=True)
 class Profile:

@@ -22,8 +22,7 @@ class CompiledHbm:
 
     def __init__(self, hbm: Hbm, dispatch: int, ports: int) -> None:
         self._library = _library()
-        delay = hbm.latency + hbm.start_up
-        self._hbm = ctypes.c_void_p(self._library.hbm_start(hbm.channels, hbm.interval, delay, dispatch, ports))
+        self._hbm = ctypes.c_void_p(self._library.hbm_start(hbm.channels, hbm.interval, hbm.delay, dispatch, ports))
         self._port = ctypes.c_int64()
         self._at = ctypes.byref(self._port)
 

@@ -64,7 +64,7 @@ class PythonHbm:
     def _serve(self) -> None:
         """One cycle."""
         hbm, channel, taken = self.hbm, self._next, 0
-        delay = hbm.latency + hbm.start_up
+        delay = hbm.delay
         ended = False
         for port in self._active:
             burst = self._bursts[port]

@@ -55,6 +55,11 @@ class Hbm(metaclass=Checked):
                 f"{reached} of {self.channels} channels, but all of a power of two; take {fewer} or {2 * fewer}"
             )
 
+    @property
+    def delay(self) -> int:
+        """Cycles from when a channel takes a request to its answer; as any channel, it is not there in none."""
+        return max(self.latency + self.start_up, 1)
+
 
 @dataclass(frozen=True)
 class Profile(metaclass=Checked):

@@ -1,4 +1,4 @@
-"""Bufferize: a cycle for every element, whatever its size; the buffer leaves with its last one."""
+"""Bufferize: a cycle for every element but the last one of a buffer, whatever its size; the buffer leaves with that."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def process(site: Site, context: Context) -> Wait:
             rest = empty(token.rank - operator.rank, token.stop - operator.rank)
             yield from context.send(output, rest)
             continue
-        context.time += 1
         held.append(token._replace(stop=min(token.stop, operator.rank)))
         if token.stop >= operator.rank:
             yield from context.send(output, Token(tuple(held), token.stop - operator.rank))
             held = []
+        else:
+            context.time += 1

@@ -37,10 +37,10 @@ def process(site: Site, context: Context) -> Wait:
         return [Token(size, min(len(shape) - 1, int(n == count - 1))) for n in range(count)]
 
     while True:
-        tokens = yield from context.heads(site.inputs)
+        tokens = []
+        for channel in site.inputs:  # one after the other: the first has its slot back before the second comes
+            tokens.append((yield from context.take(channel)))
         token = aligned(*tokens)
-        for channel in site.inputs:
-            context.drop(channel)
         start = context.time
         made = [token]
         if token.has_value:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import click
 from experiments import page, queues
 from experiments.beyond import studies
 from experiments.beyond.page import write_page
-from experiments.fabric import explained
+from experiments.fabric import explained, products, worst
 from experiments.fabric import page as fabric_page
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
@@ -24,7 +25,7 @@ from experiments.published.__main__ import chosen
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
 from experiments.rows import RESULTS, ROOT
-from experiments.work import command
+from experiments.work import Campaign, command
 from step.errors import SimulationError
 from step.host.files import write_together
 from step.sweeps.processes import cores
@@ -34,6 +35,9 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "evaluation-published.md": published_page.page,
     "evaluation-fabric.md": fabric_page.page,
 }
+TRACES = replace(CAMPAIGN, figures={"traces": CAMPAIGN.figures["traces"]})
+BESIDE: tuple[Campaign, ...] = (products.CAMPAIGN, worst.CAMPAIGN, TRACES)
+"""What our fabric is asked beside the figures."""
 BEYOND = "evaluation-beyond.md"
 """That has pictures beside it."""
 
@@ -57,6 +61,9 @@ def main(results: Path, pages: Path, drawn: Path | None, smoke: bool, anew: bool
         failed += queues.CAMPAIGN.run([("15", point.name) for point in queues.points()], results, jobs, tell, anew=anew)
         tasks = [(figure, point.name) for figure, points in FIGURES.items() for point in points()]
         failed += CAMPAIGN.run(tasks, results, jobs, tell, anew=anew)
+        for campaign in BESIDE:
+            tasks = [(figure, point.name) for figure, points in campaign.figures.items() for point in points()]
+            failed += campaign.run(tasks, results, jobs, tell, anew=anew)
         explained.run(list(FIGURES), results, tell, anew=anew)
         failed += studies.run(studies.STUDIES, results, jobs, tell, anew=anew)
         pages.mkdir(parents=True, exist_ok=True)

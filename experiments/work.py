@@ -33,11 +33,17 @@ class Named(Protocol):
         """Its own in its figure."""
 
 
+def cycles_of(row: Row) -> str:
+    """What is told of a point that was run."""
+    return f"{int(row['cycles']):,} cycles"
+
+
 @dataclass(frozen=True)
 class Campaign:
     """The points of ``figures``, whose rows have ``columns``, in files that begin with ``name``.
 
-    ``measured`` makes the row of a point, from it and the digest that ``sources`` gives for its figure.
+    ``measured`` makes the row of a point, from it and the digest that ``sources`` gives for its figure; ``told`` says
+    of a row what was found.
     """
 
     name: str
@@ -45,6 +51,7 @@ class Campaign:
     figures: Mapping[str, Callable[[], Iterator[Any]]]
     measured: Callable[[Any, str], Row]
     sources: Callable[[str], str]
+    told: Callable[[Row], str] = cycles_of
 
     def file(self, results: Path, figure: str) -> Path:
         """Where the rows of a figure are kept."""
@@ -85,7 +92,7 @@ class Campaign:
                         continue
                     found[figure][name] = row
                     rows.write(self.file(results, figure), self.columns, self._in_order(figure, found[figure]))
-                    progress(f"{told}{int(row['cycles']):,} cycles, {row['cpu_seconds']} s")
+                    progress(f"{told}{self.told(row)}, {row['cpu_seconds']} s")
         return failed
 
     def _resumed(self, results: Path, figure: str, digest: str, anew: bool) -> dict[str, Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 
@@ -22,7 +22,11 @@ DEVIATIONS = (0.0, 0.5, 1.0, 1.5, 2.0)
 """Standard deviations of the lengths, relative to their mean."""
 LOADS = (0.25, 0.5, 0.75, 0.9, 1.0)
 """Work that comes, relative to what all regions can do: a tile of keys takes as long as its link needs for it."""
-REGIONS, BATCH, BATCHES, MEAN, SIZE, SEED = 4, 16, 8, 256, 64, 1
+REGIONS, BATCH, BATCHES, MEAN, SIZE = 4, 16, 8, 256, 64
+SEED, OTHER_SEEDS = 1, (2, 3)
+"""Of the lengths; with the others some points are drawn again."""
+AGAIN = (0.5, 1.0)
+"""The loads of these."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,12 @@ class Arrivals:
     deviation: float
     load: float
     arrangement: attention.Arrangement
+    seed: int = SEED
 
     @property
     def lengths(self) -> np.ndarray:
         """Of the KV caches of all requests of all batches."""
-        return sampled_kv_lengths(BATCH * BATCHES, mean=MEAN, deviation=self.deviation * MEAN, seed=SEED)
+        return sampled_kv_lengths(BATCH * BATCHES, mean=MEAN, deviation=self.deviation * MEAN, seed=self.seed)
 
     @property
     def gaps(self) -> np.ndarray:
@@ -50,7 +55,8 @@ class Arrivals:
     @property
     def name(self) -> str:
         """All of its parameters."""
-        return f"deviation {self.deviation} load {self.load} {self.arrangement}"
+        seed = "" if self.seed == SEED else f" seed {self.seed}"
+        return f"deviation {self.deviation} load {self.load} {self.arrangement}{seed}"
 
     def program(self) -> Program:
         """One KV head of each request; every region gets as many requests of a batch as the others."""
@@ -81,7 +87,14 @@ def latency(result: RunResult) -> float:
 
 
 def arrivals() -> Iterator[Arrivals]:
-    """All points."""
+    """All points, then those that are drawn again; of equal lengths there is one draw."""
+    once = list(_once())
+    yield from once
+    for seed in OTHER_SEEDS:
+        yield from (replace(each, seed=seed) for each in once if each.load in AGAIN and each.deviation)
+
+
+def _once() -> Iterator[Arrivals]:
     for deviation in DEVIATIONS:
         for load in LOADS:
             for arrangement in ARRANGEMENTS:

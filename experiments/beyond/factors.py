@@ -8,8 +8,12 @@ from experiments.beyond.arrivals import DEVIATIONS, LOADS
 from experiments.beyond.maps import Map
 from experiments.beyond.mixtures import BATCHES, DYNAMIC, REGIONS, SHARED_ROWS, SKEWS, STATIC, experts
 from experiments.rows import Row
+from step_models.fabrics import PUBLISHED
 
 Grid = dict[tuple[float, float], float]
+
+BALANCED = PUBLISHED.matmul_lanes * 2 // PUBLISHED.link_bytes
+"""Rows of a tile with which a matmul takes as long as its link for weights."""
 
 
 def dynamic_tiles(rows: Sequence[Row]) -> list[Map]:
@@ -77,6 +81,11 @@ def _mixtures(title: str, first: Grid, second: Grid, factor: float = 1.0) -> Map
 
 def _over(first: Grid, second: Grid, factor: float = 1.0) -> Grid:
     return {point: factor * first[point] / second[point] for point in first if point in second}
+
+
+def drawn_with(rows: Sequence[Row], seed: int) -> list[Row]:
+    """The rows of one draw."""
+    return [row for row in rows if row["seed"] == str(seed)]
 
 
 def _grid(rows: Sequence[Row], column: str, down: str = "batch", across: str = "skew", **where: object) -> Grid:

@@ -28,22 +28,22 @@ class Map:
 
 
 def picture(maps: Sequence[Map], across: int, form: str = "svg") -> bytes:
-    """The ``maps``, so many ``across``, with the same colours: white is 1, blue more, red less."""
+    """The ``maps``, so many ``across``, each with a scale of its own: white is 1, blue more, red less."""
     down = -(-len(maps) // across)
-    return drawn(partial(_draw, maps=maps, across=across, down=down), (3.6 * across, 3.3 * down), form)
+    return drawn(partial(_draw, maps=maps, across=across, down=down), (4.2 * across, 3.3 * down), form)
 
 
 def _draw(figure: Any, maps: Sequence[Map], across: int, down: int) -> None:
     from matplotlib.colors import LogNorm
 
-    factors = [factor for each in maps for factor in each.factors.values()]
-    most = max([1.5, *factors, *(1 / factor for factor in factors)])
-    colours = LogNorm(1 / most, most)
     for place, each in enumerate(maps, start=1):
+        most = max([1.1, *each.factors.values(), *(1 / factor for factor in each.factors.values())])
         axes = figure.add_subplot(down, across, place)
         axes.set_title(each.title, fontsize=9)
         axes.set(xlabel=each.column_label, ylabel=each.row_label)
-        axes.imshow(each.table, cmap="RdBu", norm=colours, aspect="auto", origin="lower")
+        shown = axes.imshow(each.table, cmap="RdBu", norm=LogNorm(1 / most, most), aspect="auto", origin="lower")
+        ticks = [1 / most, most**-0.5, 1, most**0.5, most]
+        figure.colorbar(shown, ax=axes, ticks=ticks, format="{x:.2f}").minorticks_off()
         axes.set_xticks(range(len(each.columns)), [f"{column:g}" for column in each.columns])
         axes.set_yticks(range(len(each.rows)), [f"{row:g}" for row in each.rows])
         for y, row in enumerate(each.rows):

@@ -24,8 +24,11 @@ STATIC = (8, 32, 64, 128)
 SHARED_ROWS = 32
 """Rows of a tile where experts share regions."""
 REGIONS = {"mixtral": (4, 2), "qwen": (16, 4)}
-SEED = 1
 DYNAMIC = "dynamic"
+SEED, OTHER_SEEDS = 1, (2, 3)
+"""Of the routing; with the others some points are drawn again."""
+AGAIN, SKEWS_AGAIN = {"mixtral": (64, 256, 1024), "qwen": (64,)}, (0.0, 1.0, 2.0)
+"""Which these are: the batches of each model, and the skews."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +41,19 @@ class Mixture:
     skew: float
     tiles: str
     regions: int
+    seed: int = SEED
 
     @property
     def name(self) -> str:
         """All of its parameters."""
-        return f"{self.model} batch {self.batch} skew {self.skew} tiles {self.tiles} regions {self.regions}"
+        seed = "" if self.seed == SEED else f" seed {self.seed}"
+        return f"{self.model} batch {self.batch} skew {self.skew} tiles {self.tiles} regions {self.regions}{seed}"
 
     @property
     def point(self) -> Point:
         """The program on the fabric of the published figures."""
         model = shrunk(self.model)
-        routing = sampled_routing(self.batch, model.experts, model.experts_per_token, skew=self.skew, seed=SEED)
+        routing = sampled_routing(self.batch, model.experts, model.experts_per_token, skew=self.skew, seed=self.seed)
         return mixture(
             self.name,
             model,
@@ -67,7 +72,16 @@ def shrunk(model: str) -> Configuration:
 
 
 def mixtures() -> Iterator[Mixture]:
-    """All points, those of a small batch first."""
+    """All points, those of a small batch first, then those that are drawn again."""
+    once = list(_once())
+    yield from once
+    for seed in OTHER_SEEDS:
+        yield from (
+            replace(each, seed=seed) for each in once if each.batch in AGAIN[each.model] and each.skew in SKEWS_AGAIN
+        )
+
+
+def _once() -> Iterator[Mixture]:
     for batch in BATCHES:
         for model, shared in REGIONS.items():
             for skew in SKEWS:

@@ -7,11 +7,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean
 
-from experiments.beyond.factors import best_static, dynamic_regions, dynamic_tiles, shared_regions
+from experiments.beyond import arrivals, draws
+from experiments.beyond.factors import (
+    BALANCED,
+    best_static,
+    drawn_with,
+    dynamic_regions,
+    dynamic_tiles,
+    shared_regions,
+)
+from experiments.beyond.findings import NOTICED, findings
 from experiments.beyond.maps import Map, picture
-from experiments.beyond.mixtures import BATCHES, REGIONS, SKEWS
+from experiments.beyond.mixtures import (
+    AGAIN,
+    BATCHES,
+    OTHER_SEEDS,
+    REGIONS,
+    SEED,
+    SHARED_ROWS,
+    SHRUNK,
+    SKEWS,
+    SKEWS_AGAIN,
+    shrunk,
+)
+from experiments.fabric.page import OPERATIONS
+from experiments.fabric.points import MODELS
 from experiments.rows import Row, moved_as_said, read
+from experiments.said import filled, listed
 from step.host.files import write_atomically
+from step_models.configurations import configuration
+from step_models.fabrics import PUBLISHED
 
 
 @dataclass(frozen=True)
@@ -35,8 +60,9 @@ PARTS = {
     ),
     "regions": Part(
         "Regions that experts share",
-        "Blue: a region does so much more than one that belongs to an expert, in tiles of 32 rows. Where that is as "
-        "many times as there are fewer regions, no time is lost; at 1 all that is saved is lost again.",
+        f"Blue: a region does so much more than one that belongs to an expert, in tiles of {SHARED_ROWS} rows. Where "
+        "that is as many times as there are fewer regions, no time is lost; where it does as much, all that is saved "
+        "is lost again.",
         "mixtures",
         shared_regions,
         2,
@@ -50,11 +76,8 @@ PARTS = {
     ),
 }
 """By the name of the picture."""
-NOTICED = 1.05
-"""A factor from which on a technique pays: less is no reason to build it."""
-
 HEAD = (
-    f"| | at least {NOTICED:g} | at most 1 / {NOTICED:g} | mean | most | least |",
+    f"| | at least {NOTICED:g} | at most {1 / NOTICED:.2f} | mean | most | least |",
     "|---|---:|---:|---:|---|---|",
 )
 
@@ -62,22 +85,69 @@ HEAD = (
 def write_page(path: Path, results: Path) -> None:
     """Write the page ``path`` of the rows in ``results``, and its pictures into the same folder."""
     for name, part in PARTS.items():
-        drawing = picture(part.maps(_rows(results, part.study)), part.across)
+        drawing = picture(part.maps(_once(results, part.study)), part.across)
         write_atomically(path.with_name(f"beyond_{name}.svg"), drawing)
     write_atomically(path, page(results).encode())
 
 
 def page(results: Path) -> str:
-    """The text: what stands in `introduction.md`, and of each study a picture, a line per map, and tables."""
-    mixtures = _rows(results, "mixtures")
-    parts = [Path(__file__).with_name("introduction.md").read_text()]
+    """The text: what stands in `introduction.md`, what pays, and of each study a picture and a line per map."""
+    mixtures, requests = (_once(results, study) for study in ("mixtures", "arrivals"))
+    parts = [f"{introduction()}\n"]
+    if found := findings(mixtures, requests):
+        parts += ["**What pays.**\n", *(f"* {each}" for each in found), ""]
     for name, part in PARTS.items():
-        lines = [*HEAD, *(_line(each) for each in part.maps(_rows(results, part.study)) if each.factors)]
+        lines = [*HEAD, *(_line(each) for each in part.maps(_once(results, part.study)) if each.factors)]
         shown = f"![{part.heading}](beyond_{name}.svg)"
         parts.append("\n".join([f"## {part.heading}", "", part.says, "", shown, "", *lines, ""]))
         if name == "tiles":
             parts += [_best(mixtures, model) for model in REGIONS]
+    if again := draws.table(_rows(results, "mixtures"), _rows(results, "arrivals")):
+        parts += ["## Other draws\n", DRAWN, "", again, ""]
     return "\n".join([*parts, _made_of(results)])
+
+
+DRAWN = (
+    "The factors above at the points that were drawn again: the mean over points with each seed, the mean of these "
+    "with its interval, and the point at which the draw decides most."
+)
+
+
+def introduction() -> str:
+    """What is studied."""
+    models = {name: configuration(MODELS[name]) for name in REGIONS}
+    (hidden,) = {shrunk(name).hidden for name in models}
+    memory = PUBLISHED.memory
+    return filled(
+        Path(__file__).with_name("introduction.md"),
+        flops=2 * PUBLISHED.matmul_lanes,
+        attention=OPERATIONS["14"],
+        link=PUBLISHED.link_bytes,
+        bandwidth=memory.channels * memory.beat_bytes // memory.interval,
+        balanced=BALANCED,
+        seed=SEED,
+        experts=listed(
+            f"{each.experts} with {each.experts_per_token} a token ({name})" for name, each in models.items()
+        ),
+        shrunk=listed(f"1/{by} ({name})" for name, by in SHRUNK.items()),
+        hidden=hidden,
+        heavier=" or ".join(str(by) for by in SHRUNK.values()),
+        columns=arrivals.SIZE,
+        regions=arrivals.REGIONS,
+        batches=arrivals.BATCHES,
+        batch=arrivals.BATCH,
+        mean=arrivals.MEAN,
+        block=arrivals.BATCH // arrivals.REGIONS,
+        others=listed(OTHER_SEEDS),
+        again_batches=listed(f"{listed(batches)} ({name})" for name, batches in AGAIN.items()),
+        again_skews=listed(f"{skew:g}" for skew in SKEWS_AGAIN),
+        again_loads=listed(f"{load:g}" for load in arrivals.AGAIN),
+    )
+
+
+def _once(results: Path, study: str) -> list[Row]:
+    """The rows of the first draw."""
+    return drawn_with(_rows(results, study), SEED)
 
 
 def _rows(results: Path, study: str) -> list[Row]:

@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import geometric_mean
 
+from experiments import intervals
+from experiments.fabric import traces, validated, worst
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.regions import utilization
-from experiments.fabric.tables import published
-from experiments.published.show.validation import HDL
+from experiments.published.show.results import told
 from experiments.rows import Row
+from experiments.said import listed, span
 
 MODELS = {"mixtral": "Mixtral", "qwen": "Qwen3"}
-BATCHES = {"9": 64, "10": 1024}
+FEW, ALL = 32, 128
+"""Regions that are compared: shared ones, and one for each expert."""
 
 
 def findings(results: Path) -> list[str]:
     """Of each figure that was run as a whole."""
-    return [*_validation(results), *_tiles(results), *_regions(results), *_arrangements(results), *_layers(results)]
-
-
-def _validation(results: Path) -> Iterator[str]:
-    ours, theirs = _rows(results, "8"), published("8", results)
-    if not HDL.keys() <= ours.keys() & theirs.keys():
-        return
-    off = {name: _off(rows) for name, rows in (("ours", ours), ("theirs", theirs))}
-    yield (
-        f"**Validation** (Figure 8). Of the {len(HDL)} tile sizes whose hardware cycles are known, ours are "
-        f"{off['ours']:.1%} off in the mean, those of the published timing {off['theirs']:.1%}. Ours grow faster with "
-        "the columns of a tile: a matmul begins with a tile when all of it is there, and with few tiles nothing hides "
-        "that."
-    )
-
-
-def _off(rows: Mapping[str, Row]) -> float:
-    """The mean distance from the hardware."""
-    return sum(abs(_cycles(rows[name]) / cycles - 1) for name, cycles in HDL.items()) / len(HDL)
+    first = told(lambda: validated.finding(results))
+    parts = (_tiles, _traces, _regions, _arrangements, _layers)
+    return [each for each in (first, *(each for part in parts for each in part(results))) if each]
 
 
 def _tiles(results: Path) -> Iterator[str]:
-    for figure, batch in BATCHES.items():
-        rows = _rows(results, figure)
+    for figure in ("9", "10"):
+        rows, most = _rows(results, figure), worst.known(results, figure)
         for model, title in MODELS.items():
             static = {name: row for name, row in rows.items() if name.startswith(f"{model} ") and "dynamic" not in name}
             dynamic = rows.get(f"{model} dynamic")
@@ -49,45 +36,70 @@ def _tiles(results: Path) -> Iterator[str]:
                 continue
             fast = min(static.values(), key=_cycles)
             small = min(static.values(), key=_memory)
+            known = most.get(dynamic["point"])
+            must = f", and {known / 1e6:.1f} MB where hardware has to take any routing" if known else ""
             yield (
-                f"**Tiles of dynamic size** (Figure {figure}, {title}, batch {batch}). They take "
-                f"{_cycles(dynamic):,} cycles and {_memory(dynamic) / 1e6:.1f} MB. The fastest static tiles, of "
+                f"**Tiles of dynamic size** (Figure {figure}, {title}, batch {worst.TOKENS[figure]}). They take "
+                f"{_cycles(dynamic):,} cycles and {_memory(dynamic) / 1e6:.1f} MB{must}. The fastest static tiles, of "
                 f"{_kind(fast)} rows, take {_cycles(fast) / _cycles(dynamic):.2f} times the cycles and "
                 f"{_memory(fast) / _memory(dynamic):.2f} times the memory; the smallest, of {_kind(small)}, "
                 f"{_cycles(small) / _cycles(dynamic):.2f} and {_memory(small) / _memory(dynamic):.2f} times."
             )
 
 
+def _traces(results: Path) -> Iterator[str]:
+    """Fig. 9 with other batches, of those that were run with all tiles."""
+    rows = _rows(results, "traces")
+    for model, title in MODELS.items():
+        whole = [number for number in range(traces.COUNT) if set(traces.names(model, number)) <= rows.keys()]
+        if len(whole) < 2:
+            continue
+        cycles = [[_cycles(rows[name]) for name in traces.names(model, number)] for number in whole]
+        gains = [[static / dynamic for static in each] for *each, dynamic in cycles]
+        means = listed(
+            f"{intervals.told(each)} of {height}"
+            for height, each in zip(traces.HEIGHTS, zip(*gains, strict=True), strict=True)
+        )
+        best = [min(each) for each in gains]
+        yield (
+            f"**Other traces** (as Figure {traces.FIGURE}, {title}, {len(whole)} more batches of {traces.BATCH} "
+            f"tokens, parts of the measured routing of {traces.LARGE:,}). Static tiles take in the mean, with "
+            f"{intervals.CONFIDENCE:.0%} intervals, {means} rows times the cycles of dynamic ones; the best static "
+            f"ones of each batch {intervals.told(best)} times, {span(best)}."
+        )
+
+
 def _regions(results: Path) -> Iterator[str]:
     rows = _rows(results, "12")
-    if not {"static 128", "static 32"} <= rows.keys():
+    if not {f"static {ALL}", f"static {FEW}"} <= rows.keys():
         return
-    many, few = rows["static 128"], rows["static 32"]
+    many, few = rows[f"static {ALL}"], rows[f"static {FEW}"]
     best = min((row for name, row in rows.items() if name.startswith("static")), key=_cycles)
     yield (
-        f"**Regions that experts share** (Figures 12 and 13). On 32 regions {utilization(few):.1%} of the compute that "
-        f"is there is used, on 128 {utilization(many):.1%}: {utilization(few) / utilization(many):.2f} times as much. "
-        f"That takes {_cycles(few) / _cycles(many) - 1:+.1%} cycles and {1 - _memory(few) / _memory(many):.0%} less "
-        f"memory. {_kind(best)} regions are the fastest."
+        f"**Regions that experts share** (Figures 12 and 13). On {FEW} regions {utilization(few):.1%} of the compute "
+        f"that is there is used, on {ALL} {utilization(many):.1%}: {utilization(few) / utilization(many):.2f} times as "
+        f"much. That takes {_cycles(few) / _cycles(many) - 1:+.1%} cycles and {1 - _memory(few) / _memory(many):.0%} "
+        f"less memory. {_kind(best)} regions are the fastest."
     )
 
 
 def _arrangements(results: Path) -> Iterator[str]:
     rows = _rows(results, "14") | _rows(results, "21")
-    for baseline, what in (("coarse", "coarse blocks"), ("interleaved", "turns")):
+    for baseline, what in (("coarse", "coarse blocks"), ("interleaved", "interleaved ones")):
         gains = {
             name.removesuffix(" dynamic"): _cycles(rows[f"{name.removesuffix('dynamic')}{baseline}"]) / _cycles(row)
             for name, row in rows.items()
             if name.endswith(" dynamic") and f"{name.removesuffix('dynamic')}{baseline}" in rows
         }
-        if not gains:
+        if len(gains) < 2:
             continue
         lost = sum(gain < 1 for gain in gains.values())
-        best, worst = (choose(gains, key=gains.__getitem__) for choose in (max, min))
+        best, least = (choose(gains, key=gains.__getitem__) for choose in (max, min))
+        ends = " to ".join(f"{each:.2f}" for each in intervals.interval(list(gains.values())))
         yield (
             f"**Dynamic regions against {what}** (Figures 14 and 21, {len(gains)} batches). They are "
-            f"{geometric_mean(gains.values()):.2f} times as fast in the mean, from {gains[worst]:.2f} (`{worst}`) to "
-            f"{gains[best]:.2f} (`{best}`), and slower in {lost}."
+            f"{geometric_mean(gains.values()):.2f} times as fast in the mean ({intervals.CONFIDENCE:.0%} interval "
+            f"{ends}), from {gains[least]:.2f} (`{least}`) to {gains[best]:.2f} (`{best}`), and slower in {lost}."
         )
 
 
@@ -97,11 +109,18 @@ def _layers(results: Path) -> Iterator[str]:
         names = [f"{model} {kind}" for kind in ("memory-matched", "performance-matched", "dynamic")]
         if rows.keys() >= set(names):
             small, fast, dynamic = (_cycles(rows[name]) for name in names)
+            shared = next((row for name, row in rows.items() if name.startswith(f"{model} dynamic on ")), None)
+            few = f", on {_regions_of(shared)} regions {small / _cycles(shared):.2f}" if shared else ""
             yield (
-                f"**A layer of {title}** (Figure 17). With dynamic tiles and regions it is {small / dynamic:.2f} times "
-                f"as fast as with static tiles of about the same memory, and {fast / dynamic:.2f} times as fast as "
-                "with the fastest static ones."
+                f"**A layer of {title}** (Figure 17, of which neither graph nor routing was published). With dynamic "
+                f"tiles and regions it is {small / dynamic:.2f} times{few} as fast as with static tiles of about the "
+                f"same memory, and {fast / dynamic:.2f} times as fast as with static ones of more rows."
             )
+
+
+def _regions_of(row: Row) -> str:
+    """Of a point called "... on N regions"."""
+    return row["point"].split()[-2]
 
 
 def _rows(results: Path, figure: str) -> dict[str, Row]:

@@ -14,6 +14,7 @@ from experiments.fabric import points
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.points import Point
 from experiments.fabric.smoke import smoke
+from experiments.fabric.traces import other_traces
 from experiments.published import swiglu
 from experiments.rows import ROOT, Row, digest, sources_in
 from experiments.work import Campaign
@@ -33,7 +34,7 @@ ROOMS = (
     *(f"step/{room}" for room in ("language", "functions", "ops", "library", "lowering", "programs", "running")),
     *("step_models", "sim_approx"),
 )
-POINTS = {**FIGURES, "smoke": smoke}
+POINTS = {**FIGURES, "traces": other_traces, "smoke": smoke}
 
 
 def digest_with(*files: str) -> str:

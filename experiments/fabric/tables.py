@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from experiments.fabric import worst
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.regions import bandwidth, utilization
 from experiments.published import rows as published_rows
 from experiments.published.show.parallelization import BARS, means
 from experiments.published.show.results import Results
-from experiments.published.show.seconds import PUBLISHED
-from experiments.published.show.validation import HDL
+from experiments.published.show.validation import hdl
 from experiments.rows import Row, moved_as_said
 
 Column = tuple[str, Callable[[Row], str]]
@@ -24,7 +24,16 @@ def table(figure: str, results: Path) -> str:
     theirs = published(figure, results)
     if figure in ARRANGED:
         return arrangements(rows, theirs)
-    return every_point(rows, theirs, COLUMNS.get(figure, ()))
+    return every_point(rows, theirs, COLUMNS.get(figure, ()), tuple(_worst(figure, results)))
+
+
+def _worst(figure: str, results: Path) -> Iterator[Column]:
+    """What hardware must have on chip, where a routing decides what is used; that of static tiles is the same."""
+    if known := worst.known(results, figure):
+        yield (
+            "on-chip bytes, any routing",
+            lambda row: f"{known[row['point']]:,}" if row["point"] in known else _number(row["on_chip_bytes"]),
+        )
 
 
 def published(figure: str, results: Path) -> dict[str, Row]:
@@ -32,8 +41,10 @@ def published(figure: str, results: Path) -> dict[str, Row]:
     return {row["point"]: row for row in published_rows.CAMPAIGN.read(results, figure)}
 
 
-def every_point(rows: Sequence[Row], theirs: Mapping[str, Row], more: Sequence[Column]) -> str:
-    """A line per point."""
+def every_point(
+    rows: Sequence[Row], theirs: Mapping[str, Row], more: Sequence[Column], memory: Sequence[Column] = ()
+) -> str:
+    """A line per point, with ``more`` columns of the run and of ``memory``."""
     columns: list[Column] = [
         ("cycles", lambda row: _number(row["cycles"])),
         ("published", lambda row: _shown(theirs.get(row["point"], {}))),
@@ -41,6 +52,7 @@ def every_point(rows: Sequence[Row], theirs: Mapping[str, Row], more: Sequence[C
         *more,
         ("off-chip bytes", lambda row: _number(row["off_chip_bytes"])),
         ("on-chip bytes", lambda row: _number(row["on_chip_bytes"])),
+        *memory,
         ("firings", lambda row: _number(row["firings"])),
         ("tokens", lambda row: _number(row["tokens"])),
         ("seconds", lambda row: row["cpu_seconds"]),
@@ -64,8 +76,8 @@ def arrangements(rows: Sequence[Row], theirs: Mapping[str, Row]) -> str:
                 there = cycles.get(baseline) and cycles.get("dynamic")
                 line.append(f"{_cycles(cycles[baseline]) / _cycles(cycles['dynamic']):.2f}" if there else "")
         lines.append(line)
-    names = ["batch", "coarse", "turns", "dynamic", "coarse / dynamic", "turns / dynamic"]
-    return grid([*names, "coarse / dynamic, published", "turns / dynamic, published"], lines)
+    gains = [f"{baseline} / dynamic" for baseline in KINDS[:2]]
+    return grid(["batch", *KINDS, *gains, *(f"{each}, published" for each in gains)], lines)
 
 
 def mean_gains(results: Results) -> str:
@@ -79,8 +91,8 @@ def mean_gains(results: Results) -> str:
 
 
 def seconds(results: Path) -> str:
-    """How much of everything each figure took, beside what the paper says of its own runs, and in how many points the
-    bytes that were moved off chip are those of the symbolic metric."""
+    """How much of everything each figure took, and in how many points the bytes that were moved off chip are those of
+    the symbolic metric."""
     lines, total, every = [], 0.0, list[Row]()
     for figure in FIGURES:
         rows = CAMPAIGN.read(results, figure)
@@ -89,12 +101,10 @@ def seconds(results: Path) -> str:
             sums = [sum(int(row[name]) for row in rows) for name in ("cycles", "firings", "tokens")]
             own = sum(float(row["cpu_seconds"]) for row in rows)
             total += own
-            known = f"{PUBLISHED[figure]:,}" if figure in PUBLISHED else ""
-            moved = moved_as_said(rows)
-            lines.append([figure, f"{len(rows)}", *(f"{each:,}" for each in sums), moved, f"{own:.1f}", known])
-    lines.append(["all", f"{len(every)}", *[""] * 3, moved_as_said(every), f"{total:.1f}", ""])
+            lines.append([figure, f"{len(rows)}", *(f"{each:,}" for each in sums), moved_as_said(rows), f"{own:.1f}"])
+    lines.append(["all", f"{len(every)}", *[""] * 3, moved_as_said(every), f"{total:.1f}"])
     names = ["figure", "points", "cycles", "firings", "tokens", "moved the bytes of the metric"]
-    return grid([*names, "seconds of one core", "published, eight cores"], lines)
+    return grid([*names, "seconds of one core"], lines)
 
 
 def grid(names: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -125,7 +135,7 @@ def _number(text: str) -> str:
 KINDS = ("coarse", "interleaved", "dynamic")
 ARRANGED = ("14", "15", "21")
 COLUMNS: dict[str, tuple[Column, ...]] = {
-    "8": (("published hardware", lambda row: _number(str(HDL.get(row["point"], "")))),),
+    "8": (("cycles of HDL", lambda row: _number(str(hdl().get(row["point"], "")))),),
     "12": (
         ("use of compute", lambda row: f"{utilization(row):.2%}"),
         ("use of bandwidth", lambda row: f"{bandwidth(row):.1%}"),

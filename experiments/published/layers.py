@@ -26,6 +26,8 @@ from step_models.routing import measured_routing
 TRACE = "b64/conv_stdev0996_4007_4070"
 ROOM = 6464
 """Rows of a cache."""
+SIZE = 128
+"""Columns of the heads of models."""
 
 PROFILE = Profile(channel_depth=2, honour_depths=True, flops=4096)
 TRUE_ATTENTION = Profile(channel_depth=1, honour_depths=True, flops=artifact.PROFILE.flops)
@@ -80,7 +82,7 @@ def true_attention() -> Iterator[Point]:
                         regions=artifact.REGIONS,
                         heads=1,
                         group=artifact.GROUP,
-                        size=128,
+                        size=SIZE,
                         rows=artifact.ROWS,
                         room=room * artifact.ROWS,
                         block=artifact.COARSE if arrangement == "coarse" else None,

@@ -98,6 +98,19 @@ def multiplexing() -> Iterator[Point]:
             yield mixture(f"{tiles} {regions}", layer, "qwen_b64", rows, regions, moe.MULTIPLEXED, *found)
 
 
+def beside() -> Iterator[Point]:
+    """What the artifact ran and the paper does not show: Fig. 10 with channels of two elements, Fig. 12 on two regions,
+    and dynamic tiles of Fig. 9, of which the paper's plot has another number."""
+    yield mixture("mixtral dynamic, batch 64", moe.MIXTRAL, "mixtral_b64", None, None, moe.DYNAMIC)
+    for rows in (256, 1024, None):
+        profile = moe.STATIC if rows else moe.DYNAMIC
+        yield mixture(
+            f"qwen {rows or 'dynamic'}, depth {profile.channel_depth}", moe.QWEN, "qwen_b1024", rows, None, profile
+        )
+    layer = replace(moe.QWEN, columns=48)
+    yield mixture("dynamic 2", layer, "qwen_b64", None, 2, moe.MULTIPLEXED)
+
+
 def _depth(model: str, batch: int) -> int:
     """Of channels: those of Qwen3 have to take all tokens of an expert, as tokens leave in their order."""
     return 1024 if (model, batch) == ("qwen", 1024) else 2

@@ -6,24 +6,36 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from experiments.published.layers import SIZE
 from experiments.published.points import FIGURES, SHOWN
-from experiments.published.show import decoding, multiplexing, parallelization, seconds, tiling, validation
-from experiments.published.show.results import Results
+from experiments.published.show import (
+    decoding,
+    exactness,
+    multiplexing,
+    parallelization,
+    seconds,
+    speed,
+    tiling,
+    validation,
+)
+from experiments.published.show.results import Results, told
 from experiments.published.show.tables import known_points
 from experiments.rows import RESULTS
+from experiments.said import filled
 
 CLAIMS = (validation, tiling, multiplexing, parallelization, decoding)
 INTRODUCTION = Path(__file__).with_name("introduction.md")
+READ, LAYERS = "9", "17"
+"""The figures of which some cycles were read off a plot, and that of whole layers."""
 
 
 def page(folder: Path) -> str:
-    """How long figures take, and the points that have a published number."""
+    """How near figures are, how long they take, and the points that have a published number."""
     ours = Results(folder, "published")
-    parts = [
-        INTRODUCTION.read_text().strip(),
-        "## Seconds",
-        seconds.table(ours),
-    ]
+    parts = [filled(INTRODUCTION, read=READ, columns=SIZE, layers=LAYERS)]
+    if near := told(lambda: exactness.text(ours)):
+        parts += ["## How near the cycles are", near]
+    parts += ["## Seconds", seconds.table(ours), "## Speed", speed.text()]
     for figure in FIGURES:
         rows = list(ours.points(figure).values())
         if rows:
@@ -32,9 +44,16 @@ def page(folder: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+TITLES = {
+    "beside": "Beside the figures: recorded, not shown",
+    "equal_compute": "Fair: equal compute",
+    "true_attention": "Fair: true attention",
+}
+
+
 def _title(figure: str) -> str:
-    if not figure.isdigit():
-        return f"Fair: {figure.replace('_', ' ')}"
+    if figure in TITLES:
+        return TITLES[figure]
     also = [name for name, other in SHOWN.items() if other == figure]
     return " and ".join([f"Figure{'s' if also else ''} {figure}", *also])
 

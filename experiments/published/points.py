@@ -49,10 +49,11 @@ FIGURES: dict[str, Callable[[], Iterator[Point]]] = {
     "15": batches.growing,
     "17": layers.layers,
     "21": batches.other_batches,
+    "beside": mixtures.beside,
     "equal_compute": mixtures.equal_compute,
     "true_attention": layers.true_attention,
 }
-"""What is run, by the name of the figure; the last two are fair versions."""
+"""What is run, by the name of the figure; the last are runs that no figure shows, and fair versions."""
 
 SHOWN = {"13": "12", "19": "9", "20": "10"}
 """Figures that show the bytes of the points of another one."""

@@ -1,10 +1,10 @@
 """Cycles in the result files that the artifact comes with.
 
-Source: https://github.com/gina7484/step_artifact at a35172d; `recorded.csv` names the file of each. Left out are files
-of runs that are not those of the paper: Qwen3 at batch 1024 with channels of two elements, and the dynamic tiles of
-Mixtral at batch 64, which differ from the paper's plot by 1.2 %. All but two of the runs of attention count a cycle
-more than the totals printed elsewhere (70,210 for 70,209), as the artifact's memory, a thread of its own, sees its end
-that much later.
+Source: https://github.com/gina7484/step_artifact at a35172d; `recorded.csv` names the file of each. Some runs are not
+those of the paper's figures (`experiments.published.mixtures.beside`): Qwen3 at batch 1024 with channels of two
+elements, two regions for its experts, and the dynamic tiles of Mixtral at batch 64, of which the paper's plot shows
+another number. Two graphs were run twice (`TWICE`). All but two of the runs of attention count a cycle more than the
+totals printed elsewhere (70,210 for 70,209), as the artifact's memory, a thread of its own, sees its end so much later.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from __future__ import annotations
 import csv
 from functools import cache
 from pathlib import Path
+
+TWICE = ("qwen 16", "qwen 64")
+"""Points of Fig. 9 whose graphs the artifact ran twice, and has both results of."""
 
 
 @cache
@@ -23,3 +26,8 @@ def _all() -> dict[str, int]:
 def recorded(point: str) -> int | None:
     """Cycles of the point of this name; those of Fig. 10 have the batch before it. None where no file has it."""
     return _all().get(point)
+
+
+def spread() -> list[float]:
+    """How far the two runs of a graph are apart, of all that were run twice."""
+    return [abs(_all()[point] / _all()[f"{point}, again"] - 1) for point in TWICE]

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from experiments.fabric import explained, record
+from experiments import intervals
+from experiments.fabric import capacity, explained, products, record, traces, worst
 from experiments.fabric.__main__ import main
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.findings import findings
@@ -176,3 +177,50 @@ def test_the_page_says_what_is_missing(tmp_path: Path) -> None:
 
 def test_findings_need_whole_figures(tmp_path: Path) -> None:
     assert findings(tmp_path) == []
+
+
+def test_hardware_must_have_room_for_any_routing() -> None:
+    """All tokens at every expert: as static tiles with a row for each token of the batch."""
+    for figure, tokens, rows in (("9", 64, "64"), ("10", 1024, "1024")):
+        static = {row["point"]: int(row["on_chip_bytes"]) for row in CAMPAIGN.read(RESULTS, figure)}
+        for model in ("mixtral", "qwen"):
+            assert worst.TOKENS[figure] == tokens
+            assert worst.known(RESULTS, figure)[f"{model} dynamic"] == static[f"{model} {rows}"]
+
+
+def test_the_worst_case_is_measured() -> None:
+    point = next(each for each in worst.dynamic("9") if each.name == "mixtral dynamic")
+    assert set(point.symbols.values()) == {64, 128} and point.symbols["route_D3"] == 64
+    row = worst.measured(point, "digest")
+    assert (row["on_chip_bytes"], row["worst_on_chip_bytes"]) == ("44122116", "56705028")
+    shared = next(each for each in worst.dynamic("12") if each.name == "dynamic 32").symbols
+    assert (shared["region5_turns_D0"], shared["region5_turns_rows"]) == (1, 64)
+
+
+def test_a_capacity_chooses_what_fits() -> None:
+    def row(name: str, cycles: int, size: int) -> dict[str, str]:
+        return {"point": name, "cycles": str(cycles), "on_chip_bytes": str(size)}
+
+    rows = [row("a", 30, 10), row("b", 20, 20), row("c", 10, 30)]
+    measured = [capacity.fastest(rows, lambda each: int(each["on_chip_bytes"]), room) for room in (5, 10, 29, 30)]
+    assert [each and each["point"] for each in measured] == [None, "a", "b", "c"]
+    assert "| 10 | mixtral | 128 | 128: 14,803,891 | dynamic: 12,709,751 | none fits | 1.16 |  |" in capacity.table(
+        RESULTS
+    )
+
+
+def test_what_products_take_of_the_critical_path() -> None:
+    point = next(each for each in FIGURES["8"]() if each.name == "64x256")
+    row = products.measured(point, "digest")
+    assert (row["cycles"], row["memory"], row["products"]) == ("15399", "6667", "8196")
+
+
+def test_other_traces_are_parts_of_the_measured_one() -> None:
+    names = [point.name for point in record.POINTS["traces"]()]
+    assert len(set(names)) == len(names) == 2 * 16 * 5
+    assert traces.names("qwen", 3) == ["qwen 3 8", "qwen 3 16", "qwen 3 32", "qwen 3 64", "qwen 3 dynamic"]
+
+
+def test_an_interval_has_its_mean_inside() -> None:
+    assert intervals.interval([2.0, 2.0]) == pytest.approx((2, 2))
+    assert intervals.told([1.0, 4.0]) == "2.00 (0.51 to 7.78)"

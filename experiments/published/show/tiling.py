@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from experiments.published.moe import DYNAMIC, STATIC
 from experiments.published.show.claim import Claim
 from experiments.published.show.results import Missing, Results
 
@@ -97,11 +98,14 @@ def _traffic(figure: str, model: str, rows: str, results: Results) -> str:
 def _why(figure: str, model: str, results: Results) -> str:
     change: Callable[..., str] = partial(_distance, figure, model, results)
     return (
-        "Published: dynamic tiles have 6400 operations a cycle, static ones 4096, and experts without tokens count for "
-        f"static tiles only. With 4096 for both: {change(equal=True)}. With one count of experts as well: "
+        f"Published: dynamic tiles have {DYNAMIC.flops} operations a cycle, static ones {STATIC.flops}, and experts "
+        f"without tokens count for static tiles only. With {STATIC.flops} for both: {change(equal=True)}. With one "
+        f"count of experts as well: "
         f"{change(equal=True, memory='used_on_chip_bytes')}. Fair: and memory by the paper's own equations."
     )
 
 
 def _as_above(results: Results) -> str:
-    return "Fair: 4096 operations a cycle for both, the experts with tokens, memory by the paper's equations."
+    return (
+        f"Fair: {STATIC.flops} operations a cycle for both, the experts with tokens, memory by the paper's equations."
+    )

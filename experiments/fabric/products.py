@@ -1,0 +1,47 @@
+"""Fig. 8: the critical path of every tile size, parted into memory and products.
+
+A product of our fabric begins when both of its tiles are whole, so what it takes is hidden only behind the load of
+other tiles; the published HDL cuts all tiles into smaller ones, and begins with the first of these.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib.metadata import version
+from inspect import getfile
+
+from experiments.fabric import validation
+from experiments.fabric.points import Point
+from experiments.fabric.record import digest_with
+from experiments.published import swiglu
+from experiments.rows import Row
+from experiments.work import Campaign
+from sim_approx.explain.explanation import explain
+
+COLUMNS = ("point", "cycles", "memory", "products", "cpu_seconds", "version", "sources")
+"""``memory``: cycles of the path in which beats waited for beats or were on their way; ``products``: in which a
+matmul worked, or its result was on the way."""
+MATMULS = ("gate_projection", "up_projection", "down_projection")
+
+
+def measured(point: Point, made_of: str) -> Row:
+    """The row of a point."""
+    start = time.process_time()
+    found = explain(point.make(), changes=False)
+    parts = {"memory": 0, "products": 0}
+    for cause, cycles in found.path.shares().items():
+        if cause.what == "off-chip memory":
+            parts["memory"] += cycles
+        elif cause.what in MATMULS:
+            parts["products"] += cycles
+    seconds = round(time.process_time() - start, 2)
+    values = (point.name, found.cycles, *parts.values(), seconds, version("step-fabric"), made_of)
+    return {name: str(value) for name, value in zip(COLUMNS, values, strict=True)}
+
+
+def sources(figure: str) -> str:
+    """A digest of the files that decide the results."""
+    return digest_with(getfile(swiglu), getfile(validation), __file__)
+
+
+CAMPAIGN = Campaign("products", COLUMNS, {"8": validation.validation}, measured, sources)

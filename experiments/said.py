@@ -1,0 +1,35 @@
+"""What pages say: numbers come from results and definitions, and a sentence is said only where results bear it out.
+
+Nobody writes a number into a text: templates have names in its place, and `tests/models/test_said.py` looks for digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from step.errors import Defect
+
+
+def said(text: str, *holds: bool) -> str:
+    """``text``, where all that it says ``holds``; raises `Defect` where the results say something else."""
+    if not all(holds):
+        raise Defect(f"the results do not bear this out: {text}")
+    return text
+
+
+def filled(template: Path, **values: object) -> str:
+    """The text of a file with ``values`` for the names in braces."""
+    return template.read_text(encoding="utf-8").rstrip().format_map(values)
+
+
+def listed(parts: Iterable[object]) -> str:
+    """``parts`` as words: one, one and two, or one, two and three."""
+    *most, last = map(str, parts)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def span(values: Iterable[float], form: str = ".2f") -> str:
+    """From the least to the most of ``values``, or the only one as they are shown."""
+    found = [format(each, form) for each in sorted(values)]
+    return found[0] if found[0] == found[-1] else f"{found[0]} to {found[-1]}"

@@ -1,0 +1,146 @@
+"""No page says a number that was written by hand, or a sentence that its results do not bear out."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments import page as claims_page
+from experiments.beyond import page as beyond_page
+from experiments.fabric import page as fabric_page
+from experiments.published import page as published_page
+from experiments.rows import RESULTS, ROOT, read, write
+from experiments.said import filled, listed, said, span
+from step.errors import Defect
+
+PROSE = 4
+"""Words from which on a text is one."""
+NAMES = re.compile(
+    r"`[^`]*`|\{[^}]*\}|[Ff]ig(?:ure)?s?\.? \d+(?:(?:,| and|, and) \d+)*|Qwen3|\b10\^6\b|\b\w+://\S+|\]\([^)]*\)"
+)
+"""What has digits that are no results: code, names in braces, figures, models, units, and addresses."""
+CLAIMS, PUBLISHED, FABRIC, BEYOND = (f"evaluation{each}.md" for each in ("", "-published", "-fabric", "-beyond"))
+PAGES: dict[str, Callable[[Path], str]] = {
+    CLAIMS: claims_page.page,
+    PUBLISHED: published_page.page,
+    FABRIC: fabric_page.page,
+    BEYOND: beyond_page.page,
+}
+
+
+def texts(source: str) -> Iterator[str]:
+    """The texts of a module that are no documentation, with ``{}`` for what is computed in them."""
+    tree = ast.parse(source)
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and id(node) not in documentation | inside and isinstance(node.value, str):
+            yield node.value
+
+
+POINTS = {row["point"] for path in RESULTS.glob("*.csv") for row in read(path)}
+
+
+def by_hand(text: str) -> bool:
+    """Whether it is prose with a number in it, and no name of points."""
+    if any(point.endswith(text) for point in POINTS):
+        return False
+    return len(text.split()) >= PROSE and re.search(r"\d", NAMES.sub("", text)) is not None
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "experiments").rglob("*.py")), ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_no_number_stands_in_a_text_of_a_module(path: Path) -> None:
+    assert [text for text in texts(path.read_text()) if by_hand(text)] == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "experiments").rglob("*.md")), ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_no_number_stands_in_a_template(path: Path) -> None:
+    assert [line for line in path.read_text().splitlines() if by_hand(line)] == []
+
+
+def test_a_number_that_is_written_by_hand_is_found() -> None:
+    lines = (
+        '"""In 3 modules."""',
+        'A = f"They are within 0.7 % of {2} in Figure 10"',
+        'B = "64x64"',
+        'C = f"{A:.2f} in Figure 9"',
+    )
+    source = "\n".join(lines)
+    assert [text for text in texts(source) if by_hand(text)] == ["They are within 0.7 % of {} in Figure 10"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_that_of_its_generator(name: str) -> None:
+    assert (ROOT / "docs" / name).read_text() == PAGES[name](RESULTS), f"{name}: run python -m experiments"
+
+
+@pytest.mark.parametrize(
+    "name, file, point, column, value, told",
+    [
+        (PUBLISHED, "published_fig14", "conv_stdev0477_0271_0334 coarse", "cycles", 43000, "exactly as many"),
+        (PUBLISHED, "published_fig8", "16x16", "cycles", 33000, "published points of the simulator are equal"),
+        (CLAIMS, "products_fig8", "64x256", "products", 100, "products on the critical path are more"),
+        (CLAIMS, "published_fig8", "64x256", "cycles", 8000, "an operator loads or computes"),
+        (CLAIMS, "fabric_fig17", "qwen dynamic", "cycles", 1000000, "which is so for no share of ours"),
+        (FABRIC, "queues_fig15", "B=64, depth 4, interleaved", "cycles", 90000, "because its channels hold one"),
+        (FABRIC, "fabric_fig15", "B=64 interleaved", "cycles", 73000, "because its channels hold one"),
+        (FABRIC, "fabric_fig9", "qwen 8", "fabric", '{"matmul_lanes": 3200}', "4096 in Figure 9"),
+        (BEYOND, "beyond_mixtures", "mixtral batch 16 skew 0.0 tiles 64 regions 8", "cycles", 10**9, "save the choice"),
+        (BEYOND, "beyond_arrivals", "deviation 0.0 load 1.0 interleaved", "latency", 10**6, "pay against blocks"),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_results_do_not_bear_out_is_refused(
+    tmp_path: Path, name: str, file: str, point: str, column: str, value: object, told: str
+) -> None:
+    shutil.copytree(RESULTS, tmp_path, dirs_exist_ok=True)
+    rows = read(tmp_path / f"{file}.csv")
+    assert any(row["point"] == point for row in rows)
+    changed = [row | {column: str(value)} if row["point"] == point else row for row in rows]
+    write(tmp_path / f"{file}.csv", list(rows[0]), changed)
+    with pytest.raises(Defect, match=rf"^the results do not bear this out: .*{re.escape(told)}"):
+        PAGES[name](tmp_path)
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.csv")), ids=lambda path: path.stem)
+def test_no_result_file_is_left_out(path: Path, tmp_path: Path) -> None:
+    """Without it some page is another one."""
+    shutil.copytree(RESULTS, tmp_path, dirs_exist_ok=True)
+    (tmp_path / path.name).unlink()
+    names = [name for name, text in PAGES.items() if text(tmp_path) != (ROOT / "docs" / name).read_text()]
+    assert names
+
+
+def test_templates_have_values_for_names(tmp_path: Path) -> None:
+    path = tmp_path / "introduction.md"
+    path.write_text("# {count} units\n")
+    assert filled(path, count=3) == "# 3 units"
+    with pytest.raises(KeyError):
+        filled(path)
+
+
+def test_sentences_are_said_or_refused() -> None:
+    assert said("Three are more than two.", True, 3 > 2) == "Three are more than two."
+    with pytest.raises(Defect, match=r"^the results do not bear this out: Two are more\.$"):
+        said("Two are more.", 3 > 2, 2 > 3)
+
+
+def test_lists_and_spans() -> None:
+    assert [listed(range(count)) for count in (1, 2, 3)] == ["0", "0 and 1", "0, 1 and 2"]
+    assert span([2, 1.004, 1.5]) == "1.00 to 2.00" and span([1.001, 1.002]) == "1.00" and span([0.5], ".0%") == "50%"
+
+
+def test_recorded_numbers_have_a_source() -> None:
+    with (ROOT / "experiments" / "published" / "recorded.csv").open(newline="") as file:
+        assert all(row["file"].endswith(".csv") and int(row["cycles"]) > 0 for row in csv.DictReader(file))

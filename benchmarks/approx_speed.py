@@ -22,7 +22,6 @@ from statistics import median
 
 from sim_approx.simulation import simulate
 from sim_approx.simulator import Simulator
-from sim_approx.timing import Timing
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.matmul import Matmul
@@ -35,6 +34,7 @@ from step.language.tokens import DONE, UNKNOWN, Token
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist, lower
+from step.lowering.plans.plan import Timing
 from step.programs.inputs import BoundInputs
 
 SCALAR = Tile(BF16)

@@ -14,15 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from cosim.synthesis.estimate import fabric_metrics
-from hw.functions.matmul import arrange
 from sim_approx import backend as approx
 from step import Program
 from step.functions import Matmul
 from step.language.graph import Node
 from step.language.symbols import evaluate
-from step.language.types import Tile
+from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.lowering.plans.matmul import plan
 from step.programs.metrics import metrics
 from step.running.binding import bind
 from step_models.routing import measured_routing
@@ -35,9 +35,9 @@ import moe_multiplexed
 
 def lanes(node: Node, fabric: FabricConfig) -> int:
     """Multiply-accumulate lanes of the matmul at ``node``."""
-    left, result = node.inputs[0].element, node.output_types[0].element
-    assert isinstance(left, Tile) and isinstance(result, Tile)
-    return arrange(*left.shape, int(result.cols), fabric.matmul_lanes, fabric.stages).lanes
+    function = getattr(node.operator, "function", None)
+    assert isinstance(function, Matmul)
+    return plan(function, Application.at(node, fabric, reduce=False)).arrangement.lanes
 
 
 def measure(program: Program, regions: int) -> str:

@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import Any
 
 from cosim.backend import run_rtl
-from hw.functions.matmul import MatmulDatapath, datapath
 from sim_approx import backend as approx
 from step.language.graph import Node
 from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.matmul import plan
 from step.programs.program import Program, load_program
 
 ROOT = Path(__file__).parents[1]
@@ -45,17 +45,14 @@ DEFAULT = (
 
 def lanes(program: Program) -> int:
     """Multiply-accumulate lanes of all matmul units."""
-    exact = dataclasses.replace(program.fabric, arithmetic="rtl")
-    return sum(_lanes(node, exact) for node in program.graph)
+    return sum(_lanes(node, program.fabric) for node in program.graph)
 
 
 def _lanes(node: Node, fabric: FabricConfig) -> int:
     function = getattr(node.operator, "function", None)
     if function is None or function.name != "matmul":
         return 0
-    made = datapath(function, Application.at(node, fabric, reduce=node.operator.name != "map"))
-    assert isinstance(made, MatmulDatapath)
-    return made.arrangement.lanes
+    return plan(function, Application.at(node, fabric, reduce=False)).arrangement.lanes
 
 
 def seconds(body: Callable[[], Any]) -> tuple[float, Any]:

@@ -12,6 +12,7 @@ from hw.functions.words import in_words, whole
 from hw.layout import Format, TokenFormat
 from hw.rule import Rule
 from hw.shared import Shared
+from step.lowering.plans.unit import UnitPlan
 
 
 @dataclass(frozen=True)
@@ -27,23 +28,27 @@ class FunctionRule(Rule):
     result: TokenFormat
     datapath: Datapath | None
 
-    @property
-    def gathering(self) -> int:
-        """Cycles from the first word of the operands to the start of the datapath."""
-        return 0 if self._streams else max(each.cycles for each in self.operands) - 1
+    stored = False
+    """Results leave a store (see `UnitPlan`)."""
 
     @property
-    def _streams(self) -> bool:
-        return self.datapath is not None and self.datapath.streams
+    def plan(self) -> UnitPlan:
+        """How long a firing takes."""
+        operands = tuple(each.cycles for each in self.operands)
+        function = None if self.datapath is None else self.datapath.plan
+        return UnitPlan(function, operands, self.result.cycles, self.result.control, self.stored)
 
     @property
     def initiation_interval(self) -> int:
-        beats = max(each.cycles for each in self.operands)
-        return max(beats, self.datapath.initiation_interval if self.datapath else 1)
+        return self.plan.initiation_interval
 
     @property
     def latency(self) -> int:  # type: ignore[override]
-        return self.gathering + self.datapath.latency + self.result.control if self.datapath else 0
+        return self.plan.latency
+
+    @property
+    def burst(self) -> int:
+        return self.plan.burst
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -57,14 +62,14 @@ class FunctionRule(Rule):
         """The datapath, which starts on the operands of a firing with a ``value``."""
         assert self.datapath is not None
         m.submodules.datapath = datapath = Shared(self.datapath)
-        if self._streams:
+        if self.datapath.streams:
             m.d.comb += datapath.start.eq(firing.fired(value))
             for port, format in enumerate(self.operands):
                 if format.items:
                     m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
             return datapath
-        phase, gathers = firing.phase(), Signal()
-        last = gathers & (phase == self.gathering)
+        phase, gathers, final = firing.phase(), Signal(), self.plan.gathering
+        last = gathers & (phase == final)
         with m.If(firing.fires & value):
             m.d.sync += gathers.eq(1)
         with m.Elif(last):
@@ -75,7 +80,9 @@ class FunctionRule(Rule):
             if format.control:
                 m.d.comb += operand.eq(firing.word(port))
             elif format.word_bits:
-                m.d.comb += operand.eq(whole(m, f"operand{port}", firing.word(port), phase, format, self.gathering))
+                m.d.comb += operand.eq(
+                    whole(m, f"operand{port}", firing.word(port), phase, format, self.plan.gathering)
+                )
         return datapath
 
     def give(self, m: Module, firing: Firing, result: Value, puts: Value) -> None:
@@ -84,7 +91,7 @@ class FunctionRule(Rule):
 
     def words(self, m: Module, firing: Firing, result: Value, puts: Value) -> Value:
         """Such a ``result`` word by word, or as control."""
-        if self.result.control or self._streams:
+        if self.result.control or (self.datapath is not None and self.datapath.streams):
             return result
         return in_words(m, result, firing.delayed(firing.fired(puts)), self.result)
 

@@ -13,6 +13,7 @@ from hw.channel import ConsumerSignature, ProducerSignature
 from hw.firing import Firing
 from hw.rule import Rule
 from hw.shared import Parametric
+from step.lowering.links import slots_in_flight
 
 STATUS: Mapping[str, Any] = {"activity": Out(2), "fault": Out(4), "finished": Out(1)}
 """Ports that every unit has, besides ``input0`` ... (streams), ``output0`` ... (`ProducerSignature`)."""
@@ -57,7 +58,7 @@ class Unit(Parametric):
     @property
     def in_flight(self) -> int:
         """Slots besides two that tokens on their way to the output channel need so that they do not stop the unit."""
-        return self.rule.latency // self.rule.initiation_interval
+        return slots_in_flight(self.rule.latency, self.rule.initiation_interval)
 
     def spare(self, port: int) -> int:
         """Values of which the words stay in the channel at input ``port`` when their headers are taken, at most."""

@@ -37,7 +37,7 @@ def run(
 
     ``values``: ``"all"`` computes every value, so that there are outputs; ``"control"`` only those that decide what
     some unit does. ``events`` keeps the cycle and control of every token. ``depths`` replaces the depth of channels, by
-    their name in the netlist. ``timing_of`` replaces the formulas for how long functions take, and so does the file
+    their name in the netlist. ``timing_of`` replaces the plans of functions, and so does the file
     ``calibration`` that ``step calibrate`` wrote.
 
     ``engine``: ``"compiled"`` or ``"python"``. Without one the compiled engine runs, and the Python engine where it can

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from sim_approx.functions import formula
 from sim_approx.machine import Channel, Clock, Machine, Unread
 from sim_approx.memory import Memory
 from sim_approx.scratchpad import ShareSites, share_sites
 from sim_approx.site import Site
 from sim_approx.sized import size
-from sim_approx.timing import Timing
 from sim_approx.units import unit_module
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.tokens import Token
 from step.lowering.feasible import check_feasible
+from step.lowering.links import slots_in_flight
 from step.lowering.memory_map import memory_map
 from step.lowering.netlist import Netlist
+from step.lowering.plans import plan_of
+from step.lowering.plans.plan import Plan
 from step.programs.inputs import BoundInputs
 from step.programs.stored import Tensors
 
-TimingOf = Callable[[Node, Function, bool], Timing]
+TimingOf = Callable[[Node, Function, bool], Plan]
 
 
 @dataclass
@@ -63,10 +64,10 @@ class Fabric:
 
 
 def formula_timing(netlist: Netlist) -> TimingOf:
-    """How long functions take by the formulas of `sim_approx.functions`."""
+    """How long functions take by their plans."""
 
-    def look_up(node: Node, function: Function, reduce: bool) -> Timing:
-        return formula(node, function, netlist.fabric, reduce=reduce)
+    def look_up(node: Node, function: Function, reduce: bool) -> Plan:
+        return plan_of(node, function, netlist.fabric, reduce=reduce)
 
     return look_up
 
@@ -76,7 +77,7 @@ def build_fabric(
 ) -> Fabric:
     """Place the machines of every unit; those in ``computing`` compute the values they send.
 
-    ``timing_of`` replaces the formulas. Raises `FabricError` for what the fabric can not do.
+    ``timing_of`` replaces the plans. Raises `FabricError` for what the fabric can not do.
     """
     check_feasible(netlist, dynamic=True)
     clock, machines = Clock(), list[Machine]()
@@ -124,7 +125,7 @@ def build_fabric(
         size(site, machine)
         machine.ends_run = node.operator.ends_run
         for each in machine.outputs:
-            in_flight = machine.latency // machine.interval
+            in_flight = slots_in_flight(machine.latency, machine.interval)
             each.capacity += in_flight
             each.space += in_flight
     used = memory.close()

@@ -6,11 +6,9 @@ from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar
 
-from sim_approx.functions import formula
 from sim_approx.machine import Channel, Machine, Stream
 from sim_approx.memory import Memory
 from sim_approx.scratchpad import ShareSite
-from sim_approx.timing import Timing
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
@@ -19,6 +17,9 @@ from step.language.types import ElementType, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import beats
 from step.lowering.memory_map import MemoryMap
+from step.lowering.plans import plan_of
+from step.lowering.plans.plan import Plan
+from step.lowering.plans.unit import UnitPlan
 from step.programs.inputs import BoundInputs
 from step.programs.stored import Tensors
 
@@ -39,7 +40,7 @@ class Site:
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
     cycles that it takes, of a tile of dynamic size those of one row; ``carries``: somebody reads values of
     an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
-    ``channel`` makes an internal channel of a depth, ``timing_of`` looks up how long a function takes;
+    ``channel`` makes an internal channel of a depth, ``timing_of`` looks up the plan of a function;
     ``outputs_of_run``, ``arrivals`` (see `step.running.result.RunResult`) and ``machines`` collect what is placed.
     """
 
@@ -59,7 +60,7 @@ class Site:
     memory_map: MemoryMap
     share: ShareSite | None
     channel: Callable[[int], Channel]
-    timing_of: Callable[[Node, Function, bool], Timing]
+    timing_of: Callable[[Node, Function, bool], Plan]
     outputs_of_run: dict[str, list[Token]]
     arrivals: dict[str, list[int]]
     machines: list[Machine]
@@ -84,21 +85,20 @@ class Site:
             for each in (*self.elements_in, *self.elements_out)
         )
 
-    def timing(self, function: Function, *, reduce: bool, rows: int = 1) -> Timing:
-        """Initiation interval and latency of ``function`` here, which starts when its operands are there.
+    def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int = 1) -> UnitPlan:
+        """How long a firing takes that applies ``function``, whose results may be ``stored``.
 
         Tiles of dynamic size have so many ``rows``. Without a reader of its results there is no hardware for it.
         """
-        if not self.carries:
-            return Timing(1, 0)
-        if rows == 1:
-            timing = self.timing_of(self.node, function, reduce)
-        else:
-            timing = formula(self.node, function, self.fabric, reduce=reduce, rows=rows)
         *before, behind = self.beats_with(rows)
-        gathering = 0 if timing.streams else max(before) - 1
-        interval = max(timing.initiation_interval, *before, 1 if reduce else behind)
-        return Timing(interval, gathering + timing.latency)
+        (result,) = self.elements_out
+        if result is None:
+            return UnitPlan(None, tuple(before), behind, stored=stored)
+        if rows == 1:
+            plan = self.timing_of(self.node, function, reduce)
+        else:
+            plan = plan_of(self.node, function, self.fabric, reduce=reduce, rows=rows)
+        return UnitPlan(plan, tuple(before), behind, result.is_control, stored)
 
     def tiles(self) -> MutableSequence[Any]:
         """The tiles of the declared tensor that the unit reads or writes, as far as they are wanted."""

@@ -50,7 +50,7 @@ def computing(site: Site, function: Function, *, reduce: bool) -> Sizes:
     """Of a unit that applies ``function``; a tile without rows takes as long as one with one."""
 
     def pace(rows: int) -> Pace:
-        timing = site.timing(function, reduce=reduce, rows=max(1, rows))
+        timing = site.timing(function, reduce=reduce, stored=reduce, rows=max(1, rows))
         return Pace(timing.initiation_interval, timing.latency, site.beats_with(rows)[-1])
 
     return pace

@@ -33,10 +33,17 @@ def test_an_operator_is_on_every_floor(operator: str, floor: str) -> None:
     assert (ROOT / floor / "units" / f"{operator}.py").is_file()
 
 
-@pytest.mark.parametrize("floor", ["hw", "sim_approx"])
+@pytest.mark.parametrize("floor", ["step/lowering/plans", "hw/functions"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_function_is_on_every_floor(family: str, floor: str) -> None:
-    assert (ROOT / floor / "functions" / f"{family}.py").is_file()
+    assert (ROOT / floor / f"{family}.py").is_file()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_only_the_plan_says_how_long_a_function_takes(family: str) -> None:
+    """A datapath that had an interval or a latency of its own could have another one than the fast model."""
+    text = (ROOT / "hw" / "functions" / f"{family}.py").read_text()
+    assert not re.search(r"^ *(self\.|def )?(initiation_interval|latency)\b( =|:|\()", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

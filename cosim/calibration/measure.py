@@ -9,11 +9,11 @@ from sim_approx import backend as approx
 from sim_approx.build import TimingOf, build_fabric
 from sim_approx.calibration.applied import INSTANT, Applied
 from sim_approx.calibration.entries import Unit
-from sim_approx.timing import Timing
 from step.errors import SimulationError
 from step.language.function import Function
 from step.language.graph import Node
 from step.lowering.netlist import lower
+from step.lowering.plans.plan import Timing
 from step.programs.inputs import bind_inputs
 from step.programs.program import Program
 

@@ -92,9 +92,9 @@ class DatapathModel(Datapath):
 
     def __init__(self, rtl: Datapath, beats: Sequence[int], result_beats: int) -> None:
         self.rtl, self.beats, self.result_beats = rtl, tuple(beats), result_beats
-        self.initiation_interval, self.latency, self.streams = rtl.initiation_interval, rtl.latency, rtl.streams
         operands = [member.shape for path, member, _ in rtl.signature.flatten(rtl) if path[0].startswith("operand")]
-        super().__init__(operands, rtl.result.shape().width, reduce="first" in rtl.signature.members)
+        reduce = "first" in rtl.signature.members
+        super().__init__(rtl.plan, operands, rtl.result.shape().width, reduce=reduce, latency=rtl.latency)
 
     @property
     def parameters(self) -> tuple[Any, ...]:

@@ -14,32 +14,33 @@ from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.language.function import Function
 from step.language.types import Selector
 from step.lowering.application import Application
+from step.lowering.plans.plan import Plan
 
 
 @singledispatch
-def datapath(function: Function, application: Application) -> Parametric:
+def datapath(function: Function, application: Application, plan: Plan) -> Parametric:
     """The generator; of `CacheEnd` a datapath."""
     raise no_datapath(function)
 
 
 @datapath.register
-def _(function: ExpertTiles, application: Application) -> Generator:
-    return ExpertTilesGenerator(function, one_hot=isinstance(application.inputs[0], Selector))
+def _(function: ExpertTiles, application: Application, plan: Plan) -> Generator:
+    return ExpertTilesGenerator(plan, function, one_hot=isinstance(application.inputs[0], Selector))
 
 
 @datapath.register
-def _(function: CacheTiles, application: Application) -> Generator:
-    return CacheTilesGenerator(function)
+def _(function: CacheTiles, application: Application, plan: Plan) -> Generator:
+    return CacheTilesGenerator(plan, function)
 
 
 @datapath.register
-def _(function: CacheRows, application: Application) -> Generator:
-    return CacheRowsGenerator(function)
+def _(function: CacheRows, application: Application, plan: Plan) -> Generator:
+    return CacheRowsGenerator(plan, function)
 
 
 @datapath.register
-def _(function: CacheEnd, application: Application) -> Datapath:
-    return CacheEndDatapath(function)
+def _(function: CacheEnd, application: Application, plan: Plan) -> Datapath:
+    return CacheEndDatapath(plan, function)
 
 
 def _below(value: Value, bound: int) -> Value:
@@ -60,9 +61,9 @@ class _Of(Parametric):
 class ExpertTilesGenerator(Generator):
     """The tiles of expert ``operand0``: a number, or ``one_hot``."""
 
-    def __init__(self, function: ExpertTiles, *, one_hot: bool) -> None:
+    def __init__(self, plan: Plan, function: ExpertTiles, *, one_hot: bool) -> None:
         self.function, self.one_hot = function, one_hot
-        super().__init__([function.experts if one_hot else 32], 32, fault=True)
+        super().__init__(plan, [function.experts if one_hot else 32], 32, fault=True)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -89,9 +90,9 @@ class ExpertTilesGenerator(Generator):
 class CacheTilesGenerator(_Of, Generator):
     """The tiles of request ``operand0``, which has ``operand1`` rows."""
 
-    def __init__(self, function: CacheTiles) -> None:
+    def __init__(self, plan: Plan, function: CacheTiles) -> None:
         self.function: CacheTiles = function
-        super().__init__([32, 32], 32, fault=True, step=function.rows)
+        super().__init__(plan, [32, 32], 32, fault=True, step=function.rows)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -110,9 +111,9 @@ class CacheTilesGenerator(_Of, Generator):
 class CacheRowsGenerator(_Of, Generator):
     """Of ``operand0`` rows in all, those in tile ``index``."""
 
-    def __init__(self, function: CacheRows) -> None:
+    def __init__(self, plan: Plan, function: CacheRows) -> None:
         self.function: CacheRows = function
-        super().__init__([32], 32, step=function.rows)
+        super().__init__(plan, [32], 32, step=function.rows)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -131,13 +132,10 @@ class CacheEndDatapath(_Of, Datapath):
     """The tile of request ``operand0`` in which row ``operand1`` is."""
 
     clocked = False
-    initiation_interval = 1
-    latency = 0
-    streams = True
 
-    def __init__(self, function: CacheEnd) -> None:
+    def __init__(self, plan: Plan, function: CacheEnd) -> None:
         self.function: CacheEnd = function
-        super().__init__([32, 32], 32, reduce=False)
+        super().__init__(plan, [32, 32], 32, reduce=False, latency=0)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -17,13 +17,14 @@ from step.language.dtypes import BF16, BOOL, FP32
 from step.language.function import Function
 from step.language.numerics import fp32_bits
 from step.lowering.application import Application
+from step.lowering.plans.vector import VectorPlan
 
 
-def datapath(function: Function, application: Application) -> Datapath:
+def datapath(function: Function, application: Application, plan: VectorPlan) -> Datapath:
     """The datapath for a tile, on `vector_lanes` lanes; the same under ``arithmetic="model"``."""
     if not isinstance(function, Cast):
         raise no_datapath(function)
-    return vector_datapath(CastLane, function, application)
+    return vector_datapath(CastLane, function, application, plan)
 
 
 class CastLane(Lane):

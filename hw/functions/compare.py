@@ -13,13 +13,14 @@ from hw.functions.vector import Lane, vector_datapath
 from step.functions.compare import RELATIONS, Compare, Where
 from step.language.function import Function
 from step.lowering.application import Application
+from step.lowering.plans.vector import VectorPlan
 
 
-def datapath(function: Function, application: Application) -> Datapath:
+def datapath(function: Function, application: Application, plan: VectorPlan) -> Datapath:
     """The datapath for tiles, on `vector_lanes` lanes; the same under ``arithmetic="model"``."""
     if type(function) not in LANES:
         raise no_datapath(function)
-    return vector_datapath(LANES[type(function)], function, application)
+    return vector_datapath(LANES[type(function)], function, application, plan)
 
 
 class CompareLane(Lane):

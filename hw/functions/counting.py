@@ -11,20 +11,21 @@ from hw.functions.generator import Generator
 from step.functions.counting import CountFrom
 from step.language.function import Function
 from step.lowering.application import Application
+from step.lowering.plans.plan import Plan
 
 
-def datapath(function: Function, application: Application) -> Generator:
+def datapath(function: Function, application: Application, plan: Plan) -> Generator:
     """The generator."""
     if not isinstance(function, CountFrom):
         raise no_datapath(function)
-    return CountFromGenerator()
+    return CountFromGenerator(plan)
 
 
 class CountFromGenerator(Generator):
     """``operand0`` plus the index, ``operand1`` times."""
 
-    def __init__(self) -> None:
-        super().__init__([32, 32], 32)
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan, [32, 32], 32)
 
     @property
     def parameters(self) -> tuple[Any, ...]:

@@ -9,6 +9,21 @@ from amaranth.lib.wiring import In, Out
 from hw.shared import Parametric
 from step.errors import FabricError
 from step.language.function import Function
+from step.lowering.plans.plan import Plan
+
+
+class PlanError(Exception):
+    """A datapath that is not what its plan says: a mistake in one of the two, found when the datapath is made."""
+
+
+def check_plan(datapath: Parametric, plan: Plan, *, latency: int, busy: int = 1) -> None:
+    """Raise `PlanError` unless ``plan`` has the ``latency`` of ``datapath``, and starts it when it is not ``busy``."""
+    if latency != plan.latency:
+        raise PlanError(f"{datapath.stem} has a latency of {latency} cycles, and its plan has {plan.latency}")
+    if busy > plan.initiation_interval:
+        raise PlanError(
+            f"{datapath.stem} is busy for {busy} cycles, and its plan has an interval of {plan.initiation_interval}"
+        )
 
 
 def no_datapath(function: Function) -> FabricError:
@@ -17,7 +32,7 @@ def no_datapath(function: Function) -> FabricError:
 
 
 class Datapath(Parametric):
-    """A function made hardware.
+    """A function made hardware, as its ``plan`` says.
 
     In a cycle with ``start`` the ``operand``\\ s are right; `latency` cycles later ``result`` is. Starts come
     `initiation_interval` cycles apart or more. A reduction has ``first`` as well: the element begins a new one.
@@ -30,13 +45,28 @@ class Datapath(Parametric):
     A reduction may go on behind an ``emit``; then its elements leave the words of a state the time to go out.
     """
 
-    initiation_interval: int
-    latency: int
-    streams: bool = False
+    def __init__(
+        self, plan: Plan, operands: Sequence[int], result: int, *, reduce: bool, latency: int, busy: int = 1
+    ) -> None:
+        """``operands`` and ``result`` are widths in bits, ``latency`` and ``busy`` cycles of what is built.
 
-    def __init__(self, operands: Sequence[int], result: int, *, reduce: bool) -> None:
-        """``operands`` and ``result`` are widths in bits."""
+        Raises `PlanError` where these are others than the ``plan`` has.
+        """
+        self.plan = plan
+        check_plan(self, plan, latency=latency, busy=busy)
         members = {"start": In(1)} | ({"first": In(1)} if reduce else {})
         members |= {"emit": In(1)} if reduce and self.streams else {}
         members |= {f"operand{port}": In(width) for port, width in enumerate(operands)}
         super().__init__({**members, "result": Out(result)})
+
+    @property
+    def initiation_interval(self) -> int:
+        return self.plan.initiation_interval
+
+    @property
+    def latency(self) -> int:
+        return self.plan.latency
+
+    @property
+    def streams(self) -> bool:
+        return self.plan.streams

@@ -10,25 +10,26 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import data_later
 from hw.functions.store import arriving
-from hw.functions.vector import Words
 from hw.layout import pack_element
 from step.functions.edit import AppendRow, FilterLastTile, SetRow, padding
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
+from step.lowering.plans.plan import Plan
+from step.lowering.plans.words import Words
 
 
-def datapath(function: Function, application: Application) -> Datapath:
+def datapath(function: Function, application: Application, plan: Plan) -> Datapath:
     """The datapath for a tile, a number, and a row where there is one."""
     tile, *more = (Words.of(each, application.fabric.link_bytes) for each in application.inputs)
     match function:
         case SetRow():
-            return EditDatapath("set", tile, more[1], 0, by_rows=True)
+            return EditDatapath(plan, "set", tile, more[1], 0, by_rows=True)
         case AppendRow():
-            return EditDatapath("append", tile, more[1], 0, by_rows=True)
+            return EditDatapath(plan, "append", tile, more[1], 0, by_rows=True)
         case FilterLastTile():
             pad = pack_element(padding(function, tile.dtype, function.pad), Tile(tile.dtype))
-            return EditDatapath("filter", tile, None, pad, by_rows=function.axis == "row")
+            return EditDatapath(plan, "filter", tile, None, pad, by_rows=function.axis == "row")
     raise no_datapath(function)
 
 
@@ -41,14 +42,10 @@ class EditDatapath(Datapath):
     A word of the row is never wanted before it comes: that of line 0 comes at the same time.
     """
 
-    latency = 1
-    streams = True
-
-    def __init__(self, kind: str, tile: Words, row: Words | None, pad: int, *, by_rows: bool) -> None:
+    def __init__(self, plan: Plan, kind: str, tile: Words, row: Words | None, pad: int, *, by_rows: bool) -> None:
         self.kind, self.tile, self.row, self.pad, self.by_rows = kind, tile, row, pad, by_rows
-        self.initiation_interval = tile.beats
         widths = [tile.word_bits, 32, *([] if row is None else [row.word_bits])]
-        super().__init__(widths, tile.word_bits, reduce=False)
+        super().__init__(plan, widths, tile.word_bits, reduce=False, latency=1, busy=tile.beats)
 
     @property
     def parameters(self) -> tuple[Any, ...]:

@@ -21,16 +21,17 @@ from step.language.dtypes import BF16, FP32, DType
 from step.language.function import Function
 from step.language.numerics import fp32_bits
 from step.lowering.application import Application
+from step.lowering.plans.vector import VectorPlan
 
 
-def datapath(function: Function, application: Application) -> Datapath:
+def datapath(function: Function, application: Application, plan: VectorPlan) -> Datapath:
     """The datapath for tiles, on `vector_lanes` lanes of the kind that `LANES` has for ``function``.
 
     The same under ``arithmetic="model"``.
     """
     if type(function) not in LANES:
         raise no_datapath(function)
-    return vector_datapath(LANES[type(function)], function, application)
+    return vector_datapath(LANES[type(function)], function, application, plan)
 
 
 class ArithmeticLane(Lane):

@@ -10,13 +10,14 @@ from hw.functions.vector import vector_datapath
 from step.functions.exp import Exp
 from step.language.function import Function
 from step.lowering.application import Application
+from step.lowering.plans.vector import VectorPlan
 
 
-def datapath(function: Function, application: Application) -> Datapath:
+def datapath(function: Function, application: Application, plan: VectorPlan) -> Datapath:
     """The datapath for a tile, on `vector_lanes` lanes; the same under ``arithmetic="model"``."""
     if not isinstance(function, Exp):
         raise no_datapath(function)
-    return vector_datapath(ExpLane, function, application)
+    return vector_datapath(ExpLane, function, application, plan)
 
 
 class ExpLane(LeafLane):

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from amaranth.lib.wiring import In, Out
 
+from hw.functions.datapath import check_plan
 from hw.shared import Parametric
+from step.lowering.plans.plan import Plan
 
 INDEX_BITS = 32
 
@@ -21,10 +23,20 @@ class Generator(Parametric):
     """
 
     clocked = False
-    latency = 0
 
-    def __init__(self, operands: Sequence[int], result: int, *, fault: bool = False, step: int = 0) -> None:
-        """``operands`` and ``result`` are widths in bits."""
+    def __init__(
+        self,
+        plan: Plan,
+        operands: Sequence[int],
+        result: int,
+        *,
+        fault: bool = False,
+        step: int = 0,
+        latency: int = 0,
+    ) -> None:
+        """``operands`` and ``result`` are widths in bits, ``latency`` cycles of what is built; see `check_plan`."""
+        check_plan(self, plan, latency=latency)
+        self.latency = plan.latency
         self.step = min(step, 1 << INDEX_BITS)  # more than any operand, so one is enough
         members = {f"operand{port}": In(width) for port, width in enumerate(operands)} | {"index": In(INDEX_BITS)}
         members |= {"reached": In(INDEX_BITS + 1)} if step else {}

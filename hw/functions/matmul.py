@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
@@ -17,77 +16,24 @@ from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.double_buffer import DoubleBuffer
 from hw.functions.sequence import counter, data_later, later, loop_store
 from hw.functions.shift_out import ShiftOut, leaves_in_order
-from hw.layout import TokenFormat
 from hw.shared import Shared
 from step.functions.matmul import Matmul
-from step.language.dtypes import BF16, FP32, INT8, INT32, DType
+from step.language.dtypes import BF16, FP32, DType
 from step.language.function import Function
-from step.language.types import Tile
 from step.lowering.application import Application
+from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.words import Words
 
 SHIFTED = 4
 """Words of a result up to which it waits in shift registers: LUT RAM has 16 places, and takes more LUTs than these."""
 
 
-def datapath(function: Function, application: Application) -> Datapath:
+def datapath(function: Function, application: Application, plan: MatmulPlan) -> Datapath:
     """The datapath for two tiles, on `matmul_lanes` lanes."""
     if not isinstance(function, Matmul):
         raise no_datapath(function)
-    left, result, fabric = application.inputs[0], application.result, application.fabric
-    assert isinstance(left, Tile) and isinstance(result, Tile)
-    stages = fabric.stages if left.dtype is BF16 else 1  # a sum of integers takes a cycle
-    arrangement = arrange(*left.shape, int(result.cols), fabric.matmul_lanes, stages)
-    rtl = MatmulDatapath(
-        arrangement, function.transposed, result.dtype, application.reduce, application.fabric.link_bytes
-    )
-    return MatmulModel(rtl) if fabric.arithmetic == "model" and left.dtype is BF16 else rtl
-
-
-@dataclass(frozen=True)
-class Arrangement:
-    """How ``[rows, inner] x [inner, cols]`` is laid on lanes.
-
-    A cycle works on a block of ``block_rows`` x ``block_cols`` scalars of the result, a lane for each. For every k the
-    blocks take turns, row by row; a *turn* is as many cycles, and not less than ``stages``: so long it takes until
-    a sum is there again.
-    """
-
-    rows: int
-    inner: int
-    cols: int
-    block_rows: int
-    block_cols: int
-    stages: int
-
-    @property
-    def row_blocks(self) -> int:
-        return -(-self.rows // self.block_rows)
-
-    @property
-    def col_blocks(self) -> int:
-        return -(-self.cols // self.block_cols)
-
-    @property
-    def blocks(self) -> int:
-        return self.row_blocks * self.col_blocks
-
-    @property
-    def lanes(self) -> int:
-        return self.block_rows * self.block_cols
-
-    @property
-    def turn(self) -> int:
-        return max(self.blocks, self.stages)
-
-
-def arrange(rows: int, inner: int, cols: int, lanes: int, stages: int) -> Arrangement:
-    """The arrangement with the shortest turn on at most ``lanes`` lanes, and of those the one with the fewest lanes.
-
-    Where there is a choice left, blocks are as wide as possible, so that results come in order.
-    """
-    shapes = {(-(-rows // down), -(-cols // across)) for down in range(1, rows + 1) for across in range(1, cols + 1)}
-    possible = (Arrangement(rows, inner, cols, *shape, stages) for shape in shapes if shape[0] * shape[1] <= lanes)
-    return min(possible, key=lambda each: (each.turn, each.lanes, each.blocks, each.block_rows))
+    rtl = MatmulDatapath(plan, function.transposed)
+    return MatmulModel(rtl) if application.fabric.arithmetic == "model" and rtl.dtype is BF16 else rtl
 
 
 class MatmulDatapath(Datapath):
@@ -97,38 +43,29 @@ class MatmulDatapath(Datapath):
     sums go round through the lanes, and behind the last k into a store from which they leave in words.
     """
 
-    streams = True
+    plan: MatmulPlan
 
-    def __init__(self, arrangement: Arrangement, transposed: bool, out: DType, reduce: bool, link_bytes: int) -> None:
-        self.arrangement, self.transposed, self.out, self.reduce = arrangement, transposed, out, reduce
-        self.link_bytes = link_bytes
-        shape = arrangement
-        self.dtype = INT8 if out is INT32 else BF16
+    def __init__(self, plan: MatmulPlan, transposed: bool) -> None:
+        self.arrangement, self.operands, self.words = plan.arrangement, plan.operands, plan.result
+        self.transposed, self.reduce = transposed, plan.reduce
+        self.dtype, self.out = self.operands[0].dtype, self.words.dtype
         self.lane = self._lane()
-        self.operands = tuple(
-            self._words(scalars, self.dtype) for scalars in (shape.rows * shape.inner, shape.inner * shape.cols)
+        depth = 1 + self.lane.depth + (self.out is BF16)
+        super().__init__(
+            plan,
+            [each.word_bits for each in self.operands],
+            self.words.word_bits,
+            reduce=plan.reduce,
+            latency=plan.latency - plan.depth + depth,
+            busy=max(plan.loads, plan.computes),
         )
-        self.words = self._words(shape.rows * shape.cols, out)
-        computes, beats = shape.inner * shape.turn, max(each.beats for each in self.operands)
-        self.initiation_interval = max(beats, computes) if reduce else max(beats, computes, self.words.beats)
-        idle = shape.turn - shape.blocks  # cycles of a turn behind its last block
-        self.latency = beats + computes - idle + self.compute_depth
-        super().__init__([each.word_bits for each in self.operands], self.words.word_bits, reduce=reduce)
 
     def _lane(self) -> MultiplyAccumulate | IntegerMultiplyAccumulate:
         return MultiplyAccumulate(self.arrangement.stages) if self.dtype is BF16 else IntegerMultiplyAccumulate()
 
-    def _words(self, scalars: int, dtype: DType) -> TokenFormat:
-        return TokenFormat(0, (scalars * dtype.bits,), 8 * self.link_bytes)
-
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.arrangement, self.transposed, self.out, self.reduce, self.link_bytes
-
-    @property
-    def compute_depth(self) -> int:
-        """Cycles from the addresses of a block's operands to its sums, in the format of the result."""
-        return 1 + self.lane.depth + (self.out is BF16)
+        return self.arrangement, self.transposed, self.out, self.reduce, self.words.link_bits // 8
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -170,7 +107,7 @@ class MatmulDatapath(Datapath):
             ]
             scalars.append(data_later(m, store.result, f"scalars_{port}"))
         sums = self._accumulate(m, scalars, (k == 0) & first, active)
-        self._leave(m, sums, later(m, active & last_k, self.compute_depth, "complete"), apart)
+        self._leave(m, sums, later(m, active & last_k, self.plan.depth, "complete"), apart)
         return m
 
     def _load(self, m: Module) -> tuple[Value, Value, Value]:
@@ -290,7 +227,7 @@ class MatmulDatapath(Datapath):
         if parts > 1:
             part, written, leaving = (Signal(range(parts), name=name) for name in ("part", "written", "leaving"))
             following = Mux(part == parts - 1, 0, part + 1)
-            stays = ~later(m, apart, self.compute_depth, "apart") if self.reduce else C(0, 1)
+            stays = ~later(m, apart, self.plan.depth, "apart") if self.reduce else C(0, 1)
             m.d.comb += [written.eq(Mux(stays, part, following)), results.write_part.eq(written)]
             with m.If(whole):
                 m.d.sync += part.eq(written)
@@ -328,7 +265,7 @@ class MatmulModel(DatapathModel):
         )
 
 
-def _out_of_words(scalar: int, dtype: DType, format: TokenFormat, step: int, port: int) -> Iterator[Move]:
+def _out_of_words(scalar: int, dtype: DType, format: Words, step: int, port: int) -> Iterator[Move]:
     """The way of a scalar out of the words of a tile; in several pieces where words are narrower than scalars."""
     width = min(dtype.bits, format.word_bits)
     pieces, per_word = dtype.bits // width, format.word_bits // width

@@ -14,42 +14,28 @@ from hw.functions.store import Parts, Store, arriving, run
 from hw.shared import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
-from step.language.types import Tile
 from step.lowering.application import Application
-
-PARTS = 4
-"""Columns narrower than this part of a link are joined in registers: memories of so few places take as much."""
+from step.lowering.plans.plan import Plan
+from step.lowering.plans.retile import JoinPlan, SplitPlan
 
 
 @singledispatch
-def datapath(function: Function, application: Application) -> Parametric:
+def datapath(function: Function, application: Application, plan: Plan) -> Parametric:
     """The datapath for a tile; to split, a `RetileSlicer`."""
     raise no_datapath(function)
 
 
 @datapath.register(RetileRow)
 @datapath.register(RetileCol)
-def _(function: RetileRow | RetileCol, application: Application) -> Datapath:
-    tile, result, link = application.inputs[0], application.result, 8 * application.fabric.link_bytes
-    assert isinstance(tile, Tile) and isinstance(result, Tile)
-    lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
-    count, width = result.bits // tile.bits, tile.bits // lines
-    wide, narrow = max(link, width), min(link, width)
-    if lines == 1 and (wide % narrow == 0 or result.bits <= link):
-        return RetileStore(count, width, link, control=tile.is_control)
-    if lines > 1 and wide % narrow == 0 and link <= PARTS * width:
-        return RetileColumns(count, lines, width, link)
-    return RetileJoin(count, lines, width)
+def _(function: RetileRow | RetileCol, application: Application, plan: JoinPlan) -> Datapath:
+    if plan.in_rows:
+        return RetileStore(plan, control=application.inputs[0].is_control)
+    return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
 
 
 @datapath.register(RetileStreamify)
-def _(function: RetileStreamify, application: Application) -> RetileSlicer:
-    tile = application.inputs[0]
-    assert isinstance(tile, Tile)
-    (rows, cols), bits = tile.shape, tile.dtype.bits
-    if function.axis == "row":
-        return RetileSlicer(rows // function.chunk, 1, function.chunk * cols * bits)
-    return RetileSlicer(cols // function.chunk, rows, function.chunk * bits)
+def _(function: RetileStreamify, application: Application, plan: SplitPlan) -> RetileSlicer:
+    return RetileSlicer(plan, plan.pieces)
 
 
 class RetileStore(Datapath):
@@ -59,17 +45,14 @@ class RetileStore(Datapath):
     narrow the link is. They are written where they belong; a word leaves before the next tiles overwrite it.
     """
 
-    latency = 1
-    streams = True
-
-    def __init__(self, count: int, width: int, link_bits: int, *, control: bool) -> None:
+    def __init__(self, plan: JoinPlan, *, control: bool) -> None:
+        count, width, link_bits = plan.count, plan.width, plan.link_bits
         self.count, self.width, self.link_bits, self.control = count, width, link_bits, control
-        self.initiation_interval = -(-width // link_bits)
-        self.words = 1 if control else self.initiation_interval
+        self.words = 1 if control else -(-width // link_bits)
         self.written = Parts(count * self.words, width if control else min(link_bits, width))
         result_bits = width if control and count == 1 else min(link_bits, count * width)
         self.left = Parts(-(-count * width // result_bits), result_bits)
-        super().__init__([self.written.bits], self.left.bits, reduce=True)
+        super().__init__(plan, [self.written.bits], self.left.bits, reduce=True, latency=1, busy=self.words)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -98,14 +81,10 @@ class RetileColumns(Datapath):
     memory.
     """
 
-    latency = 1
-    streams = True
-
-    def __init__(self, count: int, lines: int, width: int, link_bits: int) -> None:
-        self.count, self.lines, self.width, self.link_bits = count, lines, width, link_bits
-        self.written, self.left = (Parts(-(-bits // link_bits), min(bits, link_bits)) for bits in self._bits)
-        self.initiation_interval = self.written.count
-        super().__init__([self.written.bits], self.left.bits, reduce=True)
+    def __init__(self, plan: JoinPlan) -> None:
+        self.count, self.lines, self.width, self.link_bits = plan.count, plan.lines, plan.width, plan.link_bits
+        self.written, self.left = (Parts(-(-bits // plan.link_bits), min(bits, plan.link_bits)) for bits in self._bits)
+        super().__init__(plan, [self.written.bits], self.left.bits, reduce=True, latency=1, busy=self.written.count)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -157,12 +136,10 @@ class RetileJoin(Datapath):
     A tile is ``lines`` pieces of ``width`` bits; line i of the result has the pieces i of all tiles, oldest lowest.
     """
 
-    initiation_interval = 1
-    latency = 1
-
-    def __init__(self, count: int, lines: int, width: int) -> None:
-        self.count, self.lines, self.width = count, lines, width
-        super().__init__([lines * width], count * lines * width, reduce=True)
+    def __init__(self, plan: JoinPlan) -> None:
+        self.count, self.lines, self.width = plan.count, plan.lines, plan.width
+        tile = self.lines * self.width
+        super().__init__(plan, [tile], self.count * tile, reduce=True, latency=1)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -179,19 +156,17 @@ class RetileJoin(Datapath):
 
 
 class RetileSlicer(Parametric):
-    """``result`` = piece ``index`` of ``operand0``, combinational; a tile has ``pieces`` of them.
+    """``result`` = piece ``index`` of ``operand0``, combinational; that has ``pieces`` of a tile's.
 
-    A tile is ``lines`` times ``pieces`` parts of ``width`` bits; a piece has its part of every line.
+    It is ``lines`` times ``pieces`` parts of ``width`` bits; a piece has its part of every line.
     """
 
     clocked = False
-    initiation_interval = 1
-    latency = 0
 
-    def __init__(self, pieces: int, lines: int, width: int) -> None:
-        self.pieces, self.lines, self.width = pieces, lines, width
-        bits = pieces * lines * width
-        super().__init__({"operand0": In(bits), "index": In(range(max(2, pieces))), "result": Out(lines * width)})
+    def __init__(self, plan: SplitPlan, pieces: int) -> None:
+        self.plan, self.pieces, self.lines, self.width = plan, pieces, plan.lines, plan.width
+        bits = self.lines * self.width
+        super().__init__({"operand0": In(pieces * bits), "index": In(range(max(2, pieces))), "result": Out(bits)})
 
     @property
     def parameters(self) -> tuple[Any, ...]:

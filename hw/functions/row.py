@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
@@ -15,29 +14,28 @@ from hw.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.order import ordered, scalar_of
 from hw.functions.sequence import counter, data_later, later
-from hw.functions.store import Parts, Schedule, Store, WordRegisters, arriving, run
-from hw.functions.vector import Words
+from hw.functions.store import Parts, Store, WordRegisters, arriving, run
 from hw.shared import Shared
 from step.functions.row import RowMax, RowSum
 from step.language.dtypes import FP32, DType
 from step.language.function import Function
 from step.lowering.application import Application
+from step.lowering.plans.row import RowPlan
 
 
-def datapath(function: Function, application: Application) -> Datapath:
+def datapath(function: Function, application: Application, plan: RowPlan) -> Datapath:
     """The datapath for a tile, on at most `vector_lanes` scalars a cycle."""
-    fabric = application.fabric
-    tile, result = (Words.of(each, fabric.link_bytes) for each in (application.inputs[0], application.result))
+    source, out = plan.tile.dtype, plan.result.dtype
     match function:
-        case RowSum() if tile.dtype.is_float:
-            fold: Fold = FloatSum(tile.dtype, result.dtype, fabric.stages)
+        case RowSum() if source.is_float:
+            fold: Fold = FloatSum(source, out, application.fabric.stages)
         case RowSum():
-            fold = IntegerSum(tile.dtype, result.dtype)
+            fold = IntegerSum(source, out)
         case RowMax():
-            fold = Largest(tile.dtype, result.dtype)
+            fold = Largest(source, out)
         case _:
             raise no_datapath(function)
-    return RowDatapath(fold, tile, result, fabric.vector_lanes)
+    return RowDatapath(plan, fold)
 
 
 class Fold(abc.ABC):
@@ -144,62 +142,6 @@ class Largest(Fold):
         return scalar_of(scalar, self.source)
 
 
-@dataclass(frozen=True)
-class Arrangement:
-    """How the scalars of ``rows`` x ``cols`` become groups, of which one is folded in a cycle.
-
-    A group is a *part* of a row, of ``across`` scalars, a power of two; or ``down`` whole rows.
-    """
-
-    rows: int
-    cols: int
-    down: int
-    across: int
-
-    @property
-    def parts(self) -> int:
-        """Groups that a row is cut into."""
-        return -(-self.cols // self.across)
-
-    @property
-    def groups(self) -> int:
-        return -(-self.rows // self.down) * self.parts
-
-    @property
-    def lanes(self) -> int:
-        return self.down * min(self.across, self.cols)
-
-    def place(self, group: int, slot: int) -> int:
-        """The scalar in ``slot`` of a group."""
-        row, col = divmod(slot, min(self.across, self.cols))
-        return (group // self.parts * self.down + row) * self.cols + group % self.parts * self.across + col
-
-    @property
-    def in_order(self) -> bool:
-        """Groups follow each other without anything between or beyond them, unless behind the last one."""
-        return self.parts == 1 or self.cols % self.across == 0
-
-    def ends(self, group: int) -> tuple[int, int]:
-        """First and last scalar of a group."""
-        row, part = group // self.parts * self.down, group % self.parts
-        last = min(self.rows, row + self.down) - 1
-        return self.place(group, 0), last * self.cols + min(self.cols, (part + 1) * self.across) - 1
-
-
-def levels_of(cols: int) -> int:
-    """Levels of the tree over a row; one at least, as a scalar alone is flushed too."""
-    return max(1, (cols - 1).bit_length())
-
-
-def arrange(rows: int, cols: int, lanes: int, cycles: int) -> Arrangement:
-    """The arrangement with the fewest groups on at most ``lanes`` lanes; as few of these as take no more ``cycles``."""
-    whole = 1 << levels_of(cols)
-    parts = [Arrangement(rows, cols, 1, 1 << bits) for bits in range(whole.bit_length())]
-    joined = [Arrangement(rows, cols, down, whole) for down in range(2, rows + 1)]
-    possible = [each for each in (*parts, *joined) if each.lanes <= lanes]
-    return min(possible, key=lambda each: (max(each.groups, cycles), each.lanes))
-
-
 class RowDatapath(Datapath):
     """``result`` = the scalars of every row of ``operand0`` in one, by ``fold``.
 
@@ -208,20 +150,19 @@ class RowDatapath(Datapath):
     the order of all is that of one tree over a row, and no cycle is lost.
     """
 
-    streams = True
+    plan: RowPlan
 
-    def __init__(self, fold: Fold, tile: Words, result: Words, lanes: int) -> None:
-        self.fold, self.tile, self.shape = fold, tile, result
-        words = max(tile.beats, result.beats)
-        self.arrangement = arrange(tile.rows, tile.cols, lanes, words)
-        self.initiation_interval = max(words, self.arrangement.groups)
-        self.levels = levels_of(tile.cols)
-        self._gathering = 0 if self._direct else self._uses.lag
-        """Cycles from the first word of the operand to the first group."""
-        self._waiting = 1 + max(last - word for word, (_, last) in enumerate(self._leaving.needs))
-        """Cycles from what the first group would be, if it were a whole row, to the first word of the result."""
-        self.latency = self._gathering + self.levels * (1 + fold.depth) + fold.rounds + self._waiting
-        super().__init__([tile.word_bits], result.word_bits, reduce=False)
+    def __init__(self, plan: RowPlan, fold: Fold) -> None:
+        self.fold, self.tile, self.shape, self.arrangement = fold, plan.tile, plan.result, plan.arrangement
+        folding = plan.levels * (1 + fold.depth) + fold.rounds
+        super().__init__(
+            plan,
+            [self.tile.word_bits],
+            self.shape.word_bits,
+            reduce=False,
+            latency=plan.gathering + folding + plan.waiting,
+            busy=self.arrangement.groups,
+        )
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -231,30 +172,6 @@ class RowDatapath(Datapath):
     def _group_bits(self) -> int:
         return self.arrangement.lanes * self.tile.dtype.bits
 
-    @property
-    def _direct(self) -> bool:
-        """The words that come are the groups."""
-        shape, tile = self.arrangement, self.tile
-        return tile.beats == shape.groups and shape.in_order and self._group_bits == tile.word_bits
-
-    @cached_property
-    def _uses(self) -> Schedule:
-        """The words that each group needs."""
-        shape, bits, link = self.arrangement, self.tile.dtype.bits, self.tile.link_bits
-        ends = map(shape.ends, range(shape.groups))
-        return Schedule(tuple((first * bits // link, ((last + 1) * bits - 1) // link) for first, last in ends))
-
-    @cached_property
-    def _leaving(self) -> Schedule:
-        """When, in groups, what each word of the result needs is there."""
-        shape, bits, link = self.arrangement, self.shape.dtype.bits, self.shape.link_bits
-
-        def ready(row: int) -> int:
-            return (row // shape.down + 1) * shape.parts - 1
-
-        ends = ((at * link // bits, min((at + 1) * link, self.shape.bits) - 1) for at in range(self.shape.beats))
-        return Schedule(tuple((ready(first), ready(last // bits)) for first, last in ends))
-
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         scalars, arrives = self._groups(m)
@@ -262,7 +179,7 @@ class RowDatapath(Datapath):
         rows = [self._tree(m, row, scalars[row]) for row in range(shape.down)]
         arrives = later(m, arrives, (shape.across - 1).bit_length() * (1 + fold.depth), "tree")
         parts = shape.parts
-        for level in range((shape.across - 1).bit_length(), self.levels):
+        for level in range((shape.across - 1).bit_length(), self.plan.levels):
             ((rows[0], arrives), parts) = self._in_time(m, level, rows[0], arrives, parts), -(-parts // 2)
         results = Cat(fold.leave(m, f"leave_{row}", each) for row, each in enumerate(rows))
         self._leave(m, results, later(m, arrives, fold.rounds, "rounded"))
@@ -272,10 +189,10 @@ class RowDatapath(Datapath):
         """The scalars of each row of the group that is there, entered, and whether one is."""
         shape, fold, bits = self.arrangement, self.fold, self.tile.dtype.bits
         number, (comes,) = arriving(m, self.start, [self.tile.beats])
-        if self._direct:
+        if self.plan.direct:
             found, arrives = self.operand0, comes
         else:
-            lag, copies = self._gathering, self._uses.copies(self._gathering, self.initiation_interval)
+            lag, copies = self.plan.gathering, self.plan.uses.copies(self.plan.gathering, self.initiation_interval)
             begins = self.start if lag == 1 else number == lag - 1
             arrives, group, last = run(m, "group", begins, shape.groups)
             into, _ = counter(m, copies, "written", comes & (number == self.tile.beats - 1))
@@ -344,7 +261,7 @@ class RowDatapath(Datapath):
     def _leave(self, m: Module, results: Value, arrives: Value) -> None:
         """Let the ``results`` of so many rows as come at once leave as words."""
         groups = -(-self.tile.rows // self.arrangement.down)
-        copies = self._leaving.copies(self._waiting, self.initiation_interval)
+        copies = self.plan.leaving.copies(self.plan.waiting, self.initiation_interval)
         group, last = counter(m, groups, "result_group", arrives)
         into, _ = counter(m, copies, "result_written", arrives & last)
         m.submodules.begins = begins = Shared(DelayLine(1, self.latency - 1))

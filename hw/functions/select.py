@@ -15,38 +15,37 @@ from step.language.dtypes import DType
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
+from step.lowering.plans.plan import Plan
+from step.lowering.plans.select import TopKPlan
 
 
 @singledispatch
-def datapath(function: Function, application: Application) -> Datapath:
+def datapath(function: Function, application: Application, plan: Plan) -> Datapath:
     """The datapath: wires, except for `TopK`."""
     raise no_datapath(function)
 
 
 @datapath.register
-def _(function: SelectValid, application: Application) -> Datapath:
-    return SelectValidDatapath()
+def _(function: SelectValid, application: Application, plan: Plan) -> Datapath:
+    return SelectValidDatapath(plan)
 
 
 @datapath.register
-def _(function: SelectAll, application: Application) -> Datapath:
-    return SelectAllDatapath(application.inputs[0].bits, application.result.bits)
+def _(function: SelectAll, application: Application, plan: Plan) -> Datapath:
+    return SelectAllDatapath(plan, application.inputs[0].bits, application.result.bits)
 
 
 @datapath.register
-def _(function: TopK, application: Application) -> Datapath:
-    (tile,), lanes = application.inputs, application.fabric.vector_lanes
+def _(function: TopK, application: Application, plan: TopKPlan) -> Datapath:
+    (tile,) = application.inputs
     assert isinstance(tile, Tile)
-    return TopKDatapath(function.k, tile.shape[1], tile.dtype, lanes)
+    return TopKDatapath(plan, function.k, tile.dtype)
 
 
 class _Wires(Datapath):
     """A selector straight from the operand."""
 
     clocked = False
-    initiation_interval = 1
-    latency = 0
-    streams = True
 
 
 class SelectValidDatapath(_Wires):
@@ -54,8 +53,8 @@ class SelectValidDatapath(_Wires):
 
     parameters = ()
 
-    def __init__(self) -> None:
-        super().__init__([1], 1, reduce=False)
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan, [1], 1, reduce=False, latency=0)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -66,9 +65,9 @@ class SelectValidDatapath(_Wires):
 class SelectAllDatapath(_Wires):
     """All targets, whatever the operand of ``bits`` bits is."""
 
-    def __init__(self, bits: int, targets: int) -> None:
+    def __init__(self, plan: Plan, bits: int, targets: int) -> None:
         self.bits, self.targets = bits, targets
-        super().__init__([bits], targets, reduce=False)
+        super().__init__(plan, [bits], targets, reduce=False, latency=0)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -83,16 +82,13 @@ class SelectAllDatapath(_Wires):
 class TopKDatapath(Datapath):
     """Every one of ``count`` scores that less than ``k`` others beat: larger ones, or equal ones before it.
 
-    In a cycle some of the scores, as many as ``lanes`` allow but one at least, are compared with all scores, which
-    count how often they are beaten.
+    In a cycle some of the scores are compared with all scores, which count how often they are beaten.
     """
 
-    def __init__(self, k: int, count: int, dtype: DType, lanes: int) -> None:
-        self.k, self.count, self.dtype = k, count, dtype
-        self.initiation_interval = -(-count // max(1, lanes // count))
-        self.at_once = -(-count // self.initiation_interval)
-        self.latency = self.initiation_interval + 1
-        super().__init__([count * dtype.bits], count, reduce=False)
+    def __init__(self, plan: TopKPlan, k: int, dtype: DType) -> None:
+        self.k, self.count, self.dtype, self.at_once = k, plan.scores, dtype, plan.at_once
+        self.steps = steps = -(-self.count // self.at_once)
+        super().__init__(plan, [self.count * dtype.bits], self.count, reduce=False, latency=1 + steps, busy=steps)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -100,7 +96,7 @@ class TopKDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        bits, steps = self.dtype.bits, self.initiation_interval
+        bits, steps = self.dtype.bits, self.steps
         given = [self.operand0.word_select(at, bits) for at in range(self.count)]
         scores = [Signal(bits, name=f"score_{at}", reset_less=True) for at in range(self.count)]
         with m.If(self.start):

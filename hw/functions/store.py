@@ -12,26 +12,6 @@ from hw.memory import Shallow
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """Which of the parts that are written, one a cycle, each part that is read, one a cycle, needs: first and last."""
-
-    needs: tuple[tuple[int, int], ...]
-
-    @property
-    def lag(self) -> int:
-        """Cycles from the first write to the first read; a part can be read in the cycle after it was written."""
-        return 1 + max(last - read for read, (_, last) in enumerate(self.needs))
-
-    def copies(self, lag: int, interval: int) -> int:
-        """Elements that lie in the store side by side, if one begins every ``interval`` cycles at most.
-
-        A part may be overwritten in the cycle in which it is read for the last time.
-        """
-        longest = max(lag + read - first for read, (first, _) in enumerate(self.needs))
-        return max(1, -(-longest // interval))
-
-
-@dataclass(frozen=True)
 class Parts:
     """An element as ``count`` parts of ``bits`` bits."""
 

@@ -10,28 +10,26 @@ from hw.functions.datapath import Datapath
 from step.functions.transpose import Transpose
 from step.language.types import Tile
 from step.lowering.application import Application
+from step.lowering.plans.plan import Plan
 
 
-def datapath(function: Transpose, application: Application) -> Datapath:
+def datapath(function: Transpose, application: Application, plan: Plan) -> Datapath:
     """The datapath: wires. A single row or column has the same words as before, others must be there as a whole."""
     tile, link_bits = application.inputs[0], 8 * application.fabric.link_bytes
     assert isinstance(tile, Tile)
-    if 1 in tile.shape:
-        return TransposeDatapath(1, 1, tile.bits if tile.is_control else min(tile.bits, link_bits), True)
-    return TransposeDatapath(*tile.shape, tile.dtype.bits, False)
+    if plan.streams:
+        return TransposeDatapath(plan, 1, 1, tile.bits if tile.is_control else min(tile.bits, link_bits))
+    return TransposeDatapath(plan, *tile.shape, tile.dtype.bits)
 
 
 class TransposeDatapath(Datapath):
     """``result`` = ``operand0``, of ``rows`` x ``cols`` items of ``width`` bits, column by column."""
 
     clocked = False
-    initiation_interval = 1
-    latency = 0
 
-    def __init__(self, rows: int, cols: int, width: int, streams: bool) -> None:
+    def __init__(self, plan: Plan, rows: int, cols: int, width: int) -> None:
         self.rows, self.cols, self.width = rows, cols, width
-        self.streams = streams
-        super().__init__([rows * cols * width], rows * cols * width, reduce=False)
+        super().__init__(plan, [rows * cols * width], rows * cols * width, reduce=False, latency=0)
 
     @property
     def parameters(self) -> tuple[Any, ...]:

@@ -12,13 +12,16 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from hw.delay import DelayLine
 from hw.functions.datapath import Datapath
 from hw.functions.sequence import counter, later, loop_store
-from hw.functions.store import Parts, Schedule, Store, WordRegisters, arriving, run
+from hw.functions.store import Parts, Store, WordRegisters, arriving, run
 from hw.layout import pack_element
 from hw.shared import Shared
 from step.language.dtypes import DType
 from step.language.function import AccumFunction, Function
-from step.language.types import ElementType, Tile
+from step.language.types import Tile
 from step.lowering.application import Application
+from step.lowering.plans.schedule import Schedule
+from step.lowering.plans.vector import VectorPlan
+from step.lowering.plans.words import Words
 
 
 @dataclass(frozen=True)
@@ -43,86 +46,37 @@ class Lane(abc.ABC):
         """Place the lane called ``name``; returns its result."""
 
 
-@dataclass(frozen=True)
-class Words:
-    """A tile in words of a link of ``link_bits``."""
-
-    rows: int
-    cols: int
-    dtype: DType
-    link_bits: int
-
-    @classmethod
-    def of(cls, element: ElementType, link_bytes: int) -> Words:
-        """What is control is one word, however wide the link is."""
-        assert isinstance(element, Tile)
-        return cls(*element.shape, element.dtype, max(8 * link_bytes, element.bits * element.is_control))
-
-    @property
-    def bits(self) -> int:
-        return self.rows * self.cols * self.dtype.bits
-
-    @property
-    def word_bits(self) -> int:
-        return min(self.bits, self.link_bits)
-
-    @property
-    def beats(self) -> int:
-        return -(-self.bits // self.link_bits)
-
-    def fits(self, lanes: int) -> bool:
-        """Whether the words are made of whole groups of as many scalars."""
-        return self.beats == 1 or max(1, self.link_bits // self.dtype.bits) % lanes == 0
-
-
-def vector_datapath(lane: type[Lane], function: Function, application: Application) -> VectorDatapath:
-    """The datapath of ``function``, each lane a ``lane``, on at most `vector_lanes` of them."""
-    fabric = application.fabric
-    operands = tuple(Words.of(each, fabric.link_bytes) for each in application.inputs)
-    out = Words.of(application.result, fabric.link_bytes)
-    formats, identity = tuple(each.dtype for each in operands), None
+def vector_datapath(lane: type[Lane], function: Function, application: Application, plan: VectorPlan) -> VectorDatapath:
+    """The datapath of ``function``, each lane a ``lane``."""
+    formats, identity = tuple(each.dtype for each in plan.operands), None
+    out = plan.result.dtype
     if application.reduce:
         assert isinstance(function, AccumFunction)
-        scalar = Tile(out.dtype)
-        formats, identity = (out.dtype, *formats), pack_element(function.initial(scalar), scalar)
-    return VectorDatapath(
-        lane(function, formats, out.dtype, fabric.stages), operands, out, fabric.vector_lanes, identity
-    )
+        scalar = Tile(out)
+        formats, identity = (out, *formats), pack_element(function.initial(scalar), scalar)
+    return VectorDatapath(plan, lane(function, formats, out, application.fabric.stages), identity)
 
 
 class VectorDatapath(Datapath):
-    """``result`` = ``lane`` of the operands, scalar by scalar, on at most ``lanes`` lanes.
+    """``result`` = ``lane`` of the operands, scalar by scalar, in the groups of the plan.
 
-    The scalars of a cycle are a *group*; words are made of whole groups. Where groups are the words of an operand,
-    these go straight to the registers in front of the lanes; where words have more scalars, or come before they are
-    wanted, they wait in a store, and one cycle longer. Groups that are no words of the result are put together
-    likewise. Operands with one row or one column are repeated.
-
-    ``identity`` makes it a reduction from these bits on: the state is the lane's first operand. It must come round
-    before it is wanted again, so a reduction has an interval of the lane's cycles at least, and no more lanes than
-    keep busy for so long. What leaves is always stored, as it may be wanted without an element.
+    ``identity`` makes it a reduction from these bits on: the state is the lane's first operand.
     """
 
-    streams = True
+    plan: VectorPlan
 
-    def __init__(
-        self, lane: Lane, operands: tuple[Words, ...], result: Words, lanes: int, identity: int | None
-    ) -> None:
-        self.lane, self.operands, self.shape, self.identity = lane, operands, result, identity
-        scalars, ports = result.rows * result.cols, (*operands, result)
-        possible = [each for each in range(1, min(lanes, scalars) + 1) if all(port.fits(each) for port in ports)]
-        beats = max(port.beats for port in ports)
-        loop = 1 if identity is None else lane.depth + 1
-        self.initiation_interval = max(beats, -(-scalars // possible[-1]), loop)
-        self.lanes = next(each for each in possible if -(-scalars // each) <= self.initiation_interval)
-        self.groups = -(-scalars // self.lanes)
-        schedules = [self._uses(each) for each in operands]
-        self._gathering = max(0 if each is None else each.lag for each in schedules)
-        """Cycles from the first word of the operands to the first group."""
-        self._waiting = 0 if self._leaves_at_once else self._leaving.lag
-        """Cycles from the first group of the result to its first word."""
-        self.latency = self._gathering + 1 + lane.depth + self._waiting
-        super().__init__([each.word_bits for each in operands], result.word_bits, reduce=identity is not None)
+    def __init__(self, plan: VectorPlan, lane: Lane, identity: int | None) -> None:
+        self.lane, self.operands, self.shape, self.identity = lane, plan.operands, plan.result, identity
+        self.lanes, self.groups = plan.lanes, plan.groups
+        cycles, reduce = 1 + lane.depth, identity is not None
+        super().__init__(
+            plan,
+            [each.word_bits for each in self.operands],
+            self.shape.word_bits,
+            reduce=reduce,
+            latency=plan.gathering + cycles + plan.waiting,
+            busy=max(self.groups, cycles if reduce else 1),
+        )
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -131,8 +85,8 @@ class VectorDatapath(Datapath):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         number, comes = arriving(m, self.start, [each.beats for each in self.operands])
-        if self._gathering:
-            begins = self.start if self._gathering == 1 else number == self._gathering - 1
+        if self.plan.gathering:
+            begins = self.start if self.plan.gathering == 1 else number == self.plan.gathering - 1
             reads, group, last = run(m, "group", begins, self.groups)
             begins, enters, place = (
                 later(m, begins, 1, "begins"),
@@ -145,8 +99,8 @@ class VectorDatapath(Datapath):
         operands = []
         for port, operand in enumerate(self.operands):
             word = getattr(self, f"operand{port}")
-            if self._uses(operand) is None and self._gathering <= 1:
-                operands.append(self._group(later(m, word, self._gathering + 1, f"operand{port}"), operand, 0))
+            if self.plan.uses(operand) is None and self.plan.gathering <= 1:
+                operands.append(self._group(later(m, word, self.plan.gathering + 1, f"operand{port}"), operand, 0))
             else:
                 found = self._kept(m, port, comes[port], number, reads, group, last)
                 operands.append(later(m, found, 1, f"operand{port}_group"))
@@ -176,30 +130,16 @@ class VectorDatapath(Datapath):
         scalars: list[Value] = [element.word_select(index, bits) for index in self._indices(operand, group)]
         return Cat(*scalars, C(0, (self.lanes - len(scalars)) * bits))
 
-    def _repeats(self, operand: Words) -> bool:
-        return operand.bits // operand.dtype.bits < self.shape.rows * self.shape.cols
-
-    def _uses(self, operand: Words) -> Schedule | None:
-        """The words that each group needs; None where the word that comes is the group."""
-        if operand.beats == self.groups and (self.groups == 1 or not self._repeats(operand)):
-            return None
-        bits, needs = operand.dtype.bits, []
-        for group in range(self.groups):
-            indices = self._indices(operand, group)
-            lowest, highest = min(indices) * bits, (max(indices) + 1) * bits - 1
-            needs.append((lowest // operand.link_bits, highest // operand.link_bits))
-        return Schedule(tuple(needs))
-
     def _kept(
         self, m: Module, port: int, comes: Value, number: Value, reads: Value, group: Value, last: Value
     ) -> Value:
         """The group of an operand that is wanted now, out of the words that came."""
         operand, word, name = self.operands[port], getattr(self, f"operand{port}"), f"operand{port}"
-        schedule = self._uses(operand) or Schedule(tuple((at, at) for at in range(self.groups)))
-        copies = schedule.copies(self._gathering, self.initiation_interval)
+        schedule = self.plan.uses(operand) or Schedule(tuple((at, at) for at in range(self.groups)))
+        copies = schedule.copies(self.plan.gathering, self.initiation_interval)
         into, _ = counter(m, copies, f"{name}_written", comes & (number == operand.beats - 1))
         out, _ = counter(m, copies, f"{name}_read", reads & last)
-        if not self._repeats(operand):
+        if not self.plan.repeats(operand):
             written, read = Parts(operand.beats, len(word)), Parts(self.groups, self.lanes * operand.dtype.bits)
             store = Store(m, name, written, read, copies)
             store.write(comes, number, into, word)
@@ -211,28 +151,17 @@ class VectorDatapath(Datapath):
 
     # -- results ------------------------------------------------------------------------------------------------
 
-    @property
-    def _leaves_at_once(self) -> bool:
-        return self.identity is None and self.shape.beats == self.groups
-
-    @property
-    def _leaving(self) -> Schedule:
-        """The groups that each word of the result needs."""
-        bits, link = self.lanes * self.shape.dtype.bits, self.shape.link_bits
-        ends = (min((word + 1) * link, self.shape.bits) for word in range(self.shape.beats))
-        return Schedule(tuple((word * link // bits, (end - 1) // bits) for word, end in enumerate(ends)))
-
     def _result_store(self, m: Module, copies: int) -> Store:
         written = Parts(self.groups, self.lanes * self.shape.dtype.bits)
         return Store(m, "result_store", written, Parts(self.shape.beats, len(self.result)), copies)
 
     def _finish_map(self, m: Module, results: Value, arrives: Value) -> None:
         """Let the results leave as words."""
-        if self._leaves_at_once:
+        if self.plan.leaves_at_once:
             m.d.comb += self.result.eq(results)
             return
         group, _ = counter(m, self.groups, "result_group", arrives)
-        begins = arrives & (group == self._waiting - 1)
+        begins = arrives & (group == self.plan.waiting - 1)
         _, word, _ = run(m, "word", begins, self.shape.beats)
         store = self._result_store(m, 1)  # a word leaves before the next element's groups come to its place
         store.write(arrives, group, C(0, 1), results)
@@ -253,7 +182,7 @@ class VectorDatapath(Datapath):
         m.d.sync += Cat(fresh, copy).eq(tags)
         now = Signal(len(tags), reset_less=True)  # the same for the group that is in front of the lanes
         with m.If(begins):
-            m.d.sync += now.eq(Cat(fresh, copy) if self._gathering else tags)
+            m.d.sync += now.eq(Cat(fresh, copy) if self.plan.gathering else tags)
         group, _ = counter(m, self.groups, "result_group", arrives)
         store = self._result_store(m, copies)
         store.write(arrives, group, later(m, now[1:], self.lane.depth, "copy"), results)

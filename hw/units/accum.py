@@ -33,9 +33,7 @@ class Accum(FunctionRule):
     initial: int
     count: int | None
 
-    @property
-    def burst(self) -> int:
-        return self.result.cycles
+    stored = True
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()

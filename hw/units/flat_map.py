@@ -41,29 +41,11 @@ class FlatMap(Rule):
 
     @property
     def initiation_interval(self) -> int:
-        return 1 if self.token.control else max(1, -(-self.piece.bits // self.piece.link_bits))
+        return self.slicer.plan.initiation_interval if self.piece.items else 1
 
     @property
     def latency(self) -> int:  # type: ignore[override]
-        if self._made_control:
-            return self.token.beats + 1
-        return 0 if self._lies_whole or self._lies_within else self.token.beats
-
-    @property
-    def _made_control(self) -> bool:
-        """What comes as words goes out in headers."""
-        return self.piece.control and not self.token.control
-
-    @property
-    def _lies_whole(self) -> bool:
-        """Pieces are made of whole words, or of none."""
-        return not self.token.word_bits or (self.slicer.lines == 1 and self.piece.bits % self.token.word_bits == 0)
-
-    @property
-    def _lies_within(self) -> bool:
-        """Words are made of whole pieces."""
-        one_by_one = self.slicer.lines == 1 and self.token.link_bits % self.piece.bits == 0
-        return self.token.beats == 1 or one_by_one
+        return self.slicer.plan.latency if self.piece.items else 0
 
     @property
     def inputs(self) -> tuple[Format, ...]:
@@ -77,7 +59,7 @@ class FlatMap(Rule):
         token = firing.need(0)
         index = Signal(range(max(2, len(self.stops))))
         firing.occupy(when=token.value)
-        if self._made_control:
+        if self.piece.items and self.slicer.plan.collects_control:
             number, word = self._collect(m, firing, token.value, index == 0)
             firing.late(0, control=_piece(m, self.slicer, self._gather(m, number, word), firing.delayed(index)))
         elif self.piece.word_bits:
@@ -99,18 +81,18 @@ class FlatMap(Rule):
 
     def _cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
         """Send the words of piece ``index``."""
-        if self._lies_whole:
+        if self.slicer.plan.lies_whole:
             if self.token.beats > 1:
                 firing.read_from(0, index * self.piece.beats)
             firing.pass_data(0, 0)
-        elif self._lies_within:
+        elif self.slicer.plan.lies_within:
             width = min(self.token.bits, self.token.link_bits)
             pieces = width // self.piece.bits  # of a word
             shift = pieces.bit_length() - 1
             if self.token.beats > 1:
                 firing.read_from(0, index >> shift)
                 index = index[:shift]
-            slicer = RetileSlicer(pieces, self.slicer.lines, self.slicer.width)
+            slicer = RetileSlicer(self.slicer.plan, pieces)
             firing.send(0, _piece(m, slicer, firing.word(0), firing.latched(index)))
         else:
             begins = firing.delayed(firing.fired(value))

@@ -27,10 +27,6 @@ class Map(FunctionRule):
 
     bounds: tuple[tuple[int, int], ...]
 
-    @property
-    def initiation_interval(self) -> int:
-        return max(super().initiation_interval, self.result.cycles)
-
     def fire(self, m: Module, firing: Firing) -> None:
         for port, bound in self.bounds:
             index = firing.head(port)

@@ -30,10 +30,6 @@ class Scan(FunctionRule):
     rank: int
     before: tuple[int, ...] | None
 
-    @property
-    def initiation_interval(self) -> int:
-        return max(super().initiation_interval, self.result.cycles)
-
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()
         fresh = Signal(init=1)  # a reduction begins

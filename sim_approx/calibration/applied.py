@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_approx.build import build_fabric
-from sim_approx.timing import Timing
 from step.language.function import Function
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
+from step.lowering.plans.plan import Timing
 from step.programs.inputs import BoundInputs
 from step.programs.serialize import encode
 

@@ -8,11 +8,11 @@ from sim_approx.build import TimingOf
 from sim_approx.calibration.applied import Applied, asked
 from sim_approx.calibration.entries import Unit
 from sim_approx.calibration.file import Calibration, rtl_digest
-from sim_approx.timing import Timing
 from step.errors import FabricError
 from step.language.function import Function
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
+from step.lowering.plans.plan import Timing
 from step.programs.inputs import BoundInputs
 
 

@@ -14,12 +14,12 @@ from sim_approx.explain.edges import Edges, Kind, Paces
 from sim_approx.explain.path import Path, binding_edges
 from sim_approx.explain.record import NOBODY, Record
 from sim_approx.simulation import Simulation, simulate
-from sim_approx.timing import Timing
 from step.cli.options import with_settings
 from step.language.function import Function
 from step.language.graph import Graph, Node
 from step.lowering.fabric import LIMITS, FabricConfig
 from step.lowering.netlist import Netlist, lower
+from step.lowering.plans.plan import Plan, Timing
 from step.programs.inputs import BoundInputs
 from step.running.result import Activity
 
@@ -37,7 +37,7 @@ VERIFIED = 3
 class Change:
     """The fabric of ``netlist`` instead of the present one; ``text`` says what is different.
 
-    ``timing_of`` replaces the formulas for how long functions take.
+    ``timing_of`` replaces the plans of functions.
     """
 
     text: str
@@ -159,12 +159,12 @@ def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) ->
 
 
 def without_work(netlist: Netlist, name: str) -> TimingOf:
-    """The formulas, but that the function of the operator ``name`` can begin anew in every cycle."""
+    """The plans, but that the function of the operator ``name`` can begin anew in every cycle."""
     formula = formula_timing(netlist)
 
-    def timing_of(node: Node, function: Function, reduce: bool) -> Timing:
+    def timing_of(node: Node, function: Function, reduce: bool) -> Plan:
         found = formula(node, function, reduce)
-        return replace(found, initiation_interval=1) if node.name == name else found
+        return Timing(1, found.latency, found.streams) if node.name == name else found
 
     return timing_of
 

@@ -62,7 +62,7 @@ def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     function, inner = operator.function, site.node.inputs[0].shape[-operator.rank :]
-    timing = site.timing(function, reduce=True)
+    timing = site.timing(function, reduce=True, stored=True)
     element = site.node.output_types[0].element
     start = function.initial(element)
     # A state that is no result at first (an empty tile) becomes one after the promised number of elements.
@@ -71,10 +71,10 @@ def build(site: Site) -> Machine:
     return site.add(
         Accum(
             **site.ports(),
-            latency=timing.latency + (site.carries and element.is_control),  # as in Map
+            latency=timing.latency,
             interval=timing.initiation_interval,
             rank=operator.rank,
-            burst=site.beats_out[0],
+            burst=timing.burst,
             promised=int(product(inner)) if counted else None,
             update=update,
             initial=initial,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from operator import getitem
 from typing import Any
 
-from sim_approx.functions import formula
 from sim_approx.machine import (
     COMPUTES,
     ENDS,
@@ -25,13 +24,14 @@ from sim_approx.machine import (
 )
 from sim_approx.site import Site
 from sim_approx.sized import applied, is_dynamic
-from sim_approx.timing import Timing
 from sim_approx.units.flatten import HoldingFlatten
 from step.errors import FabricError
 from step.language.dims import Shape
 from step.language.faults import aligned
 from step.language.function import CountedFunction
 from step.language.tokens import Token, empty
+from step.lowering.plans import plan_of
+from step.lowering.plans.plan import Plan, Timing
 from step.ops.flat_map import FlatMap as Operator
 
 
@@ -181,7 +181,7 @@ def build(site: Site) -> Machine:
     )
 
 
-def _rows(site: Site, timing: Timing) -> Machine:
+def _rows(site: Site, timing: Plan) -> Machine:
     """The rows of tiles of dynamic size. Where there may be none at the end of a row of tiles, the one before waits."""
     operator, depth = site.node.operator, site.node.output_types[0].rank
     assert isinstance(operator, Operator)
@@ -209,7 +209,7 @@ def sizes(site: Site, machine: Machine) -> Sizes:
     assert isinstance(operator, Operator)
 
     def pace(rows: int) -> Pace:
-        timing = formula(site.node, operator.function, site.fabric, reduce=False, rows=max(1, rows))
+        timing = plan_of(site.node, operator.function, site.fabric, reduce=False, rows=max(1, rows))
         return Pace(timing.initiation_interval, timing.latency)
 
     return pace

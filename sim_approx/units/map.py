@@ -42,13 +42,11 @@ def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     timing = site.timing(operator.function, reduce=False)
-    # A result that is control is part of the header, which waits for the data of the operands.
-    control = site.carries and site.node.output_types[0].element.is_control
     apply = operator.function.apply if site.computes else applied(site)
     return site.add(
         Map(
             **site.ports(),
-            latency=timing.latency + control,
+            latency=timing.latency,
             interval=timing.initiation_interval,
             apply=apply,
             bounds=operator.bounds(site.node),

@@ -53,8 +53,8 @@ def build(site: Site) -> Machine:
     return site.add(
         Scan(
             **site.ports(),
-            latency=timing.latency + (site.carries and element.is_control),  # as in Map
-            interval=max(timing.initiation_interval, site.beats_out[0]),
+            latency=timing.latency,
+            interval=timing.initiation_interval,
             rank=operator.rank,
             exclusive=operator.exclusive,
             update=function.update if site.computes else unknown,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from step.host.extensions import installed_sources
 
-EXTENDED = ("hw.units", "hw.functions", "step.ops", "step.functions")
+EXTENDED = ("hw.units", "hw.functions", "step.ops", "step.functions", "step.lowering.plans")
 """Packages that others add to, of which RTL is made."""
 
 RTL = ("hw", "step.language", "step.functions", "step.ops", "step.lowering", "cosim.verilog")

@@ -2,7 +2,7 @@
 
 A function is a frozen dataclass; its fields are its parameters and travel through JSON as they are. It has one
 meaning, the NumPy code here in `step.functions`; the RTL of the same name in ``hw/functions`` equals it bit for
-bit, and ``sim_approx/functions`` says how long it takes.
+bit, and a plan in ``step/lowering/plans`` says how long it takes.
 """
 
 from __future__ import annotations

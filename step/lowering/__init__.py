@@ -1,1 +1,1 @@
-"""From a graph to what RTL and timing model share: `fabric`, `netlist` (with its passes), `memory_map`, `feasible`."""
+"""From a graph to what back ends share: `fabric`, `netlist` (with its passes), `memory_map`, `feasible`, `plans`."""

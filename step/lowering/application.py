@@ -1,4 +1,4 @@
-"""A function at its place in the fabric: what its hardware and its timing are made from."""
+"""A function at its place in the fabric: what its plan and its hardware are made from."""
 
 from __future__ import annotations
 

@@ -49,6 +49,14 @@ def slot_bits(rank: int, element: ElementType | None) -> int:
     return 2 + 2 * stop_bits(rank) + (0 if element is None else sum(item_bits(element)))
 
 
+def slots_in_flight(latency: int, interval: int) -> int:
+    """Slots beside its depth that a channel has for tokens on their way through the unit in front of it.
+
+    A slot is free again ``latency`` + 2 cycles after its claim at the earliest, and there are two at least.
+    """
+    return latency // interval
+
+
 def beats(element: ElementType | None, link_bytes: int) -> int:
     """Cycles that a value of ``element`` takes on a link, at least one."""
     return max(1, data_words(element, link_bytes))

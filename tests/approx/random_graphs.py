@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from drams import random_dram
 
-from sim_approx.timing import Timing
 from step.errors import TypeMismatch
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
@@ -22,6 +21,7 @@ from step.language.stream import Stream
 from step.language.tokens import DONE, Token, empty, from_nested
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.plans.plan import Timing
 from step.programs.inputs import BoundInputs
 from step.running.interpreter import interpret
 

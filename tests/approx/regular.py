@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from random_graphs import SCALAR, Program
 
-from sim_approx.timing import Timing
 from step.errors import Deadlock, StreamFault
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
@@ -19,6 +18,7 @@ from step.language.graph import Graph, Node
 from step.language.stream import Stream
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist, lower
+from step.lowering.plans.plan import Timing
 from step.programs.inputs import BoundInputs, bind_inputs
 
 LONGEST = 100_000

@@ -12,7 +12,6 @@ from random_graphs import Program
 from same import both
 from scenarios import FABRIC, SCENARIOS, Scenario
 
-from sim_approx.timing import Timing
 from step.errors import Deadlock, StreamFault
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
@@ -23,6 +22,7 @@ from step.language.tokens import DONE, UNKNOWN, Token
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.lowering.plans.plan import Timing
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.running.result import Status
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sim_approx.backend import run
-from sim_approx.timing import Timing
 from step.errors import Deadlock, FabricError, Runaway, StreamFault
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
@@ -17,6 +16,7 @@ from step.language.graph import Graph
 from step.language.tokens import Token, parse
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.plan import Timing
 from step.programs.inputs import BoundInputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status

@@ -10,10 +10,8 @@ from same import both
 
 from cosim import backend as rtl
 from sim_approx import backend as approx
-from sim_approx.functions import matmul
 from sim_approx.simulation import simulate
 from sim_approx.simulator import Simulator
-from sim_approx.timing import Timing
 from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
 from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
@@ -22,6 +20,8 @@ from step.language.function import Function
 from step.language.loops import SHORT, RegularStream
 from step.lowering.application import Application
 from step.lowering.netlist import lower
+from step.lowering.plans import matmul
+from step.lowering.plans.plan import Plan
 from step.programs.inputs import bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult
@@ -184,14 +184,14 @@ def test_runs_again_with_other_channels() -> None:
 
 def test_a_size_of_which_nobody_knows_the_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error reaches the caller, from both engines."""
-    known = matmul.timing
+    known = matmul.plan
 
-    def timing(function: Function, application: Application) -> Timing:
+    def plan(function: Function, application: Application) -> Plan:
         if application.inputs[0].shape[0] == 7:  # type: ignore[union-attr]
             raise FabricError("nobody knows")
         return known(function, application)
 
-    monkeypatch.setattr(matmul, "timing", timing)
+    monkeypatch.setattr(matmul, "plan", plan)
     graph = expert(3, 0)
     for engine in ("compiled", "python"):
         with pytest.raises(FabricError) as error:

@@ -23,7 +23,6 @@ from benchmarks import approx_speed
 from sim_approx import simulation
 from sim_approx.engines import EngineName
 from sim_approx.simulation import Prepared, Simulation, simulate
-from sim_approx.timing import Timing
 from step.errors import InputError
 from step.functions.cast import Cast
 from step.functions.matmul import Matmul
@@ -32,6 +31,7 @@ from step.language.graph import Graph
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
+from step.lowering.plans.plan import Timing
 from step.programs.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.result import RunResult

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from sim_approx.backend import run
-from sim_approx.timing import Timing
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.retile import RetileStreamify
@@ -22,6 +21,7 @@ from step.language.stream import Stream
 from step.language.tokens import parse
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.plans.plan import Timing
 from step.running.result import RunResult
 
 FABRIC = FabricConfig(outstanding=2, memory=MemoryConfig(beat_bytes=2, channels=2, interval=2, latency=5))

@@ -17,6 +17,7 @@ from step.language.dims import dim
 from step.language.types import ElementType, Tile
 from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.plan import Plan
 
 
 @dataclass
@@ -83,9 +84,12 @@ class Case:
     ) -> None:
         self.function, self.inputs, self.reduce, self.tiles = function, inputs, reduce, tiles
         self.result = function.state_type((dim(tiles or 3),), *inputs) if reduce else function.result_type(*inputs)
-        module = importlib.import_module(f"hw.functions.{function.family}")
         self.application = Application(inputs, self.result, fabric, reduce)
-        self.path: Datapath = module.datapath(function, self.application)
+        self.plan: Plan = importlib.import_module(f"step.lowering.plans.{function.family}").plan(
+            function, self.application
+        )
+        module = importlib.import_module(f"hw.functions.{function.family}")
+        self.path: Datapath = module.datapath(function, self.application, self.plan)
         self.formats = [TokenFormat.element(0, each, fabric.link_bytes) for each in (*inputs, self.result)]
 
     def __str__(self) -> str:
@@ -93,18 +97,15 @@ class Case:
         return f"{self.function} of {self.inputs} on {fabric}"
 
     def formula(self) -> tuple[int, int, bool]:
-        """Initiation interval, latency, and whether words are taken as they come, as the fast model has them."""
-        module = importlib.import_module(f"sim_approx.functions.{self.function.family}")
-        timing = module.timing(self.function, self.application)
-        return timing.initiation_interval, timing.latency, timing.streams
+        """Initiation interval, latency, and whether words are taken as they come, as the plan has them."""
+        return self.plan.initiation_interval, self.plan.latency, self.plan.streams
 
     def check(self, count: int, gaps: Sequence[int], seed: int = 8, *, scan: bool = False) -> None:
         """Play ``count`` events that come as early as a unit lets them, and later by ``gaps`` in turn.
 
         ``scan``: the state of a reduction leaves behind every element, and mostly the reduction goes on.
         """
-        interval, latency, streams = self.formula()
-        assert (self.path.initiation_interval, self.path.latency, self.path.streams) == (interval, latency, streams)
+        interval = self.plan.initiation_interval
         random = np.random.default_rng(seed)
         *taken, leaves = self.formats
         interval = max(interval, *(each.cycles for each in taken), leaves.cycles if scan or not self.reduce else 1)

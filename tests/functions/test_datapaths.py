@@ -29,6 +29,13 @@ from step.language.types import ElementType, Tile
 from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
 
+
+def made(function: Function, application: Application) -> Any:
+    """The hardware of ``function``, as its plan says."""
+    plan = importlib.import_module(f"step.lowering.plans.{function.family}").plan(function, application)
+    return importlib.import_module(f"hw.functions.{function.family}").datapath(function, application, plan)
+
+
 GAPS = {"back to back": [0], "gaps": [0, 0, 3, 0, 1, 7]}
 
 
@@ -40,14 +47,8 @@ class Case:
     ) -> None:
         self.function, self.inputs, self.reduce, self.tiles = function, inputs, reduce, tiles
         self.result = function.state_type((dim(tiles),), *inputs) if reduce else function.result_type(*inputs)
-        module = importlib.import_module(f"hw.functions.{function.family}")
         self.application = Application(inputs, self.result, fabric, reduce)
-        self.path: Datapath = module.datapath(function, self.application)
-
-    def timing(self) -> tuple[int, int]:
-        module = importlib.import_module(f"sim_approx.functions.{self.function.family}")
-        timing = module.timing(self.function, self.application)
-        return timing.initiation_interval, timing.latency
+        self.path: Datapath = made(function, self.application)
 
     def elements(self, count: int) -> tuple[list[tuple[int, ...]], list[int], list[int | None]]:
         """Operands, whether each begins a reduction, and results; a state that is no whole result yet is None."""
@@ -97,7 +98,7 @@ NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
 def test_functions_of_whole_tiles(function: Any, tile: Tile, lanes: int, timing: tuple[int, int]) -> None:
     """What can not go through in words."""
     case = Case(function, (tile,), FabricConfig(vector_lanes=lanes), reduce=False)
-    assert (case.path.initiation_interval, case.path.latency) == case.timing() == timing
+    assert (case.path.initiation_interval, case.path.latency) == timing
     assert not case.path.streams
     for gaps in GAPS.values():
         case.check(40, gaps)
@@ -110,7 +111,7 @@ def test_functions_of_whole_tiles(function: Any, tile: Tile, lanes: int, timing:
 def test_join_of_whole_tiles(function: Function, tile: Tile, link: int) -> None:
     """Columns that are no parts of a word or small ones, and rows that are no whole words."""
     case = Case(function, (tile,), FabricConfig(link_bytes=link), reduce=True, tiles=5)
-    assert (case.path.initiation_interval, case.path.latency) == case.timing() == (1, 1)
+    assert (case.path.initiation_interval, case.path.latency) == (1, 1)
     assert not case.path.streams
     case.check(12, GAPS["gaps"])
 
@@ -118,9 +119,7 @@ def test_join_of_whole_tiles(function: Function, tile: Tile, link: int) -> None:
 @pytest.mark.parametrize("function", [RetileStreamify(), RetileStreamify(3), RetileStreamify(2, "col", 1)])
 def test_retile_slicer(function: RetileStreamify) -> None:
     tile, piece = Tile(BF16, 3, 4), function.result_type(Tile(BF16, 3, 4))
-    slicer = importlib.import_module("hw.functions.retile").datapath(
-        function, Application((tile,), piece, FabricConfig())
-    )
+    slicer = made(function, Application((tile,), piece, FabricConfig()))
     value = patterns.tile(np.random.default_rng(10), tile)
     wanted = [playing.to_int(token.value, piece) for token in function.expand(value)]
     got = []

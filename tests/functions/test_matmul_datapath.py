@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -17,14 +19,13 @@ from hw.arithmetic.model import SOURCES
 from hw.convert import ModuleLibrary
 from hw.functions.datapath import Datapath
 from hw.functions.matmul import MatmulDatapath, datapath
-from sim_approx.functions.matmul import timing
-from sim_approx.timing import Timing
 from step.functions.matmul import Matmul
 from step.language.dims import dim
 from step.language.dtypes import BF16, INT8, INT32
 from step.language.types import Tile
 from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.matmul import Arrangement, MatmulPlan, arrange, plan
 
 HOWS = {
     "map": (Matmul(), False),
@@ -60,11 +61,11 @@ class Case:
         result = function.state_type((dim(2),), *operands) if reduce else function.result_type(*operands)
         return Application(operands, result, self.fabric, reduce)
 
-    def path(self) -> Datapath:
-        return datapath(self.function, self.application)
+    def plan(self) -> MatmulPlan:
+        return plan(self.function, self.application)
 
-    def timing(self) -> Timing:
-        return timing(self.function, self.application)
+    def path(self) -> Datapath:
+        return datapath(self.function, self.application, self.plan())
 
     def script(self, path: Datapath, count: int, random: Random, gaps: list[int]) -> Script:
         """``count`` elements as soon as they may come, and later by ``gaps`` in turn.
@@ -133,7 +134,6 @@ def test_matmul(rows: int, inner: int, cols: int, lanes: int, link: int, stages:
     case = Case(rows, inner, cols, how, fabric(lanes, link, stages=stages))
     path = case.path()
     script = case.script(path, 7, Random(3), GAPS[gaps])
-    assert (path.streams, path.initiation_interval, path.latency) == (True, *_cycles(case.timing()))
     assert script.wrong() == []
 
 
@@ -142,11 +142,6 @@ def test_a_state_leaves_whole_however_soon_others_follow() -> None:
     case = Case(8, 1, 3, "accum", fabric(8, 16, stages=1))
     path = case.path()
     assert case.script(path, 40, Random(1), [0]).wrong() == []
-
-
-def _cycles(timing: Timing) -> tuple[int, int]:
-    assert timing.streams
-    return timing.initiation_interval, timing.latency
 
 
 def any_case(random: Random, most: int) -> Case:
@@ -162,16 +157,62 @@ def test_random_shapes(seed: int) -> None:
     for _ in range(6):
         case = any_case(random, 4)
         path = case.path()
-        assert (path.initiation_interval, path.latency) == _cycles(case.timing()), case
         assert case.script(path, 6, random, [random.randrange(9), 0, 0]).wrong() == [], case
 
 
-def test_formulas_agree_for_many_shapes() -> None:
+def test_many_plans_are_what_the_docs_say() -> None:
+    """The table of numerics.md: of all ways to cut the result into blocks, the one with the fewest cycles."""
     random = Random(9)
     for _ in range(300):
         case = any_case(random, 12)
-        path = case.path()
-        assert (path.initiation_interval, path.latency) == _cycles(case.timing()), case
+        found, element, application = case.plan(), case.application.result, case.application
+        assert isinstance(element, Tile)
+        bits, lanes = 8 * case.fabric.link_bytes, case.fabric.matmul_lanes
+        inputs = [each for each in application.inputs if isinstance(each, Tile)]
+        w, v = max(math.ceil(each.bits / bits) for each in inputs), math.ceil(element.bits / bits)
+        s = case.fabric.stages if inputs[0].dtype is BF16 else 1
+        turn, _, blocks = min(
+            (max(blocks, s), down * across, blocks)
+            for down in range(1, case.rows + 1)
+            for across in range(1, case.cols + 1)
+            if down * across <= lanes
+            for blocks in [math.ceil(case.rows / down) * math.ceil(case.cols / across)]
+        )
+        interval = max(w, case.inner * turn, 1 if application.reduce else v)
+        latency = w + case.inner * turn + min(blocks, s) + min(s, 2) + (element.dtype is BF16)
+        assert (found.initiation_interval, found.latency) == (interval, latency), case
+
+
+def tied(shape: Arrangement, lanes: int) -> list[Arrangement]:
+    """All arrangements that take as long on as few lanes."""
+    cuts = itertools.product(range(1, shape.rows + 1), range(1, shape.cols + 1))
+    every = [replace(shape, block_rows=down, block_cols=across) for down, across in cuts if down * across <= lanes]
+    best = min((each.turn, each.lanes, each.blocks) for each in every)
+    return [each for each in every if (each.turn, each.lanes, each.blocks) == best]
+
+
+@pytest.mark.parametrize("how", ["map", "map to bf16", "accum"])
+def test_blocks_that_are_as_good_take_as_long(how: str) -> None:
+    """A plan chooses the widest blocks; others of as many lanes are right in the same cycles, with more wires."""
+    case = Case(4, 3, 4, how, fabric(4, 8, stages=4))
+    found = case.plan()
+    shapes = tied(found.arrangement, 4)
+    assert [(each.block_rows, each.block_cols) for each in shapes] == [(1, 4), (2, 2), (4, 1)]
+    assert (found.arrangement.block_rows, found.arrangement.block_cols) == (1, 4)
+    for shape in shapes:
+        other = replace(found, arrangement=shape)
+        assert (other.initiation_interval, other.latency) == (found.initiation_interval, found.latency)
+        path = MatmulDatapath(other, case.function.transposed)
+        assert case.script(path, 7, Random(3), [0]).wrong() == []
+
+
+def test_ties_are_broken_in_one_way() -> None:
+    """The blocks of the chosen arrangement are the widest of all that take as long, whatever the shape."""
+    random = Random(5)
+    for _ in range(300):
+        rows, cols, lanes = (random.randint(1, 16) for _ in range(3))
+        shape = arrange(rows, 2, cols, lanes, random.randint(1, 4))
+        assert shape == max(tied(shape, lanes), key=lambda each: each.block_cols)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +236,7 @@ def test_a_square_matmul_takes_its_multiplications_over_lanes(
     path = case.path()
     assert isinstance(path, MatmulDatapath)
     assert path.initiation_interval == computes and path.arrangement.lanes == used
-    assert _cycles(case.timing()) == (computes, 8 + computes + min(256 // used, stages) + min(stages, 2))
+    assert path.latency == 8 + computes + min(256 // used, stages) + min(stages, 2)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +245,7 @@ def test_a_square_matmul_takes_its_multiplications_over_lanes(
 def test_the_link_limits_a_matmul(how: str, link: int, interval: int) -> None:
     """16 cycles of work for 512 bytes of each operand and 1024 of the result; that of a reduction need not leave."""
     case = Case(16, 16, 16, how, fabric(256, link, stages=1))
-    assert case.path().initiation_interval == case.timing().initiation_interval == interval
+    assert case.path().initiation_interval == interval
 
 
 def test_nothing_has_a_register_for_every_bit_of_a_tile() -> None:

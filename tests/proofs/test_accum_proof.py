@@ -16,6 +16,7 @@ from hw.functions.datapath import Datapath
 from hw.layout import TokenFormat
 from hw.unit import Unit
 from hw.units import accum
+from step.lowering.plans.plan import Timing
 
 MUTANTS = [
     ("firing.next(fresh, ends)", "firing.next(fresh, token.value)"),
@@ -42,7 +43,7 @@ STREAMED = [
 WIDENED = [
     ("firing.reserve(0, when=puts & value)", "pass"),
     ("firing.reserve(0, when=puts & value)", "firing.reserve(0, when=puts & token.value)"),
-    ("return self.result.cycles", "return self.result.cycles - 1"),
+    ("stored = True", "stored, burst = True, 1"),
 ]
 SKELETON = [
     ("self.room((left == 0) | ~self._puts[port])", "self.room((left == 0) | self._puts[port])"),
@@ -62,11 +63,8 @@ def folded(operand: Value, width: int) -> Value:
 class Parity(Datapath):
     """A reduction whose result depends on every value, if in no other way: their exclusive or."""
 
-    initiation_interval = 1
-    latency = 1
-
     def __init__(self, operand: TokenFormat, result: TokenFormat) -> None:
-        super().__init__([operand.bits], result.bits, reduce=True)
+        super().__init__(Timing(1, 1), [operand.bits], result.bits, reduce=True, latency=1)
 
     @property
     def parameters(self) -> tuple[()]:
@@ -82,13 +80,10 @@ class Parity(Datapath):
 class StreamedParity(Datapath):
     """The same, word by word; what leaves is read from its store as long as it is there."""
 
-    initiation_interval = 1
-    latency = 1
-    streams = True
-
     def __init__(self, format: TokenFormat) -> None:
         self.beats = format.beats
-        super().__init__([format.word_bits], format.word_bits, reduce=True)
+        plan = Timing(1, 1, streams=True)
+        super().__init__(plan, [format.word_bits], format.word_bits, reduce=True, latency=1)
 
     @property
     def parameters(self) -> tuple[()]:

@@ -87,12 +87,21 @@ def test_what_a_floor_does_not_have_is_named_with_its_line(package: str, monkeyp
         f"missing 'y' ({node.location}): {package}.units has nothing for the operator 'missing'; "
         f"it needs a file missing.py there, or an entry point 'missing' in the group '{package}.units'"
     )
+
+
+@pytest.mark.parametrize("package", ["hw.functions", "step.lowering.plans"])
+def test_a_function_that_a_floor_does_not_have_is_named_with_its_line(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = Graph("missing")
+    graph.source("x", Tile(FP32), [2]).map(Add(), graph.source("w", Tile(FP32), [2]), name="y")
+    node = graph.nodes["y"]
     monkeypatch.setattr(Add, "family", "sums")
     with pytest.raises(FabricError) as caught:
-        family_module(f"{package}.functions", node, Add())
+        family_module(package, node, Add())
     assert str(caught.value) == (
-        f"missing 'y' ({node.location}): {package}.functions has nothing for the function 'add'; "
-        f"it needs a file sums.py there, or an entry point 'sums' in the group '{package}.functions'"
+        f"map 'y' ({node.location}): {package} has nothing for the function 'add'; "
+        f"it needs a file sums.py there, or an entry point 'sums' in the group '{package}'"
     )
 
 
@@ -189,8 +198,8 @@ except StepError as error:
 @pytest.mark.parametrize(
     ("package", "look"),
     [
-        ("hw", "from hw.fabric import elaborate; elaborate(netlist)"),
-        ("sim_approx", "from sim_approx.backend import run; run(netlist, {'x': [1, 2]})"),
+        ("hw.functions", "from hw.fabric import elaborate; elaborate(netlist)"),
+        ("step.lowering.plans", "from sim_approx.backend import run; run(netlist, {'x': [1, 2]})"),
     ],
 )
 def test_a_function_that_stands_on_one_floor_only_is_refused_by_the_others(
@@ -198,8 +207,8 @@ def test_a_function_that_stands_on_one_floor_only_is_refused_by_the_others(
 ) -> None:
     install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
     assert last_line(tmp_path, MISSING.format(look=look)) == (
-        f"FabricError: map 'y' (<unknown>:0): {package}.functions has nothing for the function 'halve'; "
-        f"it needs a file halve.py there, or an entry point 'halve' in the group '{package}.functions'"
+        f"FabricError: map 'y' (<unknown>:0): {package} has nothing for the function 'halve'; "
+        f"it needs a file halve.py there, or an entry point 'halve' in the group '{package}'"
     )
 
 

@@ -11,7 +11,6 @@ from itertools import product
 from scenarios import SCENARIOS
 
 import step.functions
-from sim_approx.functions import formula
 from step.errors import TypeMismatch
 from step.language.dims import dim
 from step.language.dtypes import DTYPES
@@ -19,6 +18,7 @@ from step.language.function import FUNCTIONS, AccumFunction, FlatMapFunction, Fu
 from step.language.graph import Graph, Node
 from step.language.types import ElementType, Tile
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans import plan_of
 from tables.operators import link, summary
 
 HEAD = """\
@@ -27,11 +27,15 @@ HEAD = """\
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [Numerics](numerics.md) says what they round.
 
 **Operands**: formats of the operands that the function, with the parameters shown, takes. **II** and **latency** are
-cycles for the types shown, on the default fabric. Each family is a file on three floors.
+cycles for the types shown, on the default fabric. Each family is a meaning, a plan and a datapath: three files.
 
-| function | what | with | operands | shown for | result | II | latency | floors |
+| function | what | with | operands | shown for | result | II | latency | files |
 |---|---|---|---|---|---|---|---|---|
 """
+
+
+FILES = {"meaning": "step/functions", "plan": "step/lowering/plans", "datapath": "hw/functions"}
+"""What a family has, and where."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +132,12 @@ def functions_page() -> str:
             continue
         if not shown:
             raise LookupError(f"no scenario applies the function {name!r}")
-        floors = " ".join(link(each, "functions", f"{family}.py") for each in ("step", "hw", "sim_approx"))
+        files = " ".join(link(folder, f"{family}.py", text=text) for text, folder in FILES.items())
         for use in shown:
-            timing = formula(use.node, use.function, FabricConfig(), reduce=use.reduce)
+            plan = plan_of(use.node, use.function, FabricConfig(), reduce=use.reduce)
             inputs = "<br>".join(map(str, use.inputs))
             rows.append(
                 f"| `{use.function}` | {summary(function)} | {use.node.operator.name} | {formats(use)} | {inputs} "
-                f"| {use.node.output_types[0].element} | {timing.initiation_interval} | {timing.latency} | {floors} |\n"
+                f"| {use.node.output_types[0].element} | {plan.initiation_interval} | {plan.latency} | {files} |\n"
             )
     return HEAD + "".join(rows)

@@ -82,12 +82,12 @@ def summary(thing: Any) -> str:
     return text.partition(". ")[0].rstrip(".").replace("``", "`").replace("|", "\\|")
 
 
-def link(*parts: str) -> str:
-    """A link to a file; `LookupError` where there is none."""
+def link(*parts: str, text: str | None = None) -> str:
+    """A link to a file, by the name of its floor or another ``text``; `LookupError` where there is none."""
     path = Path(*parts)
     if not (ROOT / path).is_file():
         raise LookupError(f"{path} is missing")
-    return f"[{parts[0]}](../{path})"
+    return f"[{text or parts[0]}](../{path})"
 
 
 def row(name: str, shown: Example) -> str:

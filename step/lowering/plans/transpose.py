@@ -1,14 +1,14 @@
-"""Timing of making columns of rows."""
+"""Plan of making columns of rows."""
 
 from __future__ import annotations
 
-from sim_approx.timing import Timing
-from step.functions.transpose import Transpose
+from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
+from step.lowering.plans.plan import Timing
 
 
-def timing(function: Transpose, application: Application) -> Timing:
+def plan(function: Function, application: Application) -> Timing:
     """Wires: of a tile that is there as a whole; the words of a single row or column stay what they are."""
     (tile,) = application.inputs
     assert isinstance(tile, Tile)

@@ -1,19 +1,18 @@
-"""Timing of conversions."""
+"""Plan of conversions."""
 
 from __future__ import annotations
 
-from sim_approx.functions.elementwise import rounding, vector_timing
-from sim_approx.timing import Timing
 from step.language.dtypes import BOOL
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.application import Application
+from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
 
-def timing(function: Function, application: Application) -> Timing:
+def plan(function: Function, application: Application) -> VectorPlan:
     """A cycle; between floating point and integers up to three, and one more to round to BF16."""
     (source,), result = application.inputs, application.result
     assert isinstance(source, Tile) and isinstance(result, Tile)
     if BOOL in (source.dtype, result.dtype) or source.dtype.is_float == result.dtype.is_float:
-        return vector_timing(application, cycles=1)
-    return vector_timing(application, cycles=min(application.fabric.stages, 3) + rounding(application))
+        return vector_plan(application, cycles=1)
+    return vector_plan(application, cycles=min(application.fabric.stages, 3) + rounding(application))

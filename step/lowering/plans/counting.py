@@ -1,12 +1,12 @@
-"""Timing of functions that count."""
+"""Plan of functions that count."""
 
 from __future__ import annotations
 
-from sim_approx.timing import Timing
 from step.language.function import Function
 from step.lowering.application import Application
+from step.lowering.plans.plan import Timing
 
 
-def timing(function: Function, application: Application) -> Timing:
+def plan(function: Function, application: Application) -> Timing:
     """A number a cycle, at once."""
     return Timing(1, 0)

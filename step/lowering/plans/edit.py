@@ -1,13 +1,13 @@
-"""Timing of functions that replace rows or columns of a tile."""
+"""Plan of functions that replace rows or columns of a tile."""
 
 from __future__ import annotations
 
-from sim_approx.timing import Timing
 from step.language.function import Function
 from step.lowering.application import Application
 from step.lowering.links import beats
+from step.lowering.plans.plan import Timing
 
 
-def timing(function: Function, application: Application) -> Timing:
+def plan(function: Function, application: Application) -> Timing:
     """Words go through a register as they come."""
     return Timing(beats(application.inputs[0], application.fabric.link_bytes), 1, streams=True)

@@ -1,0 +1,28 @@
+"""Plans: how the hardware of functions is laid out and how many cycles it takes, one file per family.
+
+Each module has ``plan(function, application)``, which gives a `step.lowering.plans.plan.Plan`. The datapath is built by
+it, and the fast model counts by it.
+"""
+
+from __future__ import annotations
+
+from step.errors import FabricError
+from step.language.function import Function
+from step.language.graph import Node
+from step.lowering.application import Application
+from step.lowering.fabric import FabricConfig
+from step.lowering.lookup import family_module
+from step.lowering.plans.plan import Plan
+
+
+def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool, rows: int = 1) -> Plan:
+    """The plan of ``function``, which ``node`` applies; `FabricError`, with the source line, where there is none.
+
+    Tiles of dynamic size are taken to have so many ``rows``.
+    """
+    family = family_module(__name__, node, function)
+    try:
+        plan: Plan = family.plan(function, Application.at(node, fabric, reduce=reduce).with_rows(rows))
+    except FabricError as error:
+        raise FabricError(f"{node.describe()}: {error}") from None
+    return plan

@@ -1,0 +1,12 @@
+"""Plan of comparisons and of choices."""
+
+from __future__ import annotations
+
+from step.language.function import Function
+from step.lowering.application import Application
+from step.lowering.plans.vector import VectorPlan, vector_plan
+
+
+def plan(function: Function, application: Application) -> VectorPlan:
+    """A cycle."""
+    return vector_plan(application, cycles=1)

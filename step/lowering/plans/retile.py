@@ -1,0 +1,122 @@
+"""Plans of functions that join tiles or split them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from step.functions.retile import RetileRow, RetileStreamify
+from step.language.function import Function
+from step.language.types import Tile
+from step.lowering.application import Application
+from step.lowering.plans.plan import Plan
+
+PARTS = 4
+"""Columns narrower than this part of a link are joined in registers: memories of so few places take as much."""
+
+
+def plan(function: Function, application: Application) -> Plan:
+    """How tiles are joined, or split."""
+    tile, result, link = application.inputs[0], application.result, 8 * application.fabric.link_bytes
+    assert isinstance(tile, Tile) and isinstance(result, Tile)
+    if isinstance(function, RetileStreamify):
+        lines = 1 if function.axis == "row" else tile.shape[0]
+        return SplitPlan(tile.bits, lines, result.bits // lines, link, tile.is_control, result.is_control)
+    lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
+    return JoinPlan(result.bits // tile.bits, lines, tile.bits // lines, link)
+
+
+@dataclass(frozen=True)
+class JoinPlan:
+    """``count`` tiles become one; of ``lines`` lines of ``width`` bits each has one piece of every tile.
+
+    One behind the other, whole words, or whole parts of a word, are taken as they come; the result leaves one cycle
+    behind the last tile's first word. So it is with columns, of whole words or of a part of one that is large enough.
+    Other tiles have to be there as a whole.
+    """
+
+    count: int
+    lines: int
+    width: int
+    link_bits: int
+
+    latency = 1
+
+    @property
+    def in_rows(self) -> bool:
+        """Tiles follow each other in a store."""
+        return self.lines == 1 and (self._fits or self.count * self.width <= self.link_bits)
+
+    @property
+    def in_columns(self) -> bool:
+        """Lines leave a memory in another order than they came."""
+        return self.lines > 1 and self._fits and self.link_bits <= PARTS * self.width
+
+    @property
+    def streams(self) -> bool:
+        return self.in_rows or self.in_columns
+
+    @property
+    def initiation_interval(self) -> int:
+        return -(-self.lines * self.width // self.link_bits) if self.streams else 1
+
+    @property
+    def _fits(self) -> bool:
+        """Lines are whole words, or words whole lines."""
+        return max(self.link_bits, self.width) % min(self.link_bits, self.width) == 0
+
+
+@dataclass(frozen=True)
+class SplitPlan:
+    """A tile of ``bits`` becomes pieces, each of ``lines`` lines of ``width`` bits, a piece at a time.
+
+    Pieces are read where they lie if that is a row of words, or of pieces in a word. Else the whole tile has to be
+    there first. ``control``: the tile is; ``makes_control``: the piece is, and its header waits for the tile.
+    """
+
+    bits: int
+    lines: int
+    width: int
+    link_bits: int
+    control: bool
+    makes_control: bool
+
+    streams = False
+
+    @property
+    def initiation_interval(self) -> int:
+        return 1 if self.control else -(-self._piece // self.link_bits)
+
+    @property
+    def latency(self) -> int:
+        if self.collects_control:
+            return self._words + 1
+        return 0 if self.lies_whole or self.lies_within else self._words
+
+    @property
+    def collects_control(self) -> bool:
+        """What comes as words goes out in headers."""
+        return self.makes_control and not self.control
+
+    @property
+    def lies_whole(self) -> bool:
+        """Pieces are made of whole words."""
+        return self.lines == 1 and self._piece % min(self.link_bits, self.bits) == 0
+
+    @property
+    def lies_within(self) -> bool:
+        """Words are made of whole pieces."""
+        return self._words == 1 or (self.lines == 1 and self.link_bits % self._piece == 0)
+
+    @property
+    def pieces(self) -> int:
+        return self.bits // self._piece
+
+    @property
+    def _piece(self) -> int:
+        """Bits of a piece."""
+        return self.lines * self.width
+
+    @property
+    def _words(self) -> int:
+        """Words of the tile."""
+        return 1 if self.control else -(-self.bits // self.link_bits)

@@ -1,0 +1,12 @@
+"""Plan of the reciprocal square root."""
+
+from __future__ import annotations
+
+from step.language.function import Function
+from step.lowering.application import Application
+from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
+
+
+def plan(function: Function, application: Application) -> VectorPlan:
+    """As any function of scalars: a cycle more than `FabricConfig.stages`."""
+    return vector_plan(application, cycles=application.fabric.stages + 1 + rounding(application))

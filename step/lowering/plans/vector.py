@@ -1,0 +1,119 @@
+"""Plan of functions that treat every scalar of a tile alike."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from step.language.dtypes import BF16
+from step.lowering.application import Application
+from step.lowering.plans.schedule import Schedule
+from step.lowering.plans.words import Words
+
+
+def vector_plan(application: Application, *, cycles: int) -> VectorPlan:
+    """The plan of a function whose lanes take ``cycles``, on at most `vector_lanes` of them."""
+    fabric = application.fabric
+    operands = tuple(Words.of(each, fabric.link_bytes) for each in application.inputs)
+    result = Words.of(application.result, fabric.link_bytes)
+    return VectorPlan(operands, result, fabric.vector_lanes, cycles, application.reduce)
+
+
+@dataclass(frozen=True)
+class VectorPlan:
+    """Scalars go through lanes, a *group* in a cycle; words are made of whole groups.
+
+    Where groups are the words of an operand, these go straight to the registers in front of the lanes; where words have
+    more scalars, or come before they are wanted, they wait in a store, and one cycle longer. Groups that are no words
+    of the result are put together likewise. Operands with one row or one column are repeated.
+
+    Of at most ``most`` lanes the fewest are taken that reach the shortest interval. A lane takes ``cycles``, its
+    operands' registers counted. A reduction wants its state back before the next element, and always stores it, as it
+    may be wanted without an element.
+    """
+
+    operands: tuple[Words, ...]
+    result: Words
+    most: int
+    cycles: int
+    reduce: bool
+
+    streams = True
+
+    @cached_property
+    def initiation_interval(self) -> int:
+        words = max(each.beats for each in self._ports)
+        return max(words, -(-self.result.scalars // self._possible[-1]), self.cycles if self.reduce else 1)
+
+    @cached_property
+    def latency(self) -> int:
+        return self.gathering + self.cycles + self.waiting
+
+    @cached_property
+    def lanes(self) -> int:
+        """Scalars of a group."""
+        return next(each for each in self._possible if -(-self.result.scalars // each) <= self.initiation_interval)
+
+    @cached_property
+    def groups(self) -> int:
+        return -(-self.result.scalars // self.lanes)
+
+    @cached_property
+    def gathering(self) -> int:
+        """Cycles from the first word of the operands to the first group."""
+        return max(0 if each is None else each.lag for each in map(self.uses, self.operands))
+
+    @cached_property
+    def waiting(self) -> int:
+        """Cycles from the first group of the result to its first word."""
+        return 0 if self.leaves_at_once else self.leaving.lag
+
+    def repeats(self, operand: Words) -> bool:
+        """Whether ``operand`` has one row or one column for several of the result."""
+        return operand.scalars < self.result.scalars
+
+    def uses(self, operand: Words) -> Schedule | None:
+        """The words of ``operand`` that each group needs; None where the word that comes is the group."""
+        if operand.beats == self.groups and (self.groups == 1 or not self.repeats(operand)):
+            return None
+        return Schedule(tuple(operand.words_of(*self._ends(operand, group)) for group in range(self.groups)))
+
+    @property
+    def leaves_at_once(self) -> bool:
+        """Groups are words of the result, and leave as such."""
+        return not self.reduce and self.result.beats == self.groups
+
+    @property
+    def leaving(self) -> Schedule:
+        """The groups that each word of the result needs."""
+        bits, link = self.lanes * self.result.dtype.bits, self.result.link_bits
+        ends = (min((word + 1) * link, self.result.bits) for word in range(self.result.beats))
+        return Schedule(tuple((word * link // bits, (end - 1) // bits) for word, end in enumerate(ends)))
+
+    @property
+    def _ports(self) -> tuple[Words, ...]:
+        return *self.operands, self.result
+
+    @cached_property
+    def _possible(self) -> list[int]:
+        """Numbers of lanes with which the words of all ports are made of whole groups."""
+        common = math.gcd(*(max(1, each.link_bits // each.dtype.bits) for each in self._ports if each.beats > 1))
+        return [each for each in range(1, min(self.most, self.result.scalars) + 1) if common % each == 0]
+
+    def _ends(self, operand: Words, group: int) -> tuple[int, int]:
+        """The first and the last scalar of ``operand`` in a group, which may have several rows of it."""
+        cols, last = self.result.cols, min((group + 1) * self.lanes, self.result.scalars) - 1
+        (top, left), (bottom, right) = divmod(group * self.lanes, cols), divmod(last, cols)
+        if operand.rows == 1 and bottom > top:
+            left, right = 0, cols - 1
+        if operand.rows == 1:
+            top = bottom = 0
+        if operand.cols == 1:
+            left = right = 0
+        return top * operand.cols + left, bottom * operand.cols + right
+
+
+def rounding(application: Application) -> int:
+    """Cycles to round an FP32 result to the format that is wanted."""
+    return int(Words.of(application.result, application.fabric.link_bytes).dtype is BF16)

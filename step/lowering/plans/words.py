@@ -1,0 +1,44 @@
+"""Tiles as words of a link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from step.language.dtypes import DType
+from step.language.types import ElementType, Tile
+
+
+@dataclass(frozen=True)
+class Words:
+    """A tile in words of a link of ``link_bits``."""
+
+    rows: int
+    cols: int
+    dtype: DType
+    link_bits: int
+
+    @classmethod
+    def of(cls, element: ElementType, link_bytes: int) -> Words:
+        """What is control is one word, however wide the link is."""
+        assert isinstance(element, Tile)
+        return cls(*element.shape, element.dtype, max(8 * link_bytes, element.bits * element.is_control))
+
+    @property
+    def scalars(self) -> int:
+        return self.rows * self.cols
+
+    @property
+    def bits(self) -> int:
+        return self.scalars * self.dtype.bits
+
+    @property
+    def word_bits(self) -> int:
+        return min(self.bits, self.link_bits)
+
+    @property
+    def beats(self) -> int:
+        return -(-self.bits // self.link_bits)
+
+    def words_of(self, first: int, last: int) -> tuple[int, int]:
+        """The words in which the scalars ``first`` to ``last`` lie: their first and their last one."""
+        return first * self.dtype.bits // self.link_bits, ((last + 1) * self.dtype.bits - 1) // self.link_bits

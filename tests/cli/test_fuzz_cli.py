@@ -209,6 +209,18 @@ class TestFindings:
         assert len(result.out.splitlines()) == 3
         assert len(list(tmp_path.glob("*.report.json"))) == 1
 
+    def test_what_disagrees_without_rtl_goes_there_too(self, low_stop: None, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where RTL is compared with a program that the fast model has wrong, that is seen."""
+        built: list[Program] = []
+        monkeypatch.setattr(campaigning, "check_rtl", lambda made, progress: built.append(made))
+        plain = next(seed for seed in range(40) if "promote" not in kinds(program(seed, operators=(3, 6))))
+        odd = next(seed for seed in range(40) if "promote" in kinds(program(seed, operators=(3, 6))))
+        campaign = Campaign((3, 6))
+        assert campaign.check_rtl([plain, odd], odd)
+        (together,) = built
+        assert {name.partition("_")[0] for name in together.graph.nodes} == {"s0", "s1"}
+        assert (campaign.agreed_rtl, campaign.crowded) == (2, [])
+
     def test_a_program_of_many_in_one_build_is_found(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         """RTL that is wrong about every Promote, played by the fast model: no simulator is needed to look for it."""
         built = []

@@ -20,8 +20,11 @@ from step.fuzz.check import Agreement, Disagreement, check
 from step.fuzz.program import program
 from step.fuzz.report import version
 from step.fuzz.shrink import shrink, size
+from step.language.dtypes import FP32
+from step.language.graph import Graph
 from step.language.operator import Placed, Process, Surroundings
 from step.language.tokens import Token
+from step.language.types import Tile
 from step.ops.promote import Promote
 from step.programs.program import Program, load_program
 from step.programs.schema import validate
@@ -282,6 +285,14 @@ class TestShrinking:
         for smaller in shrink(made, loops):
             made = smaller
         assert made.graph.feedbacks and len(made.graph.nodes) < before
+
+    def test_to_the_one_entry_that_it_takes(self) -> None:
+        graph = Graph("entries")
+        graph.source("x", Tile(FP32), [graph.symbol("N")]).sink("y")
+        made = Program(graph, {"x": list(range(6))})
+        for smaller in shrink(made, lambda made: bool(len(made.inputs.get("x", ())))):
+            made = smaller
+        assert len(made.inputs["x"]) == 1
 
     def test_no_more_tries_than_allowed(self) -> None:
         tried = []

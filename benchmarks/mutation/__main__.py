@@ -33,7 +33,8 @@ def main() -> None:
         for number in map(int, names) if names else range(len(mutants)):
             if outcome(number, mutants[number]) is None:
                 found = run(mutants[number], TREE, covered)
-                write_atomically(RESULTS / f"{number}.json", json.dumps(vars(found), indent=1).encode())
+                if found.tests:  # else the tests that execute it have not been covered
+                    write_atomically(RESULTS / f"{number}.json", json.dumps(vars(found), indent=1).encode())
                 print(f"{number}: {found}", flush=True)
     show([(each, outcome(number, each)) for number, each in enumerate(mutants)])
 

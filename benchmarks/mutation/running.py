@@ -18,7 +18,7 @@ from benchmarks.mutation.mutants import Mutant
 from step.host.files import cache_directory
 
 SURVIVED, KILLED, HANGS = "survived", "killed", "hangs"
-MOST = 100.0
+MOST = 200.0
 """Seconds of tests that a mutant is run against at most, as measured with coverage."""
 
 AT_LEAST, FACTOR = 120, 10

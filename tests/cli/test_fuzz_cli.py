@@ -20,8 +20,11 @@ from step.fuzz.check import Agreement, Disagreement, check
 from step.fuzz.program import program
 from step.fuzz.report import version
 from step.fuzz.shrink import shrink, size
+from step.language.dtypes import FP32
+from step.language.graph import Graph
 from step.language.operator import Placed, Process, Surroundings
 from step.language.tokens import Token
+from step.language.types import Tile
 from step.ops.promote import Promote
 from step.programs.program import Program, load_program
 from step.programs.schema import validate
@@ -209,6 +212,18 @@ class TestFindings:
         assert len(result.out.splitlines()) == 3
         assert len(list(tmp_path.glob("*.report.json"))) == 1
 
+    def test_what_disagrees_without_rtl_goes_there_too(self, low_stop: None, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where RTL is compared with a program that the fast model has wrong, that is seen."""
+        built: list[Program] = []
+        monkeypatch.setattr(campaigning, "check_rtl", lambda made, progress: built.append(made))
+        plain = next(seed for seed in range(40) if "promote" not in kinds(program(seed, operators=(3, 6))))
+        odd = next(seed for seed in range(40) if "promote" in kinds(program(seed, operators=(3, 6))))
+        campaign = Campaign((3, 6))
+        assert campaign.check_rtl([plain, odd], odd)
+        (together,) = built
+        assert {name.partition("_")[0] for name in together.graph.nodes} == {"s0", "s1"}
+        assert (campaign.agreed_rtl, campaign.crowded) == (2, [])
+
     def test_a_program_of_many_in_one_build_is_found(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         """RTL that is wrong about every Promote, played by the fast model: no simulator is needed to look for it."""
         built = []
@@ -270,6 +285,14 @@ class TestShrinking:
         for smaller in shrink(made, loops):
             made = smaller
         assert made.graph.feedbacks and len(made.graph.nodes) < before
+
+    def test_to_the_one_entry_that_it_takes(self) -> None:
+        graph = Graph("entries")
+        graph.source("x", Tile(FP32), [graph.symbol("N")]).sink("y")
+        made = Program(graph, {"x": list(range(6))})
+        for smaller in shrink(made, lambda made: bool(len(made.inputs.get("x", ())))):
+            made = smaller
+        assert len(made.inputs["x"]) == 1
 
     def test_no_more_tries_than_allowed(self) -> None:
         tried = []

@@ -39,6 +39,7 @@ def test_the_statistics_of_a_sample() -> None:
     assert abs(lengths.std() / 500 - 1) < 0.1
     assert (lengths == sampled_kv_lengths(20000, mean=1000, deviation=500, seed=1)).all()
     assert (sampled_kv_lengths(5, mean=10, deviation=0) == 10).all()
+    assert (sampled_kv_lengths(5) == sampled_kv_lengths(5, mean=1024, deviation=1024, seed=0)).all()
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def test_a_sample_is_a_routing_and_depends_on_its_seed() -> None:
     first, again, other = (sampled_routing(50, 16, 4, skew=1, seed=seed) for seed in (1, 1, 2))
     check_routing(first, 16, 4)
     assert (first == again).all() and (first != other).any()
+    assert (sampled_routing(50, 16, 4) == sampled_routing(50, 16, 4, skew=0.0, seed=0)).all()
 
 
 @pytest.mark.parametrize("skew", [0.0, 1.0, 2.0])

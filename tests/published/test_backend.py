@@ -116,6 +116,17 @@ def test_buffers_and_scans_have_times_of_their_own() -> None:
     assert run(graph, {}).cycles == run(plain, {}).cycles + 1 + (12 + 1) + (1 + 1)
 
 
+def test_an_element_that_is_expanded_to_nothing() -> None:
+    """An empty of the rank of the chunks is one of them; one above it has no element beside it."""
+    graph = Graph("rows")
+    shape = [graph.symbol("M"), graph.symbol("N", ragged=True), graph.symbol("R", ragged=True)]
+    reference = graph.source("reference", Tile(FP32), shape)
+    x = graph.source("x", Tile(FP32), [*shape[:2], 1])
+    x.expand(reference, name="expanded").sink("y")
+    found = run(graph, {"x": [[[1.0], [2.0]], [], [[3.0]]], "reference": [[[1.0, 2.0], []], [], [[3.0]]]})
+    assert found.status == "finished" and found.channels["expanded"].tokens == 2 + 1 + 1 + 1 + 1
+
+
 def test_the_command_line_has_it() -> None:
     done = CliRunner().invoke(command, ["examples/swiglu.py", "--backend", "published", "--json"])
     assert done.exit_code == 0 and '"backend": "published"' in done.output

@@ -25,7 +25,7 @@ from experiments.said import filled
 
 CLAIMS = (validation, tiling, multiplexing, parallelization, decoding)
 INTRODUCTION = Path(__file__).with_name("introduction.md")
-READ, LAYERS = "9", "17"
+READ, LAYERS = "9 and 10", "17"
 """The figures of which some cycles were read off a plot, and that of whole layers."""
 
 

@@ -88,7 +88,7 @@ def _of_lanes(plan: Any) -> Any:
         ),
         (CacheRows(3), (NUMBER,), False, _later, "CacheRowsGenerator has a latency of 0 cycles, and its plan has 1"),
     ],
-    ids=str,
+    ids=lambda value: "wrong" if callable(value) else str(value),
 )
 def test_a_datapath_that_is_not_what_its_plan_says(
     function: Any, inputs: tuple[Tile, ...], reduce: bool, wrong: Callable[[Any], Any], text: str

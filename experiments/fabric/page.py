@@ -37,16 +37,16 @@ def _words(figure: str) -> str:
         "10": bytes_shown,
         "12": f"{bytes_shown} Use of compute: of {OPERATIONS['12']} operations a cycle for {OPERATORS} operators a"
         " region, one an expert, and a sum, as the paper counts; SiLU counts once a scalar.",
-        "14": f"{BATCHED['14']} requests.",
+        "14": f"{BATCH} requests.",
         "15": "The first requests of the batch that the paper takes, `" + TRACE.rpartition("/")[2] + "`.",
         "17": "One decoder layer with the measured routing, all KV heads at their true size, scaled and with online"
         " softmax. The published figure is not reproducible: no graph, routing or data was published.",
-        "21": f"{listed(BATCHED['21'])} requests; those of {BATCHED['14']} are in Figure 14.",
+        "21": f"{listed(OTHER_BATCHES)} requests; those of {BATCH} are in Figure 14.",
     }[figure]
 
 
-BATCHED = {"14": 64, "21": (16, 80)}
-"""Requests of the batches."""
+BATCH, OTHER_BATCHES = 64, (16, 80)
+"""Requests of the batches of Figure 14, and of those that Figure 21 has besides."""
 
 
 def introduction(results: Path) -> str:

@@ -43,7 +43,7 @@ def against_hdl(figure: Any, results: Results) -> None:
     points = list(_some(results, "8"))
     scale = HALF if results.prefix == "fabric" else 1
     moved = [results.number("8", each, "off_chip_bytes") * scale / MEGA for each in points]
-    panels = (
+    panels: tuple[tuple[str, list[float], Mapping[str, float]], ...] = (
         ("cycles", [results.number("8", each) for each in points], validation.hdl()),
         (f"off-chip traffic [MB]{', at 4 bytes a scalar' if scale > 1 else ''}", moved, validation.hdl_megabytes()),
     )

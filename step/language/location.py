@@ -57,9 +57,9 @@ def caller_location() -> Location:
 def line_of_user(frame: FrameType) -> Location | None:
     """Where ``frame`` is, if that is in a file of the user: not of this project, of Python or of a package.
 
-    Python's own on the way there (`dataclasses.replace`) are left out.
+    Python's own on the way there (`dataclasses.replace`) are left out. What is typed in a session has no file.
     """
-    while frame.f_code.co_filename.startswith(("<", *_OTHERS)) and frame.f_back is not None:
+    while frame.f_code.co_filename.startswith(("<string>", *_OTHERS)) and frame.f_back is not None:
         frame = frame.f_back
     return _location(frame.f_code.co_filename, frame.f_lineno) if is_of_user(frame) else None
 

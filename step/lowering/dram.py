@@ -9,7 +9,7 @@ from step.errors import FabricError
 from step.language.arguments import Checked
 from step.language.parameters import plain
 
-MOST = 1 << 20
+MOST = 1 << 40
 """Of every parameter; what is beyond is a slip of the pen."""
 
 

@@ -18,7 +18,7 @@ from same import both
 from sim_approx.backend import run
 from sim_approx.compiled import library, ship
 from sim_approx.compiled.text import Rules, rules_for
-from step.errors import EnvironmentProblem, FabricError
+from step.errors import EnvironmentProblem, FabricError, SettingError
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.select import SelectValid
@@ -97,8 +97,10 @@ def test_a_compiler_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_cache_that_can_not_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
     monkeypatch.setenv("STEP_CACHE", str(tmp_path / "my cache"))
-    result = run(line(), {"x": [1, 2]}, FABRIC)
-    assert result.engine == "python" and "has a blank in its name" in str(result.engine_reason)
+    with pytest.raises(SettingError) as error:
+        run(line(), {"x": [1, 2]}, FABRIC)
+    text = f"the cache '{tmp_path}/my cache' has a blank in its name: set STEP_CACHE to a path without"
+    assert str(error.value) == text
 
 
 def test_an_exception_of_a_value_function() -> None:

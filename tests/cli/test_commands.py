@@ -118,7 +118,7 @@ def test_check_looks_at_the_data(step: Any, small: Path, tmp_path: Path) -> None
     assert result.err == "error: input 'x' must have the dimensions [N, 2], not [5, 3]\n"
     np.savez(tmp_path / "other.npz", z=np.zeros((5, 2)))
     result = step("check", small, "--inputs", tmp_path / "other.npz")
-    assert result.err == "error: there is no input 'x'; the program needs x\n"
+    assert result.err == "error: the program has no tensor or source 'z'; it has x\n"
 
 
 def test_check_of_a_wrong_program(step: Any, small: Path) -> None:
@@ -138,7 +138,7 @@ def test_check_of_a_wrong_program(step: Any, small: Path) -> None:
     ("spec", "message"),
     [
         ("gone.py", "there is no file 'gone.py'"),
-        ("examples", "there is no file 'examples'"),
+        ("examples", "'examples' is a directory, but must be a file"),
         (
             "pyproject.toml",
             "a program must be file.py, file.py:function, file.py:function[NUMBER] or file.json, not 'pyproject.toml'",

@@ -345,4 +345,4 @@ class TestBadInput:
     def test_a_directory_that_can_not_be_written(self, step: Step, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         result = step("fuzz", "--count", 1, "--save", tmp_path / "file" / "dir")
-        assert result == (1, "", f"error: {tmp_path}/file/dir/report can not be written: Not a directory\n")
+        assert result == (1, "", f"error: {tmp_path}/file/dir can not be written: Not a directory\n")

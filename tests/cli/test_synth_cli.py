@@ -83,7 +83,7 @@ def test_what_does_not_fit_is_told_behind_the_table(step: Step, tiny: Path, monk
         f"tiny does not fit an LFE5U-12F: it needs {data['area']['comb_sites']} of 60 LUT sites, "
         f"{data['area']['ff']} of 60 flip-flops; most LUT sites go to "
         f"1 x {before['module']} (x) {before['area']['comb_sites']}, "
-        f"1 x {behind['module']} (up) {behind['area']['comb_sites']}, 1 x {y['module']} (y) {y['area']['comb_sites']}; "
+        f"1 x {y['module']} (y) {y['area']['comb_sites']}, 1 x {behind['module']} (up) {behind['area']['comb_sites']}; "
         "choose a larger --device or a smaller fabric (--set matmul_lanes=..., tile=...)"
     )
     code, out, err = step("synth", tiny, "--device", "12k")

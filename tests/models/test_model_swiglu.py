@@ -67,7 +67,7 @@ def test_the_published_validation() -> None:
         ({"batch": 0}, "batch must be at least one row, not 0"),
         ({"batch": 10}, "rows, the rows of a tile, must divide batch = 10, but 4 does not"),
         ({"hidden": 0}, "hidden must be at least 1, not 0"),
-        ({"rows": 2.0}, "rows, the rows of a tile, must be an integer, not 2.0"),
+        ({"rows": 2.0}, "program needs rows to be an integer, not 2.0"),
         ({"rows": 0}, "rows, the rows of a tile, must divide batch = 16, but 0 does not"),
         ({"depth": 24}, "depth, the extent of a weight tile along hidden, must divide hidden = 64, but 24 does not"),
         (

@@ -29,13 +29,13 @@ def test_a_chain_takes_what_the_rules_say() -> None:
     assert run(chain(), {}).cycles == 4 * 19 + 1 + 1 + 1 + 19 + 2
 
 
-@pytest.mark.parametrize(("depth", "blocked"), [(1, 3 * 20), (2, 19 + 18), (3, 18), (4, 0)])
+@pytest.mark.parametrize(("depth", "blocked"), [(1, 3 * 20 + 1), (2, 20 + 18), (3, 19), (4, 0)])
 def test_where_an_operator_blocks(depth: int, blocked: int) -> None:
-    """A store takes 19 cycles and then frees the slot, which is taken in the next one; the source sends at once."""
+    """A store takes 19 cycles and then frees the slot, which is taken in the next one; the flatten sends at once."""
     graph = Graph("full")
-    graph.source("x", Tile(BF16, 1, 32), [4]).store("y")
-    source = run(graph, {"x": np.zeros((4, 1, 32))}, profile=Profile(channel_depth=depth)).operators["x"]
-    assert (source.busy, source.starved, source.blocked) == (4 + 1, 0, blocked)
+    graph.source("x", Tile(BF16, 1, 32), [4, 1]).flatten(0, 1).store("y")
+    found = run(graph, {"x": np.zeros((4, 1, 1, 32))}, profile=Profile(channel_depth=depth)).operators["flatten_0"]
+    assert (found.busy, found.starved, found.blocked) == (0, 3, blocked)
 
 
 def test_it_is_found_by_name_and_gives_activities() -> None:

@@ -197,7 +197,7 @@ FABRICS = [
     (lambda g: MemoryConfig.preset(["hbm2"]), "preset needs name to be a text, not ['hbm2']"),
     (lambda g: MemoryConfig.preset("hbm2", chanels=2),
      f"MemoryConfig has no parameter 'chanels'; did you mean 'channels'? it has {MEMORY}"),
-    (lambda g: Dram(**{**vars(HBM2), "trfc": 10**30}), f"memory.dram.trfc must be at most 1,048,576, not {10**30:,}"),
+    (lambda g: Dram(**{**vars(HBM2), "trfc": 10**30}), f"memory.dram.trfc must be at most 1,099,511,627,776, not {10**30:,}"),
     (lambda g: step.metrics(g.graph, accounting="papers"),
      "metrics needs accounting to be one of 'paper', 'artifact', not 'papers'"),
     (lambda g: step.metrics(g.graph, fabrics=3),

@@ -81,7 +81,7 @@ def test_what_has_no_digest_or_another_one_is_not_loaded(tmp_path: Path) -> None
         ("echo source.cpp:1: error: out of ink >&2; exit 1", "{} can not compile it: source.cpp:1: error: out of ink"),
         ("exit 3", "{} can not compile it: exit 3"),
         ('echo text > "$last"', "what {} made of it can not be loaded"),
-        ('echo text > "$last"; touch "$(dirname "$0")/libraries"', "it can not be kept in {}: Not a directory"),
+        ('echo text > "$last"; touch "$(dirname "$0")/libraries"', "it can not be kept in {}: File exists"),
     ],
 )
 def test_no_library(script: str, message: str, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_load_is_refused(build: Any, message: str) -> None:
 def test_a_tile_without_rows() -> None:
     with pytest.raises(TypeMismatch) as error:
         load(tile=(0, 2), out=(1,), stride=(1,))(Bench())
-    assert str(error.value) == "a tile must be (rows, columns), two integers >= 1, not (0, 2)"
+    assert str(error.value).endswith(": a tile must be (rows, columns), two integers >= 1, not (0, 2)")
 
 
 @pytest.mark.parametrize(

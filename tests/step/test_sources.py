@@ -103,7 +103,7 @@ def test_numbers_begin_again_behind_the_last_one() -> None:
     ],
 )  # fmt: skip
 def test_generate_is_refused(build: Any, message: str) -> None:
-    assert refusal("generate", lambda bench: build(bench.graph)) == message
+    assert refusal("generate", lambda bench: build(bench.graph)).endswith(message)
 
 
 @pytest.mark.parametrize(

@@ -256,6 +256,7 @@ DRAWN: dict[str, Callable[[Any, Results], None]] = {
 def draw(results: Results, figures: Iterable[str], folder: Path) -> list[str]:
     """Write ``PREFIX_figN.svg`` for ``figures`` into ``folder``; those that miss a point are returned instead."""
     left = []
+    folder.mkdir(parents=True, exist_ok=True)
     for name in figures:
         if name not in DRAWN:
             continue

@@ -16,6 +16,7 @@ from step.language.graph import Graph, Node
 from step.language.tokens import Token
 from step.language.types import Selector
 from step.lowering.passes.broadcast import insert_broadcasts
+from step.ops.expand import Expand
 from step.ops.generate import Generate
 from step.ops.partition import Partition
 from step.ops.promote import Promote
@@ -52,9 +53,12 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
     into: dict[tuple[str, int], Channel] = {}
     out: dict[tuple[str, int], Channel] = {}
     names: dict[str, Channel] = {}
-    promoted = _promoted(nodes)
+    promoted, repeated = _promoted(nodes), _repeated(nodes)
     for node in nodes:
         if node.name in promoted:
+            continue
+        if node.name in repeated:
+            into[node.name, 0] = into[repeated[node.name], 0]
             continue
         for port, stream in enumerate(node.inputs):
             own = stream.depth if profile.honour_depths else None
@@ -68,7 +72,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
         channel.in_memory = key in kept
     contexts: dict[str, Context] = {}
     for node in nodes:
-        if node.name in promoted:
+        if node.name in promoted or node.name in repeated.values():
             continue
         context = contexts[node.name] = Context(node.name, engine)
         engine.contexts.append(context)
@@ -82,6 +86,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
             given=given.get(node.name, ()),
             by_turns=any(stream.key in turns for stream in node.inputs),
             promoted=node.name in promoted.values(),
+            repeats=node.name in repeated,
         )
         context.process = module_of(node).process(site, context)
     engine.ports = [contexts[name] for name in ports]
@@ -141,6 +146,21 @@ def _promoted(nodes: list[Node]) -> dict[str, str]:
     }
     promotes = [node for node in nodes if isinstance(node.operator, Promote)]
     return {node.name: node.inputs[0].key[0] for node in promotes if node.inputs[0].key in chunked}
+
+
+def _repeated(nodes: list[Node]) -> dict[str, str]:
+    """The static Expands that are a RepeatStatic of the artifact together with the Reshape into chunks of one before
+    them: it adds the dimension itself."""
+    read = {stream.key for node in nodes for stream in node.inputs}
+    single = {
+        node.name
+        for node in nodes
+        if isinstance(node.operator, Reshape)
+        and (node.operator.chunk, node.operator.rank) == (1, 0)
+        and (node.name, 1) not in read
+    }
+    expands = [node for node in nodes if isinstance(node.operator, Expand) and node.operator.count is not None]
+    return {node.name: before for node in expands if (before := node.inputs[0].key[0]) in single}
 
 
 def _stored(nodes: list[Node]) -> set[str]:

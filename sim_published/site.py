@@ -43,8 +43,8 @@ class Site:
 
     ``writes_back``: its result goes through an on-chip memory unit. ``port`` is its port of off-chip memory, if it has
     one. ``given`` are the tokens that it plays, of a source. ``by_turns``: the program makes its selectors,
-    one target after the other. ``promoted``: it is a Reshape with the Promote behind it. Outputs without a reader are
-    None.
+    one target after the other. ``promoted``: it is a Reshape with the Promote behind it. ``repeats``: it is a static
+    Expand with the Reshape into chunks of one before it. Outputs without a reader are None.
     """
 
     node: Node
@@ -56,6 +56,7 @@ class Site:
     given: Sequence[Token]
     by_turns: bool
     promoted: bool
+    repeats: bool
 
     def refuse(self, what: str) -> FabricError:
         """The error of a program that the published simulator could not run."""

@@ -1,7 +1,8 @@
 """Expand (ExpandRef, and RepeatStatic without a reference).
 
 With a reference it takes no cycles, and the element held keeps its slot. The static one stamps its n copies with the
-times t, t + 1, .., and then is n cycles later.
+times t, t + 1, .., and then is n cycles later. Where a Reshape makes chunks of one for it (``repeat``), the two are one
+context of the artifact, without a channel between them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from sim_published.engine import Context, Wait
 from sim_published.site import Site
 from step.language.faults import Fault, Violation
-from step.language.tokens import Token
+from step.language.tokens import Token, empty
 from step.ops.expand import Expand
 
 
@@ -18,21 +19,23 @@ def process(site: Site, context: Context) -> Wait:
     operator = site.node.operator
     assert isinstance(operator, Expand)
     if operator.count is not None:
-        return _repeat(site, context, operator.count)
+        return _repeat(site, context, operator.count, int(site.repeats))
     return _follow(site, context, operator.rank)
 
 
-def _repeat(site: Site, context: Context, count: int) -> Wait:
+def _repeat(site: Site, context: Context, count: int, added: int) -> Wait:
+    """``added``: dimensions around the copies of an element."""
     (channel,), (output,) = site.inputs, site.outputs
     while True:
         token = yield from context.head(channel)
         if token.has_value:
             for copy in range(count):
-                stop = token.stop if copy == count - 1 else 0
+                stop = token.stop + added if copy == count - 1 else 0
                 yield from context.send(output, Token(token.value, stop), context.time + copy)
             context.time += count
         elif output is not None:
-            yield from context.send(output, token)
+            rest = token if token.done else empty(token.rank + added, token.stop + added)
+            yield from context.send(output, rest)
         context.drop(channel)
         if token.done:
             return

@@ -38,6 +38,16 @@ def test_where_an_operator_blocks(depth: int, blocked: int) -> None:
     assert (found.busy, found.starved, found.blocked) == (0, 3, blocked)
 
 
+def test_a_repeat_is_one_context() -> None:
+    """Its chunks of one are not a context of their own, with slots of its own: what is before it blocks for so long."""
+    graph = Graph("repeated")
+    x = graph.source("x", Tile(BF16, 1, 32), [8, 1]).flatten(0, 1)
+    x.repeat(2).store("y")
+    found = run(graph, {"x": np.zeros((8, 1, 1, 32))}, profile=Profile(channel_depth=1))
+    assert set(found.operators) == {"x", "flatten_0", "expand_0", "y"}
+    assert (found.cycles, found.operators["flatten_0"].blocked) == (339, 275)
+
+
 def test_it_is_found_by_name_and_gives_activities() -> None:
     found = step.run(Program(chain(), {"x": np.zeros((4, 32))}), "published")
     assert found.result.backend == "published"

@@ -260,7 +260,7 @@ def test_files_that_are_no_bindings(
 def test_depths_of_channels_that_do_not_exist() -> None:
     program = scaled()
     program.graph.depths = {"rowz": 4}
-    with pytest.raises(FabricError, match="there is no channel 'rowz'; did you mean 'rows'[?] there are alone, "):
+    with pytest.raises(FabricError, match=r"there is no channel 'rowz'; did you mean 'rows'[?] there are alone, "):
         step.run(program, "approx")
 
 

@@ -8,31 +8,19 @@ from operator import getitem
 from typing import Any
 
 from sim_approx.functions import formula
-from sim_approx.machine import (
-    COMPUTES,
-    ENDS,
-    Machine,
-    Pace,
-    RowsOf,
-    Sizes,
-    need,
-    need_all,
-    put,
-    room,
-    take,
-    unknown,
-    values,
-)
 from sim_approx.site import Site
 from sim_approx.sized import applied, is_dynamic
 from sim_approx.timing import Timing
-from sim_approx.units.flatten import HoldingFlatten
+from sim_approx.words import RowsOf, unknown
 from step.errors import FabricError
+from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
+from step.firing.words import need, need_all, put, room, take, values
 from step.language.dims import Shape
 from step.language.faults import aligned
 from step.language.function import CountedFunction
 from step.language.tokens import Token, empty
 from step.ops.flat_map import FlatMap as Operator
+from step.rules.flatten import HoldingFlatten
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from commanding import Step, commanding
 
-from sim_approx.machine import Machine
-from sim_approx.site import Site
-from sim_approx.units import promote as timed_promote
+from step.firing.declared import Declared
 from step.fuzz import campaign as campaigning
 from step.fuzz.campaign import Campaign
 from step.fuzz.check import Agreement, Disagreement, check
 from step.fuzz.program import program
 from step.fuzz.report import version
 from step.fuzz.shrink import shrink, size
+from step.language.graph import Node
 from step.language.operator import Placed, Process, Surroundings
 from step.language.tokens import Token
 from step.ops.promote import Promote
 from step.programs.program import Program, load_program
 from step.programs.schema import validate
+from step.rules import promote as fired_promote
 
 
 @pytest.fixture
@@ -35,11 +35,10 @@ def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 def low_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fast model's Promote ends the whole stream with a stop that is too low."""
 
-    def build(site: Site) -> Machine:
-        top = site.node.inputs[0].rank
-        return site.add(timed_promote.Promote(**site.ports(), interval=site.beats, top=top))
+    def rule(node: Node) -> Declared:
+        return Declared(fired_promote.Promote, {"top": node.inputs[0].rank})
 
-    monkeypatch.setattr(timed_promote, "build", build)
+    monkeypatch.setattr(fired_promote, "rule", rule)
 
 
 @pytest.fixture

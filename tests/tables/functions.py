@@ -128,7 +128,7 @@ def functions_page() -> str:
             continue
         if not shown:
             raise LookupError(f"no scenario applies the function {name!r}")
-        floors = " ".join(link(each, "functions", f"{family}.py") for each in ("step", "hw", "sim_approx"))
+        floors = " ".join(link(each, each, "functions", f"{family}.py") for each in ("step", "hw", "sim_approx"))
         for use in shown:
             timing = formula(use.node, use.function, FabricConfig(), reduce=use.reduce)
             inputs = "<br>".join(map(str, use.inputs))

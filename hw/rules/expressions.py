@@ -42,7 +42,7 @@ def joined(test: Number, one: Env, other: Env, yes: Facts, no: Facts) -> Env:
         for env in (one, other):
             dead = env[("live",)] is const(0) and key[0] not in ("need", "fault")
             parts.append(env.get(key, const(0) if key[0] in FLAGS and not dead else ANY))
-        found[key] = join(test, *parts, yes, no)
+        found[key] = join(test, parts[0], parts[1], yes, no)
     return found
 
 
@@ -155,8 +155,8 @@ class Expressions:
             case int():
                 return const(int(found))
             case Token():
-                parts = (const(int(each)) for each in (found.stop, found.rank, found.done))
-                return Symbol(*parts, Carried(const(int(found.has_value))))
+                stop, rank, done = (const(int(each)) for each in (found.stop, found.rank, found.done))
+                return Symbol(stop, rank, done, Carried(const(int(found.has_value))))
             case tuple() | Movement():
                 return found
             case np.ndarray() | Literal():

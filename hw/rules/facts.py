@@ -104,7 +104,8 @@ class Facts:
                     return self._narrow(a, al, bh - 1) and self._narrow(b, al + 1, bh)
                 return self._narrow(a, bl, ah) and self._narrow(b, bl, ah)
             case "eq":
-                return self._compare(*test.args, truth)
+                a, b = test.args
+                return self._compare(a, b, truth)
         return True
 
     def _compare(self, a: Number, b: Number, same: bool) -> bool:

@@ -111,8 +111,10 @@ class Symbol:
 
     def on(self, facts: Facts) -> Symbol:
         """The same as this path knows it."""
-        parts = (each if each is ANY else facts.simple(each, 0) for each in (self.stop, self.rank, self.done))
-        return Symbol(*parts, self.carries if self.carries is ANY else self.carries.on(facts), self.there)
+        stop, rank, done = (
+            each if each is ANY else facts.simple(each, 0) for each in (self.stop, self.rank, self.done)
+        )
+        return Symbol(stop, rank, done, self.carries if self.carries is ANY else self.carries.on(facts), self.there)
 
     def laws(self) -> dict[Number, Law]:
         """What holds of every token there is: it is Done, or has a value, or is an empty with a stop as high."""

@@ -54,7 +54,9 @@ class Words:
             if "" in ranges:
                 found[name] = leaf((name,), *ranges[""])
                 continue
-            parts = {each: leaf((name, each), *ranges[each]) if each in ranges else ANY for each in PARTS}
+            parts: dict[str, Any] = {
+                each: leaf((name, each), *ranges[each]) if each in ranges else ANY for each in PARTS
+            }
             bits = self._control[self.held[name]] if name in self.held else 0
             control = leaf((name, "control"), 0, (1 << bits) - 1) if bits else ANY
             carries = ANY if parts["value"] is ANY else Carried(parts["value"], Kept(name), control)

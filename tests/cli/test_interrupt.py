@@ -4,7 +4,6 @@ works."""
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from kept_tools import cold_cache
+from progress_lines import without_progress
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -96,11 +96,6 @@ class Session:
             path.name for path in self.cache.iterdir() if path.suffix == ".lock"
         ]
         assert list(self.temporary.iterdir()) == []
-
-
-def without_progress(err: str) -> str:
-    """``err`` but for the lines that say what takes long on a slow machine."""
-    return re.sub(r"^.* \(\d+ s\)\n", "", err, flags=re.MULTILINE)
 
 
 @pytest.fixture

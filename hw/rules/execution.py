@@ -77,7 +77,7 @@ class Execution(Calls):
         outputs: Sequence[TokenFormat],
     ) -> None:
         fronts = [self._front(port, format) for port, format in enumerate(inputs)]
-        super().__init__(text_of(machine), parameters, fronts, outputs)
+        super().__init__(text_of(machine), parameters, fronts, outputs)  # type: ignore[arg-type]
         self.names: dict[Number, str] = {}
         limits = {0, 1, *(each.rank for each in (*inputs, *outputs))}
         limits |= {each for each in self.text.constants if isinstance(each, int) and each >= 0}

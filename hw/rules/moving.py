@@ -39,7 +39,7 @@ class Moving:
         found = sources(source)
         literals = [each for each in found if isinstance(each, Literal)]
         of_inputs = [each for each in found if isinstance(each, Front | Kept)]
-        inputs = {self._executed.input_of(each) for each in of_inputs}
+        inputs = {port for each in of_inputs if (port := self._executed.input_of(each)) is not None}
         sides = self._executed.side_by_side(source)
         if sides and len(found) == 1:
             word = self._side_by_side(sides)

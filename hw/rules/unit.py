@@ -54,7 +54,7 @@ class Translated(Rule):
     @property
     def execution(self) -> Execution:
         """What the rule does."""
-        return executed(self.machine, self.parameters, self.reads, self.writes)
+        return executed(self.machine, self.parameters, self.reads, self.writes)  # type: ignore[arg-type]
 
     @property
     def held(self) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
@@ -15,7 +15,7 @@ from hw.rules.numbers import Number, const
 from hw.rules.values import ANY, Symbol
 from hw.rules.words import parts_of
 
-OPERATORS = {
+OPERATORS: dict[str, Callable[..., Any]] = {
     "not": lambda a: ~a,
     "and": lambda a, b: a & b,
     "or": lambda a, b: a | b,

@@ -33,8 +33,8 @@ def unit_of(node: Node, netlist: Netlist) -> Parametric:
 
 def constants_of(node: Node, memory: MemoryMap) -> Mapping[str, int]:
     """Values of the constant ports of ``node``'s unit, by name."""
-    module = find_module(__name__, node.operator.name)
-    return module.constants(node, memory) if hasattr(module, "constants") else {}
+    constants = getattr(find_module(__name__, node.operator.name), "constants", None)
+    return {} if constants is None else constants(node, memory)
 
 
 def held_ports(node: Node) -> Sequence[int]:

@@ -5,6 +5,7 @@ A subclass asserts in `check` what the unit may do, cycle by cycle, in words of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
@@ -12,7 +13,10 @@ from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module,
 from hw import firing as skeleton
 from hw.layout import TokenFormat
 from hw.rule import Rule
+from hw.rules.unit import Translated
 from hw.unit import Unit
+from step.firing.declared import Declared
+from step.firing.machine import Machine
 
 
 def words(rank: int, beats: int) -> TokenFormat:
@@ -28,6 +32,15 @@ def control(rank: int, bits: int = 1) -> TokenFormat:
 def bare(rank: int) -> TokenFormat:
     """A stream of headers."""
     return TokenFormat(rank, (), 8)
+
+
+def translated(
+    machine: type[Machine], reads: Sequence[TokenFormat], writes: Sequence[TokenFormat], latency: int = 0, **given: Any
+) -> Translated:
+    """The rule of ``machine``, read for hardware at once."""
+    rule = Translated.of(Declared(machine, given, latency), tuple(reads), tuple(writes))
+    assert rule.execution
+    return rule
 
 
 class UnitBench(Elaboratable):
@@ -61,6 +74,11 @@ class UnitBench(Elaboratable):
         self.expects: dict[int, Any] = {}
 
     patience = 0
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters of a rule that is translated."""
+        return dict(self.rule.parameters)  # type: ignore[attr-defined]
 
     @property
     def ports(self) -> list[Value]:

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux
-from refuting import check
-from unit_bench import UnitBench, bare, control, equal, words
+from proving import refuted
+from refuting import check_rule
+from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.layout import TokenFormat
 from hw.unit import Unit
-from hw.units import partition
+from step.firing.machine import Machine
+from step.rules.partition import Partition
 
-MUTANTS = [
-    ("stop=Mux(ends, self.rank, data.stop)", "stop=data.stop[:1]"),
-    ("with m.If(selector.control[port]):", "with m.If(selector.control[port] & ~selector.control[1 - port]):"),
-    ("        with m.If(ends):\n            firing.take(SELECTOR)", "        firing.take(SELECTOR)"),
-    ("(data.rank > self.rank) | (ends", "(data.rank < 0) | (ends"),
-    ("firing.occupy(when=selector.value & data.value & selector.control.any())", "firing.occupy(when=data.stop)"),
-    ("rank = data.rank[: self.chunks[0].stop_bits]", "rank = 0 * data.rank[: self.chunks[0].stop_bits]"),
-]
+UNCHANGED: dict[str, str] = {}
 
 
 class Routed(UnitBench):
     def check(self, m: Module, unit: Unit) -> None:
-        (data, selector), (take, next_selector), chunk = self.fronts, self.takes, self.rule.rank
+        (data, selector), (take, next_selector), chunk = self.fronts, self.takes, self.given["rank"]
         ends = data.stop >= chunk
         routed = ~data.done & (data.rank <= chunk) & (~ends | (data.stop == selector.stop + chunk))
         outside = (data.rank == selector.rank + chunk) & (data.stop == selector.stop + chunk)
@@ -39,11 +34,15 @@ class Routed(UnitBench):
             self.expects[port] = self.words[0]
 
 
-@pytest.mark.parametrize(
-    ("data", "rank", "mutants"),
-    [(words(2, 2), 1, MUTANTS), (words(2, 1), 1, []), (words(1, 2), 0, []), (control(2), 1, []), (bare(2), 1, [])],
-)
-def test_chunks_go_where_they_should(data: TokenFormat, rank: int, mutants: list[tuple[str, str]]) -> None:
-    selector = control(data.rank - rank, 2)
-    chunks = (TokenFormat(rank, data.items, data.link_bits, data.control),) * 2
-    check(partition, lambda module: Routed(module.Partition(data, selector, chunks, rank)), mutants)
+def routed(machine: type[Machine], data: TokenFormat, rank: int) -> Routed:
+    chunk = TokenFormat(rank, data.items, data.link_bits, data.control)
+    return Routed(translated(machine, [data, control(data.rank - rank, 2)], [chunk] * 2, rank=rank))
+
+
+@pytest.mark.parametrize(("data", "rank"), [(words(2, 1), 1), (words(1, 2), 0), (control(2), 1), (bare(2), 1)])
+def test_chunks_go_where_they_should(data: TokenFormat, rank: int) -> None:
+    assert refuted({"": routed(Partition, data, rank)}) == {}
+
+
+def test_mutants() -> None:
+    check_rule(Partition, lambda each: routed(each, words(2, 2), 1), UNCHANGED)

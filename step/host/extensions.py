@@ -87,11 +87,12 @@ def exported(table: Mapping[str, type[Any]], name: str, package: str) -> type[An
 
     Raises `AttributeError`, as a module does, where there is none.
     """
-    if not name.startswith("_"):
-        load_all(package)
+    if name.startswith("_"):  # what Python itself asks modules for
+        raise AttributeError(f"{package} has no {name!r}")
+    load_all(package)
     classes = {each.__name__: each for each in table.values()}
     if name not in classes:
-        hint = did_you_mean(name, classes) if not name.startswith("_") else ""
+        hint = did_you_mean(name, classes)
         raise AttributeError(f"{package} has no {name!r}; {hint}it has {', '.join(sorted(classes))}")
     return classes[name]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.errors import InputError
-from step.host.nearest import did_you_mean
+from step.host.names import unknown
 from step.language.graph import Node
 from step.lowering.netlist import Channel, Netlist
 
@@ -28,7 +28,7 @@ def ports(netlist: Netlist, operators: Sequence[str]) -> list[Port]:
     units = {node.name: node for node in netlist.units}
     for name in operators:
         if name not in units:
-            raise InputError(f"there is no operator {name!r}; {did_you_mean(name, units)}there are {', '.join(units)}")
+            raise InputError(unknown("operator", name, units))
     return [port for name in operators or units for port in _ports(netlist, units[name])]
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from step.errors import FabricError
-from step.host.nearest import did_you_mean
+from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.types import Buffer, ElementType, Tile
@@ -98,8 +98,7 @@ class Netlist:
         channels = list(self.channels)
         for name, depth in depths.items():
             if name not in places:
-                known = f"{did_you_mean(str(name), places)}there are {', '.join(sorted(places))}"
-                raise FabricError(f"there is no channel {name!r}; {known}")
+                raise FabricError(unknown("channel", name, sorted(places)))
             if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < 2:
                 raise FabricError(f"the depth of channel {name!r} must be an integer >= 2, not {depth!r}")
             if depth > DEEPEST:

@@ -102,12 +102,14 @@ def named(tree: ast.AST) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_floor_knows_an_operator_by_name(path: Path) -> None:
-    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    package, _, name = module.rpartition(".")
-    own = {name} if package in AT_HOME else {INSERTING.get(module)}
-    assert named(ast.parse(path.read_text())) - own == set()
+def test_no_floor_knows_an_operator_by_name() -> None:
+    found: dict[str, set[str | None]] = {}
+    for path in FILES:
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        package, _, name = module.rpartition(".")
+        own = {name} if package in AT_HOME else {INSERTING.get(module)}
+        found[module] = named(ast.parse(path.read_text())) - own
+    assert len(found) > 400 and {module: names for module, names in found.items() if names} == {}
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,15 @@ from click.testing import CliRunner
 from filelock import FileLock
 
 from experiments import rows
+from experiments.__main__ import main
+from experiments.files import FILES
 from experiments.published import rows as published
-from experiments.published.__main__ import main
 from experiments.published.point import Point
 from experiments.published.points import FIGURES, SHOWN
 from experiments.rows import Row
 from step.errors import Defect, FormatError, InputError, SimulationError
 
-ONE = ["8", "--only", "64x128", "--jobs", "1", "--results"]
+ONE = ["published_fig8", "--only", "64x128", "--jobs", "1", "--results"]
 
 
 def refusal(kind: type[Exception], arguments: list[str]) -> str:
@@ -74,10 +75,10 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_figure_that_there_is_not() -> None:
-    done = CliRunner().invoke(main, ["16"])
-    known = ", ".join(f"'{each}'" for each in (*FIGURES, *SHOWN))
-    assert done.exit_code == 2
-    assert done.output.endswith(f": '16' is not one of {known}.\n")
+    also = [f"{prefix}_fig{figure}" for prefix in ("published", "fabric") for figure in SHOWN]
+    known = ", ".join(sorted([*FILES, "fabric_explained", *also]))
+    text = f"there is no result file 'fabric_figg'; did you mean 'fabric_fig9'? there are {known}"
+    assert refusal(InputError, ["published_fig8", "fabric_figg"]) == text
 
 
 def killed(point: Point, made_of: str) -> Row:

@@ -119,3 +119,17 @@ def test_a_smoke_run_takes_a_few_points(tmp_path: Path) -> None:
 def test_the_points_of_a_figure_have_names_of_their_own(figure: str) -> None:
     names = [each.name for each in FIGURES[figure]()]
     assert len(set(names)) == len(names)
+
+
+def test_what_many_rows_were_made_with_is_kept_once(tmp_path: Path) -> None:
+    path, settings = tmp_path / "a.csv", tmp_path / rows.SETTINGS
+    kept = [{"point": str(at), "fabric": '{"tile": 4}'} for at in range(2)]
+    rows.write(path, ("point", "fabric"), kept)
+    rows.write(tmp_path / "b.csv", ("point", "profile"), [{"point": "0", "profile": '{"depth": 1}'}])
+    assert rows.read(path, ("point", "fabric")) == kept
+    assert settings.read_text().count("tile") == settings.read_text().count("depth") == 1
+    settings.unlink()
+    (name,) = {line.partition(",")[2] for line in path.read_text().splitlines()[1:]}
+    with pytest.raises(FormatError) as error:
+        rows.read(path)
+    assert str(error.value) == f"{path} has the fabric {name}, which {settings} has not"

@@ -1,8 +1,7 @@
 """Where does each technique pay? ``python -m experiments.beyond`` runs all points, ``... mixtures`` those of one study.
 
 A file ``beyond_STUDY.csv`` has a row per point, with all that it was made of. Points that it has already are not run
-again; a file of other sources is refused, or with ``--anew`` replaced. ``--page`` writes a page of the results that
-there are, with its pictures beside it, and runs nothing.
+again; a file of other sources is refused, or with ``--anew`` replaced.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import click
 
-from experiments.beyond.page import write_page
 from experiments.beyond.studies import STUDIES, run
 from experiments.rows import RESULTS
 from experiments.work import command
@@ -26,12 +24,8 @@ from step.sweeps.processes import cores
 @click.option("--first", type=click.IntRange(min=1), help="Run only so many points of each study.")
 @click.option("--anew", is_flag=True, help="Run studies again that have results of other sources.")
 @click.option("--jobs", type=click.IntRange(min=1), default=cores, help="Processes; one per core unless given.")
-@click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page; run nothing.")
-def main(studies: tuple[str, ...], results: Path, first: int | None, anew: bool, jobs: int, page: Path | None) -> None:
+def main(studies: tuple[str, ...], results: Path, first: int | None, anew: bool, jobs: int) -> None:
     """Run STUDIES (all, if none are given)."""
-    if page is not None:
-        write_page(page, results)
-        return
     failed = run(studies or STUDIES, results, jobs, partial(click.echo, err=True), first=first, anew=anew)
     if failed:
         raise SimulationError(f"no result for {'; '.join(failed)}")

@@ -2,7 +2,7 @@
 
 A file ``published_figN.csv`` has a row per point, with all that it was made of. Points that it has already are not run
 again; a file of other sources is refused. Without figures it runs all; ``--plots`` draws them, and
-`experiments.published.page` makes the page.
+``python -m experiments --show`` makes the page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run the figures of the paper on the published timing and on our fabric, and what is beyond them, and write pages.
+"""Run the figures of the paper on the published timing and on our fabric, and what is beyond them, and write a page.
 
 ``python -m experiments`` goes on where it was interrupted; ``python -m experiments fabric_fig15 beyond`` runs the
 points of the result files with names that begin so.
@@ -6,37 +6,24 @@ points of the result files with names that begin so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import click
 
-from experiments import page
-from experiments.beyond.page import write_page
 from experiments.fabric import explained
-from experiments.fabric import page as fabric_page
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.tables import table
 from experiments.files import EXPLANATIONS, FILES, SMOKE, named, tasks
-from experiments.published import page as published_page
+from experiments.page import NAME, write_page
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
 from experiments.published.show.tables import every_point
 from experiments.rows import RESULTS, ROOT
 from experiments.work import command
 from step.errors import SimulationError
-from step.host.files import write_together
 from step.host.progress import Progress
 from step.sweeps.processes import cores
-
-PAGES: dict[str, Callable[[Path], str]] = {
-    "evaluation.md": page.page,
-    "evaluation-published.md": published_page.page,
-    "evaluation-fabric.md": fabric_page.page,
-}
-BEYOND = "evaluation-beyond.md"
-"""That has pictures beside it."""
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -44,11 +31,11 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--results", type=FOLDER, default=RESULTS, help="The folder of the result files.")
-@click.option("--pages", type=FOLDER, default=ROOT / "docs", help="Where pages go, once everything was run.")
+@click.option("--pages", type=FOLDER, default=ROOT / "docs", help="Where the page goes, once everything was run.")
 @click.option("--plots", type=FOLDER, help="Draw the figures into this folder, too.")
-@click.option("--only", default="", help="Run the points with this in their names, and write no pages.")
-@click.option("--smoke", is_flag=True, help="Run a few small points of every kind, and write no pages.")
-@click.option("--show", is_flag=True, help="Run nothing: write the pages of what there is.")
+@click.option("--only", default="", help="Run the points with this in their names, and write no page.")
+@click.option("--smoke", is_flag=True, help="Run a few small points of every kind, and write no page.")
+@click.option("--show", is_flag=True, help="Run nothing: write the page of what there is.")
 @click.option("--anew", is_flag=True, help="Run files again that have results of other sources.")
 @click.option("--jobs", type=click.IntRange(1), default=cores, help="Processes; one per core unless given.")
 def main(
@@ -74,9 +61,8 @@ def main(
             _show(name, results)
     elif not only:
         pages.mkdir(parents=True, exist_ok=True)
-        write_together({pages / name: text(results).encode() for name, text in PAGES.items()})
-        write_page(pages / BEYOND, results)
-        tell(f"{', '.join((*PAGES, BEYOND))} are in {pages}")
+        write_page(pages, results)
+        tell(f"{NAME} is in {pages}")
     if plots is not None:
         _draw(chosen, results, plots, tell)
     if failed:

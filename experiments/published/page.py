@@ -1,4 +1,4 @@
-"""The page about the published figures, made of their result files."""
+"""The part of the evaluation on the published timing, made of its result files."""
 
 from __future__ import annotations
 

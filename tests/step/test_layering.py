@@ -66,6 +66,8 @@ ROOMS = (
     "lowering",
     "programs",
     "running",
+    "firing",
+    "rules",
     "waves",
     "fuzz",
     "sweeps",

@@ -27,8 +27,8 @@ HEAD = """\
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [The language](language.md#operators) says
 what they mean.
 
-Each stands on four floors: its meaning in `step/ops`, RTL in `hw/units`, timing in `step/rules` or, where it needs to
-know its surroundings, in `sim_approx/units`, and its meaning on nested lists, with which all others are compared, in
+Each stands on four floors: its meaning in `step/ops`, RTL and timing in `step/rules` or, where they need
+more, in `hw/units` and `sim_approx/units`, and its meaning on nested lists, with which all others are compared, in
 `tests/meaning`. Types and cycles are those of the example below
 on the default fabric: **II** is the distance of two firings in which a value passes, **latency** the time from a firing
 to its token entering the channel behind (of a load, from the tile being there).
@@ -97,7 +97,9 @@ def row(name: str, shown: Example) -> str:
     reads, writes = ("<br>".join(str(each) for each in types) or "-" for types in (node.input_types, node.output_types))
     declared = (ROOT / "step" / "rules" / f"{name}.py").is_file()
     timed = ("rule", ("step", "rules")) if declared else ("sim_approx", ("sim_approx", "units"))
-    folders = {"step": ("step", "ops"), "hw": ("hw", "units"), **dict([timed]), "tests": ("tests", "meaning")}
+    by_hand = (ROOT / "hw" / "units" / f"{name}.py").is_file() or not declared
+    folders = {"step": ("step", "ops"), **({"hw": ("hw", "units")} if by_hand else {}), **dict([timed])}
+    folders["tests"] = ("tests", "meaning")
     floors = " ".join(link(text, *folder, f"{name}.py") for text, folder in folders.items())
     what = summary(type(node.operator))
     return (

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from random import Random
 from statistics import median
 
+from sim_approx.backend import Simulator
 from sim_approx.simulation import simulate
-from sim_approx.simulator import Simulator
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.matmul import Matmul

@@ -33,6 +33,7 @@ from step.language.graph import Node
 from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.matmul import plan
+from step.programs.prepare import prepare
 from step.programs.program import Program, load_program
 
 ROOT = Path(__file__).parents[1]
@@ -73,11 +74,11 @@ def measure(name: str, arithmetic: str, repeat: int) -> str:
     program = load_program(str(ROOT / name))
     program.fabric = dataclasses.replace(program.fabric, arithmetic=arithmetic)
     parts = program.graph, program.inputs, program.fabric
-    build = run_rtl(*parts).build_seconds
+    build = run_rtl(prepare(*parts)).build_seconds
     approx.run(*parts)
     runs: list[tuple[float, ...]] = []
     for _ in range(repeat):
-        call, exact = seconds(lambda: run_rtl(*parts))
+        call, exact = seconds(lambda: run_rtl(prepare(*parts)))
         model_call, modelled = seconds(lambda: approx.run(*parts))
         assert exact.result.cycles == modelled.cycles
         started = (process(name, backend, arithmetic) for backend in ("rtl", "approx"))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.approx_speed import FABRIC, TARGETS, chain, experts
-from sim_approx.simulator import Simulator
+from sim_approx.backend import Simulator
 from step import BF16, Graph, Program
 from step.language.tokens import Token
 from step.running.interpreter import interpret

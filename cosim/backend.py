@@ -30,10 +30,12 @@ from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import check_feasible
 from step.lowering.memory_map import memory_map
-from step.lowering.netlist import Netlist, lower
+from step.lowering.netlist import Netlist
 from step.lowering.scratchpads import scratchpads
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.inputs import BoundInputs
+from step.programs.prepare import Prepared, prepare
 from step.programs.stored import as_output
+from step.running.backend import Backend
 from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
 from step.running.traffic import traffic
 
@@ -55,9 +57,9 @@ class RtlRun:
 
 
 def run(
-    graph: Graph,
-    inputs: Mapping[str, Any] | BoundInputs,
-    fabric: FabricConfig,
+    program: Prepared | Netlist | Graph,
+    inputs: Mapping[str, Any] | BoundInputs | None = None,
+    fabric: FabricConfig | None = None,
     *,
     events: bool = False,
     max_cycles: int | None = None,
@@ -65,21 +67,18 @@ def run(
     optimize: bool = True,
     progress: Progress = silent,
 ) -> RunResult:
-    """Simulate the RTL of ``graph``; ``waves`` is a .vcd file to write.
+    """Simulate the RTL of ``program``; ``waves`` is a .vcd file to write.
 
     Raises `Deadlock`, `Runaway` (more than ``max_cycles`` cycles) and `StreamFault`, each with the result up to there
     as its ``result``; `InputError`, `FabricError`, `BuildError` and `EnvironmentProblem`.
     """
-    found = run_rtl(
-        graph, inputs, fabric, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress
-    ).result
+    prepared = prepare(program, inputs, fabric)
+    found = run_rtl(prepared, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress).result
     return found if events else replace(found, events=None)
 
 
 def run_rtl(
-    graph: Graph,
-    inputs: Mapping[str, Any] | BoundInputs,
-    fabric: FabricConfig,
+    prepared: Prepared,
     *,
     max_cycles: int | None = None,
     waves: Path | None = None,
@@ -89,9 +88,8 @@ def run_rtl(
     """Like `run`, with all that `cosim.compare` wants to know besides."""
     wave_kind(waves)  # told before the work, as is a cache that can not be
     cache_directory()
-    check_outputs(graph)
-    netlist = lower(graph, fabric)
-    data = bind_inputs(graph, inputs)
+    check_outputs(prepared.graph)
+    netlist, data = prepared.netlist, prepared.data
     check_feasible(netlist)  # before what has no width is packed
     sources, memory = source_transfers(netlist, data), memory_image(netlist, data)
     with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
@@ -114,6 +112,9 @@ def run_rtl(
         error.result = _result(netlist, raw, capacities, error)
         raise error
     return RtlRun(_result(netlist, raw, capacities, None), raw.cycles_per_second, raw.build_seconds)
+
+
+RTL = Backend(run, timed=True, outputs=True)
 
 
 def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error: SimulationError | None) -> RunResult:

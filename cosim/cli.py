@@ -25,7 +25,7 @@ from step.cli.options import (
     writable,
 )
 from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError, StepError
-from step.language.validate import check
+from step.programs.prepare import prepare
 from step.programs.program import Program, load_program, load_programs
 from step.running.backend import backend
 
@@ -80,9 +80,10 @@ def compare(
                 program.fabric = with_settings(program.fabric, settings)
                 if binding is not None:
                     program = bound(program, binding)
-                warn(check(program.graph))
+                prepared = prepare(program)
+                warn(prepared.doubts)
                 options: dict[str, Any] = {"max_cycles": max_cycles, "waves": waves, "calibration": calibration}
-                found.append(compare_program(program, progress, **options))
+                found.append(compare_program(program, progress, prepared, **options))
     except StepError as error:
         failure = error  # what was compared before is shown first
     plain = [each.to_json() for each in found]

@@ -21,12 +21,11 @@ from sim_approx.calibration.lookup import calibrated
 from step.host.progress import Progress, silent
 from step.language.symbols import measure
 from step.language.tokens import Token
-from step.lowering.netlist import lower
 from step.programs.hypertext import table
-from step.programs.inputs import bind_inputs
+from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program
 from step.running.expectation import deviation
-from step.running.interpreter import interpret
+from step.running.interpreter import meaning
 from step.running.result import ChannelEvents, OperatorResult
 
 
@@ -149,6 +148,7 @@ def _error(exact: int, approximate: int) -> float:
 def compare(
     program: Program,
     progress: Progress = silent,
+    prepared: Prepared | None = None,
     *,
     max_cycles: int | None = None,
     waves: Path | None = None,
@@ -158,40 +158,32 @@ def compare(
     """Interpret ``program``, simulate its RTL, run the fast model, and compare.
 
     ``max_cycles`` and ``waves`` are those of the back ends, ``calibration`` is that of the fast model. Without
-    ``optimize`` the simulator is built faster and runs slower: for short runs. Raises the errors of the back ends, and
-    before any of them runs `InputError` for what can not be expected.
+    ``optimize`` the simulator is built faster and runs slower: for short runs. ``prepared``: the program, where
+    somebody has that already. Raises the errors of the back ends, and before any of them runs `InputError` for what
+    can not be expected.
     """
     wave_kind(waves)  # told before the work
+    prepared = prepared or prepare(program)
     if program.check_expected():
-        deviation(program, interpret(program.graph, program.inputs).outputs)  # sizes that only a run tells
-    netlist = lower(program.graph, program.fabric)
+        deviation(program, meaning(prepared).outputs)  # sizes that only a run tells
+    netlist = prepared.netlist
     if calibration is not None:  # what it lacks is told before the RTL is built
-        calibrated(Calibration.load(Path(calibration)), netlist, bind_inputs(program.graph, program.inputs))
+        calibrated(Calibration.load(Path(calibration)), netlist, prepared.data)
     progress(f"{program.name}: building and simulating the RTL")
-    exact = run_rtl(
-        program.graph,
-        program.inputs,
-        program.fabric,
-        max_cycles=max_cycles,
-        waves=waves,
-        optimize=optimize,
-        progress=progress,
-    )
+    exact = run_rtl(prepared, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress)
     progress(f"{program.name}: running the fast model")
-    approximate = approx.run(
-        program.graph, program.inputs, program.fabric, events=True, max_cycles=max_cycles, calibration=calibration
-    )
+    approximate = approx.run(prepared, events=True, max_cycles=max_cycles, calibration=calibration)
     progress(f"{program.name}: interpreting")
-    meaning = interpret(program.graph, program.inputs, arrivals=exact.result.arrivals)
+    meant = meaning(prepared, exact.result.arrivals)
     off_time, first_mismatch = _compare_events(exact.result.events or {}, approximate.events or {})
     sent_off_time = Counter[str]()
     for channel in netlist.channels:
         sent_off_time[channel.producer[0]] += off_time[channel.name]
-    difference = _compare_outputs(exact.result.outputs or {}, meaning.outputs)
-    symbols = measure(program.graph, meaning.checkers)
+    difference = _compare_outputs(exact.result.outputs or {}, meant.outputs)
+    symbols = measure(program.graph, meant.checkers)
     buffers = compare_buffers(netlist, exact.result, approximate, symbols)
     traffic = compare_traffic(netlist, exact.result, approximate, symbols)
-    expectation = deviation(program, meaning.outputs)
+    expectation = deviation(program, meant.outputs)
     return Comparison(
         program=program.name,
         exact_cycles=exact.result.cycles,

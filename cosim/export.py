@@ -15,8 +15,7 @@ from step.cli.options import binding_option, json_option, open_program, program_
 from step.errors import InputError
 from step.host.files import writing
 from step.host.installing import installing
-from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.prepare import prepare
 
 
 @click.command()
@@ -54,7 +53,8 @@ def verilog(
     opened = open_program(program, inputs, settings, binding)
     if bench and not opened.inputs:
         raise InputError("--bench needs input data, but the program has none; give --inputs FILE.npz")
-    netlist = lower(opened.graph, opened.fabric)
+    prepared = prepare(opened)
+    netlist = prepared.netlist
     with working() as progress:
         progress("writing Verilog")
         design = emit(netlist, probes=bench, initial_values=style == "fpga")
@@ -63,8 +63,8 @@ def verilog(
             if bench:
                 data = staged / "data"
                 data.mkdir()
-                bound = bind_inputs(opened.graph, opened.inputs)
-                write_inputs(load_design(staged), data, source_transfers(netlist, bound), memory_image(netlist, bound))
+                sources, memory = source_transfers(netlist, prepared.data), memory_image(netlist, prepared.data)
+                write_inputs(load_design(staged), data, sources, memory)
     if as_json:
         show_json(design.sidecar)
     else:

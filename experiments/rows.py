@@ -14,6 +14,7 @@ from pathlib import Path
 
 from step.errors import FormatError, InputError
 from step.host.files import write_atomically
+from step.host.sources import source_digest
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "experiments" / "results"
@@ -25,22 +26,9 @@ SETTING = ("fabric", "profile")
 Row = dict[str, str]
 
 
-SOURCES = (".py", ".hpp", ".cpp", ".json", ".npy", ".npz")
-"""How the names of files end that decide results."""
-
-
-def sources_in(*places: Path | str) -> list[Path]:
-    """The files that decide results: those that ``places`` are, and those that lie in them."""
-    found = [path for place in map(Path, places) for path in (place.rglob("*") if place.is_dir() else (place,))]
-    return sorted({path for path in found if path.suffix in SOURCES})
-
-
-def digest(paths: Iterable[Path]) -> str:
-    """Of files of the project, their names and what is in them."""
-    found = hashlib.sha256()
-    for path in paths:
-        found.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
-    return found.hexdigest()[:16]
+def digest(result: str, *files: Path | str) -> str:
+    """Of what ``result`` is made of (`step.host.sources.MADE_OF`), and of ``files`` and folders of its own."""
+    return source_digest(result, *files)[:16]
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> list[Row]:

@@ -105,7 +105,7 @@ class ModuleLibrary:
 
     def _file(self, component: Parametric) -> str:
         what = (type(component).__module__, type(component).__qualname__, repr(component.parameters))
-        key = "\n".join([component.module_name, *what, source_digest("hw", "step"), repr(tool_versions())])
+        key = "\n".join([component.module_name, *what, source_digest("verilog"), repr(tool_versions())])
         return f"{component.module_name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
 
     def _load(self, file: str) -> list[ModuleText] | None:

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sim_approx.build import TimingOf
-from sim_approx.engines import EngineName
-from sim_approx.simulation import Values
-from sim_approx.simulator import Simulator
+from sim_approx.calibration.file import Calibration
+from sim_approx.calibration.lookup import calibrated
+from sim_approx.depths import clearing_depths
+from sim_approx.simulation import EngineName, Model, Simulation, Values, check_options
+from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
-from step.lowering.fabric import FabricConfig
+from step.language.validate import check_outputs
+from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist
-from step.programs.inputs import BoundInputs
-from step.running.result import RunResult
+from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.prepare import Prepared, prepare
+from step.running.backend import Backend
+from step.running.deadlock import report
+from step.running.result import RunResult, Status
+from step.running.stream_fault import first_fault
+
+Rerun = Callable[[Mapping[str, int]], Simulation]
+"""Runs once more, with other depths of some channels."""
 
 
 def run(
-    program: Graph | Netlist,
-    inputs: Mapping[str, Any] | BoundInputs,
+    program: Prepared | Netlist | Graph,
+    inputs: Mapping[str, Any] | BoundInputs | None = None,
     fabric: FabricConfig | None = None,
     *,
     values: Values = "control",
@@ -54,3 +67,127 @@ def run(
         program, inputs, fabric, values=values, timing_of=timing_of, calibration=calibration, engine=engine, jump=jump
     )
     return simulator.run(depths=depths, events=events, max_cycles=max_cycles, progress=progress)
+
+
+APPROX = Backend(run, timed=True)
+
+
+class Simulator:
+    """``program`` on the fast model; see `sim_approx.backend.run` for the options and errors.
+
+    Runs of the same data have one beginning, in which depths and memory are changed (`Model`). Several threads may
+    run at once: each has a fabric of its own.
+    """
+
+    def __init__(
+        self,
+        program: Prepared | Netlist | Graph,
+        inputs: Mapping[str, Any] | BoundInputs | None = None,
+        fabric: FabricConfig | None = None,
+        *,
+        values: Values = "control",
+        timing_of: TimingOf | None = None,
+        calibration: Path | str | None = None,
+        engine: EngineName | None = None,
+        jump: bool = True,
+    ) -> None:
+        check_options(values, engine)
+        prepared = prepare(program, inputs, fabric)
+        self.netlist = prepared.netlist
+        check_outputs(prepared.graph)
+        self._data = prepared.data
+        if calibration is not None:
+            measured = calibrated(Calibration.load(Path(calibration)), self.netlist, self._data)
+            self.netlist, timing_of = measured.netlist, measured.timing_of
+        self._model = partial(Model, values=values, timing_of=timing_of, engine=engine)
+        self._jump = jump
+        self._idle: list[Model] = []
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | BoundInputs | None = None,
+        *,
+        depths: Mapping[str, int] | None = None,
+        memory: MemoryConfig | None = None,
+        events: bool = False,
+        max_cycles: int | None = None,
+        jump: bool | None = None,
+        progress: Progress = silent,
+    ) -> RunResult:
+        """Run with ``inputs``, ``depths`` of channels, ``memory`` and ``jump`` in the place of those that are there.
+
+        ``progress`` is told cycle and speed of long runs; what it raises ends the run.
+
+        Raises what `sim_approx.backend.run` raises.
+        """
+        return self._run(True, inputs, depths, memory, events, max_cycles, jump, progress)
+
+    def attempt(self, inputs: Mapping[str, Any] | BoundInputs | None = None, **options: Any) -> RunResult:
+        """As `run`, but a run that fails is a result like others, whose ``status`` and ``error`` say so.
+
+        Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
+        """
+        return self._run(False, inputs, **options)
+
+    def _run(
+        self,
+        raises: bool,
+        inputs: Mapping[str, Any] | BoundInputs | None,
+        depths: Mapping[str, int] | None = None,
+        memory: MemoryConfig | None = None,
+        events: bool = False,
+        max_cycles: int | None = None,
+        jump: bool | None = None,
+        progress: Progress = silent,
+    ) -> RunResult:
+        again: Any = {"max_cycles": max_cycles, "jump": self._jump if jump is None else jump}
+        with self._ready(inputs) as model:
+            simulation = model.run(depths, memory, events=events, progress=progress, **again)
+            result = simulation.result()
+            if raises:
+                rerun = lambda others: model.run({**(depths or {}), **others}, memory, **again)  # noqa: E731
+                raise_failure(simulation, result, max_cycles, rerun)
+            error = _error(simulation, max_cycles)
+        return result if error is None else _failed(result, error)
+
+    @contextmanager
+    def _ready(self, inputs: Mapping[str, Any] | BoundInputs | None) -> Iterator[Model]:
+        """What can run, and is nobody else's meanwhile; kept for the next run if it has the simulator's own data."""
+        if inputs is not None:
+            yield self._model(self.netlist, bind_inputs(self.netlist.graph, inputs))
+            return
+        try:
+            model = self._idle.pop()
+        except IndexError:
+            model = self._model(self.netlist, self._data)
+        yield model
+        self._idle.append(model)
+
+
+def raise_failure(simulation: Simulation, result: RunResult, max_cycles: int | None, rerun: Rerun) -> None:
+    """Raise what is wrong with a run that has this ``result``; ``rerun`` runs it with other depths of channels."""
+    error = _error(simulation, max_cycles)
+    if isinstance(error, Deadlock):
+        netlist, snapshot = simulation.netlist, simulation.snapshot()
+        error = Deadlock(report(netlist, snapshot, clearing_depths(netlist, snapshot, rerun)))
+    if error is not None:
+        error.result = _failed(result, error)
+        raise error
+
+
+def _error(simulation: Simulation, max_cycles: int | None) -> SimulationError | None:
+    """What is wrong with a run, or None."""
+    status, cycles = simulation.ending.status, simulation.ending.cycles
+    if fault := first_fault(simulation.netlist.graph, simulation.faults(), simulation.promises.broken):
+        return fault
+    if status == Status.DEADLOCK:
+        return Deadlock(f"nothing moves any more from cycle {cycles} on")
+    if status == Status.RUNAWAY:
+        return Runaway(f"the run did not end within {max_cycles} cycles; raise max_cycles if that is too few")
+    return simulation.promises.disagreement()
+
+
+def _failed(result: RunResult, error: SimulationError) -> RunResult:
+    """``result`` of a run that ``error`` ended."""
+    status = Status.FAULT if isinstance(error, StreamFault) else result.status
+    return replace(result, status=status, error=str(error))

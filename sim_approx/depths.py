@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sim_approx.build import TimingOf
-from sim_approx.engines import EngineName
-from sim_approx.simulation import Prepared, Simulation
+from sim_approx.simulation import EngineName, Model, Simulation
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.running.deadlock import Snapshot, full_channels
@@ -29,8 +28,8 @@ def depths_that_clear(
     engine: EngineName | None = None,
 ) -> dict[str, int]:
     """The smallest depths, by channel, that get ``netlist`` past the deadlock of ``snapshot``; empty: none do."""
-    prepared = Prepared(netlist, data, timing_of=timing_of, engine=engine)
-    return clearing_depths(netlist, snapshot, lambda depths: prepared.run(depths, max_cycles=max_cycles))
+    model = Model(netlist, data, timing_of=timing_of, engine=engine)
+    return clearing_depths(netlist, snapshot, lambda depths: model.run(depths, max_cycles=max_cycles))
 
 
 def clearing_depths(netlist: Netlist, snapshot: Snapshot, rerun: Rerun) -> dict[str, int]:

@@ -12,11 +12,12 @@ from typing import Literal
 import numpy as np
 
 from sim_approx.build import Fabric, TimingOf, build_fabric
-from sim_approx.engine import Ending, Events
-from sim_approx.engines import Chosen, EngineName, make_engine
-from sim_approx.explain.record import Record
+from sim_approx.compiled.engine import CompiledEngine
+from sim_approx.compiled.rule import RuleError
+from sim_approx.engine import Ending, Engine, Events, Watch
+from sim_approx.explain.record import Record, RecordingEngine
 from sim_approx.footprint import Footprint
-from step.errors import FabricError, StreamFault
+from step.errors import EnvironmentProblem, FabricError, SettingError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.tokens import Token
 from step.lowering.fabric import MemoryConfig
@@ -33,12 +34,15 @@ SAID_AFTER = 1.0
 """Seconds from one line of progress to the next one."""
 
 Values = Literal["control", "all"]
+EngineName = Literal["compiled", "python"]
 
 
-def check_values(values: Values) -> None:
-    """Raise `FabricError` for what can not be computed."""
+def check_options(values: Values, engine: EngineName | None) -> None:
+    """Raise `FabricError` for values that can not be computed, and for what is no engine."""
     if values not in ("control", "all"):
         raise FabricError(f'values must be "control" or "all", not {values!r}')
+    if engine not in (None, "compiled", "python"):
+        raise FabricError(f'engine must be "compiled" or "python", not {engine!r}')
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Simulation:
     """A run that came to its ``ending`` and went on until nothing moved, with all that is left of it.
 
     That is in the ``fabric``, until another run begins in it; a `result` stays. ``netlist`` has the depths of the run.
+    ``engine`` ran, the Python one for the ``reason`` if nobody asked for it.
     """
 
     netlist: Netlist
@@ -55,7 +60,8 @@ class Simulation:
     events: Events | None
     values: Values
     seconds: float
-    chosen: Chosen
+    engine: EngineName
+    reason: str | None
 
     def snapshot(self) -> Snapshot:
         """The state at the end, as the report of a deadlock needs it."""
@@ -108,8 +114,8 @@ class Simulation:
             buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
             traffic=traffic(netlist, fabric.beats()),
             arrivals={name: list(each) for name, each in fabric.arrivals.items()},
-            engine=self.chosen.name,
-            engine_reason=self.chosen.reason,
+            engine=self.engine,
+            engine_reason=self.reason,
             jumped_cycles=ending.jumped,
             events=None if self.events is None else _events(netlist, self.events, ending.cycles),
         )
@@ -130,7 +136,7 @@ class _Speed:
             self._tokens, self._time = tokens, now
 
 
-class Prepared:
+class Model:
     """``netlist`` with ``data``, ready to run any number of times, one after the other; see `simulate` for the options.
 
     What it takes to begin is made once where the compiled engine runs: other depths of channels, and another memory
@@ -148,11 +154,14 @@ class Prepared:
         engine: EngineName | None = None,
         record: Record | None = None,
     ) -> None:
-        check_values(values)
+        check_options(values, engine)
+        if record is not None and engine == "compiled":
+            raise FabricError("the compiled engine does not record what firings wait for; the Python engine does")
         self._netlist, self._data, self._values = netlist, data, values
-        self._timing_of, self._engine, self._record = timing_of, engine, record
+        self._timing_of, self._wanted, self._record = timing_of, engine, record
         self._promises = self._promised = timed_promises(netlist.graph, data)
-        self._made: tuple[Fabric, Chosen] | None = None
+        self._made: tuple[Fabric, Engine | CompiledEngine] | None = None
+        self._reason: str | None = None
 
     @cached_property
     def _footprint(self) -> Footprint:
@@ -171,29 +180,31 @@ class Prepared:
         """Run to whatever end it comes, with other ``depths`` of channels, by name, and another ``memory``.
 
         What the last run left in the fabric is gone then. Raises `FabricError` for depths that can not be, and
-        `EnvironmentProblem` for a run that does not fit into memory.
+        `EnvironmentProblem` for a run that does not fit into memory, and where the compiled engine was asked for and
+        can not be, with the reason.
         """
-        held = self._values == "all" and self._engine != "python"
+        held = self._values == "all" and self._wanted != "python"
         if events or held:
             self._footprint.check(values=held, events=events, max_cycles=max_cycles)
         netlist = self._netlist.with_depths(depths or {}).with_memory(memory or self._netlist.fabric.memory)
-        fabric, chosen = self._made = self._ready(netlist)
+        fabric, engine = self._made = self._ready(netlist)
         promises = self._promises = self._promised.copy()
         record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         start = time.perf_counter()
-        ending = chosen.engine.run(max_cycles, record, _Speed(progress).told, jump)
+        ending = engine.run(max_cycles, record, _Speed(progress).told, jump)
         seconds = time.perf_counter() - start
-        return Simulation(netlist, fabric, promises, ending, record, self._values, seconds, chosen)
+        ran: EngineName = "compiled" if isinstance(engine, CompiledEngine) else "python"
+        return Simulation(netlist, fabric, promises, ending, record, self._values, seconds, ran, self._reason)
 
-    def _ready(self, netlist: Netlist) -> tuple[Fabric, Chosen]:
-        """A fabric with what ``netlist`` has, in which a run can begin."""
+    def _ready(self, netlist: Netlist) -> tuple[Fabric, Engine | CompiledEngine]:
+        """A fabric with what ``netlist`` has, in which a run can begin, and the fastest engine that there is for it."""
         if self._made is not None:
-            fabric, chosen = self._made
+            fabric, engine = self._made
             before, memory = fabric.netlist.fabric.memory, netlist.fabric.memory
             same_kind = (before.dram is None) == (memory.dram is None)
-            if chosen.engine.repeats and same_kind and same_addresses(before, memory):
+            if isinstance(engine, CompiledEngine) and same_kind and same_addresses(before, memory):
                 fabric.change(netlist)
-                return fabric, chosen
+                return fabric, engine
         computing = frozenset(node.name for node in netlist.units) if self._values == "all" else netlist.deciding
         fabric = build_fabric(netlist, self._data, computing, self._timing_of)
         watch = {
@@ -201,7 +212,24 @@ class Prepared:
             for each, channel in zip(netlist.channels, fabric.channels, strict=True)
             if each.name in self._promises.checkers and each.name not in self._data.streams
         }
-        return fabric, make_engine(fabric, watch, self._engine, outputs=self._values == "all", record=self._record)
+        parts = fabric.machines, fabric.all_channels, fabric.clock, fabric.memory, watch
+        if self._record is not None:
+            return fabric, RecordingEngine(*parts, self._record)
+        return fabric, self._compiled(fabric, watch) or Engine(*parts)
+
+    def _compiled(self, fabric: Fabric, watch: Watch) -> CompiledEngine | None:
+        """The compiled engine, unless another one is wanted, or it can not be, which is the reason for that one."""
+        if self._wanted == "python":
+            return None
+        try:
+            return CompiledEngine(fabric.machines, fabric.all_channels, watch, outputs=self._values == "all")
+        except SettingError:
+            raise
+        except (EnvironmentProblem, RuleError) as error:
+            if self._wanted == "compiled":
+                raise EnvironmentProblem(f"the compiled engine can not run this program: {error}") from error
+            self._reason = str(error)
+            return None
 
     def _see(self, name: str, token: Token) -> None:
         self._promises.see(name, token)
@@ -223,8 +251,8 @@ def simulate(
 
     ``record`` gets what every firing waited for; the Python engine runs then.
     """
-    prepared = Prepared(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record)
-    return prepared.run(events=events, max_cycles=max_cycles, jump=jump)
+    model = Model(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record)
+    return model.run(events=events, max_cycles=max_cycles, jump=jump)
 
 
 def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:

@@ -12,15 +12,16 @@ from sim_published.profile import Profile
 from step.errors import Deadlock, InputError, StreamFault
 from step.language.faults import Violation
 from step.language.graph import Graph
-from step.language.validate import check
 from step.lowering.fabric import FabricConfig
 from step.programs.inputs import BoundInputs
+from step.programs.prepare import Prepared, prepare
+from step.running.backend import Backend
 from step.running.result import ChannelResult, OperatorResult, RunResult, Status
 
 
 def run(
-    program: Graph,
-    inputs: Mapping[str, Any] | BoundInputs,
+    program: Prepared | Graph,
+    inputs: Mapping[str, Any] | BoundInputs | None = None,
     fabric: FabricConfig | None = None,
     *,
     profile: Profile | None = None,
@@ -35,9 +36,10 @@ def run(
     """
     if profile is not None and not isinstance(profile, Profile):
         raise InputError(f"profile must be a Profile of sim_published, not {profile!r}")
-    check(program)
+    prepared = prepare(program, inputs, fabric)
+    _ = prepared.doubts  # who has not asked for them gets errors here
     started = time.perf_counter()
-    machine = build(program, inputs, profile or Profile())
+    machine = build(prepared.graph, prepared.given, profile or Profile())
     try:
         cycles = machine.engine.run()
     except Violation as violation:
@@ -52,6 +54,9 @@ def run(
         error.result = result
         raise error
     return result
+
+
+PUBLISHED = Backend(run)
 
 
 def _result(machine: Machine, cycles: int, seconds: float) -> RunResult:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from step.errors import FabricError
 from step.language.arguments import Checked
 from step.language.parameters import described, plain
-from step.programs.doubts import warn
+from step.programs.prepare import warn
 
 MOST = 1 << 20
 """Of every parameter; what is beyond is a slip of the pen."""

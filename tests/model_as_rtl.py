@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from sim_approx import backend as approx
-from step.language.graph import Graph
-from step.lowering.fabric import FabricConfig
+from step.programs.prepare import Prepared
 from step.running.result import RunResult
 
 
@@ -26,9 +25,9 @@ def model_as_rtl(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let the fast model stand for RTL; the list gets the name of a program for each run."""
     runs: list[str] = []
 
-    def run_rtl(graph: Graph, inputs: Any, fabric: FabricConfig, **options: Any) -> Model:
-        runs.append(graph.name)
-        return Model(approx.run(graph, inputs, fabric, events=True, values="all"))
+    def run_rtl(prepared: Prepared, **options: Any) -> Model:
+        runs.append(prepared.graph.name)
+        return Model(approx.run(prepared, events=True, values="all"))
 
     for module in ("cosim.calibration.campaign", "cosim.calibration.memory", "cosim.compare"):
         monkeypatch.setattr(f"{module}.run_rtl", run_rtl)

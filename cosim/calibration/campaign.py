@@ -25,6 +25,7 @@ from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
+from step.programs.prepare import prepare
 from step.programs.program import Program
 
 TOGETHER = 24
@@ -144,7 +145,7 @@ class Campaign:
     def _measure(self, units: Units, rows: int) -> None:
         bench = self._bench(units, rows)
         self.progress(f"{len(self.measured)} units measured, {len(units)} more: building")
-        run = run_rtl(bench.netlist.graph, bench.data, self.fabric, optimize=False, progress=self.progress)
+        run = run_rtl(prepare(bench.netlist, bench.data), optimize=False, progress=self.progress)
         assert run.result.events is not None
         for each in bench.units(run.result.events, self.rtl, now()):
             self.calibration.units[each.applied.key] = each

@@ -17,7 +17,8 @@ from step.language.dtypes import INT8, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
-from step.lowering.netlist import Netlist, lower
+from step.lowering.netlist import Netlist
+from step.programs.prepare import prepare
 from step.programs.program import Program
 
 READS = 120
@@ -28,9 +29,10 @@ def measure_memory(fabric: FabricConfig, rtl: str, date: str, progress: Progress
     memory = fabric.memory
     in_flight = -(-(memory.latency + 16) // memory.interval) + 4
     program = _same_beat(replace(fabric, outstanding=in_flight, memory=replace(memory, dram=None)))
-    exact = run_rtl(program.graph, program.inputs, program.fabric, optimize=False, progress=progress).result.events
+    prepared = prepare(program)
+    exact = run_rtl(prepared, optimize=False, progress=progress).result.events
     assert exact is not None
-    netlist = lower(program.graph, program.fabric)
+    netlist = prepared.netlist
     here = passage(netlist, netlist.graph.nodes["load"], exact, applies=False)
     interval, spread = usual(np.diff(here.firings)[WARM_UP:])
     # How long a load takes around its memory is what it takes with a memory that needs one cycle, without that.
@@ -53,6 +55,6 @@ def _same_beat(fabric: FabricConfig) -> Program:
 
 def _modelled(netlist: Netlist, memory: MemoryConfig) -> Events:
     program = _same_beat(replace(netlist.fabric, memory=memory))
-    events = approx.run(program.graph, program.inputs, program.fabric, events=True).events
+    events = approx.run(prepare(program), events=True).events
     assert events is not None
     return events

@@ -12,7 +12,7 @@ from experiments.fabric.points import ARRANGEMENTS, CACHE_ROWS, attention_symbol
 from experiments.fabric.record import bytes_of, digest_with, told_of
 from experiments.rows import Row
 from experiments.work import Campaign
-from sim_approx.simulator import Simulator
+from sim_approx.backend import Simulator
 from step import Program, metrics
 from step.running.result import RunResult
 from step_models import attention

@@ -11,8 +11,8 @@ from pathlib import Path
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
 from experiments.rows import Row, read, write
+from sim_approx.backend import Simulator
 from sim_approx.explain.explanation import explain
-from sim_approx.simulator import Simulator
 from step.errors import InputError
 from step.host.progress import Progress
 

@@ -16,9 +16,9 @@ from experiments.fabric.points import Point
 from experiments.fabric.smoke import smoke
 from experiments.fabric.traces import other_traces
 from experiments.published import swiglu
-from experiments.rows import ROOT, Row, digest, sources_in
+from experiments.rows import Row, digest
 from experiments.work import Campaign
-from sim_approx.simulator import Simulator
+from sim_approx.backend import Simulator
 from step import Program, metrics
 from step.errors import Defect
 from step.language.symbols import evaluate, replaced
@@ -30,16 +30,12 @@ COLUMNS = (
     *("cpu_seconds", "engine", "version", "sources", "fabric"),
 )
 """Bytes and operations are symbolic; ``moved_bytes`` are those that the run moved off chip."""
-ROOMS = (
-    *(f"step/{room}" for room in ("language", "functions", "ops", "library", "lowering", "programs", "running")),
-    *("step_models", "sim_approx"),
-)
 POINTS = {**FIGURES, "traces": other_traces, "smoke": smoke}
 
 
 def digest_with(*files: str) -> str:
-    """Of all that decides results on the fabric: its rooms, what points are made of, and ``files`` of their own."""
-    return digest(sources_in(*(ROOT / room for room in ROOMS), getfile(points), *files))
+    """Of all that decides results on the fabric: the fast model, what points are made of, ``files`` of their own."""
+    return digest("fabric", getfile(points), *files)
 
 
 def sources(figure: str) -> str:

@@ -6,17 +6,15 @@ import json
 import time
 from dataclasses import asdict
 from importlib.metadata import version
+from pathlib import Path
 
 from experiments.published.point import Point
 from experiments.published.points import FIGURES
-from experiments.rows import ROOT, Row, digest
+from experiments.rows import Row, digest
 from experiments.work import Campaign
 from sim_published.backend import run
 from sim_published.metrics import LOADED, equation_bytes, moved_bytes, off_chip_bytes, on_chip_bytes
 from step.errors import Defect
-
-SHOWING = ("show", "page.py")
-"""What shows results, and decides none."""
 
 COLUMNS = (
     *("point", "cycles", "published_cycles", "off_chip_bytes", "published_off_chip_bytes", "on_chip_bytes"),
@@ -28,13 +26,8 @@ the equations of the paper."""
 
 
 def sources(figure: str) -> str:
-    """A digest of the files that decide the results, of any ``figure``; those that only show them do not."""
-    return digest(
-        path
-        for folder in ("sim_published", "experiments/published")
-        for path in sorted((ROOT / folder).rglob("*"))
-        if path.suffix in (".py", ".cpp") and path.relative_to(ROOT / folder).parts[0] not in SHOWING
-    )
+    """A digest of the files that decide the results, of any ``figure``; what only shows them does not."""
+    return digest("published", *(each for each in sorted(Path(__file__).parent.glob("*.py")) if each.name != "page.py"))
 
 
 def measured(point: Point, made_of: str) -> Row:

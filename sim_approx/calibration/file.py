@@ -11,7 +11,7 @@ from typing import Any
 from sim_approx.calibration.entries import HeldOut, PlainMemory, Unit
 from step.errors import FabricError
 from step.host.files import write_atomically
-from step.host.sources import RTL, source_digest
+from step.host.sources import source_digest
 from step.lowering.fabric import FabricConfig
 from step.programs.json_file import read_json, written_by
 
@@ -22,7 +22,7 @@ PARAMETERS = ("matmul_lanes", "vector_lanes", "stages", "link_bytes", "arithmeti
 
 def rtl_digest() -> str:
     """Digest of the RTL as it is now."""
-    return source_digest(*RTL)[:16]
+    return source_digest("rtl")[:16]
 
 
 def parameters_of(fabric: FabricConfig) -> dict[str, Any]:

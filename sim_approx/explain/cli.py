@@ -14,8 +14,8 @@ from step.cli.console import show_json, show_written, warn, working
 from step.cli.options import json_option, open_program, program_options, writable
 from step.errors import InputError
 from step.host.files import write_atomically, writing
-from step.language.validate import check
-from step.running.run import run_opened
+from step.programs.prepare import prepare
+from step.running.backend import runner
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 CYCLE = click.IntRange(min=0)
@@ -57,11 +57,12 @@ def command(
     for path in (trace_file, page):
         if path is not None:
             writable(path)
-    warn(check(opened.graph))
+    prepared = prepare(opened)
+    warn(prepared.doubts)
     with working() as progress:
         progress("running the fast model")
-        found = explain(opened, changes=changes, max_cycles=max_cycles)
-        exact = run_opened(opened, "rtl", progress, events=True, max_cycles=max_cycles).result if rtl else None
+        found = explain(opened, prepared, changes=changes, max_cycles=max_cycles)
+        exact = runner("rtl", {"events": True, "max_cycles": max_cycles}, progress)(prepared) if rtl else None
     if trace_file is not None:
         _write(trace_file, trace(found, Window.of(found.cycles, first, last), exact))
     if page is not None:

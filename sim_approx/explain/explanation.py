@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from sim_approx.backend import raise_failure
 from sim_approx.explain.changes import WhatIf, what_if
 from sim_approx.explain.path import Path, critical_path
 from sim_approx.explain.record import Record
 from sim_approx.explain.usage import Usage, usage
 from sim_approx.explain.waits import Account, accounts
 from sim_approx.simulation import Simulation, simulate
-from sim_approx.simulator import raise_failure
 from step.language.validate import check_outputs
-from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program
 from step.running.result import RunResult
 
@@ -69,14 +68,18 @@ class Explanation:
         }
 
 
-def explain(program: Program, *, changes: bool = True, max_cycles: int | None = None) -> Explanation:
+def explain(
+    program: Program, prepared: Prepared | None = None, *, changes: bool = True, max_cycles: int | None = None
+) -> Explanation:
     """Run ``program`` on the fast model, and say where the cycles went; with ``changes``, also what if there were some.
 
-    Raises what `sim_approx.backend.run` raises: a run that fails has no end to begin with.
+    ``prepared``: the program, where somebody has that already. Raises what `sim_approx.backend.run` raises: a run
+    that fails has no end to begin with.
     """
-    netlist = lower(program.graph, program.fabric)
+    prepared = prepared or prepare(program)
+    netlist = prepared.netlist
     check_outputs(netlist.graph)
-    data, record = bind_inputs(netlist.graph, program.inputs), Record()
+    data, record = prepared.data, Record()
     simulation = simulate(netlist, data, events=True, max_cycles=max_cycles, record=record)
     result = simulation.result()
 

@@ -10,11 +10,10 @@ from rich.markup import escape
 from step.cli.console import show_json, talk, warn
 from step.cli.options import json_option, open_program, program_options
 from step.errors import FabricError
-from step.language.validate import check, check_outputs
+from step.language.validate import check_outputs
 from step.lowering.feasible import advice, check_feasible
 from step.lowering.limits import check_depths
-from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.prepare import prepare
 
 
 @click.command()
@@ -26,17 +25,17 @@ def command(program: str, inputs: Path | None, settings: tuple[str, ...], as_jso
     What is well formed, but does not fit the fabric, gets a warning; more fabric than it can use, a hint.
     """
     opened = open_program(program, inputs, settings)
-    warnings, hints = check(opened.graph), list[str]()
+    prepared = prepare(opened)
+    warnings, hints = list(prepared.doubts), list[str]()
     check_outputs(opened.graph)
     check_depths(opened.graph, opened.fabric)
     try:
-        netlist = lower(opened.graph, opened.fabric)
-        check_feasible(netlist)
-        hints = advice(netlist)
+        check_feasible(prepared.netlist)
+        hints = advice(prepared.netlist)
     except FabricError as error:
         warnings.append(str(error))
     if opened.inputs:
-        bind_inputs(opened.graph, opened.inputs)
+        _ = prepared.data
     warn(warnings)
     for hint in hints:
         talk(f"[cyan]hint:[/] {escape(hint)}")

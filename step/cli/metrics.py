@@ -13,9 +13,9 @@ from step.cli.console import new_table, show_json, show_table, talk, warn
 from step.cli.options import json_option, open_program, parse_bindings, program_options
 from step.errors import InputError
 from step.host.floors import from_floor
-from step.language.validate import check
-from step.lowering.netlist import Netlist, lower
+from step.lowering.netlist import Netlist
 from step.programs.metrics import UNITS, metrics_of
+from step.programs.prepare import prepare
 from step.running.binding import bind
 
 
@@ -43,17 +43,16 @@ def command(
         if not opened.inputs:
             raise InputError("--data needs input data, but the program has none; give --inputs FILE.npz")
         values = {**bind(opened), **values}
-    found = metrics_of(opened, "artifact" if accounting == "artifact" else "paper")
+    prepared = prepare(opened)
+    found = metrics_of(prepared, "artifact" if accounting == "artifact" else "paper")
     used = {str(each) for value in found.items().values() for each in value.free_symbols}
     symbols = [name for name in opened.graph.symbols if name in used]
     if values:
         found = found.bind(values)
-    warn(check(opened.graph))
+    warn(prepared.doubts)
     rows = {**found.items(), "intensity": found.intensity}
     if fabric:
-        rows |= {
-            name: sympy.Integer(value) for name, value in _fabric_metrics(lower(opened.graph, opened.fabric)).items()
-        }
+        rows |= {name: sympy.Integer(value) for name, value in _fabric_metrics(prepared.netlist).items()}
     if as_json:
         show_json(
             {

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
+from step.cli.backends import backend_option, check_takes
 from step.cli.console import working
 from step.cli.options import Command
 from step.errors import InputError
-from step.programs.program import Program
+from step.programs.prepare import Prepared
 from step.waves.recording import Recording, record
 
 
@@ -26,17 +25,20 @@ def recording_options(function: Command) -> Command:
             show_default=True,
             help="First cycle.",
         ),
-        click.option("--backend", "name", type=click.Choice(["approx", "rtl"]), default="rtl", show_default=True),
+        backend_option,
     ):
         function = option(function)
     return function
 
 
-def recorded(program: Program, name: str, first: int, last: int | None) -> Recording:
-    """The run of ``program``, with progress on stderr; raises like `step.waves.recording.record`."""
+def recorded(prepared: Prepared, name: str, first: int, last: int | None) -> Recording:
+    """The run of what is ``prepared``, with progress on stderr.
+
+    Raises like `step.waves.recording.record`, and `InputError` for a back end that records no tokens.
+    """
+    check_takes(name, "events", "there are no tokens to show")
     with working() as progress:
-        options: dict[str, Any] = {"progress": progress} if name == "rtl" else {}
-        return record(program, name, first, last, **options)
+        return record(prepared, name, first, last, progress)
 
 
 def names(text: str | None) -> list[str]:

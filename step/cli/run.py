@@ -9,6 +9,7 @@ import click
 import numpy as np
 from rich.markup import escape
 
+from step.cli.backends import backend_option, check_takes
 from step.cli.console import new_table, show_json, show_table, show_written, warn, working
 from step.cli.options import (
     binding_option,
@@ -22,28 +23,19 @@ from step.cli.options import (
 )
 from step.errors import InputError, SimulationError
 from step.host.files import writing
-from step.language.validate import check as check_graph
-from step.lowering.netlist import Netlist, lower
+from step.lowering.netlist import Netlist
+from step.programs.prepare import prepare
 from step.programs.program import Program
+from step.running.backend import runner
 from step.running.expectation import deviation
 from step.running.result import RunResult
-from step.running.run import run_opened
 from step.running.waiting import awaited
-
-TIMED = ("approx", "rtl")
-WITH_OUTPUTS = ("interpret", "rtl")
 
 
 @click.command()
 @program_options
 @binding_option
-@click.option(
-    "--backend",
-    "name",
-    type=click.Choice(["interpret", "approx", "rtl", "published"]),
-    default="rtl",
-    show_default=True,
-)
+@backend_option
 @click.option(
     "--engine",
     type=click.Choice(["compiled", "python"]),
@@ -81,39 +73,33 @@ def command(
     in which each was busy, starved (a token that it needs was not there) and blocked (there was no space for what it
     would send), and the operator that it waited for.
     """
-    options: dict[str, Any] = {}
-    for option, value, backends in (
-        ("engine", engine, ("approx",)),
-        ("jump", jump, ("approx",)),
-        ("calibration", calibration, ("approx",)),
-        ("max_cycles", max_cycles, TIMED),
-        ("events", events or None, TIMED),
-        ("waves", waves, ("rtl",)),
-        ("check", check or None, WITH_OUTPUTS),
-        ("explain", explain or None, TIMED),
-    ):
-        if value is None:
-            continue
-        if name not in backends:
+    options: dict[str, Any] = {
+        "engine": engine,
+        "jump": jump,
+        "calibration": calibration,
+        "max_cycles": max_cycles,
+        "events": events or None,
+        "waves": waves,
+    }
+    needed = {option: option for option in options} | {"check": "outputs", "explain": "timed", "binding": "timed"}
+    for option, value in {**options, "check": check or None, "explain": explain or None, "binding": binding}.items():
+        if value is not None:
             given = f"--{'no-' if value is False else ''}{option.replace('_', '-')}"
-            raise InputError(f"{given} has no effect with --backend {name}; it needs {' or '.join(backends)}")
-        options[option] = value
-    options.pop("check", None)
-    show_path = explainer(as_json) if options.pop("explain", False) else None
+            check_takes(name, needed[option], f"{given} has no effect")
+    show_path = explainer(as_json) if explain else None
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
-    if binding is not None and name not in TIMED:
-        raise InputError(f"--binding has no effect with --backend {name}; it needs {' or '.join(TIMED)}")
     opened = open_program(program, inputs, settings, binding)
     if check and not opened.expected:
         raise InputError("--check needs expected outputs, but the program has none for this data")
-    warn(check_graph(opened.graph))
+    prepared = prepare(opened)
+    warn(prepared.doubts)
     if save is not None:
         writable(save)
     failure: SimulationError | None = None
     with working() as progress:
         try:
-            result = run_opened(opened, name, progress, **options).result
+            result = runner(name, options, progress)(prepared)
         except SimulationError as error:
             if error.result is None:
                 raise
@@ -127,7 +113,7 @@ def command(
         show_json(result.to_json())
     else:
         if failure is None:
-            show_result(result, lower(opened.graph, opened.fabric))
+            show_result(result, prepared.netlist)
             if show_path is not None:
                 show_path(opened, max_cycles)
         show_written(save, waves)

@@ -11,7 +11,7 @@ import click
 from step.cli.console import show_json
 from step.cli.options import json_option, open_program, program_options
 from step.cli.recorded import names, recorded, recording_options
-from step.lowering.netlist import lower
+from step.programs.prepare import prepare
 from step.waves.ports import ports
 from step.waves.table import rows, write_csv, write_text
 
@@ -37,9 +37,9 @@ def command(
 
     A run that fails shows the tokens up to there. Both back ends show the same.
     """
-    opened = open_program(program, inputs, settings)
-    shown = ports(lower(opened.graph, opened.fabric), names(operators))
-    recording = recorded(opened, name, first, last)
+    prepared = prepare(open_program(program, inputs, settings))
+    shown = ports(prepared.netlist, names(operators))
+    recording = recorded(prepared, name, first, last)
     found = rows(recording, shown)
     if as_json:
         show_json([asdict(row) for row in found])

@@ -14,7 +14,7 @@ from step.cli.options import json_option, open_program, program_options
 from step.cli.recorded import names, recorded, recording_options
 from step.errors import InputError
 from step.host.files import write_atomically, writing
-from step.lowering.netlist import lower
+from step.programs.prepare import prepare
 from step.waves.ports import ports
 from step.waves.vcd import write_vcd
 from step.waves.views import write_gtkwave, write_surfer
@@ -48,13 +48,14 @@ def command(
     that fails leaves its waves as well. The RTL's own signals are in what `step run --waves` writes.
     """
     opened = open_program(program, inputs, settings)
-    shown = ports(lower(opened.graph, opened.fabric), names(operators))
+    prepared = prepare(opened)
+    shown = ports(prepared.netlist, names(operators))
     output = output or Path(f"{opened.graph.name}.vcd")
     if output.suffix != ".vcd":
         raise InputError(f"waves must go to a file that ends in .vcd, not {str(output)!r}")
     with writing(output):
         pass  # told before the run, not after it
-    recording = recorded(opened, name, first, last)
+    recording = recorded(prepared, name, first, last)
     gtkwave, surfer = output.with_suffix(".gtkw"), output.with_suffix(".sucl")
     _write(output, lambda file: write_vcd(file, recording, shown))
     _write(gtkwave, lambda file: write_gtkwave(file, output, recording, shown))

@@ -18,7 +18,7 @@ from step.lowering.netlist import DEEPEST, Channel, Netlist, lower
 from step.programs.depth_binding import DataSet, DepthBinding
 from step.programs.digest import data_digest
 from step.programs.inputs import bind_inputs
-from step.programs.opening import Openable, open_program
+from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
 from step.running.options import number, sequence, settled
 from step.running.simulator import Simulator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +15,9 @@ from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.tokens import Token
 from step.programs.equality import same_tokens
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program
-from step.running.backend import backend
+from step.running.backend import runner
 from step.running.interpreter import interpret
 from step.running.result import RunResult
 
@@ -51,16 +51,15 @@ def check(program: Program) -> Agreement:
     Raises `Disagreement`; its kind is `DEADLOCK` where the channels have too little space, which the interpreter's
     have not.
     """
-    graph = program.graph
+    prepared = prepare(program)
     with failing("interpreter"):
-        inputs = bind_inputs(graph, program.inputs)
-        interpret(graph, inputs)
-    result = _run("fast model", "approx", program, inputs, values="all")
-    _compare_outputs("fast model", graph, inputs, result)
-    timed = _run("fast model", "approx", program, inputs, values="control")
+        interpret(prepared.graph, prepared.data)
+    result = _run("fast model", "approx", prepared, values="all")
+    _compare_outputs("fast model", prepared, result)
+    timed = _run("fast model", "approx", prepared, values="control")
     for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes", "traffic"):
         _compare(f"fast model, without values: {what}", getattr(result, what), getattr(timed, what))
-    return _agreement(graph, result)
+    return _agreement(prepared.graph, result)
 
 
 def check_rtl(program: Program, progress: Progress = silent) -> Agreement:
@@ -68,11 +67,11 @@ def check_rtl(program: Program, progress: Progress = silent) -> Agreement:
 
     Raises `Disagreement`, and `EnvironmentProblem` where a tool is missing.
     """
-    graph = program.graph
+    prepared = prepare(program)
     with failing("interpreter"):
-        inputs = bind_inputs(graph, program.inputs)
-    exact = _run("RTL", "rtl", program, inputs, events=True, optimize=False, progress=progress)
-    model = _run("fast model", "approx", program, inputs, events=True)
+        _ = prepared.data
+    exact = _run("RTL", "rtl", prepared, progress, events=True, optimize=False)
+    model = _run("fast model", "approx", prepared, events=True)
     assert exact.events is not None and model.events is not None
     _compare("RTL: times", _plain_events(exact), _plain_events(model))
     _compare("RTL: cycles", exact.cycles, model.cycles)
@@ -82,8 +81,8 @@ def check_rtl(program: Program, progress: Progress = silent) -> Agreement:
         if what == "arrivals":  # those of which nothing depends on the order are not recorded in RTL
             wanted = {name: wanted[name] for name in found}
         _compare(f"RTL: {what}", found, wanted)
-    _compare_outputs("RTL", graph, inputs, exact)
-    return _agreement(graph, exact)
+    _compare_outputs("RTL", prepared, exact)
+    return _agreement(prepared.graph, exact)
 
 
 @contextmanager
@@ -101,20 +100,20 @@ def failing(stage: str) -> Iterator[None]:
         raise Disagreement(f"{stage}: {type(error).__name__}", text) from error
 
 
-def _run(stage: str, name: str, program: Program, inputs: BoundInputs, **options: Any) -> RunResult:
-    run: Callable[..., RunResult] = backend(name)
+def _run(stage: str, name: str, prepared: Prepared, progress: Progress = silent, **options: Any) -> RunResult:
+    run = runner(name, options, progress)
     with failing(stage):
-        return run(program.graph, inputs, program.fabric, **options)
+        return run(prepared)
 
 
 def _agreement(graph: Graph, result: RunResult) -> Agreement:
     return Agreement(Counter(node.operator.name for node in graph), result.tokens, result.cycles)
 
 
-def _compare_outputs(stage: str, graph: Graph, inputs: BoundInputs, result: RunResult) -> None:
+def _compare_outputs(stage: str, prepared: Prepared, result: RunResult) -> None:
     """Outputs equal those of the interpreter, which follows the order in which the timed run took its data."""
     with failing("interpreter, in the order of the timed run"):
-        meant = interpret(graph, inputs, arrivals=result.arrivals)
+        meant = interpret(prepared.graph, prepared.data, arrivals=result.arrivals)
     for name, tokens in meant.outputs.items():
         found = (result.outputs or {})[name]
         if not same_tokens(found, tokens):

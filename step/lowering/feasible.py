@@ -10,7 +10,7 @@ from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, word_bits
-from step.lowering.netlist import Netlist
+from step.lowering.netlist import Netlist, kept
 from step.lowering.scratchpads import Share, scratchpads
 
 HIGHEST_RANK = 15
@@ -22,6 +22,21 @@ def check_feasible(netlist: Netlist, *, dynamic: bool = False) -> None:
 
     ``dynamic``: tiles with a dynamic number of rows are carried, as many rows as they have; no hardware does that.
     """
+    tiles = (each.element for node in netlist.units for each in node.output_types if isinstance(each.element, Tile))
+    (_check_rows if dynamic and not all(each.is_static for each in tiles) else _check_wires)(netlist)
+
+
+@kept
+def _check_wires(netlist: Netlist) -> None:
+    _check(netlist, dynamic=False)
+
+
+@kept
+def _check_rows(netlist: Netlist) -> None:
+    _check(netlist, dynamic=True)
+
+
+def _check(netlist: Netlist, *, dynamic: bool) -> None:
     for node in netlist.units:
         _check_node(node, netlist.fabric, dynamic)
         _check_references(node, netlist)

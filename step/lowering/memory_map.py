@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from step.language.operator import Access
 from step.language.tiling import stored
 from step.lowering.fabric import MemoryConfig
-from step.lowering.netlist import Netlist
+from step.lowering.netlist import Netlist, kept
 
 ALIGNMENT = 64
 """Beats; more where there are more channels times interleaved beats."""
@@ -56,6 +56,7 @@ def same_addresses(one: MemoryConfig, other: MemoryConfig) -> bool:
     return one.beat_bytes == other.beat_bytes and alignment(one) == alignment(other)
 
 
+@kept
 def memory_map(netlist: Netlist) -> MemoryMap:
     """Lay out the off-chip memory of ``netlist``: what is read first, then what is written, each in unit order."""
     memory = netlist.fabric.memory

@@ -5,9 +5,10 @@ Both back ends number units and channels as they stand here, which is what lets 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.limits import check_depths
 from step.lowering.links import beats
 from step.lowering.passes.broadcast import insert_broadcasts
+
+Found = TypeVar("Found")
 
 DEEPEST = 1 << 40
 """Slots that no run fills."""
@@ -51,12 +54,13 @@ class Channel:
 
 @dataclass(frozen=True, eq=False)
 class Netlist:
-    """Units and channels of a lowered program, in a fixed order."""
+    """Units and channels of a lowered program, in a fixed order; ``derived``: see `kept`."""
 
     graph: Graph
     fabric: FabricConfig
     units: tuple[Node, ...]
     channels: tuple[Channel, ...]
+    derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def by_producer(self) -> dict[tuple[str, int], Channel]:
@@ -115,12 +119,31 @@ class Netlist:
         return {channel.name: place for place, channel in enumerate(self.channels)}
 
 
+def kept(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
+    """``derive``, but once per netlist: what it finds stays with the netlist for whoever asks next."""
+
+    @wraps(derive)
+    def found(netlist: Netlist) -> Found:
+        name = f"{derive.__module__}.{derive.__qualname__}"
+        if name not in netlist.derived:
+            netlist.derived[name] = derive(netlist)
+        known: Found = netlist.derived[name]
+        return known
+
+    return found
+
+
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     """Check ``graph``, give every reader a copy of its stream, and lay out the channels.
 
     Raises the errors of `step.language.validate.check` and `step.lowering.limits.check_depths`.
     """
     check(graph)
+    return lower_checked(graph, fabric)
+
+
+def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
+    """`lower` for a ``graph`` that was checked."""
     check_depths(graph, fabric)
     lowered = insert_broadcasts(graph)
     producers = {(node.name, port): stream.key for node in lowered for port, stream in enumerate(node.inputs)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from step.language.graph import Node
 from step.language.types import Buffer
-from step.lowering.netlist import Netlist
+from step.lowering.netlist import Netlist, kept
 
 IN_FLIGHT = 2
 """Buffers of a share that are there at a time: one is filled while the other one is read."""
@@ -49,6 +49,7 @@ class Scratchpad:
     banks: int
 
 
+@kept
 def scratchpads(netlist: Netlist) -> tuple[Scratchpad, ...]:
     """The on-chip memories of ``netlist``; as few as their ports allow."""
     fabric = netlist.fabric

@@ -12,11 +12,8 @@ from step.language.graph import Graph
 from step.language.operator import Accounting
 from step.language.symbols import check_values, evaluate
 from step.lowering.fabric import FabricConfig
-from step.lowering.netlist import lower
-from step.programs.doubts import warn_of
 from step.programs.hypertext import table
-from step.programs.opening import Openable, open_program
-from step.programs.program import Program
+from step.programs.prepare import Openable, Prepared, prepare
 
 UNITS = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
 
@@ -73,14 +70,14 @@ def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: A
     >>> step.metrics(program).flops, step.metrics(program).bind({"N": 5}).flops
     (3*N, 15)
     """
-    opened = open_program(program, fabric=fabric)
-    warn_of(opened.graph)
-    return metrics_of(opened, accounting)
+    prepared = prepare(program, fabric=fabric)
+    prepared.warn()
+    return metrics_of(prepared, accounting)
 
 
-def metrics_of(program: Program, accounting: Accounting = "paper") -> Metrics:
+def metrics_of(prepared: Prepared, accounting: Accounting = "paper") -> Metrics:
     """`metrics` without warnings, for who shows them in another way."""
-    graph, netlist = program.graph, lower(program.graph, program.fabric)
+    graph, netlist = prepared.graph, prepared.netlist
     return Metrics(
         graph,
         sympy.Add(*(node.operator.off_chip_bytes(node) for node in graph)),

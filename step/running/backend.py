@@ -1,47 +1,109 @@
-"""Back ends by name, and the untimed one.
-
-A back end is an entry point in the group ``step.backends``: a function ``run(graph, inputs, fabric, **options)`` that
-returns a `RunResult`. The timed ones take ``events`` and ``max_cycles``, and ``rtl`` also ``waves`` and ``progress``.
-A run that fails is a `SimulationError` with the result up to there as its ``result``.
-"""
+"""Back ends by name, what they can, and the untimed one."""
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from step.errors import UnknownName
+from step.errors import EnvironmentProblem, RegistrationError, UnknownName
 from step.host.floors import floor_names, from_floor
 from step.host.names import unknown
+from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
-from step.lowering.limits import check_depths
-from step.running.interpreter import interpret
+from step.lowering.netlist import Netlist
+from step.programs.inputs import BoundInputs
+from step.programs.prepare import Prepared, prepare
+from step.running.interpreter import meaning
+from step.running.options import options_for
 from step.running.result import RunResult, Status
 
 GROUP = "step.backends"
-Backend = Callable[..., RunResult]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """What runs programs; an entry point in the group ``step.backends`` is one, and its name is the back end's.
+
+    ``run`` is called with a `Prepared` and returns a `RunResult`; a run that fails is a `SimulationError` with the
+    result up to there as its ``result``. The options that a back end takes are the keyword arguments of ``run``:
+    ``max_cycles``, ``events`` and ``waves`` where it has these, ``progress`` if it tells of long runs, and its own.
+    ``timed``: its cycles are those of the program's fabric. ``outputs``: it has them without being asked.
+    """
+
+    run: Callable[..., RunResult]
+    timed: bool = False
+    outputs: bool = False
+
+    @property
+    def options(self) -> list[str]:
+        """What can be asked of a run."""
+        return [each.name for each in inspect.signature(self.run).parameters.values() if each.kind is each.KEYWORD_ONLY]
+
+    def takes(self, option: str) -> bool:
+        """Whether ``option`` has an effect: one of `options`, or what needs ``timed`` cycles, or ``outputs``."""
+        return bool(getattr(self, option)) if option in ("timed", "outputs") else option in self.options
+
+
+def names() -> list[str]:
+    """Of all back ends that are installed, sorted."""
+    return floor_names(GROUP)
 
 
 def backend(name: str) -> Backend:
-    """The back end called ``name``; raises `InputError` for other names, and `EnvironmentProblem` where what it needs
-    is not installed."""
-    known = floor_names(GROUP)
+    """The back end called ``name``; raises `InputError` for other names, `EnvironmentProblem` where what it needs is
+    not installed, and `RegistrationError` for an entry point that is none."""
+    known = names()
     if name not in known:
         raise UnknownName(unknown("back end", name, known))
-    return from_floor(GROUP, name, f"the back end {name}")
+    found = from_floor(GROUP, name, f"the back end {name}")
+    if not isinstance(found, Backend):
+        raise RegistrationError(f"the back end {name} must be a step.running.backend.Backend, not {found!r}")
+    return found
 
 
-def run(graph: Graph, inputs: Mapping[str, Any], fabric: FabricConfig) -> RunResult:
-    """Interpret ``graph``: outputs without time, so no cycles and no activities.
+def able(option: str) -> list[str]:
+    """The back ends that take ``option`` (see `Backend.takes`), of those whose modules are installed."""
+    found = []
+    for name in names():
+        try:
+            if backend(name).takes(option):
+                found.append(name)
+        except EnvironmentProblem:
+            continue
+    return found
+
+
+def runner(name: str, options: Mapping[str, Any], progress: Progress = silent) -> Callable[[Prepared], RunResult]:
+    """The back end ``name`` with ``options``, of which None are not given, and which is told of ``progress``.
+
+    Raises `InputError` for options that the back end does not have, and for bad values.
+    """
+    found = backend(name)
+    given = options_for(found.run, options, f"the back end {name}")
+    return partial(found.run, **given, **({"progress": progress} if found.takes("progress") else {}))
+
+
+def run(
+    program: Prepared | Netlist | Graph,
+    inputs: Mapping[str, Any] | BoundInputs | None = None,
+    fabric: FabricConfig | None = None,
+) -> RunResult:
+    """Interpret ``program``: outputs without time, so no cycles and no activities.
 
     The fabric has no say in it, but what no fabric can be is refused as by the other back ends.
     """
-    check_outputs(graph)
-    check_depths(graph, fabric)
+    prepared = prepare(program, inputs, fabric)
+    check_outputs(prepared.graph)
     started = time.perf_counter()
-    found = interpret(graph, inputs)
+    found = meaning(prepared)
     seconds = time.perf_counter() - started
-    return RunResult("interpret", graph.name, Status.FINISHED, 0, found.outputs, {}, {}, seconds)
+    return RunResult("interpret", prepared.graph.name, Status.FINISHED, 0, found.outputs, {}, {}, seconds)
+
+
+INTERPRET = Backend(run, outputs=True)

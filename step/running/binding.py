@@ -5,7 +5,7 @@ from __future__ import annotations
 from step.errors import UnboundSymbol
 from step.language.dims import DimKind
 from step.language.symbols import evaluate, measure
-from step.programs.opening import Inputs, Openable, open_program
+from step.programs.prepare import Inputs, Openable, open_program
 from step.running.interpreter import interpret
 
 

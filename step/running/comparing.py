@@ -7,8 +7,7 @@ from typing import Any, Protocol
 from step.host.floors import from_floor
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
-from step.programs.doubts import warn_of
-from step.programs.opening import Inputs, Openable, open_program
+from step.programs.prepare import Inputs, Openable, open_program, prepare
 from step.running.options import function, options_for
 
 
@@ -78,6 +77,7 @@ def compare(
     asked = options_for(comparing, options, "step.compare")
     function("progress", progress)
     opened = open_program(program, inputs=inputs, fabric=fabric)
-    warn_of(opened.graph)
-    found: Comparison = comparing(opened, progress, **asked)
+    prepared = prepare(opened)
+    prepared.warn()
+    found: Comparison = comparing(opened, progress, prepared, **asked)
     return found

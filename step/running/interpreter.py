@@ -26,6 +26,7 @@ from step.language.tokens import Token
 from step.language.validate import check
 from step.lowering.passes.broadcast import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.prepare import Prepared
 from step.programs.stored import Tensors
 from step.running.options import by_name
 from step.running.promises import Promises, promising
@@ -204,7 +205,18 @@ def interpret(
         raise InputError(f'a graph must be interpreted, not {graph!r}; step.run(PROGRAM, "interpret") takes programs')
     by_name("arrivals", arrivals or {})
     check(graph)
-    bound = bind_inputs(graph, inputs)
-    result = _Run(insert_broadcasts(graph), bound, record, arrivals or {}).run()
+    return _measured(graph, insert_broadcasts(graph), bind_inputs(graph, inputs), record, arrivals)
+
+
+def meaning(prepared: Prepared, arrivals: Mapping[str, Sequence[int]] | None = None) -> Interpretation:
+    """`interpret` for what is ``prepared``; what no fabric can be is refused, too."""
+    return _measured(prepared.graph, prepared.netlist.graph, prepared.data, False, arrivals)
+
+
+def _measured(
+    graph: Graph, lowered: Graph, data: BoundInputs, record: bool, arrivals: Mapping[str, Sequence[int]] | None
+) -> Interpretation:
+    """The run of the ``lowered`` graph; raises `StreamFault` where symbols of ``graph`` have several values in it."""
+    result = _Run(lowered, data, record, arrivals or {}).run()
     measure(graph, result.checkers)
     return result

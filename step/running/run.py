@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,14 +10,13 @@ from typing import Any
 from step.errors import InputError, SimulationError
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
-from step.programs.doubts import warn_of
 from step.programs.hypertext import bar, table
-from step.programs.opening import Inputs, Openable, open_program
+from step.programs.prepare import Inputs, Openable, open_program, prepare
 from step.programs.program import Program
-from step.running.backend import backend as backend_named
+from step.running.backend import able, runner
 from step.running.columns import Columns
 from step.running.expectation import Deviation, deviation
-from step.running.options import flag, function, options_for
+from step.running.options import flag, function
 from step.running.output import Output, outputs_of
 from step.running.result import RunResult
 
@@ -48,7 +45,7 @@ class Run:
     def cycles(self) -> int:
         """Length of the run in cycles; raises `InputError` for one without time."""
         if not self.result.operators:
-            raise InputError(f"a run on the back end {self.backend} has no cycles; rtl and approx have")
+            raise InputError(f"a run on the back end {self.backend} has no cycles; {' and '.join(able('timed'))} have")
         return self.result.cycles
 
     @cached_property
@@ -153,22 +150,8 @@ def run(
     True
     """
     asked = {"max_cycles": max_cycles, "events": flag("events", events) or None, "waves": waves, **options}
-    function("progress", progress)
-    runner_options(backend, asked)  # told before anything else is done
+    runs = runner(backend, asked, function("progress", progress))  # bad options are told before anything else is done
     opened = open_program(program, inputs=inputs, fabric=fabric)
-    warn_of(opened.graph)
-    return run_opened(opened, backend, progress, **asked)
-
-
-def run_opened(program: Program, backend: str, progress: Progress = silent, **options: Any) -> Run:
-    """`run` without warnings, for who shows them in another way; ``options`` that are None are not given."""
-    given = runner_options(backend, options)
-    runner = backend_named(backend)
-    if "progress" in inspect.signature(runner).parameters:
-        given["progress"] = progress
-    return Run(program, runner(program.graph, program.inputs, program.fabric, **given))
-
-
-def runner_options(backend: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """``options`` as the back end takes them; raises `InputError` for those that it has not, and for bad values."""
-    return options_for(backend_named(backend), options, f"the back end {backend}")
+    prepared = prepare(opened)
+    prepared.warn()
+    return Run(opened, runs(prepared))

@@ -11,7 +11,7 @@ from typing import Any
 
 from step.host.floors import from_floor
 from step.lowering.fabric import FabricConfig, MemoryConfig
-from step.programs.opening import Inputs, Openable, open_program
+from step.programs.prepare import Inputs, Openable, open_program
 from step.programs.program import Program
 from step.running.options import by_name, integer, options_for, sequence
 from step.running.run import Run

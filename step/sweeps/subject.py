@@ -15,6 +15,7 @@ from step.lowering.settings import with_settings
 from step.programs.digest import data_digest, graph_digest
 from step.programs.inputs import bind_inputs
 from step.programs.metrics import metrics_of
+from step.programs.prepare import prepare
 from step.programs.program import Program, load_program
 from step.running.binding import bind
 from step.running.simulator import Simulator
@@ -110,7 +111,7 @@ def _made(spec: str, inputs: str | None, arguments: Arguments) -> Made:
 @lru_cache(maxsize=4)
 def _ready(made: Made, fabric: FabricConfig) -> Ready:
     """The program on ``fabric``, once for all memories: neither metrics nor units depend on it."""
-    found = metrics_of(replace(made.program, fabric=fabric)).items()
+    found = metrics_of(prepare(made.program, fabric=fabric)).items()
     try:
         symbols, unknown = made.symbols if any(each.free_symbols for each in found.values()) else {}, None
     except (UnboundSymbol, SimulationError) as error:

@@ -17,7 +17,7 @@ from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.parameters import plain
-from step.programs.opening import Openable
+from step.programs.prepare import Openable
 from step.programs.program import Program
 from step.running.columns import Columns
 from step.running.options import by_name, sequence, settled

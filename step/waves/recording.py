@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from step.errors import InputError, SimulationError
-from step.lowering.netlist import Netlist, lower
-from step.programs.program import Program
-from step.running.backend import backend
+from step.host.progress import Progress, silent
+from step.lowering.netlist import Netlist
+from step.programs.prepare import Openable, Prepared, prepare
+from step.running.backend import runner
 from step.running.result import ChannelEvents, RunResult, Status
 
 
@@ -33,18 +34,27 @@ class Recording:
         return self.result.events
 
 
-def record(program: Program, name: str, first: int = 0, last: int | None = None, **options: Any) -> Recording:
-    """Run ``program`` on the back end ``name``, a timed one, up to and with the cycle ``last`` if there is one.
+def record(
+    program: Openable | Prepared,
+    name: str,
+    first: int = 0,
+    last: int | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Recording:
+    """Run ``program`` on the back end ``name``, one that records events, up to and with the cycle ``last``.
 
-    ``options`` are for the back end. Raises `InputError` where ``first`` is behind ``last`` or behind the end of the
-    run, and what a back end raises before it runs; a run that failed before ``first`` raises its failure.
+    Without ``last`` to its end; ``options`` are for the back end. Raises `InputError` where ``first`` is behind
+    ``last`` or behind the end of the run, and what a back end raises before it runs; a run that failed before ``first``
+    raises its failure.
     """
     if last is not None and last < first:
         raise InputError(f"the first cycle, {first}, must not be behind the last one, {last}")
+    prepared = prepare(program)
     limit = None if last is None else last + 1
     failure: SimulationError | None = None
     try:
-        result = backend(name)(program.graph, program.inputs, program.fabric, events=True, max_cycles=limit, **options)
+        result = runner(name, {**options, "events": True, "max_cycles": limit}, progress)(prepared)
     except SimulationError as error:
         if error.result is None:
             raise
@@ -54,4 +64,4 @@ def record(program: Program, name: str, first: int = 0, last: int | None = None,
         if failure is not None:
             raise failure
         raise InputError(f"the run has {result.cycles} cycles, so there is no cycle {first}")
-    return Recording(lower(program.graph, program.fabric), result, failure, first, result.cycles)
+    return Recording(prepared.netlist, result, failure, first, result.cycles)

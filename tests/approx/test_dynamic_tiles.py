@@ -10,8 +10,8 @@ from same import both
 
 from cosim import backend as rtl
 from sim_approx import backend as approx
+from sim_approx.backend import Simulator
 from sim_approx.simulation import simulate
-from sim_approx.simulator import Simulator
 from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
 from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu

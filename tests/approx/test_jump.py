@@ -21,8 +21,7 @@ from scenarios import FABRIC, SCENARIOS, Scenario
 import step
 from benchmarks import approx_speed
 from sim_approx import simulation
-from sim_approx.engines import EngineName
-from sim_approx.simulation import Prepared, Simulation, simulate
+from sim_approx.simulation import EngineName, Model, Simulation, simulate
 from step.errors import InputError
 from step.functions.cast import Cast
 from step.functions.matmul import Matmul
@@ -58,7 +57,7 @@ def left(run: Simulation) -> list[Any]:
     ]
 
 
-def equal(prepared: Prepared, max_cycles: int | None = None, **options: Any) -> Simulation:
+def equal(prepared: Model, max_cycles: int | None = None, **options: Any) -> Simulation:
     """Run with and without jumps, to the same end; returns the run with them."""
     one = prepared.run(max_cycles=max_cycles, **options)
     ours = left(one)
@@ -69,7 +68,7 @@ def equal(prepared: Prepared, max_cycles: int | None = None, **options: Any) -> 
     return one
 
 
-def cut_off(prepared: Prepared, seed: int, times: int, **options: Any) -> Simulation:
+def cut_off(prepared: Model, seed: int, times: int, **options: Any) -> Simulation:
     """As `equal`, also cut off in some cycles; returns the whole run."""
     whole = equal(prepared, **options)
     if whole.ending.jumped:
@@ -79,12 +78,12 @@ def cut_off(prepared: Prepared, seed: int, times: int, **options: Any) -> Simula
     return whole
 
 
-def built(build: Any, count: int) -> Prepared:
+def built(build: Any, count: int) -> Model:
     """A program of the benchmark with so many tokens."""
     graph = Graph(build.__name__)
     build(graph)
     netlist = lower(graph, approx_speed.FABRIC)
-    return Prepared(netlist, approx_speed.bound(netlist, count), timing_of=approx_speed.timing_of, engine="compiled")
+    return Model(netlist, approx_speed.bound(netlist, count), timing_of=approx_speed.timing_of, engine="compiled")
 
 
 @pytest.mark.parametrize("build", [approx_speed.chain, approx_speed.compute, approx_speed.experts, approx_speed.memory])
@@ -102,13 +101,13 @@ def test_every_cycle_of_a_jump() -> None:
         equal(prepared, limit)
 
 
-def wide(length: int) -> Prepared:
+def wide(length: int) -> Model:
     """So many tokens of eight words each, which come sooner than they are wanted."""
     graph = Graph("wide")
     graph.source("x", Tile(BF16, 1, 16), [graph.symbol("N")]).map(Cast(BF16)).sink("y")
     netlist = lower(graph, FabricConfig(link_bytes=4))
     data = bind_inputs(netlist.graph, {"x": np.broadcast_to(np.zeros((), BF16.numpy), (length, 1, 16))})
-    return Prepared(netlist, data, timing_of=lambda *_: Timing(20, 3), engine="compiled")
+    return Model(netlist, data, timing_of=lambda *_: Timing(20, 3), engine="compiled")
 
 
 def test_the_end_of_a_stream() -> None:
@@ -132,7 +131,7 @@ def test_bursts(rows: int) -> None:
     netlist = lower(graph, FabricConfig(link_bytes=4))
     shapes = {"a": (300, rows, 16, 1), "b": (300, rows, 1, 16)}
     zeros = {name: np.broadcast_to(np.zeros((), BF16.numpy), shape) for name, shape in shapes.items()}
-    prepared = Prepared(netlist, bind_inputs(netlist.graph, zeros), engine="compiled")
+    prepared = Model(netlist, bind_inputs(netlist.graph, zeros), engine="compiled")
     assert equal(prepared).ending.jumped > 0
 
 
@@ -144,8 +143,8 @@ def run_scenarios(scenarios: Sequence[Scenario]) -> Counter[str]:
         inputs = scenario.build(graph)
         netlist = lower(graph, FABRIC)
         data = bind_inputs(netlist.graph, inputs)
-        equal(Prepared(netlist, data, values="all", engine="compiled"))
-        run = equal(Prepared(netlist, repeated(data, 100), engine="compiled"), LONGEST)
+        equal(Model(netlist, data, values="all", engine="compiled"))
+        run = equal(Model(netlist, repeated(data, 100), engine="compiled"), LONGEST)
         endings[run.ending.status] += 1
         endings["jumped"] += run.ending.jumped > 0
     return endings
@@ -172,7 +171,7 @@ def random_programs(seeds: range) -> Counter[str]:
         if found is None:
             continue
         program, netlist, data = found
-        prepared = Prepared(netlist, data, timing_of=program.timing_of, engine="compiled")
+        prepared = Model(netlist, data, timing_of=program.timing_of, engine="compiled")
         run = cut_off(prepared, seed, 2, max_cycles=LONGEST)
         endings["all"] += 1
         if run.ending.jumped:
@@ -199,7 +198,7 @@ def random_walks(seeds: range) -> Counter[str]:
     endings: Counter[str] = Counter()
     for seed in seeds:
         netlist, data = walks(seed)
-        prepared = Prepared(netlist, data, timing_of=timing_of, engine="compiled")
+        prepared = Model(netlist, data, timing_of=timing_of, engine="compiled")
         run = cut_off(prepared, seed, 2, max_cycles=LONGEST // 4)
         endings["all"] += 1
         endings["jumped"] += run.ending.jumped > 0
@@ -223,7 +222,7 @@ def test_dram_is_gone_through(preset: str) -> None:
     """Its rows and its refresh do not come again in step with the program."""
     for seed in range(3):
         netlist, data = walks(seed, MemoryConfig.preset(preset))
-        prepared = Prepared(netlist, data, timing_of=timing_of, engine="compiled")
+        prepared = Model(netlist, data, timing_of=timing_of, engine="compiled")
         assert equal(prepared, 20_000).ending.jumped == 0
 
 

@@ -7,7 +7,7 @@ import pytest
 from same import both
 from scenarios import FABRIC, SCENARIOS
 
-from sim_approx.simulation import Prepared, simulate
+from sim_approx.simulation import Model, simulate
 from step.functions.cast import Cast
 from step.language import loops
 from step.language.dtypes import BF16
@@ -61,5 +61,5 @@ def test_a_long_run_takes_no_memory() -> None:
     graph.source("x", Tile(BF16), [graph.symbol("N")]).map(Cast(BF16)).sink("y")
     netlist = lower(graph, FABRIC)
     data = bind_inputs(netlist.graph, {"x": np.broadcast_to(np.zeros((), BF16.numpy), (100_000_000, 1, 1))})
-    run = Prepared(netlist, data, engine="compiled").run(max_cycles=1000)
+    run = Model(netlist, data, engine="compiled").run(max_cycles=1000)
     assert run.ending.status == Status.RUNAWAY and run.ending.entered[run.fabric.channels[0]][0] == 1000

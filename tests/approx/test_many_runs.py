@@ -16,7 +16,7 @@ from test_deadlock import fork_join
 
 import step
 from sim_approx.backend import run
-from sim_approx.simulation import Prepared, simulate
+from sim_approx.simulation import Model, simulate
 from step.errors import Deadlock, EnvironmentProblem, FabricError, InputError, Runaway, StreamFault
 from step.functions.cast import Cast
 from step.language.dtypes import BF16
@@ -58,7 +58,7 @@ def test_random_programs(block: int) -> None:
             continue
         memory = replace(program.fabric.memory, dram=None)
         netlist, data = lower(program.graph, replace(program.fabric, memory=memory)), program.bound()
-        prepared = Prepared(netlist, data, timing_of=program.timing_of)
+        prepared = Model(netlist, data, timing_of=program.timing_of)
         depths = {each.name: random.randint(2, 40) for each in netlist.channels if random.random() < 0.3}
         other = replace(memory, channels=random.choice([1, 4, 32]), latency=random.randint(1, 60), interleave=4)
         for changed in ((), (depths, other), (depths, memory), ()):
@@ -81,7 +81,7 @@ def test_values_of_every_run() -> None:
         inputs = scenario.build(graph)
         netlist = lower(graph, FABRIC)
         data = bind_inputs(netlist.graph, inputs)
-        prepared = Prepared(netlist, data, values="all")
+        prepared = Model(netlist, data, values="all")
         first = prepared.run().result()
         compare(prepared.run(events=True), simulate(netlist, data, values="all", events=True, engine="python"))
         assert plain(prepared.run().result()) == plain(first)

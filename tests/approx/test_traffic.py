@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scenarios import FABRIC, SCENARIOS, Scenario
 
-from sim_approx.engines import EngineName
-from sim_approx.simulator import Simulator
+from sim_approx.backend import Simulator
+from sim_approx.simulation import EngineName
 from step.language.dtypes import BF16, BOOL, FP32, DType
 from step.language.graph import Graph
 from step.language.symbols import evaluate, measure

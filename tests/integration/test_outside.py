@@ -59,6 +59,35 @@ def test_the_other_verbs_know_it(verb: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_its_back_end_runs() -> None:
+    done = step("run", PROGRAM, "--backend", "ideal", "--max-cycles", "3", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (json.loads(done.stdout)["backend"], json.loads(done.stdout)["cycles"]) == ("ideal", 3)
+
+
+@pytest.mark.parametrize("verb", ["run", "waves", "tokens"])
+def test_its_back_end_is_in_the_help(verb: str) -> None:
+    assert "[approx|ideal|interpret|published|rtl]" in "".join(step(verb, "--help").stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", PROGRAM, "--backend", "ideal", "--jump"),
+         "--jump has no effect with --backend ideal; it needs approx"),
+        (("run", PROGRAM, "--backend", "ideal", "--events", "--json"),
+         "--events has no effect with --backend ideal; it needs approx or rtl"),
+        (("run", PROGRAM, "--backend", "published", "--check"),
+         "--check has no effect with --backend published; it needs ideal or interpret or rtl"),
+        (("tokens", PROGRAM, "--backend", "ideal"),
+         "there are no tokens to show with --backend ideal; it needs approx or rtl"),
+    ],
+)  # fmt: skip
+def test_what_its_back_end_can(arguments: tuple[str, ...], message: str) -> None:
+    done = step(*arguments)
+    assert (done.returncode, done.stderr) == (1, f"error: {message}\n")
+
+
 def test_without_the_package_it_is_not_there(tmp_path: Path) -> None:
     done = step("check", PROGRAM, environment=dict(os.environ))
     assert done.returncode == 1

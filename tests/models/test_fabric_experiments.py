@@ -24,7 +24,7 @@ from experiments.fabric.tables import every_point
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
 from experiments.rows import RESULTS, moved_as_said, read, write
-from sim_approx.simulator import Simulator
+from sim_approx.backend import Simulator
 from step.errors import InputError
 from step_models.configurations import configuration
 

@@ -99,7 +99,7 @@ def test_what_a_run_does_not_have() -> None:
         'values="all" computes all of them'
     )
     assert text_of(InputError, lambda: step.run(program(), "interpret").cycles) == (
-        "a run on the back end interpret has no cycles; rtl and approx have"
+        "a run on the back end interpret has no cycles; approx and rtl have"
     )
 
 

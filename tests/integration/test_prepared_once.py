@@ -1,0 +1,79 @@
+"""A program is checked, lowered and laid out once, whatever is done with it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import step
+from step import INT32, FabricConfig, Graph, Program
+from step.functions import Add
+
+ONCE = {
+    "step/language/validate.py": "check",
+    "step/lowering/carried.py": "carried",  # by which a lowering ends
+    "step/lowering/passes/broadcast.py": "insert_broadcasts",
+    "step/lowering/feasible.py": "_check_node",
+    "step/lowering/memory_map.py": "memory_map",
+    "step/lowering/scratchpads.py": "scratchpads",
+    "step/programs/inputs.py": "bind_inputs",
+}
+"""What prepares a program, by file; `_check_node` once for each unit."""
+ROOT = Path(step.__file__).parents[1]
+
+
+def program() -> Program:
+    """Tiles that are loaded, kept in a buffer, summed up, and stored."""
+    graph = Graph("once")
+    tiles = graph.tensor("x", (4, 4), INT32)
+    graph.load(tiles, tile=(1, 4)).bufferize(rank=1).streamify().accum(Add()).store("y")
+    return Program(graph, {"x": [[1, 2, 3, 4]] * 4}, FabricConfig(tile=4))
+
+
+def counted(call: Callable[[], Any]) -> Counter[str]:
+    """How often each of `ONCE` is called in ``call``; of checks of nodes: how often all of them are."""
+    calls: Counter[tuple[str, str, str]] = Counter()
+
+    def seen(frame: FrameType, event: str, _: Any) -> None:
+        path, name = Path(frame.f_code.co_filename), frame.f_code.co_qualname
+        if (
+            event == "call"
+            and path.is_relative_to(ROOT)
+            and ONCE.get(file := path.relative_to(ROOT).as_posix()) == name
+        ):
+            node = frame.f_locals["node"].name if name == "_check_node" else ""
+            calls[file, name, node] += 1
+
+    sys.setprofile(seen)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return Counter({name: max(calls[each] for each in calls if each[1] == name) for _, name, _ in calls})
+
+
+CALLS: dict[str, tuple[Callable[[Program], Any], set[str]]] = {
+    "interpret": (lambda made: step.run(made, "interpret"), {"_check_node", "memory_map", "scratchpads"}),
+    "approx": (lambda made: step.run(made, "approx"), set()),
+    "published": (
+        lambda made: step.run(made, "published"),
+        {"carried", "_check_node", "memory_map", "scratchpads", "bind_inputs"},
+    ),
+    "rtl": (lambda made: step.run(made, "rtl"), set()),
+    "compare": (step.compare, set()),
+    "metrics": (step.metrics, {"_check_node", "memory_map", "scratchpads", "bind_inputs"}),
+}
+"""What does something with a program, and what it does not need for that."""
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_program_is_prepared_once(name: str) -> None:
+    call, needless = CALLS[name]
+    made = program()
+    assert counted(lambda: call(made)) == dict.fromkeys(set(ONCE.values()) - needless, 1)

@@ -60,6 +60,7 @@ ROOMS = (
     "errors",
     "host",
     "language",
+    "samples",
     "functions",
     "ops",
     "library",

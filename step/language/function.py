@@ -9,21 +9,45 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
 from step.language.dims import DimKind, Shape, dim, symbol
+from step.language.dtypes import UINT32
 from step.language.faults import Fault
 from step.language.parameters import settle_parameters
 from step.language.tokens import Token, empty
-from step.language.types import ElementType
+from step.language.types import ElementType, Tile
 
 FUNCTIONS: dict[str, type[Function]] = {}
+
+
+class Sample(NamedTuple):
+    """A use of a function: the function, and the types of its operands.
+
+    Operands of which not every value is legal have one that makes such, by their port, in ``values``.
+    """
+
+    function: Function
+    elements: tuple[ElementType, ...]
+    values: Mapping[int, Callable[[Random], Any]] = MappingProxyType({})
+
+
+NUMBER = Tile(UINT32)
+"""The type of operands that count, or are an address."""
+
+
+def below(count: int) -> Callable[[Random], Any]:
+    """Makes a `NUMBER` from 0 to ``count`` - 1."""
+    return lambda random: np.array([[random.randrange(count)]], np.uint32)
 
 
 class Function(metaclass=CheckedABC):
@@ -54,6 +78,15 @@ class Function(metaclass=CheckedABC):
     def bound(self, port: int, *inputs: ElementType) -> int:
         """What the index at operand ``port`` has to be below, for elements of these types."""
         raise NotImplementedError
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
+        """A use by ``random``, of operands of which one is of ``element`` if the function takes that.
+
+        By default without parameters, of one operand. What `result_type` does not take is no use, and no harm. It is
+        a reduction (``reduce``) or not. Fuzzer and calibration read it, so each of the parameters should show.
+        """
+        return Sample(cls(), (element,))
 
     @property
     def family(self) -> str:

@@ -75,6 +75,10 @@ class TestPrograms:
     def test_one_that_is_roomy_differs_in_space_alone(self) -> None:
         assert kinds(program(7, roomy=True)) == kinds(program(7))
 
+    def test_something_leaves_every_one(self) -> None:
+        for seed in range(150):
+            assert any(node.operator.ends_run for node in program(seed, operators=(1, 4)).graph), seed
+
     def test_large_ones_have_everything_together(self) -> None:
         """Loops, buffers, nested routing, several memory ports, and tensors that are stored and read again."""
         found = 0

@@ -32,6 +32,7 @@ ROOMS = (
     "errors",
     "host",
     "language",
+    "samples",
     "functions",
     "ops",
     "library",

@@ -1,4 +1,4 @@
-"""What is doubtful in a program, as warnings of Python."""
+"""Doubts about a program, as warnings of Python."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from step.language.validate import check
 
 
 class ProgramWarning(UserWarning):
-    """What is doubtful in a program: a load that races with a store, a stream that nobody reads.
+    """A doubtful part of a program: a load that races with a store, a stream that nobody reads.
 
-    `run`, `compare` and `metrics` warn of what ``step check`` tells, each with the lines of the program that it is
+    `run`, `compare` and `metrics` give the warnings of ``step check``, each with the lines of the program that it is
     about. ``warnings.simplefilter("error", step.ProgramWarning)`` makes errors of these, ``"ignore"`` nothing.
     """
 

@@ -1,4 +1,4 @@
-"""What a run, a comparison or a measurement is given, as a `Program`."""
+"""The subject of a run, a comparison or a measurement, as a `Program`."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from sim_published.backend import run
 from sim_published.metrics import LOADED, equation_bytes, moved_bytes, off_chip_bytes, on_chip_bytes
 from step.errors import Defect
 
-SHOWING = ("show", "__main__.py", "page.py")
-"""Files and folders that run or show results, and decide none."""
+SHOWING = ("show", "page.py")
+"""What shows results, and decides none."""
 
 COLUMNS = (
     *("point", "cycles", "published_cycles", "off_chip_bytes", "published_off_chip_bytes", "on_chip_bytes"),

@@ -9,10 +9,19 @@ from pathlib import Path
 
 from step.host.extensions import installed_sources
 
-EXTENDED = ("hw.units", "hw.functions", "step.ops", "step.functions", "step.lowering.plans")
+EXTENDED = ("hw.units", "hw.functions", "step.ops", "step.functions", "step.lowering.plans", "step.rules")
 """Packages that others add to, of which RTL is made."""
 
-RTL = ("hw", "step.language", "step.functions", "step.ops", "step.lowering", "cosim.verilog")
+RTL = (
+    "hw",
+    "step.language",
+    "step.functions",
+    "step.ops",
+    "step.firing",
+    "step.rules",
+    "step.lowering",
+    "cosim.verilog",
+)
 """Packages that say what the RTL does in which cycle, that of the memory behind it included."""
 
 

@@ -1,8 +1,8 @@
 """Operators: the base class, and what an operator says about itself.
 
 An operator is a frozen dataclass in a file of its own in `step.ops`; its fields are its parameters. It states its
-shape rule (`infer`), its meaning (`process`) and its metrics. The RTL and the timing of operator ``x`` are in
-``hw/units/x.py`` and ``sim_approx/units/x.py``.
+shape rule (`infer`), its meaning (`process`) and its metrics. The RTL of operator ``x`` is in ``hw/units/x.py``,
+its timing in ``step/rules/x.py`` or ``sim_approx/units/x.py``.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from experiments import intervals
+from experiments.__main__ import main
 from experiments.fabric import capacity, explained, products, record, traces, worst
-from experiments.fabric.__main__ import main
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.findings import findings
 from experiments.fabric.page import page
@@ -28,7 +28,7 @@ from sim_approx.simulator import Simulator
 from step.errors import InputError
 from step_models.configurations import configuration
 
-SMOKE = ["--smoke", "--jobs", "1", "--results"]
+SMOKE = ["fabric_smoke", "--jobs", "1", "--results"]
 
 
 @pytest.fixture(scope="module")

@@ -132,7 +132,7 @@ def functions_page() -> str:
             continue
         if not shown:
             raise LookupError(f"no scenario applies the function {name!r}")
-        files = " ".join(link(folder, f"{family}.py", text=text) for text, folder in FILES.items())
+        files = " ".join(link(text, folder, f"{family}.py") for text, folder in FILES.items())
         for use in shown:
             plan = plan_of(use.node, use.function, FabricConfig(), reduce=use.reduce)
             inputs = "<br>".join(map(str, use.inputs))

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take, unknown, values
-from sim_approx.site import Site
+from step.firing.declared import Declared
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import need_all, put, room, side_by_side, take, values
 from step.language.faults import aligned
+from step.language.graph import Node
 from step.language.tokens import Token
 
 
@@ -31,10 +33,6 @@ class Zip(Machine):
         return ENDS if x.done else None
 
 
-def pair(*items: Any) -> tuple[Any, ...]:
-    """The items side by side."""
-    return items
-
-
-def build(site: Site) -> Machine:
-    return site.add(Zip(**site.ports(), interval=site.beats, pair=pair if site.computes else unknown))
+def rule(node: Node) -> Declared:
+    """What ``node`` fires by."""
+    return Declared(Zip, {"pair": side_by_side})

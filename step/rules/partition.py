@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, chosen, fault, need, put, room, take
-from sim_approx.site import Site
-from sim_approx.sized import passing
+from step.firing.declared import Declared
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import chosen, fault, need, put, room, take
 from step.language.faults import Fault
+from step.language.graph import Node
 from step.language.tokens import Token
 from step.ops.partition import DATA, SELECTOR
 from step.ops.partition import Partition as Operator
@@ -54,10 +55,8 @@ class Partition(Machine):
         return COMPUTES if data.has_value and targets else None
 
 
-def build(site: Site) -> Machine:
-    operator = site.node.operator
+def rule(node: Node) -> Declared:
+    """What ``node`` fires by."""
+    operator = node.operator
     assert isinstance(operator, Operator)
-    return site.add(Partition(**site.ports(), interval=site.beats, rank=operator.rank))
-
-
-sizes = passing
+    return Declared(Partition, {"rank": operator.rank})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need, put, room, take
-from sim_approx.site import Site
-from sim_approx.sized import passing
+from step.firing.declared import Declared
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault
+from step.language.graph import Node
 from step.language.tokens import Token
 from step.ops.expand import Expand as Operator
 
@@ -58,12 +59,10 @@ class Follow(Machine):
         return ENDS if reference.done else None
 
 
-def build(site: Site) -> Machine:
-    operator = site.node.operator
+def rule(node: Node) -> Declared:
+    """What ``node`` fires by."""
+    operator = node.operator
     assert isinstance(operator, Operator)
     if operator.count is not None:
-        return site.add(Repeat(**site.ports(), interval=site.beats, count=operator.count))
-    return site.add(Follow(**site.ports(), interval=site.beats, rank=operator.rank))
-
-
-sizes = passing
+        return Declared(Repeat, {"count": operator.count})
+    return Declared(Follow, {"rank": operator.rank})

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
-from sim_approx.site import Site
-from sim_approx.sized import passing
+from step.firing.declared import Declared
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import need, put, room, take
+from step.language.graph import Node
 from step.language.tokens import Token, empty
 from step.ops.reshape import Reshape as Operator
 from step.ops.reshape import pad_element
@@ -105,21 +106,11 @@ class Split(Machine):
         return None
 
 
-def build(site: Site) -> Machine:
-    operator = site.node.operator
+def rule(node: Node) -> Declared:
+    """What ``node`` fires by."""
+    operator = node.operator
     assert isinstance(operator, Operator)
     if operator.rank:
-        return site.add(Split(**site.ports(), interval=site.beats, chunk=operator.chunk, rank=operator.rank))
-    filler = pad_element(site.node.inputs[0].element, operator.pad) if operator.chunk > 1 else None
-    return site.add(
-        Reshape(
-            **site.ports(),
-            latency=int(operator.chunk > 1),
-            interval=site.beats,
-            chunk=operator.chunk,
-            filler=filler,
-        )
-    )
-
-
-sizes = passing
+        return Declared(Split, {"chunk": operator.chunk, "rank": operator.rank})
+    filler = pad_element(node.inputs[0].element, operator.pad) if operator.chunk > 1 else None
+    return Declared(Reshape, {"chunk": operator.chunk, "filler": filler}, latency=int(operator.chunk > 1))

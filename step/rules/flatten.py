@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
-from sim_approx.site import Site
-from sim_approx.sized import passing
+from step.firing.declared import Declared
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import need, put, room, take
+from step.language.graph import Node
 from step.language.tokens import UNKNOWN, Token, empty
 from step.ops.flatten import Flatten as Operator
 
@@ -87,12 +88,10 @@ class HoldingFlatten(Machine):
         return ENDS if x.done else None
 
 
-def build(site: Site) -> Machine:
-    operator = site.node.operator
+def rule(node: Node) -> Declared:
+    """What ``node`` fires by."""
+    operator = node.operator
     assert isinstance(operator, Operator)
-    stops = tuple(operator.merged(Token(UNKNOWN, stop)).stop for stop in range(site.node.inputs[0].rank + 1))
-    kind = HoldingFlatten if operator.holds(site.node.input_types[0]) else Flatten
-    return site.add(kind(**site.ports(), interval=site.beats, low=operator.low, high=operator.high, stops=stops))
-
-
-sizes = passing
+    stops = tuple(operator.merged(Token(UNKNOWN, stop)).stop for stop in range(node.inputs[0].rank + 1))
+    kind = HoldingFlatten if operator.holds(node.input_types[0]) else Flatten
+    return Declared(kind, {"low": operator.low, "high": operator.high, "stops": stops})

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
-from sim_approx.site import Site
-from sim_approx.sized import passing
+from step.firing.declared import Declared
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import need, put, room, take
+from step.language.graph import Node
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -25,8 +26,6 @@ class Broadcast(Machine):
         return ENDS if x.done else None
 
 
-def build(site: Site) -> Machine:
-    return site.add(Broadcast(**site.ports(), interval=site.beats))
-
-
-sizes = passing
+def rule(node: Node) -> Declared:
+    """What ``node`` fires by."""
+    return Declared(Broadcast)

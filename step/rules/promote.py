@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take
-from sim_approx.site import Site
-from sim_approx.sized import passing
+from step.firing.declared import Declared
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import need, put, room, take
+from step.language.graph import Node
 from step.language.tokens import Token
 
 
@@ -38,8 +39,6 @@ class Promote(Machine):
         return ENDS
 
 
-def build(site: Site) -> Machine:
-    return site.add(Promote(**site.ports(), interval=site.beats, top=site.node.inputs[0].rank + 1))
-
-
-sizes = passing
+def rule(node: Node) -> Declared:
+    """What ``node`` fires by."""
+    return Declared(Promote, {"top": node.inputs[0].rank + 1})

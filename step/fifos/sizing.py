@@ -29,7 +29,7 @@ Goal = Callable[[Cycles | None], bool]
 """Whether depths do what they should, by the cycles that they take."""
 
 LOSSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""What the points between may lose, in parts of the fewest cycles."""
+"""Losses of the points between, in parts of the fewest cycles."""
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,9 @@ PARTS = {
     ),
     "regions": Part(
         "Regions that experts share",
-        f"Blue: a region does so much more than one that belongs to an expert, in tiles of {SHARED_ROWS} rows. Where "
-        "that is as many times as there are fewer regions, no time is lost; where it does as much, all that is saved "
-        "is lost again.",
+        f"Blue: a shared region does so many times the work of a region for one expert, in tiles of {SHARED_ROWS} "
+        "rows. No time is lost where the factor equals that by which there are fewer regions; a factor of one loses "
+        "all that was saved.",
         "mixtures",
         shared_regions,
         2,

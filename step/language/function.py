@@ -72,11 +72,11 @@ class Function(metaclass=CheckedABC):
     """Operands that are control, and have to be below their `bound`: else it is a fault."""
 
     def out_of_range(self) -> str:
-        """What is wrong where one of the `indices` is out of range."""
+        """The text for an index of `indices` that is out of range."""
         raise NotImplementedError
 
     def bound(self, port: int, *inputs: ElementType) -> int:
-        """What the index at operand ``port`` has to be below, for elements of these types."""
+        """The bound that the index at operand ``port`` must be below, for elements of these types."""
         raise NotImplementedError
 
     @classmethod
@@ -168,7 +168,7 @@ class CountedFunction(FlatMapFunction):
     rank = 1
 
     fault: ClassVar[Fault | None] = None
-    """What `pieces` raises, as a `step.language.faults.Violation`, for operands that make no sense."""
+    """Fault of impossible operands, which `pieces` raises as a `step.language.faults.Violation`."""
 
     @abc.abstractmethod
     def pieces(self, *values: Any) -> int:

@@ -1,4 +1,4 @@
-"""What functions that treat every scalar alike have in common: formats, repeated operands, rounding."""
+"""The common part of functions that treat every scalar alike: formats, repeated operands, rounding."""
 
 from __future__ import annotations
 

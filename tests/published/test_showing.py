@@ -81,12 +81,15 @@ def test_bars_of_figure_21_are_the_published_ones(batch: int, baseline: str) -> 
 def test_points_without_a_published_number_share_a_line(tmp_path: Path) -> None:
     known = {"point": "a", "cycles": 90, "published_cycles": 100.0, "off_chip_bytes": 7, "on_chip_bytes": 8}
     known |= {"published_off_chip_bytes": 7, "published_on_chip_bytes": 9}
+    equal = known | {"point": "d", "published_cycles": 91.0, "published_on_chip_bytes": 8}
     others = [{"point": name, "cycles": cycles} for name, cycles in (("b", 1000), ("c", 20))]
-    found = results(tmp_path, "9", known, *others)
+    found = results(tmp_path, "9", known, equal, *others)
     assert known_points(list(found.points("9").values())).splitlines()[2:] == [
         "| a | 90 | 100 | 0.9000 | 7 = | 8 (published 9) |",
         "",
-        "2 more points without a published number here: 20 to 1,000 cycles.",
+        "1 point as published: 90 cycles.",
+        "",
+        "2 points without a published number: 20 to 1,000 cycles.",
     ]
 
 

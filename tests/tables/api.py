@@ -115,5 +115,6 @@ def _text(thing: Any, name: str) -> str:
     if not found:
         raise LookupError(f"{name} has no docstring")
     text = re.sub(r"(?m)^(``\w+``(?: \(\w\))?: )", r"* \1", found).replace("``", "`")  # parameters are a list
-    text = re.sub(r"(?m)^(?![* ])(.+)\n\* `", r"\1\n\n* `", text)  # ... of its own
+    text = re.sub(r"(\A|\n\n)((?!\* ).+(?:\n(?!\* ).+)*)\n\* `", r"\1\2\n\n* `", text)  # apart from a paragraph
+    text = re.sub(r"(?m)^\* `.*(?:\n(?!\* ).+)+", lambda item: item[0].replace("\n", "\n  "), text)
     return re.sub(r"(?m)^(>>> (?:.+\n?)+)", lambda match: f"```python\n{match[1].rstrip()}\n\n```\n", text)

@@ -1,4 +1,4 @@
-"""The page of operators: an example of each, and what the fabric makes of that."""
+"""The page of operators: an example of each, and its unit on the fabric."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ ROOT = Path(step.__file__).parents[1]
 HEAD = """\
 # Operators
 
-Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [The language](language.md#operators) says
-what they mean.
+Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [The language](language.md#operators) defines
+them.
 
 Each stands on four floors: its meaning in `step/ops`, RTL and timing in `step/rules` or, where they need
 more, in `hw/units` and `sim_approx/units`, and its meaning on nested lists, with which all others are compared, in
@@ -33,7 +33,7 @@ more, in `hw/units` and `sim_approx/units`, and its meaning on nested lists, wit
 on the default fabric: **II** is the distance of two firings in which a value passes, **latency** the time from a firing
 to its token entering the channel behind (of a load, from the tile being there).
 
-| operator | what | example: in | out | II | latency | floors |
+| operator | behaviour | example: in | out | II | latency | floors |
 |---|---|---|---|---|---|---|
 """
 

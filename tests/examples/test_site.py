@@ -89,3 +89,13 @@ def test_a_term_of_the_glossary_is_used(term: str) -> None:
 def test_words_of_this_project_are_in_the_glossary(word: str) -> None:
     assert any(used(word, page) for page in PAGES if page.name != "glossary.md"), "no page has it"
     assert any(re.search(rf"\b{word}\b", term) for term in GLOSSARY)
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    """But for those whose name stands for any: `x.py`, `NAME.py`."""
+    folders = "|".join(path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("."))
+    named = re.findall(rf"`((?:{folders})/[\w/.-]+\.\w+)`", page.read_text())
+    assert [
+        each for each in named if not ((ROOT / each).exists() or re.match(r"[a-z]$|[A-Z]+$", Path(each).stem))
+    ] == []

@@ -13,13 +13,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from cosim.calibration.bench import COLUMNS, Bench
-from cosim.calibration.functions import units
 from cosim.compare import compare
 from sim_approx import backend as approx
 from sim_approx.build import build_fabric
-from step import FabricConfig, Graph, MemoryConfig, Program
+from step import FabricConfig, MemoryConfig, Program
+from step.fuzz.farm import side_by_side
+from step.fuzz.units import COLUMNS, Unit, units
 from step.language.graph import Node
 from step.lowering.netlist import Netlist, lower
 from step.programs.inputs import bind_inputs
@@ -54,19 +55,19 @@ class Rates:
     """All units for values of ``rows`` words, in one program."""
 
     program: Program
-    labels: tuple[str, ...]
+    units: tuple[Unit, ...]
 
     def of(self, events: Mapping[str, ChannelEvents]) -> list[Rate]:
         """What a run says, whose ``events`` are given."""
         program = self.program
         netlist = lower(program.graph, program.fabric)
         machines = build_fabric(netlist, bind_inputs(program.graph, program.inputs), ()).units
-        nodes = {node.name: node for node in netlist.units}
-        # The compiler inserts the one broadcast, and gives it its name.
-        nodes["broadcast"] = next(each for each in netlist.units if each.operator.name == "broadcast")
-        return [
-            _rate(label, nodes[label], netlist, machines[nodes[label].name].interval, events) for label in self.labels
-        ]
+        found = []
+        for number, unit in enumerate(self.units):
+            node = unit.node(each for each in netlist.units if each.name.startswith(f"s{number}_"))
+            assert node is not None, unit
+            found.append(_rate(unit.label, node, netlist, machines[node.name].interval, events))
+        return found
 
 
 def _rate(label: str, node: Node, netlist: Netlist, interval: int, events: Mapping[str, ChannelEvents]) -> Rate:
@@ -81,10 +82,9 @@ def _rate(label: str, node: Node, netlist: Netlist, interval: int, events: Mappi
 
 def build(rows: int, values: int = 200) -> Rates:
     """A program with all units, for values of ``rows`` words."""
-    bench = Bench(Graph(f"unit_rates_{rows}"), rows, values)
-    for label, put in units(bench.tile):
-        bench.put(label, put)
-    return Rates(bench.program(FABRIC), tuple(bench.labels))
+    found = tuple(units(rows))
+    graph, inputs = side_by_side(f"unit_rates_{rows}", [partial(each.build, values=values) for each in found])
+    return Rates(Program(graph, inputs, FABRIC), found)
 
 
 def modelled(rates: Rates) -> list[Rate]:

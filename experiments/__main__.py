@@ -1,81 +1,100 @@
-"""Run all figures of the paper, on the published timing and on our fabric, and all beyond them, and write their pages.
+"""Run the figures of the paper on the published timing and on our fabric, and what is beyond them, and write a page.
 
-``python -m experiments`` goes on where it was interrupted.
+``python -m experiments`` goes on where it was interrupted; ``python -m experiments fabric_fig15 beyond`` runs the
+points of the result files with names that begin so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import click
 
-from experiments import page, queues
-from experiments.beyond import studies
-from experiments.beyond.page import write_page
-from experiments.fabric import explained, products, worst
-from experiments.fabric import page as fabric_page
+from experiments.fabric import explained
 from experiments.fabric.figures import FIGURES
-from experiments.fabric.record import CAMPAIGN
-from experiments.published import page as published_page
-from experiments.published import rows as published_rows
-from experiments.published.__main__ import chosen
+from experiments.fabric.tables import table
+from experiments.files import EXPLANATIONS, FILES, SMOKE, named, tasks
+from experiments.page import NAME, write_page
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
+from experiments.published.show.tables import every_point
 from experiments.rows import RESULTS, ROOT
-from experiments.work import Campaign, command
+from experiments.work import command
 from step.errors import SimulationError
-from step.host.files import write_together
+from step.host.progress import Progress
 from step.sweeps.processes import cores
 
-PAGES: dict[str, Callable[[Path], str]] = {
-    "evaluation.md": page.page,
-    "evaluation-published.md": published_page.page,
-    "evaluation-fabric.md": fabric_page.page,
-}
-TRACES = replace(CAMPAIGN, figures={"traces": CAMPAIGN.figures["traces"]})
-BESIDE: tuple[Campaign, ...] = (products.CAMPAIGN, worst.CAMPAIGN, TRACES)
-"""What our fabric is asked beside the figures."""
-BEYOND = "evaluation-beyond.md"
-"""That has pictures beside it."""
+FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command()
-@click.option("--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS)
-@click.option("--pages", type=click.Path(path_type=Path, file_okay=False), default=ROOT / "docs")
-@click.option("--plots", "drawn", type=click.Path(path_type=Path, file_okay=False), help="Draw the figures, too.")
-@click.option("--smoke", is_flag=True, help="Run a few small points of every kind, and write no pages.")
-@click.option("--anew", is_flag=True, help="Run figures again that have results of other sources.")
+@click.argument("names", nargs=-1)
+@click.option("--results", type=FOLDER, default=RESULTS, help="The folder of the result files.")
+@click.option("--pages", type=FOLDER, default=ROOT / "docs", help="Where the page goes, once everything was run.")
+@click.option("--plots", type=FOLDER, help="Draw the figures into this folder, too.")
+@click.option("--only", default="", help="Run the points with this in their names, and write no page.")
+@click.option("--smoke", is_flag=True, help="Run a few small points of every kind, and write no page.")
+@click.option("--show", is_flag=True, help="Run nothing: write the page of what there is.")
+@click.option("--anew", is_flag=True, help="Run files again that have results of other sources.")
 @click.option("--jobs", type=click.IntRange(1), default=cores, help="Processes; one per core unless given.")
-def main(results: Path, pages: Path, drawn: Path | None, smoke: bool, anew: bool, jobs: int) -> None:
-    """Run what has no results yet."""
+def main(
+    names: tuple[str, ...],
+    results: Path,
+    pages: Path,
+    plots: Path | None,
+    only: str,
+    smoke: bool,
+    show: bool,
+    anew: bool,
+    jobs: int,
+) -> None:
+    """Run the points of the result files whose NAMES begin so, or of all, that have no results yet."""
     tell = partial(click.echo, err=True)
-    failed = published_rows.CAMPAIGN.run(chosen((), smoke, None), results, jobs, tell, anew=anew)
-    if smoke:
-        tasks = [("smoke", point.name) for point in CAMPAIGN.figures["smoke"]()]
-        failed += CAMPAIGN.run(tasks, results, jobs, tell, anew=anew)
-        failed += studies.run(studies.STUDIES, results, jobs, tell, first=1, anew=anew)
-    else:
-        failed += queues.CAMPAIGN.run([("15", point.name) for point in queues.points()], results, jobs, tell, anew=anew)
-        tasks = [(figure, point.name) for figure, points in FIGURES.items() for point in points()]
-        failed += CAMPAIGN.run(tasks, results, jobs, tell, anew=anew)
-        for campaign in BESIDE:
-            tasks = [(figure, point.name) for figure, points in campaign.figures.items() for point in points()]
-            failed += campaign.run(tasks, results, jobs, tell, anew=anew)
-        explained.run(list(FIGURES), results, tell, anew=anew)
-        failed += studies.run(studies.STUDIES, results, jobs, tell, anew=anew)
+    chosen = list(SMOKE) if smoke else named(names)
+    failed: list[str] = []
+    if not show:
+        for name in chosen:
+            failed += _run(name, results, jobs, tell, only=only, smoke=smoke, anew=anew)
+    if names or smoke:
+        for name in chosen:
+            _show(name, results)
+    elif not only:
         pages.mkdir(parents=True, exist_ok=True)
-        write_together({pages / name: text(results).encode() for name, text in PAGES.items()})
-        write_page(pages / BEYOND, results)
-        tell(f"{', '.join((*PAGES, BEYOND))} are in {pages}")
-    if drawn is not None:
-        for prefix in ("published", "fabric"):
-            for text in draw(Results(results, prefix), DRAWN, drawn):
-                tell(text)
+        write_page(pages, results)
+        tell(f"{NAME} is in {pages}")
+    if plots is not None:
+        _draw(chosen, results, plots, tell)
     if failed:
         raise SimulationError(f"no result for {'; '.join(failed)}")
+
+
+def _run(name: str, results: Path, jobs: int, tell: Progress, *, only: str, smoke: bool, anew: bool) -> list[str]:
+    """Run what the file ``name`` misses; returns what failed."""
+    if name == EXPLANATIONS:
+        explained.run(list(FIGURES), results, tell, anew=anew)
+        return []
+    campaign, figure = FILES[name]
+    points = [(figure, each) for each in SMOKE[name]] if smoke else list(tasks(campaign, figure, only))
+    return campaign.run(points, results, jobs, tell, anew=anew)
+
+
+def _show(name: str, results: Path) -> None:
+    """Print the table of a figure."""
+    prefix, _, figure = name.partition("_")
+    figure = figure.removeprefix("fig")
+    if prefix == "published":
+        click.echo(f"## {figure}\n\n{every_point(FILES[name][0].read(results, figure))}\n")
+    elif prefix == "fabric" and name != EXPLANATIONS:
+        click.echo(f"## {figure}\n\n{table(figure, results)}\n")
+
+
+def _draw(chosen: list[str], results: Path, plots: Path, tell: Progress) -> None:
+    """Draw the figures of the files ``chosen``, and those that show something else of them."""
+    for prefix in ("published", "fabric"):
+        figures = [each for each in DRAWN if set(named([f"{prefix}_fig{each}"])) & set(chosen)]
+        for text in draw(Results(results, prefix), figures, plots):
+            tell(text)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
-"""Result files: a row per point, with a digest of the sources it was made of."""
+"""Result files: a row per point, with a digest of the sources it was made of.
+
+Many rows are of one fabric or profile: these are kept once, in `SETTINGS` beside the files, by their digests.
+"""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,6 +18,10 @@ from step.host.sources import source_digest
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "experiments" / "results"
+
+SETTINGS = "settings.json"
+SETTING = ("fabric", "profile")
+"""Columns that have, as JSON, what a run was made with."""
 
 Row = dict[str, str]
 
@@ -30,7 +39,21 @@ def read(path: Path, columns: Sequence[str] | None = None) -> list[Row]:
         reader = csv.DictReader(file)
         if columns is not None and reader.fieldnames != list(columns):
             raise FormatError(f"{path} is no file of results of this version; remove it, or give another --results")
-        return list(reader)
+        rows, settings = list(reader), _settings(path)
+    for row in rows:
+        for column in SETTING:
+            if row.get(column) and row[column] not in settings:
+                raise FormatError(f"{path} has the {column} {row[column]}, which {path.with_name(SETTINGS)} has not")
+            if column in row:
+                row[column] = settings.get(row[column], "")
+    return rows
+
+
+def _settings(path: Path) -> dict[str, str]:
+    """Those of the results in the folder of ``path``, as JSON by their digests."""
+    file = path.with_name(SETTINGS)
+    found = json.loads(file.read_text()) if file.exists() else {}
+    return {name: json.dumps(setting, sort_keys=True) for name, setting in found.items()}
 
 
 def resumed(path: Path, columns: Sequence[str], sources: str, *, anew: bool = False) -> list[Row]:
@@ -50,11 +73,20 @@ def resumed(path: Path, columns: Sequence[str], sources: str, *, anew: bool = Fa
 
 def write(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
     """All rows, as a whole or not at all; raises `InputError` where they can not be written."""
-    text = io.StringIO()
+    text, settings = io.StringIO(), _settings(path)
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        names = {}
+        for column in SETTING:
+            if row.get(column):
+                names[column] = hashlib.sha256(row[column].encode()).hexdigest()[:8]
+                settings[names[column]] = row[column]
+        writer.writerow(row | names)
+    lines = (f'"{name}": {settings[name]}' for name in sorted(settings))
     try:
+        if settings != _settings(path):
+            write_atomically(path.with_name(SETTINGS), "{{\n{}\n}}\n".format(",\n".join(lines)).encode())
         write_atomically(path, text.getvalue().encode())
     except OSError as error:
         raise InputError(f"{path} can not be written: {error.strerror}") from None

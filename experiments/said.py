@@ -5,8 +5,10 @@ Nobody writes a number into a text: templates have names in its place, and `test
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
+from textwrap import fill
 
 from step.errors import Defect
 
@@ -21,6 +23,21 @@ def said(text: str, *holds: bool) -> str:
 def filled(template: Path, **values: object) -> str:
     """The text of a file with ``values`` for the names in braces."""
     return template.read_text(encoding="utf-8").rstrip().format_map(values)
+
+
+def laid_out(page: str) -> str:
+    """``page`` with prose in lines of at most 120 characters; tables and pictures stay as they are."""
+    return "\n".join(line if line.startswith(("|", "!", "#")) else _folded(line) for line in page.split("\n"))
+
+
+def _folded(line: str) -> str:
+    indent = "  " if re.match("[*-] ", line) else ""
+    return fill(line, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def nested(part: str) -> str:
+    """``part`` of a page, its headings one level down."""
+    return re.sub("^#", "##", part.strip(), flags=re.MULTILINE)
 
 
 def listed(parts: Iterable[object]) -> str:

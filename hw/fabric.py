@@ -15,10 +15,10 @@ from hw.scratchpads import hardware, ports
 from hw.shared import Parametric
 from hw.status import ProgramStatus
 from hw.structure import Instance, Structure, flat_ports, port_widths
+from hw.units import constants_of, unit_of
 from step.errors import FabricError
 from step.language.graph import Node
 from step.lowering.feasible import check_feasible
-from step.lowering.lookup import operator_module
 from step.lowering.memory_map import MemoryMap, memory_map
 from step.lowering.netlist import Channel as Edge
 from step.lowering.netlist import Netlist
@@ -103,8 +103,7 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
     check_feasible(netlist)
     memory = memory_map(netlist)
     units = tuple(
-        PlacedUnit(node, operator_module("hw.units", node).unit(node, netlist), f"u{index}_{node.name}")
-        for index, node in enumerate(netlist.units)
+        PlacedUnit(node, unit_of(node, netlist), f"u{index}_{node.name}") for index, node in enumerate(netlist.units)
     )
     components = {unit.node.name: unit.component for unit in units}
     channels = tuple(_place_channel(edge, components, netlist) for edge in netlist.channels)
@@ -179,8 +178,7 @@ def _add_unit(
 ) -> None:
     node = unit.node
     inputs, outputs = netlist.inputs(node), netlist.outputs(node)
-    module = operator_module("hw.units", node)
-    constants = module.constants(node, memory) if hasattr(module, "constants") else {}
+    constants = constants_of(node, memory)
     connections: dict[str, str | int] = {}
     widths = port_widths(unit.component)
     for name, member, _ in flat_ports(unit.component):

@@ -126,16 +126,21 @@ class Firing:
 
     def need_aligned(self) -> data.View[data.StructLayout]:
         """Need all inputs, with equal stops; returns the first one's header."""
-        first, *others = (self.need(port) for port in range(len(self._heads)))
-        for each in others:
-            with self._m.If((each.stop != first.stop) | (each.rank != first.rank) | (each.done != first.done)):
+        first, *_ = (self.need(port) for port in range(len(self._heads)))
+        for port in range(1, len(self._heads)):
+            with self._m.If(self.differ(0, port)):
                 self.fault(Fault.STOPS_DISAGREE)
         return first
 
+    def differ(self, one: int, other: int) -> Value:
+        """Whether the tokens in front of two inputs do not have the same stop and rank, or not both are Done."""
+        first, each = self.head(one), self.head(other)
+        return (each.stop != first.stop) | (each.rank != first.rank) | (each.done != first.done)
+
     # -- doing --------------------------------------------------------------------------------------------------
 
-    def fault(self, fault: Fault) -> None:
-        """Stop for good."""
+    def fault(self, fault: Fault | Value) -> None:
+        """Stop for good, unless it is 0."""
         self._m.d.comb += self._code.eq(fault)
 
     def take(self, port: int) -> None:
@@ -172,6 +177,10 @@ class Firing:
             if name in given:
                 self._check_width(port, name, given[name])
                 self._m.d.comb += self._headers[port][name].eq(given[name])
+
+    def width(self, port: int, field: str) -> int:
+        """Bits of a ``field`` of the header of output ``port``."""
+        return len(Value.cast(self._headers[port][field]))
 
     def next(self, register: Any, value: Any) -> None:
         """Set ``register`` when the firing happens."""
@@ -246,7 +255,7 @@ class Firing:
     def _check_width(self, port: int, field: str, value: Any) -> None:
         """Raise `RuleError` unless ``value`` has room in a field of output ``port``, or is as wide as its data."""
         format, given = self.unit.rule.outputs[port], Value.cast(value)
-        width = len(Value.cast(self._headers[port][field])) if field in format.header.members else format.word_bits
+        width = self.width(port, field) if field in format.header.members else format.word_bits
         exact = field in ("data", "control")
         if isinstance(given, Const):
             if given.value < 0 or given.value >> width:

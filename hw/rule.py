@@ -15,6 +15,11 @@ from hw.layout import Format
 class Rule(abc.ABC):
     """The firing rule of an operator; a frozen dataclass."""
 
+    @property
+    def name(self) -> str:
+        """What the module is called after."""
+        return type(self).__name__
+
     latency = 0
     """Cycles from a firing to its tokens entering the output channels."""
 

@@ -53,7 +53,7 @@ class Unit(Parametric):
 
     @property
     def stem(self) -> str:
-        return type(self.rule).__name__
+        return self.rule.name
 
     @property
     def in_flight(self) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from sim_approx.machine import Channel, Clock, Machine, Unread
 from sim_approx.memory import Memory
+from sim_approx.placing import place
 from sim_approx.scratchpad import ShareSites, share_sites
 from sim_approx.site import Site
-from sim_approx.sized import size
-from sim_approx.units import unit_module
+from sim_approx.words import Clock
+from step.firing.machine import Channel, Machine, Unread
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.tokens import Token
@@ -120,9 +120,8 @@ def build_fabric(
             machines=machines,
         )
         placed = len(machines)
-        machine = units[node.name] = unit_module(node).build(site)
+        machine = units[node.name] = place(site)
         owners |= dict.fromkeys(machines[placed:], node)
-        size(site, machine)
         machine.ends_run = node.operator.ends_run
         for each in machine.outputs:
             in_flight = slots_in_flight(machine.latency, machine.interval)

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from operator import attrgetter, methodcaller
 from typing import TypeVar
 
-from sim_approx.machine import COMPUTES, Blocked, Channel, Clock, Crowded, Machine, Starved, Unread
 from sim_approx.memory import Memory
+from sim_approx.words import Clock, Crowded
+from step.firing.machine import COMPUTES, Blocked, Channel, Machine, Starved, Unread
 from step.language.faults import Violation
 from step.language.tokens import UNKNOWN, Token
 from step.running.result import Activity, Status, control_word

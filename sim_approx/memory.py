@@ -12,7 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sim_approx.dram import DramChannel
-from sim_approx.machine import Channel, Clock, Machine, Starved, bits, lowest, put_at, take
+from sim_approx.words import Clock, put_at
+from step.firing.machine import Channel, Machine, Starved
+from step.firing.words import bits, lowest, take
 from step.language.tokens import UNKNOWN, Token
 from step.lowering.fabric import MemoryConfig
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import COMPUTES, ENDS, Channel, Machine, need, put, room, take
 from sim_approx.site import Site
+from step.firing.machine import COMPUTES, ENDS, Channel, Machine
+from step.firing.words import need, put, room, take
 
 REQUEST, PENDING = 0, 1
 """Outputs of the machine that asks: beat addresses to the memory, and what is to come to the one that delivers."""

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict, TypeVar
 
-from sim_approx.machine import Banks, Buffers, Channel, Clock, Machine
+from sim_approx.words import Banks, Buffers, Clock
+from step.firing.machine import Channel, Machine
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
 from step.lowering.scratchpads import IN_FLIGHT, Share, scratchpads

@@ -6,9 +6,9 @@ from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar
 
-from sim_approx.machine import Channel, Machine, Stream
 from sim_approx.memory import Memory
 from sim_approx.scratchpad import ShareSite
+from step.firing.machine import Channel, Machine, Stream
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from sim_approx.machine import Machine, Pace, RowsOf, Sizes, unknown
 from sim_approx.site import Site
-from sim_approx.units import unit_module
+from sim_approx.words import RowsOf, unknown
 from step.errors import FabricError
+from step.firing.machine import Machine, Pace, Sizes
 from step.language.function import Function
 from step.language.types import ElementType, Tile
 
@@ -23,14 +23,13 @@ def is_dynamic(element: ElementType | None) -> bool:
     return isinstance(element, Tile) and not element.rows.is_static
 
 
-def size(site: Site, machine: Machine) -> None:
+def size(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Sizes] | None) -> None:
     """Give ``machine``, where it reads or writes tiles of dynamic size, its ``sizes``.
 
-    The module of the unit has them as ``sizes(site, machine)``; raises `FabricError` where it has none.
+    ``sizes(site, machine)`` gives them; raises `FabricError` where there is none.
     """
     if not any(map(is_dynamic, (*site.elements_in, *site.elements_out))):
         return
-    sizes = getattr(unit_module(site.node), "sizes", None)
     if sizes is None:
         raise FabricError(
             f"{site.node.describe()}: only the interpreter has tiles of dynamic size at this operator; "

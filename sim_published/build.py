@@ -8,19 +8,13 @@ from typing import Any
 
 from sim_published.compiled import fastest
 from sim_published.engine import Channel, Context, Engine
-from sim_published.ops import module_of
+from sim_published.ops import module_of, trait
 from sim_published.profile import Profile
 from sim_published.site import Site, is_known
 from step.errors import FabricError, InputError
 from step.language.graph import Graph, Node
 from step.language.tokens import Token
-from step.language.types import Selector
 from step.lowering.passes.broadcast import insert_broadcasts
-from step.ops.expand import Expand
-from step.ops.generate import Generate
-from step.ops.partition import Partition
-from step.ops.promote import Promote
-from step.ops.reshape import Reshape
 from step.programs.inputs import BoundInputs
 from step.programs.streams import bind_stream
 
@@ -62,7 +56,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
             continue
         for port, stream in enumerate(node.inputs):
             own = stream.depth if profile.honour_depths else None
-            if stream.key in turns and (node.operator.inserted or isinstance(node.operator, Partition)):
+            if stream.key in turns and (node.operator.inserted or trait(node, "TAKES_TURNS")):
                 own = UNBOUNDED
             channel = into[node.name, port] = out[stream.key] = Channel(own or profile.channel_depth)
             names[graph.stream_name(*stream.key)] = channel
@@ -125,42 +119,29 @@ def _turns(graph: Graph) -> set[tuple[str, int]]:
     no stream for them."""
     found: set[tuple[str, int]] = set()
     for node in graph:
-        operator = node.operator
-        if isinstance(operator, Generate) and not node.inputs and not operator.before and not operator.behind:
-            element = operator.element
-            if isinstance(element, Selector) and operator.values == tuple(1 << n for n in range(element.targets)):
-                found.add((node.name, 0))
-        elif operator.inserted and node.inputs[0].key in found:
+        if trait(node, "makes_turns") or (node.operator.inserted and node.inputs[0].key in found):
             found |= {(node.name, port) for port in range(len(node.output_types))}
     return found
 
 
 def _promoted(nodes: list[Node]) -> dict[str, str]:
-    """The Promotes that the artifact's Reshape does itself, with it: around chunks of tiles of a stream of rank 0."""
-    chunked = {
-        (node.name, 0)
+    """The operators that add a dimension which the artifact's operator before them adds itself, with that."""
+    adding = {(node.name, 0) for node in nodes if trait(node, "adds_dimension")}
+    return {
+        node.name: before.producer
         for node in nodes
-        if isinstance(node.operator, Reshape)
-        and node.input_types[0].rank == 0
-        and not is_known(node.input_types[0].element)
+        if trait(node, "IS_DIMENSION") and (before := node.inputs[0]).key in adding
     }
-    promotes = [node for node in nodes if isinstance(node.operator, Promote)]
-    return {node.name: node.inputs[0].key[0] for node in promotes if node.inputs[0].key in chunked}
 
 
 def _repeated(nodes: list[Node]) -> dict[str, str]:
-    """The static Expands that are a RepeatStatic of the artifact together with the Reshape into chunks of one before
-    them: it adds the dimension itself."""
+    """The operators that repeat elements, with those before them whose dimension the artifact's RepeatStatic adds
+    itself: their flags are read by nobody."""
     read = {stream.key for node in nodes for stream in node.inputs}
-    single = {
-        node.name
-        for node in nodes
-        if isinstance(node.operator, Reshape)
-        and (node.operator.chunk, node.operator.rank) == (1, 0)
-        and (node.name, 1) not in read
+    single = {node.name for node in nodes if trait(node, "makes_room") and (node.name, 1) not in read}
+    return {
+        node.name: before for node in nodes if trait(node, "repeats") and (before := node.inputs[0].producer) in single
     }
-    expands = [node for node in nodes if isinstance(node.operator, Expand) and node.operator.count is not None]
-    return {node.name: before for node in expands if (before := node.inputs[0].key[0]) in single}
 
 
 def _stored(nodes: list[Node]) -> set[str]:
@@ -174,7 +155,7 @@ def _in_memory(graph: Graph, turns: set[tuple[str, int]]) -> set[tuple[str, int]
     found: set[tuple[str, int]] = set()
     for node in graph:
         before = [stream.key for stream in node.inputs]
-        passes = module_of(node).__dict__.get("PASSES", False) or not turns.isdisjoint(before)
+        passes = trait(node, "PASSES") or not turns.isdisjoint(before)
         if node.operator.reads(node) is not None or (passes and before and before[0] in found):
             found |= {(node.name, port) for port in range(len(node.output_types))}
     return found

@@ -10,11 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import sympy
 
+from sim_published.ops import trait
 from step.language.graph import Graph, Node
 from step.language.symbols import evaluate
 from step.language.types import Tile
-from step.ops.accum import Accum
-from step.ops.expand import Expand
 from step.running.result import RunResult
 
 LOADED, COMPUTED = 2, 4
@@ -66,7 +65,7 @@ def _on_chip(node: Node) -> sympy.Expr:
     if written is not None:
         return written.tile.elements * COMPUTED
     element = node.output_types[0].element if node.output_types else None
-    if isinstance(node.operator, Accum | Expand) and isinstance(element, Tile):
+    if isinstance(element, Tile) and trait(node, "COMPUTES"):
         return element.elements * COMPUTED
     return sympy.Integer(0)
 

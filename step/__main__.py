@@ -26,7 +26,7 @@ def main() -> None:
     finally:
         # Where Ctrl-C came in code that was a string, as that of dataclasses, `python -m step` would end by the signal,
         # whatever the exit code. Python forgets that with the next such code.
-        exec("")
+        exec("")  # noqa: S102
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

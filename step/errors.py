@@ -28,13 +28,13 @@ from __future__ import annotations
 from typing import Any
 
 INTERRUPTED = 130
-"""What the command line returns after Ctrl-C, SIGTERM, or a terminal that is closed."""
+"""Exit code after Ctrl-C, SIGTERM, or a closed terminal."""
 
 
 class StepError(Exception):
     """Base of all errors that the toolkit reports.
 
-    ``exit_code`` is what the command line returns for it.
+    ``exit_code`` is the exit code of the command line.
     """
 
     exit_code = 1
@@ -109,7 +109,7 @@ class SimulationError(StepError):
 
     exit_code = 4
     result: Any = None
-    """What is known of the run up to there: a `step.running.result.RunResult`, or None."""
+    """The run up to there: a `step.running.result.RunResult`, or None."""
 
 
 class StreamFault(SimulationError):

@@ -21,7 +21,7 @@ PER_TEST = 40
 
 
 def test_every_operator_occurs() -> None:
-    """A new operator gets a step of its own in `step.fuzz.steps`."""
+    """All of them, by their samples."""
     found = set()
     for seed in range(PER_TEST):
         graph = Graph("random")

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from step.fuzz.values import random_value
-from step.language.dtypes import BF16, BOOL, UINT32, DType
+from step.language.dtypes import BOOL, DType
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import from_nested
 from step.language.types import ElementType, Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.programs.program import Program
+from step.samples.values import random_value
 
-COLUMNS = 8
 EACH = 10
 """Values of a row of a stream, or pieces of a value."""
 
@@ -27,22 +26,16 @@ EACH = 10
 class Bench:
     """A graph in which units stand, and the data of their sources.
 
-    Values of the units that are no part of a program are tiles [``rows``, `COLUMNS`]; there are ``values`` of them,
-    `EACH` in a row of a stream. Other numbers are random, from ``seed``. The unit that is put is called ``label``.
+    ``values`` values pass each unit, or a few more, `EACH` in a row of a stream. Numbers are random, from ``seed``.
+    The unit that is put is called ``label``.
     """
 
     graph: Graph
-    rows: int
     values: int
     seed: int = 0
     inputs: dict[str, Any] = field(default_factory=dict)
     labels: list[str] = field(default_factory=list)
     label: str = ""
-
-    @property
-    def tile(self) -> Tile:
-        """The type of values."""
-        return Tile(BF16, self.rows, COLUMNS)
 
     def play(
         self, element: ElementType, dims: Sequence[int], fill: int | None = None, name: str | None = None
@@ -64,28 +57,6 @@ class Bench:
             return np.full(shape, fill, dtype.numpy)
         random = np.random.default_rng([self.seed, len(self.inputs)])
         return random.integers(0, 2 if dtype is BOOL else 100, shape).astype(dtype.numpy)
-
-    def tensor(self, name: str) -> Any:
-        """One with all tiles that are read, or written."""
-        self.inputs[f"{self.label}_{name}"] = np.zeros((self.values * self.rows, COLUMNS))
-        return self.graph.tensor(f"{self.label}_{name}", (self.values * self.rows, COLUMNS), BF16)
-
-    def addresses(self) -> Stream:
-        """Those of all tiles of a tensor, in order."""
-
-        stream = self.play(Tile(UINT32), [self.values], 0)
-        self.inputs[stream.producer] = np.arange(self.values)
-        return stream
-
-    @property
-    def flat(self) -> Stream:
-        """All values one after the other."""
-        return self.play(self.tile, [self.values], 1)
-
-    @property
-    def nested(self) -> Stream:
-        """The same in rows."""
-        return self.play(self.tile, [self.values // EACH, EACH], 1)
 
     def put(self, label: str, build: Build) -> None:
         """Add the unit that ``build`` builds."""

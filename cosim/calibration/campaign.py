@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,7 @@ from typing import Any
 from cosim.backend import run_rtl
 from cosim.calibration.alone import alone
 from cosim.calibration.bench import Bench, Build
-from cosim.calibration.functions import units
-from cosim.calibration.measure import Measured
+from cosim.calibration.measure import Measured, function_of
 from cosim.calibration.memory import measure_memory
 from cosim.compare import compare
 from cosim.doctor import diagnose
@@ -20,6 +19,7 @@ from sim_approx.calibration.entries import HeldOut
 from sim_approx.calibration.file import PARAMETERS, Calibration, parameters_of, rtl_digest
 from sim_approx.calibration.lookup import uses_plain_memory
 from step.errors import InputError
+from step.fuzz.units import units
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig, MemoryConfig
@@ -59,11 +59,13 @@ def units_of_program(program: Program) -> Units:
     return {f"{node.name}": alone(node, function) for node, function in found}
 
 
-def standard_units(fabric: FabricConfig) -> Iterable[tuple[int, Units]]:
-    """Every operator, and every function, for values of a row of numbers and of four words, with the rows of both."""
-    word = max(1, fabric.link_bytes // 16)
-    for rows in (1, 4 * word):
-        yield rows, dict(units(Bench(Graph("units"), rows, VALUES).tile))
+def standard_units(fabric: FabricConfig) -> Iterator[Units]:
+    """Every function in every operator that applies it, for values of a row of numbers and of four words, with the
+    rows of both."""
+    for rows in (1, 4 * max(1, fabric.link_bytes // 16)):
+        found = {each.label: each.alone() for each in units(rows)}
+        applied = {label: (node, function_of(node)) for label, node in found.items() if node is not None}
+        yield {label: alone(node, function) for label, (node, function) in applied.items() if function is not None}
 
 
 class Campaign:
@@ -99,8 +101,8 @@ class Campaign:
         """Measure what ``programs`` and ``held_out`` need, or without any all units, and compare ``held_out``."""
         if not programs and not held_out:
             self.memory(self.fabrics[0])
-            for rows, units in standard_units(self.fabric):
-                self.run(units, rows)
+            for units in standard_units(self.fabric):
+                self.run(units)
         for program in (*programs, *held_out):
             if uses_plain_memory(lower(program.graph, program.fabric)):
                 self.memory(program.fabric)
@@ -124,11 +126,11 @@ class Campaign:
             self.calibration.memory = measure_memory(fabric, self.rtl, now(), self.progress)
             self.save()
 
-    def run(self, units: Units, rows: int = 1) -> None:
+    def run(self, units: Units) -> None:
         """Measure those of ``units`` that the calibration does not have, or has of other RTL."""
         if not units:
             return
-        bench = self._bench(units, rows)
+        bench = self._bench(units)
         applied = bench.applied()
         self.formulas |= {applied[label].key: each for label, each in bench.formulas().items()}
         wanted: dict[str, str] = {}
@@ -140,10 +142,10 @@ class Campaign:
                 self.kept.add(each.key)
         labels = list(wanted.values())
         for start in range(0, len(labels), TOGETHER):
-            self._measure({label: units[label] for label in labels[start : start + TOGETHER]}, rows)
+            self._measure({label: units[label] for label in labels[start : start + TOGETHER]})
 
-    def _measure(self, units: Units, rows: int) -> None:
-        bench = self._bench(units, rows)
+    def _measure(self, units: Units) -> None:
+        bench = self._bench(units)
         self.progress(f"{len(self.measured)} units measured, {len(units)} more: building")
         run = run_rtl(prepare(bench.netlist, bench.data), optimize=False, progress=self.progress)
         assert run.result.events is not None
@@ -158,8 +160,8 @@ class Campaign:
         self.calibration.held_out[program.name] = HeldOut(program.name, *numbers, self.rtl, now())
         self.save()
 
-    def _bench(self, units: Units, rows: int) -> Measured:
-        bench = Bench(Graph("calibration"), rows, VALUES, self.calibration.seed)
+    def _bench(self, units: Units) -> Measured:
+        bench = Bench(Graph("calibration"), VALUES, self.calibration.seed)
         for label, build in units.items():
             bench.put(label, build)
         return Measured(bench.program(self.fabric), tuple(bench.labels))

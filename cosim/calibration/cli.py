@@ -45,8 +45,8 @@ def calibrate(
 ) -> None:
     """Measure on RTL how long units take, for `step run --backend approx --calibration FILE`.
 
-    What PROGRAMs need, or without any every operator and every function on the default fabric, each alone between
-    sources that never pause and sinks that always take. What the file has of the same RTL stays, so a command that was
+    What PROGRAMs need, or without any every function on the default fabric, each alone between sources that never
+    pause and sinks that always take. What the file has of the same RTL stays, so a command that was
     interrupted goes on where it was.
     """
     backend("rtl")  # says what to install where a module is missing

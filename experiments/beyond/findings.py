@@ -45,13 +45,13 @@ def _tiles(rows: Sequence[Row]) -> str:
     traffic = {model: _of_best(rows, model, "off_chip_bytes", LARGE) for model in REGIONS}
     return said(
         f"*Tiles of dynamic size* save the choice of a height more than they save time. Against tiles of {STATIC[0]} "
-        f"rows they are up to {small:.1f} times as fast; against tiles of {BALANCED} rows, where link and matmul are "
-        f"balanced, as fast in the mean ({_by_model(even)}). Chosen for each point, static tiles lose "
+        f"rows they are up to {small:.1f} times as fast. Against tiles of {BALANCED} rows, where link and matmul are "
+        f"balanced, they are as fast in the mean ({_by_model(even)}). Static tiles chosen for each point lose "
         f"{NOTICED - 1:.0%} or more in {len(lost)} of {points} points ({'; '.join(lost) or 'none'}), and gain up to "
-        f"{_by_model(gained)} in others: with a dynamic tile an expert begins when it has all of its rows, and nothing "
-        f"overlaps with their arrival. With batch {BATCHES[-1]} the best static tiles need {_spans(memory)} times the "
-        f"on-chip memory. From batch {LARGE} on they move {_spans(traffic, '.1f')} times as many bytes off chip, as "
-        "static ones read weights once per tile.",
+        f"{_by_model(gained)} in others: an expert with a dynamic tile begins when it has all of its rows, without "
+        f"overlap. At batch {BATCHES[-1]} the best static tiles need {_spans(memory)} times the on-chip memory. From "
+        f"batch {LARGE} on they move {_spans(traffic, '.1f')} times as many bytes off chip, as they read weights once "
+        "per tile.",
         len(lost) < points / 10,
         all(abs(each - 1) < NOTICED - 1 for each in even.values()),
         all(min(each) > 0.99 for each in traffic.values()),
@@ -92,8 +92,8 @@ def _requests(rows: Sequence[Row]) -> str:
         f"but at {_points(coarse, lost)}. Against interleaved ones they gain {_mean(interleaved):.2f} in the mean, and "
         f"{_wide(interleaved, LOADS):.2f} where the deviation of lengths is at least their mean ({most[1]:.2f} at "
         f"most): {wide[LOADS[0]]:.2f} at load {LOADS[0]:g}, and {wide[LOADS[-1]]:.2f} at load {LOADS[-1]:g}. With "
-        f"equal lengths they take {span(equal[:-1])} times as long, and {equal[-1]:.1f} times at full load: they take "
-        "longer for a request, so a queue builds up earlier.",
+        f"equal lengths they take {span(equal[:-1])} times as long, and {equal[-1]:.1f} times at full load: each "
+        "request takes longer, so a queue builds up earlier.",
         min(equal) > 1,
         _wide(interleaved, LOADS) > _mean(interleaved),
         wide[LOADS[-1]] > wide[LOADS[0]],

@@ -1,4 +1,4 @@
-"""The page of what was found, and its pictures."""
+"""The part of the evaluation beyond the published figures, and its pictures."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ PARTS = {
     ),
     "regions": Part(
         "Regions that experts share",
-        f"Blue: a region does so much more than one that belongs to an expert, in tiles of {SHARED_ROWS} rows. Where "
-        "that is as many times as there are fewer regions, no time is lost; where it does as much, all that is saved "
-        "is lost again.",
+        f"Blue: a shared region does so many times the work of a region for one expert, in tiles of {SHARED_ROWS} "
+        "rows. No time is lost where the factor equals that by which there are fewer regions; a factor of one loses "
+        "all that was saved.",
         "mixtures",
         shared_regions,
         2,
@@ -82,26 +82,27 @@ HEAD = (
 )
 
 
-def write_page(path: Path, results: Path) -> None:
-    """Write the page ``path`` of the rows in ``results``, and its pictures into the same folder."""
+def write_pictures(folder: Path, results: Path) -> None:
+    """Write the pictures of the rows in ``results`` into ``folder``."""
     for name, part in PARTS.items():
         drawing = picture(part.maps(_once(results, part.study)), part.across)
-        write_atomically(path.with_name(f"beyond_{name}.svg"), drawing)
-    write_atomically(path, page(results).encode())
+        write_atomically(folder / f"beyond_{name}.svg", drawing)
+
+
+def pays(results: Path) -> list[str]:
+    """A sentence about each technique of which all was run."""
+    return findings(*(_once(results, study) for study in ("mixtures", "arrivals")))
 
 
 def page(results: Path) -> str:
-    """The text: what stands in `introduction.md`, what pays, and of each study a picture and a line per map."""
-    mixtures, requests = (_once(results, study) for study in ("mixtures", "arrivals"))
+    """The text: what stands in `introduction.md`, and of each study a picture and a line per map."""
     parts = [f"{introduction()}\n"]
-    if found := findings(mixtures, requests):
-        parts += ["**What pays.**\n", *(f"* {each}" for each in found), ""]
     for name, part in PARTS.items():
         lines = [*HEAD, *(_line(each) for each in part.maps(_once(results, part.study)) if each.factors)]
         shown = f"![{part.heading}](beyond_{name}.svg)"
         parts.append("\n".join([f"## {part.heading}", "", part.says, "", shown, "", *lines, ""]))
         if name == "tiles":
-            parts += [_best(mixtures, model) for model in REGIONS]
+            parts += [_best(_once(results, "mixtures"), model) for model in REGIONS]
     if again := draws.table(_rows(results, "mixtures"), _rows(results, "arrivals")):
         parts += ["## Other draws\n", DRAWN, "", again, ""]
     return "\n".join([*parts, _made_of(results)])

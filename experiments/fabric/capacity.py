@@ -53,11 +53,11 @@ def words(results: Path) -> str:
     """What the table is, and what `fitting` does otherwise."""
     tiles = [json.loads(row["fabric"])["tile"] for figure, _ in SHOWN for row in CAMPAIGN.read(results, figure)]
     return (
-        "The points above have a fabric each that is large enough for them: `tile`, the side of the largest tile that "
-        f"a unit takes, goes from {min(tiles):,} to {max(tiles):,}, and tiles of dynamic size may be any number of "
-        "rows. Here the on-chip memory is given, and the table has the fastest schedule that it is enough for: of "
-        "static tiles; of dynamic ones with this routing, which nobody knows in advance; and of those that fit "
-        "whatever the routing is, as in hardware. Between the lines nothing changes."
+        "Each point above has a fabric large enough for it: `tile`, the side of the largest tile of a unit, goes from "
+        f"{min(tiles):,} to {max(tiles):,}, and tiles of dynamic size may have any number of rows. Here the on-chip "
+        "memory is given. The table has the fastest schedule that fits: of static tiles; of dynamic ones with this "
+        "routing, unknown in advance; and of dynamic ones that fit any routing, as hardware needs. A size that is not "
+        "in the table has the schedule of the next smaller one."
     )
 
 

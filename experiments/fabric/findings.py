@@ -37,12 +37,12 @@ def _tiles(results: Path) -> Iterator[str]:
             fast = min(static.values(), key=_cycles)
             small = min(static.values(), key=_memory)
             known = most.get(dynamic["point"])
-            must = f", and {known / 1e6:.1f} MB where hardware has to take any routing" if known else ""
+            must = f" ({known / 1e6:.1f} MB for any routing, as hardware needs)" if known else ""
             yield (
-                f"**Tiles of dynamic size** (Figure {figure}, {title}, batch {worst.TOKENS[figure]}). They take "
-                f"{_cycles(dynamic):,} cycles and {_memory(dynamic) / 1e6:.1f} MB{must}. The fastest static tiles, of "
-                f"{_kind(fast)} rows, take {_cycles(fast) / _cycles(dynamic):.2f} times the cycles and "
-                f"{_memory(fast) / _memory(dynamic):.2f} times the memory; the smallest, of {_kind(small)}, "
+                f"**Tiles of dynamic size** (Figure {figure}, {title}, batch {worst.TOKENS[figure]}): "
+                f"{_cycles(dynamic):,} cycles and {_memory(dynamic) / 1e6:.1f} MB{must}. The fastest static tiles "
+                f"({_kind(fast)} rows) take {_cycles(fast) / _cycles(dynamic):.2f} times the cycles and "
+                f"{_memory(fast) / _memory(dynamic):.2f} times the memory, the smallest ({_kind(small)} rows) "
                 f"{_cycles(small) / _cycles(dynamic):.2f} and {_memory(small) / _memory(dynamic):.2f} times."
             )
 
@@ -57,15 +57,15 @@ def _traces(results: Path) -> Iterator[str]:
         cycles = [[_cycles(rows[name]) for name in traces.names(model, number)] for number in whole]
         gains = [[static / dynamic for static in each] for *each, dynamic in cycles]
         means = listed(
-            f"{intervals.told(each)} of {height}"
+            f"{intervals.told(each)} for {height} rows"
             for height, each in zip(traces.HEIGHTS, zip(*gains, strict=True), strict=True)
         )
         best = [min(each) for each in gains]
         yield (
             f"**Other traces** (as Figure {traces.FIGURE}, {title}, {len(whole)} more batches of {traces.BATCH} "
-            f"tokens, parts of the measured routing of {traces.LARGE:,}). Static tiles take in the mean, with "
-            f"{intervals.CONFIDENCE:.0%} intervals, {means} rows times the cycles of dynamic ones; the best static "
-            f"ones of each batch {intervals.told(best)} times, {span(best)}."
+            f"tokens from the measured routing of {traces.LARGE:,}). Cycles of static tiles over those of dynamic "
+            f"ones, mean with {intervals.CONFIDENCE:.0%} interval: {means}. The best static tiles of each batch: "
+            f"{intervals.told(best)}, range {span(best)}."
         )
 
 
@@ -76,9 +76,9 @@ def _regions(results: Path) -> Iterator[str]:
     many, few = rows[f"static {ALL}"], rows[f"static {FEW}"]
     best = min((row for name, row in rows.items() if name.startswith("static")), key=_cycles)
     yield (
-        f"**Regions that experts share** (Figures 12 and 13). On {FEW} regions {utilization(few):.1%} of the compute "
-        f"that is there is used, on {ALL} {utilization(many):.1%}: {utilization(few) / utilization(many):.2f} times as "
-        f"much. That takes {_cycles(few) / _cycles(many) - 1:+.1%} cycles and {1 - _memory(few) / _memory(many):.0%} "
+        f"**Regions that experts share** (Figures 12 and 13). {FEW} regions use {utilization(few):.1%} of their "
+        f"compute, {ALL} regions {utilization(many):.1%}: {utilization(few) / utilization(many):.2f} times as much. "
+        f"The price is {_cycles(few) / _cycles(many) - 1:+.1%} cycles, the gain {1 - _memory(few) / _memory(many):.0%} "
         f"less memory. {_kind(best)} regions are the fastest."
     )
 
@@ -110,11 +110,11 @@ def _layers(results: Path) -> Iterator[str]:
         if rows.keys() >= set(names):
             small, fast, dynamic = (_cycles(rows[name]) for name in names)
             shared = next((row for name, row in rows.items() if name.startswith(f"{model} dynamic on ")), None)
-            few = f", on {_regions_of(shared)} regions {small / _cycles(shared):.2f}" if shared else ""
+            few = f" ({small / _cycles(shared):.2f} on {_regions_of(shared)} regions)" if shared else ""
             yield (
-                f"**A layer of {title}** (Figure 17, of which neither graph nor routing was published). With dynamic "
-                f"tiles and regions it is {small / dynamic:.2f} times{few} as fast as with static tiles of about the "
-                f"same memory, and {fast / dynamic:.2f} times as fast as with static ones of more rows."
+                f"**A layer of {title}** (Figure 17, published without graph and routing). Dynamic tiles and regions "
+                f"are {small / dynamic:.2f} times{few} as fast as static tiles of about the same memory, and "
+                f"{fast / dynamic:.2f} times as fast as static tiles of more rows."
             )
 
 

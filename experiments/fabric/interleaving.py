@@ -62,9 +62,9 @@ def _queues(gains: dict[tuple[int, int], float], here: dict[int, float]) -> str:
     )
     ours = [here[batch] for batch in gained]
     return said(
-        "In the published timing interleaved regions are slow because its channels hold one element. A region that is "
-        "busy does not take its next request, so that one waits in front of all regions, and those behind it have "
-        "nothing to do; dynamic regions ask for work, so nobody is in the way. Where they gain, they gain "
+        "In the published timing interleaved regions are slow because its channels hold one element. A busy region "
+        "does not take its next request, which then waits in front of all regions while others stand idle. Dynamic "
+        "regions ask for work, so no request is in the way. Where they gain, they gain "
         f"{span(shallow)} times with channels of {one}, {span(deeper)} with {two}, and {span(deep)} with "
         f"{listed(more)}. That is what our fabric shows ({span(ours)}), whose channels have {PUBLISHED.channel_depth} "
         "slots at least.",
@@ -81,10 +81,10 @@ ALIKE = 0.03
 def _tiles(spread: list[float], bounds: list[float]) -> str:
     """The region with most tiles."""
     return said(
-        f"Here the region that gets most tiles sets the pace: the {TILE_BYTES:,} bytes of a tile take {TILE_CYCLES} "
-        f"cycles on a link, and those of its tiles are {span(bounds, '.0%')} of all cycles. Interleaved, this trace "
-        "spreads its tiles about as evenly as if each request went to the region with the fewest so far (`tiles`: the "
-        f"most that a region gets interleaved, over the most then: {span(spread)}).",
+        f"Here the region with most tiles sets the pace: the {TILE_BYTES:,} bytes of a tile take {TILE_CYCLES} "
+        f"cycles on a link, and its tiles take {span(bounds, '.0%')} of all cycles. Interleaving spreads the tiles of "
+        "this trace about as evenly as sending each request to the region with the fewest so far (`tiles`: the largest "
+        f"share interleaved over the largest share then, {span(spread)}).",
         min(bounds) > 0.9,
         max(spread) < 1 + ALIKE,
     )
@@ -103,9 +103,9 @@ def _waiting(results: Path) -> list[str]:
     told = "; ".join(f"{batch}: {each['interleaved']}% and {each['dynamic']}%" for batch, each in both.items())
     return [
         said(
-            "A dynamic region begins with a request when the keys of the one before have been read, so that addresses "
-            "and memory take their time again, while interleaved the next request waits in front of the region: beats "
-            f"on the critical path above, interleaved and dynamic, are {told} of the cycles.",
+            "A dynamic region begins a request when it has read the keys of the one before, so the time of addresses "
+            "and memory counts again. Interleaved, the next request already waits in front of the region. Beats on the "
+            f"critical path above, interleaved and dynamic, are {told} of the cycles.",
             all(each["dynamic"] > each["interleaved"] for each in both.values()),
         )
     ]
@@ -119,10 +119,9 @@ def _balance(results: Path) -> list[str]:
     told = {timing: correlation(*zip(*each, strict=True)) for timing, each in found.items()}
     return [
         said(
-            f"So it is in all {len(found['fabric'])} batches of Figures 14 and 21: what dynamic regions gain against "
-            "interleaved ones goes with how much better they spread the tiles, with a correlation of "
-            f"{told['fabric']:.3f} on our fabric and of {told['published']:.3f} on the published timing, in which a "
-            "queue decides instead.",
+            f"All {len(found['fabric'])} batches of Figures 14 and 21 agree: the gain over interleaved regions "
+            f"follows from a better spread of tiles, with a correlation of {told['fabric']:.3f} on our fabric and of "
+            f"{told['published']:.3f} on the published timing, where a queue decides instead.",
             told["fabric"] > 0.95,
             told["published"] < 0.7,
         )

@@ -25,7 +25,7 @@ OPERATIONS = {"9": 4096, "10": 4096, "17": 4096, "12": 1024, "14": 2048, "15": 2
 
 
 def _words(figure: str) -> str:
-    """What is to be known of a figure."""
+    """A note on a figure."""
     bytes_shown = "".join(
         f"Figure {name} shows the bytes of the same points." for name, other in SHOWN.items() if other == figure
     )
@@ -83,7 +83,7 @@ def page(results: Path) -> str:
         if figure == "8" and (against := told(lambda: validated.table(results))):
             parts += [AGAINST, against]
     if means := told(lambda: mean_gains(Results(results, "fabric"))):
-        parts += ["Geometric means of three batches each, as the paper's figure has them:", means]
+        parts += ["Geometric means of three batches each, as in the paper's figure:", means]
     parts += ["## Seconds", seconds(results)]
     parts += _limits(read(results / explained.FILE, explained.COLUMNS))
     parts += interleaving.part(results)
@@ -92,8 +92,8 @@ def page(results: Path) -> str:
 
 
 AGAINST = (
-    "Against the published HDL, and what the critical path of ours is made of (`step explain`): cycles in which beats "
-    "of memory waited for others, and those in which a matmul worked or its result was on its way."
+    "Against the published HDL, with our critical path (`step explain`): cycles in which beats of memory waited for "
+    "others, and cycles in which a matmul worked or its result was on its way."
 )
 
 
@@ -115,10 +115,10 @@ def _limits(rows: list[Row]) -> list[str]:
         for row in rows
     ]
     words = (
-        "What [`step explain`](explain.md) says of the fastest and the slowest point of those that do the same work; of"
-        " attention, of interleaved and dynamic regions where the latter gain most and least. A mixture of experts"
-        " moves too many beats for each to be recorded, so one with smaller weights is explained in its place, if it"
-        " uses the memory alike; else there is the busiest operator. A `*` stands for any region or expert."
+        "[`step explain`](explain.md) on the fastest and the slowest of points with the same work; for attention, on"
+        " interleaved and dynamic regions at the largest and the smallest gain. A full mixture of experts moves too"
+        " many beats to record each, so one with smaller weights and a similar use of memory is explained instead, or"
+        " else the busiest operator is named. A `*` stands for any region or expert."
     )
     return ["## What limits the best and the worst points", words, grid(names, lines)]
 

@@ -53,9 +53,6 @@ def every_point(
         ("off-chip bytes", lambda row: _number(row["off_chip_bytes"])),
         ("on-chip bytes", lambda row: _number(row["on_chip_bytes"])),
         *memory,
-        ("firings", lambda row: _number(row["firings"])),
-        ("tokens", lambda row: _number(row["tokens"])),
-        ("seconds", lambda row: row["cpu_seconds"]),
     ]
     names = ["point", *(name for name, _ in columns)]
     return grid(names, [[row["point"], *(cell(row) for _, cell in columns)] for row in rows])

@@ -37,10 +37,9 @@ def finding(results: Path) -> str:
     """How far both timings are from HDL, and why ours is; raises `Missing`."""
     ours, theirs = (Results(results, name) for name in ("fabric", "published"))
     told = (
-        f"**Validation** (Figure 8). Against the {len(hdl())} cycles of the published HDL ours are "
-        f"{mean_error(ours):.1%} off in the mean and {worst(ours)} at worst, with a correlation of "
-        f"{correlated(ours):.3f}; those of the published timing {mean_error(theirs):.1%} and {worst(theirs)}, with "
-        f"{correlated(theirs):.3f}."
+        f"**Validation** (Figure 8, {len(hdl())} points of the published HDL). Our cycles are {mean_error(ours):.1%} "
+        f"off in the mean and {worst(ours)} at worst, with a correlation of {correlated(ours):.3f}. The published "
+        f"timing is {mean_error(theirs):.1%} and {worst(theirs)} off, with {correlated(theirs):.3f}."
     )
     paths = products.CAMPAIGN.read(results, "8")
     return f"{told} {cause(ours, paths)}" if paths else told
@@ -55,10 +54,10 @@ def cause(ours: Results, paths: list[Row]) -> str:
     most = max(paths, key=lambda row: found[row["point"]])
     share = int(most["products"]) / int(most["cycles"])
     return said(
-        f"The cause is that a product begins when both of its tiles are whole, and with few tiles nothing hides it: at "
+        "The cause: a product begins when both of its tiles are whole, and with few tiles nothing hides that. At "
         f"{most['point']} products are {int(most['products']):,} cycles of our critical path ({share:.0%}), and we "
-        f"take {beyond[most['point']]:,} more than HDL. At each of the {len(slow)} tile sizes where ours take "
-        f"{SLOWER:.0%} more or worse, products on the critical path are more than what it takes longer.",
+        f"take {beyond[most['point']]:,} more than HDL. At each of the {len(slow)} tile sizes with {SLOWER:.0%} more "
+        "cycles or worse, products on the critical path are more than the excess.",
         all(int(row["products"]) >= beyond[row["point"]] for row in slow),
         all(int(row["cycles"]) == ours.number("8", row["point"]) for row in paths),
     )

@@ -1,9 +1,7 @@
-"""The page about the published figures, made of their result files: ``python -m experiments.published.page PATH``."""
+"""The part of the evaluation on the published timing, made of its result files."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.published.layers import SIZE
@@ -20,7 +18,6 @@ from experiments.published.show import (
 )
 from experiments.published.show.results import Results, told
 from experiments.published.show.tables import known_points
-from experiments.rows import RESULTS
 from experiments.said import filled
 
 CLAIMS = (validation, tiling, multiplexing, parallelization, decoding)
@@ -56,15 +53,3 @@ def _title(figure: str) -> str:
         return TITLES[figure]
     also = [name for name, other in SHOWN.items() if other == figure]
     return " and ".join([f"Figure{'s' if also else ''} {figure}", *also])
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Write the page to the file named by the only argument."""
-    from step.host.files import write_atomically
-
-    (path,) = arguments
-    write_atomically(Path(path), page(RESULTS).encode())
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -16,9 +16,6 @@ from sim_published.backend import run
 from sim_published.metrics import LOADED, equation_bytes, moved_bytes, off_chip_bytes, on_chip_bytes
 from step.errors import Defect
 
-SHOWING = ("__main__.py", "page.py")
-"""Files that run or show results, and decide none."""
-
 COLUMNS = (
     *("point", "cycles", "published_cycles", "off_chip_bytes", "published_off_chip_bytes", "on_chip_bytes"),
     *("published_on_chip_bytes", "all_on_chip_bytes", "used_on_chip_bytes", "equation_on_chip_bytes", "elements"),
@@ -29,10 +26,8 @@ the equations of the paper."""
 
 
 def sources(figure: str) -> str:
-    """A digest of the files that decide the results, of any ``figure``; those that only show them do not."""
-    return digest(
-        "published", *(each for each in sorted(Path(__file__).parent.glob("*.py")) if each.name not in SHOWING)
-    )
+    """A digest of the files that decide the results, of any ``figure``; what only shows them does not."""
+    return digest("published", *(each for each in sorted(Path(__file__).parent.glob("*.py")) if each.name != "page.py"))
 
 
 def measured(point: Point, made_of: str) -> Row:

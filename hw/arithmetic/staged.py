@@ -48,7 +48,7 @@ class Staged(Parametric):
 
 
 class Values(SimpleNamespace):
-    """What a step hands to the next one, by name."""
+    """Values that a step hands to the next one, by name."""
 
     def only(self, *names: str) -> dict[str, Any]:
         """Some of it, to be handed on."""

@@ -49,7 +49,7 @@ def _below(value: Value, bound: int) -> Value:
 
 
 class _Of(Parametric):
-    """What is made of a ``function``, and differs by nothing else."""
+    """The datapath of a ``function``, which differs by nothing else."""
 
     function: Function
 

@@ -32,7 +32,7 @@ class CastLane(Lane):
 
     @property
     def _leaf(self) -> Staged | None:
-        """What converts between numbers with and without a fraction."""
+        """The converter between numbers with and without a fraction."""
         (source,) = self.formats
         if BOOL in (source, self.out) or source.is_float == self.out.is_float:
             return None

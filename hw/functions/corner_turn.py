@@ -103,7 +103,7 @@ def _chosen(items: list[Value], choice: Value) -> Value:
 
 
 def _lookup(m: Module, index: Value, entries: Mapping[int, int], width: int) -> Value:
-    """What ``entries`` say of ``index``, in ``width`` bits; anything where they say nothing."""
+    """The entry of ``index`` in ``entries``, in ``width`` bits; anything where they say nothing."""
     return Cat(_bit(m, index, {at: entry >> bit & 1 for at, entry in entries.items()}) for bit in range(width))
 
 

@@ -1,4 +1,4 @@
-"""What all datapaths have in common."""
+"""The common part of all datapaths."""
 
 from __future__ import annotations
 

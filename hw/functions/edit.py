@@ -88,7 +88,7 @@ class EditDatapath(Datapath):
         return m
 
     def _row(self, m: Module, number: Value) -> Value | None:
-        """What has come of the row."""
+        """The part of the row that has come."""
         if self.row is None:
             return None
         words: list[Value] = []

@@ -129,7 +129,7 @@ class MulLane(LeafLane):
 
 
 def multiplier(formats: tuple[DType, ...], out: DType, stages: int) -> Staged:
-    """What multiplies two scalars of ``formats``: to FP32, or to an integer format ``out``."""
+    """The multiplier of two scalars of ``formats``: to FP32, or to an integer format ``out``."""
     if not out.is_float:
         first, second = formats
         return IntegerMultiply(first, second, out, stages)

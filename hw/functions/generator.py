@@ -1,4 +1,4 @@
-"""What makes the pieces of functions that count them."""
+"""Generators of pieces, for functions that count them."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Fold(abc.ABC):
     bits: int
     """Of that format."""
     identity: int
-    """What changes no scalar that it is joined with, once that has entered."""
+    """The neutral element: it changes no scalar that it is joined with, once that has entered."""
     depth = 0
     """Registers inside of `join`."""
     rounds = 0

@@ -1,4 +1,4 @@
-"""What datapaths that take several cycles count and remember."""
+"""Counters and registers of datapaths that take several cycles."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from step.lowering.plans.words import Words
 
 @dataclass(frozen=True)
 class Lane(abc.ABC):
-    """What ``function`` does to one scalar of each operand, of ``formats``; the result is one of ``out``.
+    """The datapath of ``function`` for one scalar of each operand, of ``formats``; the result is one of ``out``.
 
     ``stages``: those of `FabricConfig`. A reduction's first operand is its state.
     """

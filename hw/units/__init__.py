@@ -1,18 +1,43 @@
-"""The hardware of operators, one file each.
+"""The hardware of operators whose units are written by hand, one file each, and of those that declare their rule.
 
 Each module has ``unit(node, netlist)``, which gives a component with the ports of a `hw.unit.Unit`. It may have
 ``constants(node, memory)``: values of constant ports, by name; and ``HELD``: input ports (-1 is the last one) whose
 tokens a unit takes before it is done with them, so that what it is at when it meets a fault is the last token taken.
+An operator without a file here has the hardware that `hw.rules` makes of its rule in `step.rules`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from hw.layout import input_formats, output_formats
+from hw.rules.unit import Translated
+from hw.shared import Parametric
+from hw.unit import Unit
+from step.firing.declared import declared_rule
+from step.host.extensions import find_module
 from step.language.graph import Node
 from step.lowering.lookup import operator_module
+from step.lowering.memory_map import MemoryMap
+from step.lowering.netlist import Netlist
+
+
+def unit_of(node: Node, netlist: Netlist) -> Parametric:
+    """The hardware of ``node``; raises `FabricError` where there is none."""
+    declared = declared_rule(node)
+    if declared is None or find_module(__name__, node.operator.name) is not None:
+        component: Parametric = operator_module(__name__, node).unit(node, netlist)
+        return component
+    return Unit(Translated.of(declared, input_formats(node, netlist), output_formats(node, netlist)))
+
+
+def constants_of(node: Node, memory: MemoryMap) -> Mapping[str, int]:
+    """Values of the constant ports of ``node``'s unit, by name."""
+    constants = getattr(find_module(__name__, node.operator.name), "constants", None)
+    return {} if constants is None else constants(node, memory)
 
 
 def held_ports(node: Node) -> Sequence[int]:
     """Input ports whose token is the last one taken, not the one in front, when ``node``'s unit meets a fault."""
-    return [port % len(node.inputs) for port in getattr(operator_module(__name__, node), "HELD", ())]
+    held = getattr(find_module(__name__, node.operator.name), "HELD", ())
+    return [port % len(node.inputs) for port in held]

@@ -13,8 +13,8 @@ from sim_approx.compiled.library import library_for
 from sim_approx.compiled.pack import Packed
 from sim_approx.compiled.text import rules_for
 from sim_approx.engine import Ending, Events, Told, Watch
-from sim_approx.machine import Channel, Machine
 from sim_approx.memory import Memory
+from step.firing.machine import Channel, Machine
 from step.language.faults import Fault, Violation
 from step.running.result import Status, control_token
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from sim_approx.machine import Machine
+from step.firing.machine import Machine
 
 
 @dataclass(frozen=True)

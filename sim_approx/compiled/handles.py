@@ -9,7 +9,9 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sim_approx.machine import Pace, RowsOf, Sizes, number, only, rows, unknown
+from sim_approx.words import RowsOf, unknown
+from step.firing.machine import Pace, Sizes, rows
+from step.firing.words import number, only
 from step.language.faults import Violation
 from step.language.tokens import NOTHING, Token
 

@@ -13,8 +13,8 @@ from sim_approx.compiled import fields
 from sim_approx.compiled.fields import Kind
 from sim_approx.compiled.handles import Functions, Handles, pace_part
 from sim_approx.compiled.text import Layout
-from sim_approx.machine import Channel, Machine, Unread
 from sim_approx.memory import Memory
+from step.firing.machine import Channel, Machine, Unread
 from step.language.loops import RegularStream, Stops, Walk
 from step.language.tokens import UNKNOWN, Token
 

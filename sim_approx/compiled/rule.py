@@ -1,6 +1,6 @@
 """From the source of a firing rule to C++.
 
-A rule is what `sim_approx.machine` says: words, control of tokens, and arithmetic of small integers. Every expression
+A rule is what `step.firing.words` says: words, control of tokens, and arithmetic of small integers. Every expression
 is translated with its kind, so that what has no meaning in hardware is an error, with its file and line.
 """
 
@@ -38,8 +38,8 @@ from sim_approx.compiled.fields import (
     Kind,
     kind_of,
 )
-from sim_approx.machine import Machine
 from step.errors import FabricError
+from step.firing.machine import Machine
 from step.language.tokens import NOTHING, Token
 
 
@@ -354,9 +354,7 @@ class Rule:
                 return self._subscript(node)
             case ast.Call():
                 return self._call(node)
-        return self._refuse(
-            node, ast.unparse(node), "it compares and calculates, and says the words of sim_approx.machine"
-        )
+        return self._refuse(node, ast.unparse(node), "it compares and calculates, and says the words of step.firing")
 
     def _name(self, node: ast.Name, name: str) -> Text:
         for names in reversed(self._scopes):

@@ -12,12 +12,13 @@ from typing import Any
 from sim_approx import off_chip, units
 from sim_approx.compiled.fields import Kind
 from sim_approx.compiled.rule import Rule
-from sim_approx.machine import Machine
+from step import rules
+from step.firing.machine import Machine
 from step.language.faults import Fault
 from step.language.tokens import UNKNOWN
 
 HEAD = f"""\
-// Made from the rules of sim_approx/units.
+// Made from the rules of step/rules and sim_approx/units.
 constexpr long STOPS_DISAGREE = {int(Fault.STOPS_DISAGREE)};
 #include "interface.hpp"
 """
@@ -81,10 +82,8 @@ class Rules:
 def own_machines() -> tuple[type[Machine], ...]:
     """The machines of all operators of the project."""
     found = []
-    for module in [
-        off_chip,
-        *(import_module(f"{units.__name__}.{each.name}") for each in pkgutil.iter_modules(units.__path__)),
-    ]:
+    names = [f"{room.__name__}.{each.name}" for room in (rules, units) for each in pkgutil.iter_modules(room.__path__)]
+    for module in [off_chip, *map(import_module, names)]:
         for each in vars(module).values():
             if isinstance(each, type) and issubclass(each, Machine) and each.__module__ == module.__name__:
                 found.append(each)

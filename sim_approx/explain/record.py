@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any, cast
 
 from sim_approx.engine import Ending, Engine, Events, Sized, Told, Watch, Watched
-from sim_approx.machine import COMPUTES, ENDS, Channel, Clock, Delayed, Entrance, Machine, Starved, Waits
 from sim_approx.memory import Memory, Port
+from sim_approx.words import Clock, Delayed
+from step.firing.machine import COMPUTES, ENDS, Channel, Entrance, Machine, Starved, Waits
 from step.language.tokens import Token
 from step.running.result import Activity
 

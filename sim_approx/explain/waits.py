@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from sim_approx.build import Fabric
 from sim_approx.explain.causes import BANKS, Causes
 from sim_approx.explain.record import Record, Wait
-from sim_approx.machine import Machine
+from step.firing.machine import Machine
 from step.running.result import Activity
 
 

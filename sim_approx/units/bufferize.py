@@ -4,27 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.machine import (
-    COMPUTES,
-    ENDS,
-    Banks,
-    Buffers,
-    Channel,
-    Machine,
-    begin,
-    enter,
-    fault,
-    fill,
-    front,
-    lay,
-    need,
-    pass_through,
-    put,
-    reserve,
-    room,
-    take,
-)
 from sim_approx.site import Site
+from sim_approx.words import Banks, Buffers, begin, enter, fill, lay, pass_through
+from step.firing.machine import COMPUTES, ENDS, Channel, Machine
+from step.firing.words import fault, front, need, put, reserve, room, take
 from step.language.faults import Fault
 from step.language.tokens import UNKNOWN, Token, empty
 from step.ops.bufferize import Bufferize as Operator

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.machine import (
-    COMPUTES,
-    ENDS,
-    Machine,
-    going,
-    lowest,
-    need,
-    need_oldest,
-    oldest,
-    only,
-    put,
-    room,
-    several,
-    take,
-    without,
-)
 from sim_approx.site import Site
 from sim_approx.sized import passing
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import going, lowest, need, need_oldest, oldest, only, put, room, several, take, without
 from step.language.tokens import Token
 from step.ops.eager_merge import DATA, SELECTOR
 from step.ops.eager_merge import EagerMerge as Operator

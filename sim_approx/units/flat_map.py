@@ -7,25 +7,12 @@ from dataclasses import dataclass
 from operator import getitem
 from typing import Any
 
-from sim_approx.machine import (
-    COMPUTES,
-    ENDS,
-    Machine,
-    Pace,
-    RowsOf,
-    Sizes,
-    need,
-    need_all,
-    put,
-    room,
-    take,
-    unknown,
-    values,
-)
 from sim_approx.site import Site
 from sim_approx.sized import applied, is_dynamic
-from sim_approx.units.flatten import HoldingFlatten
+from sim_approx.words import RowsOf, unknown
 from step.errors import FabricError
+from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
+from step.firing.words import need, need_all, put, room, take, values
 from step.language.dims import Shape
 from step.language.faults import aligned
 from step.language.function import CountedFunction
@@ -33,6 +20,7 @@ from step.language.tokens import Token, empty
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Plan, Timing
 from step.ops.flat_map import FlatMap as Operator
+from step.rules.flatten import HoldingFlatten
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take, unknown
 from sim_approx.site import Site
+from sim_approx.words import unknown
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import need, put, room, take
 from step.language.tokens import DONE, Token, empty
 from step.ops.generate import Generate as Operator
 

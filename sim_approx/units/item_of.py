@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need, put, room, take, unknown
 from sim_approx.site import Site
+from sim_approx.words import unknown
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import need, put, room, take
 from step.language.tokens import Token
 from step.language.types import Tuple
 from step.lowering.links import tuple_words

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import ENDS, Machine, fault, need, number, put, room, take
 from sim_approx.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
 from sim_approx.site import Site
+from step.firing.machine import ENDS, Machine
+from step.firing.words import fault, need, number, put, room, take
 from step.language.faults import Fault
 from step.language.tokens import Token
 from step.ops.random_off_chip_load import RandomOffChipLoad as Operator

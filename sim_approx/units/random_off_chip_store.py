@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, fault, need_all, number, put, room, take, write
 from sim_approx.off_chip import WRITE_DEPTH, deliver
 from sim_approx.site import Site
+from sim_approx.words import write
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import fault, need_all, number, put, room, take
 from step.language.faults import Fault, aligned
 from step.language.tokens import Token
 from step.ops.random_off_chip_store import RandomOffChipStore as Operator

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sim_approx.machine import (
-    COMPUTES,
-    ENDS,
-    Machine,
-    Mask,
+from sim_approx.site import Site
+from sim_approx.sized import passing
+from step.firing.machine import COMPUTES, ENDS, Machine, Mask
+from step.firing.words import (
     all_done,
     fault,
     front,
@@ -24,8 +23,6 @@ from sim_approx.machine import (
     take,
     without,
 )
-from sim_approx.site import Site
-from sim_approx.sized import passing
 from step.language.faults import Fault
 from step.language.tokens import DONE, Token, empty
 from step.ops.reassemble import Reassemble as Operator

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take, unknown, values
 from sim_approx.site import Site
+from sim_approx.words import unknown
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import need_all, put, room, take, values
 from step.language.faults import aligned
 from step.language.tokens import Token
 from step.ops.scan import Scan as Operator

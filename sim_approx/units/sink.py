@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.machine import ENDS, Machine, need, take
 from sim_approx.site import Site
+from step.firing.machine import ENDS, Machine
+from step.firing.words import need, take
 from step.language.tokens import Token
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.machine import ENDS, Machine, Stream, put, room
 from sim_approx.site import Site
+from step.firing.machine import ENDS, Machine, Stream
+from step.firing.words import put, room
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -5,26 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim_approx.machine import (
-    COMPUTES,
-    ENDS,
-    Banks,
-    Buffers,
-    Channel,
-    Machine,
-    drop,
-    enter,
-    entry,
-    fault,
-    need,
-    page_count,
-    page_of,
-    pass_through,
-    put,
-    room,
-    take,
-)
 from sim_approx.site import Site
+from sim_approx.words import Banks, Buffers, drop, enter, entry, page_count, page_of, pass_through
+from step.firing.machine import COMPUTES, ENDS, Channel, Machine
+from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault
 from step.language.tokens import Token, empty
 from step.ops.streamify import Streamify as Operator

@@ -83,3 +83,7 @@ def process(site: Site, context: Context) -> Wait:
         if ends:
             yield from context.send(output, Token(made, token.stop - rank))
             count, values, valid = 0, (), 0
+
+
+COMPUTES = True
+"""Its on-chip memory is the state."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from sim_published.engine import Context, Wait
 from sim_published.site import Site
 from step.language.faults import Fault, Violation
+from step.language.graph import Node
 from step.language.tokens import Token, empty
 from step.ops.expand import Expand
 
@@ -63,3 +64,12 @@ def _follow(site: Site, context: Context, rank: int) -> Wait:
 
 PASSES = True
 """What it passes on is where it was."""
+
+
+def repeats(node: Node) -> bool:
+    """Whether it is a RepeatStatic."""
+    return isinstance(node.operator, Expand) and node.operator.count is not None
+
+
+COMPUTES = True
+"""Its on-chip memory is what it repeats."""

@@ -8,6 +8,9 @@ from sim_published.engine import Context, Wait
 from sim_published.ops.source import play
 from sim_published.passing import Around, passing
 from sim_published.site import Site
+from step.language.graph import Node
+from step.language.types import Selector
+from step.ops.generate import Generate
 
 
 def process(site: Site, context: Context) -> Wait:
@@ -17,3 +20,12 @@ def process(site: Site, context: Context) -> Wait:
     around = Around([], ())
     deque(site.node.operator.process(site.node, around), maxlen=0)
     return play(site, context, [token for _, token in around.emitted])
+
+
+def makes_turns(node: Node) -> bool:
+    """Selectors with one target after the other, made by itself: the artifact's Parallelize has no stream for them."""
+    operator = node.operator
+    assert isinstance(operator, Generate)
+    if node.inputs or operator.before or operator.behind or not isinstance(operator.element, Selector):
+        return False
+    return operator.values == tuple(1 << target for target in range(operator.element.targets))

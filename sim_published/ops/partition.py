@@ -13,6 +13,9 @@ from sim_published.site import Site
 from step.language.faults import Fault, Violation
 from step.ops.partition import DATA, SELECTOR, Partition
 
+TAKES_TURNS = True
+"""Where the selectors are turns, nobody waits for them."""
+
 
 def process(site: Site, context: Context) -> Wait:
     """Chunks by selector."""

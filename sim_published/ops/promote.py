@@ -8,3 +8,6 @@ __all__ = ["process"]
 
 PASSES = True
 """What it passes on is where it was."""
+
+IS_DIMENSION = True
+"""It adds one around all."""

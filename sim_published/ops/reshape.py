@@ -11,6 +11,7 @@ import numpy as np
 from sim_published.engine import Context, Wait
 from sim_published.passing import passing
 from sim_published.site import Site, Size, is_known
+from step.language.graph import Node
 from step.language.tokens import Token
 from step.language.types import Tile
 from step.ops.reshape import Reshape
@@ -55,3 +56,15 @@ def _promoted(site: Site, context: Context) -> Wait:
         count = (count + 1) % operator.chunk
         yield from context.send(output, Token(padding, 0 if count else 2))
     yield from context.send(output, token)
+
+
+def adds_dimension(node: Node) -> bool:
+    """Around chunks of tiles of a stream of rank 0."""
+    stream = node.input_types[0]
+    return stream.rank == 0 and not is_known(stream.element)
+
+
+def makes_room(node: Node) -> bool:
+    """Chunks of one, in which elements are repeated."""
+    operator = node.operator
+    return isinstance(operator, Reshape) and (operator.chunk, operator.rank) == (1, 0)

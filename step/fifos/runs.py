@@ -45,11 +45,11 @@ class Runs:
         return {each.name: each.depth for each in self.netlist.channels}
 
     def bits(self, depths: Depths) -> int:
-        """What the channels with ``depths`` hold."""
+        """Storage of the channels with ``depths``, in bits."""
         return sum(depth * self._bits[name] for name, depth in depths.items())
 
     def slot_bits(self, name: str) -> int:
-        """What a slot of the channel holds."""
+        """Storage of a slot of the channel, in bits."""
         return self._bits[name]
 
     def outcome(self, depths: Depths) -> Outcome:

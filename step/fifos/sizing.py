@@ -29,7 +29,7 @@ Goal = Callable[[Cycles | None], bool]
 """Whether depths do what they should, by the cycles that they take."""
 
 LOSSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""What the points between may lose, in parts of the fewest cycles."""
+"""Losses of the points between, in parts of the fewest cycles."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Sized:
 
 @dataclass(frozen=True, repr=False)
 class Sizing:
-    """What was found for ``program`` on the data called ``data`` (None: its own) in so many ``runs``.
+    """Choices of depths for ``program`` on the data called ``data`` (None: its own), from so many ``runs``.
 
     ``asked`` are the depths that program and fabric have. ``lossless`` have the fewest cycles of all that ran, with the
     least storage that was found; ``least`` only do not deadlock; ``front`` has both and those between that no other
@@ -85,7 +85,7 @@ class Sizing:
         return min((each for each in self.front if each.loss(self.fewest) <= loss), key=lambda each: each.bits)
 
     def binding(self, chosen: Sized) -> DepthBinding:
-        """The depths ``chosen`` as a file takes them; raises `InputError` for what is none of a program that ends."""
+        """The depths ``chosen`` as a file takes them; raises `InputError` for depths that deadlock."""
         if not isinstance(chosen, Sized) or chosen.cycles is None:
             raise InputError(f"a binding must be of depths with which the program ends, not {chosen!r}")
         sets = map(DataSet, self.data, self.digests, chosen.cycles)
@@ -109,7 +109,7 @@ def size_fifos(
 ) -> Sizing:
     """Find depths for the channels of ``program`` by running it on the fast model.
 
-    ``inputs``: .npz files that take the place of the program's own data; what is found holds for all of them.
+    ``inputs``: .npz files that take the place of the program's own data; the choices hold for all of them.
     ``fabric`` replaces that of the program. ``bound`` looks for the storage below which it deadlocks, whatever the
     depths, which needs SciPy. ``threads`` run at a time, by default one per core.
 

@@ -6,7 +6,8 @@ An address is a tile of one UINT32, the number of a tile. Operands that are out 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from random import Random
+from typing import Any, cast
 
 import numpy as np
 import sympy
@@ -15,10 +16,8 @@ from step.errors import TypeMismatch
 from step.language.dims import Shape, dim
 from step.language.dtypes import UINT32
 from step.language.faults import Fault, Violation
-from step.language.function import CountedFunction, Function, MapFunction, mismatch
+from step.language.function import NUMBER, CountedFunction, Function, MapFunction, Sample, below, mismatch
 from step.language.types import ElementType, Selector, Tile
-
-ADDRESS = Tile(UINT32)
 
 
 def _address(value: int) -> np.ndarray:
@@ -50,14 +49,22 @@ class ExpertTiles(CountedFunction):
     indices = (0,)
     fault = Fault.OUT_OF_RANGE
 
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        experts = element.targets if isinstance(element, Selector) else random.randint(1, 4)
+        function = cls(experts, random.randint(1, 3), random.randint(0, 99))
+        if isinstance(element, Selector):
+            return Sample(function, (element,), {0: lambda random: 1 << random.randrange(experts)})
+        return Sample(function, (NUMBER,), {0: below(experts)})
+
     def out_of_range(self) -> str:
         return f"this is not exactly one of the experts 0 to {self.experts - 1}"
 
     def result_type(self, *inputs: ElementType) -> Tile:
         _check_parameters(self, self.experts * self.tiles)
-        if inputs not in ((ADDRESS,), (Selector(self.experts),)):
-            raise mismatch(self, f"an expert, a {ADDRESS} or a {Selector(self.experts)}", inputs)
-        return ADDRESS
+        if inputs not in ((NUMBER,), (Selector(self.experts),)):
+            raise mismatch(self, f"an expert, a {NUMBER} or a {Selector(self.experts)}", inputs)
+        return NUMBER
 
     def result_shape(self, *inputs: ElementType) -> Shape:
         return dim(1), dim(self.tiles)
@@ -88,10 +95,16 @@ class _OfRequest(Function):
     rows: int
     base: int
 
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        requests, tiles, rows = random.randint(1, 3), random.randint(1, 3), random.choice([1, 2, 3, 4])
+        function = cls(**{"requests": requests, "tiles": tiles, "rows": rows, "base": random.randint(0, 99)})
+        return Sample(function, (NUMBER, NUMBER), {0: below(requests), 1: below(tiles * rows)})
+
     def _check(self, inputs: tuple[ElementType, ...]) -> None:
         _check_parameters(self, self.requests * self.tiles)
-        if inputs != (ADDRESS, ADDRESS):
-            raise mismatch(self, f"a request and its length in rows, two of {ADDRESS}", inputs)
+        if inputs != (NUMBER, NUMBER):
+            raise mismatch(self, f"a request and its length in rows, two of {NUMBER}", inputs)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)
@@ -113,13 +126,19 @@ class CacheTiles(_OfRequest, CountedFunction):
     indices = (0, 1)
     fault = Fault.OUT_OF_RANGE
 
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        sample = super().sample(random, element, reduce=reduce)
+        function = cast(CacheTiles, sample.function)
+        return sample._replace(values={**sample.values, 1: below(function.tiles * function.rows + 1)})
+
     def out_of_range(self) -> str:
         most = self.tiles * self.rows
         return f"a request has to be one of 0 to {self.requests - 1}, and to have {most} rows of the cache at most"
 
     def result_type(self, *inputs: ElementType) -> Tile:
         self._check(inputs)
-        return ADDRESS
+        return NUMBER
 
     def pieces(self, request: np.ndarray, length: np.ndarray) -> int:
         if request.item() >= self.requests or length.item() > self.tiles * self.rows:
@@ -139,12 +158,17 @@ class CacheRows(CountedFunction):
 
     rows: int
 
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        rows = random.randint(1, 4)
+        return Sample(cls(rows), (NUMBER,), {0: below(3 * rows + 1)})
+
     def result_type(self, *inputs: ElementType) -> Tile:
         if self.rows < 1:
             raise TypeMismatch(f"cache_rows needs rows to be an integer >= 1, not {self.rows!r}")
-        if inputs != (ADDRESS,):
-            raise mismatch(self, f"a length in rows, a {ADDRESS}", inputs)
-        return ADDRESS
+        if inputs != (NUMBER,):
+            raise mismatch(self, f"a length in rows, a {NUMBER}", inputs)
+        return NUMBER
 
     def pieces(self, length: np.ndarray) -> int:
         return -(-int(length.item()) // self.rows)
@@ -182,7 +206,7 @@ class CacheEnd(_OfRequest, MapFunction):
         self._check(inputs)
         if self.rows & (self.rows - 1):
             raise TypeMismatch(f"cache_end needs rows to be a power of two, not {self.rows}")
-        return ADDRESS
+        return NUMBER
 
     def apply(self, request: np.ndarray, length: np.ndarray) -> np.ndarray:
         return _address(self.base + int(request.item()) * self.tiles + int(length.item()) // self.rows)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import sympy
 
 from step.language import numerics
-from step.language.dtypes import DTYPES, DType
-from step.language.function import MapFunction
+from step.language.dtypes import BF16, DTYPES, FP32, DType
+from step.language.function import MapFunction, Sample
 from step.language.scalars import tiles_of
 from step.language.types import ElementType, Tile
 
@@ -24,6 +25,10 @@ class Cast(MapFunction):
     """
 
     out: DType
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        return Sample(cls(random.choice([FP32, BF16, *DTYPES.values()])), (element,))
 
     def result_type(self, *inputs: ElementType) -> Tile:
         (tile,) = tiles_of(self, inputs, 1, [*DTYPES.values()])

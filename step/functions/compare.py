@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import sympy
@@ -11,8 +12,8 @@ import sympy
 from step.errors import TypeMismatch
 from step.language import numerics
 from step.language.dtypes import BOOL, DTYPES, dtype_of
-from step.language.function import MapFunction, mismatch
-from step.language.scalars import broadcast, listed, tiles_of
+from step.language.function import MapFunction, Sample, mismatch
+from step.language.scalars import alike, broadcast, listed, tiles_of
 from step.language.types import ElementType, Tile
 
 RELATIONS = {
@@ -35,6 +36,12 @@ class Compare(MapFunction):
     """
 
     relation: str
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
+        if not isinstance(element, Tile):
+            return None
+        return Sample(cls(random.choice([*RELATIONS])), (element, alike(random, element)))
 
     def result_type(self, *inputs: ElementType) -> Tile:
         if self.relation not in RELATIONS:
@@ -59,6 +66,15 @@ class Where(MapFunction):
 
     The second and the third tile have the same format; an extent of 1 is repeated to fit. All bits stay as they are.
     """
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
+        if not isinstance(element, Tile):
+            return None
+        other = alike(random, element, ())
+        return Sample(
+            cls(), (Tile(BOOL, *alike(random, element).shape), *random.choice([(element, other), (other, element)]))
+        )
 
     def result_type(self, *inputs: ElementType) -> Tile:
         tiles = [each for each in inputs if isinstance(each, Tile)]

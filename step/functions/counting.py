@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import sympy
 
 from step.language.dtypes import UINT32
-from step.language.function import CountedFunction, mismatch
+from step.language.function import NUMBER, CountedFunction, Sample, below, mismatch
 from step.language.types import ElementType, Tile
 
 
@@ -18,6 +19,10 @@ class CountFrom(CountedFunction):
 
     No FLOPs.
     """
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        return Sample(cls(), (NUMBER, NUMBER), {1: below(5)})
 
     def result_type(self, *inputs: ElementType) -> Tile:
         if inputs != (Tile(UINT32), Tile(UINT32)):

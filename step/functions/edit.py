@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
 from step.language.dtypes import UINT32, DType
-from step.language.function import MapFunction, mismatch
+from step.language.function import NUMBER, MapFunction, Sample, below, mismatch
 from step.language.types import ElementType, Tile
 
 
 class _Row(MapFunction):
     """A function of a tile, a 1x1 tile of UINT32, and a row that goes into the tile."""
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
+        if not isinstance(element, Tile):
+            return None
+        row = Tile(element.dtype, 1, element.cols)
+        return Sample(cls(), (element, NUMBER, row), {1: below(int(element.rows))})
 
     def result_type(self, *inputs: ElementType) -> Tile:
         match inputs:
@@ -56,6 +64,11 @@ class AppendRow(_Row):
     others are full. So the row goes to row ``length`` mod rows; the number of rows is a power of two.
     """
 
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
+        sample = super().sample(random, element, reduce=reduce)
+        return None if sample is None else sample._replace(values={1: below(6)})
+
     def result_type(self, *inputs: ElementType) -> Tile:
         tile = super().result_type(*inputs)
         if (rows := int(tile.rows)) & (rows - 1) or not rows:
@@ -76,6 +89,11 @@ class FilterLastTile(MapFunction):
 
     pad: float = 0.0
     axis: str = "row"
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        axis = random.choice(["row", "col"])
+        return Sample(cls(random.choice([0.0, 1.0]), axis), (element, NUMBER), {1: below(6)})
 
     def result_type(self, *inputs: ElementType) -> Tile:
         if self.axis not in ("row", "col"):

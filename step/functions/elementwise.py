@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
+from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -129,6 +131,10 @@ class Scale(Elementwise):
 
     constant: float
     out: DType | None = None
+
+    @classmethod
+    def sample_parameters(cls, random: Random, tile: Tile) -> dict[str, Any]:
+        return {"constant": -0.3 if tile.dtype.is_float else random.randint(0, 100)}
 
     def result_type(self, *inputs: ElementType) -> Tile:
         result = super().result_type(*inputs)

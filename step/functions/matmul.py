@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import sympy
 
 from step.language import numerics
-from step.language.dims import Shape
+from step.language.dims import Shape, dim
 from step.language.dtypes import BF16, FP32, INT8, INT32, DType
-from step.language.function import AccumFunction, MapFunction, mismatch, wrong_parameter
+from step.language.function import AccumFunction, MapFunction, Sample, mismatch, wrong_parameter
 from step.language.types import ElementType, Tile
 
 
@@ -26,6 +27,16 @@ class Matmul(MapFunction, AccumFunction):
 
     transposed: bool = False
     out: DType = FP32
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        left = element
+        if not isinstance(left, Tile) or left.dtype not in (BF16, INT8):
+            left = Tile(random.choice([BF16, INT8]), random.randint(1, 4), random.randint(1, 4))
+        transposed, cols = random.choice([False, True]), random.choice([left.cols, *map(dim, range(1, 5))])
+        out = INT32 if left.dtype is INT8 else FP32 if reduce else random.choice([FP32, BF16])
+        shape = (cols, left.cols) if transposed else (left.cols, cols)
+        return Sample(cls(transposed, out), (left, Tile(left.dtype, *shape)))
 
     def _result(self, inputs: tuple[ElementType, ...]) -> Tile:
         wanted = f"[M,K] and {'[N,K]' if self.transposed else '[K,N]'} tiles, both of BF16 or both of INT8"

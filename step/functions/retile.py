@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
 from step.language.dims import Dim, Shape, dim, product
-from step.language.function import AccumFunction, FlatMapFunction, Function, mismatch
+from step.language.function import AccumFunction, FlatMapFunction, Function, Sample, mismatch
 from step.language.tokens import Token, empty
 from step.language.types import ElementType, Tile
 
@@ -89,6 +90,15 @@ class RetileStreamify(FlatMapFunction):
     chunk: int = 1
     axis: str = "row"
     rank: int = 0
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
+        if not isinstance(element, Tile):
+            return None
+        axis, rank = random.choice(["row", "col"]), random.choice([0, 1])
+        extent = int(element.shape[axis == "col"])
+        chunk = random.choice([each for each in range(1, extent + 1) if extent % each == 0])
+        return Sample(cls(chunk, axis, rank), (element,))
 
     def _split(self, inputs: tuple[ElementType, ...]) -> tuple[Tile, Dim]:
         """Type of the pieces, and their number."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import sympy
 
 from step.language import numerics
 from step.language.dtypes import BF16, FP32, INT8, INT32, DType
-from step.language.function import Function, MapFunction, mismatch, wrong_parameter
+from step.language.function import Function, MapFunction, Sample, mismatch, wrong_parameter
 from step.language.types import ElementType, Tile
 
 
@@ -31,6 +32,10 @@ class RowSum(MapFunction):
     """
 
     out: DType | None = None
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        return Sample(cls(random.choice([None, None, BF16, INT32])), (element,))
 
     def result_type(self, *inputs: ElementType) -> Tile:
         tile = _tile_of_rows(self, inputs)

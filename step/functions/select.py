@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import sympy
 from step.errors import TypeMismatch
 from step.language import numerics
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32
-from step.language.function import MapFunction, mismatch
+from step.language.function import MapFunction, Sample, mismatch
 from step.language.types import ElementType, Selector, Tile
 
 
@@ -39,6 +40,10 @@ class SelectAll(MapFunction):
 
     reads_operands = False
 
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        return Sample(cls(random.randint(1, 3)), (element,))
+
     def result_type(self, *inputs: ElementType) -> Selector:
         if len(inputs) != 1:
             raise mismatch(self, "one element", inputs)
@@ -61,6 +66,13 @@ class TopK(MapFunction):
     """
 
     k: int
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        row = element
+        if not isinstance(row, Tile) or int(row.rows) > 1:
+            row = Tile(random.choice([BF16, FP32, INT8, INT32]), 1, random.randint(1, 5))
+        return Sample(cls(random.randint(1, int(row.cols))), (row,))
 
     def result_type(self, *inputs: ElementType) -> Selector:
         match inputs:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from step.fuzz import steps  # noqa: F401  (they register themselves)
-from step.fuzz.draft import Draft
-from step.fuzz.step import STEPS
+from step.fuzz.draft import Growing
+from step.fuzz.step import steps as all_steps
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
@@ -21,13 +21,14 @@ OPERATORS = (5, 60)
 
 def build(
     seed: int, graph: Graph, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False, dynamic: bool = False
-) -> Draft:
-    """The program of ``seed``, in ``graph``; see `Draft` for ``roomy`` and ``dynamic``."""
-    draft = Draft(Random(seed), graph, roomy=roomy, dynamic=dynamic)
+) -> Growing:
+    """The program of ``seed``, in ``graph``; see `step.samples.draft.Draft` for ``roomy`` and ``dynamic``."""
+    draft = Growing(Random(seed), graph, roomy=roomy, dynamic=dynamic)
     wanted = draft.random.randint(*operators) + len(graph.nodes)
+    taken = all_steps()
     draft.pool.append(draft.source())
     while len(graph.nodes) < wanted:
-        draft.random.choice(STEPS)(draft)
+        draft.random.choice(taken)(draft)
     _end(draft)
     return draft
 
@@ -38,7 +39,7 @@ def program(seed: int, *, operators: tuple[int, int] = OPERATORS, roomy: bool = 
     return Program(graph, build(seed, graph, operators=operators, roomy=roomy).inputs, fabric(seed, roomy=roomy))
 
 
-def _end(draft: Draft) -> None:
+def _end(draft: Growing) -> None:
     """A sink or a store for all that nobody reads, and for some that is read; a few streams stay unread."""
     for piece in draft.pool:
         read = piece.stream.key in draft.read_keys
@@ -49,6 +50,8 @@ def _end(draft: Draft) -> None:
             draft.read(piece).store(draft.name("y"))
         else:
             draft.read(piece).sink(draft.name("y"))
+    if not any(node.operator.ends_run for node in draft.graph):
+        draft.read(draft.pool[-1]).sink(draft.name("y"))
 
 
 def fabric(seed: int, *, roomy: bool = False) -> FabricConfig:

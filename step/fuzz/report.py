@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
 from step.errors import FormatError
 from step.host.files import write_atomically
+from step.host.sources import source_digest
 from step.programs.json_file import read_json
 from step.programs.program import Program
 
 FORMAT = "step-fuzz-1"
+
+GENERATOR = ("step.fuzz", "step.samples", "step.ops", "step.functions", "step.language", "step.library")
+"""Packages that say which program a seed gives; what others installed for them does so too."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,4 @@ def load_report(path: Path) -> dict[str, Any]:
 @cache
 def version() -> str:
     """That of the package, and a digest of the generator: with another one a seed gives another program."""
-    digest = sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return f"{version_of('step-fabric')}+{digest.hexdigest()[:8]}"
+    return f"{version_of('step-fabric')}+{source_digest(*GENERATOR)[:8]}"

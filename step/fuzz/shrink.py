@@ -136,7 +136,7 @@ def entries(program: Program) -> Iterator[Edit]:
         count = extent
         while count:
             yield from (_less(name, each, start, count) for start in range(extent - count, -1, -count))
-            count //= 2
+            count = count // 2 if count > 12 else count - 1  # an extent may be a multiple of something
 
 
 def _less(name: str, dimension: Dim, start: int, count: int) -> Edit:

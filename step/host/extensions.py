@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -51,6 +52,14 @@ def find_module(package: str, name: str) -> ModuleType | None:
     if len(found) > 1:
         raise RegistrationError(f"there are several of one name: {' and '.join(_text(each) for each in found)}")
     return _load(found[0]) if found else None
+
+
+@cache
+def modules_of(package: str) -> tuple[ModuleType, ...]:
+    """All modules of ``package`` by their names, those installed for it included; raises like `find_module`."""
+    files = iter_modules(import_module(package).__path__)
+    names = {each.name for each in (*files, *entry_points(group=package))}
+    return tuple(module for name in sorted(names) if (module := find_module(package, name)) is not None)
 
 
 @cache

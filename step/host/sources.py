@@ -17,20 +17,23 @@ from typing import Any
 from step.host.extensions import installed_sources
 from step.host.files import cache_directory, write_atomically, writing_cache
 
-HARDWARE = ("hw", "step.language", "step.functions", "step.ops", "step.lowering", "step.running.result")
+HARDWARE = (
+    *("hw", "step.language", "step.functions", "step.ops", "step.firing", "step.rules", "step.lowering"),
+    "step.running.result",
+)
 MADE_OF = {
     "verilog": HARDWARE,
     "rtl": (*HARDWARE, "cosim.verilog"),
     "fabric": (
-        *("step.language", "step.functions", "step.ops", "step.library", "step.lowering", "step.programs"),
-        *("step.running", "step_models", "sim_approx"),
+        *("step.language", "step.functions", "step.ops", "step.firing", "step.rules", "step.library"),
+        *("step.lowering", "step.programs", "step.running", "step_models", "sim_approx"),
     ),
     "published": ("sim_published",),
 }
 """Packages and modules by what is made of them: the Verilog of modules; what RTL does in which cycle, that of the
 memory behind it included; results of the fast model; results of the published timing."""
 
-EXTENDED = ("hw.units", "hw.functions", "step.ops", "step.functions", "step.lowering.plans")
+EXTENDED = ("hw.units", "hw.functions", "step.ops", "step.functions", "step.lowering.plans", "step.rules")
 """Packages that others add to, of which RTL is made."""
 
 SUFFIXES = (".py", ".hpp", ".cpp", ".sv", ".json", ".npy", ".npz")

@@ -81,7 +81,7 @@ class CheckedABC(Checked, abc.ABCMeta):
 
 
 def unbound(signature: inspect.Signature, what: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> str:
-    """What is wrong with calling ``what``, which has this ``signature``, so; empty if nothing is."""
+    """The mistake in a call of ``what``, which has this ``signature``; empty if there is none."""
     try:
         signature.bind(*given, **named)
     except TypeError:

@@ -8,7 +8,7 @@ from step.language.tokens import Token
 
 
 class Fault(enum.IntEnum):
-    """What a unit found; the number is what its RTL reports."""
+    """A fault that a unit found; the number is the code of its RTL."""
 
     STOPS_DISAGREE = 1
     MISSING_DATA = 2

@@ -9,21 +9,45 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
 from step.language.dims import DimKind, Shape, dim, symbol
+from step.language.dtypes import UINT32
 from step.language.faults import Fault
 from step.language.parameters import settle_parameters
 from step.language.tokens import Token, empty
-from step.language.types import ElementType
+from step.language.types import ElementType, Tile
 
 FUNCTIONS: dict[str, type[Function]] = {}
+
+
+class Sample(NamedTuple):
+    """A use of a function: the function, and the types of its operands.
+
+    Operands of which not every value is legal have one that makes such, by their port, in ``values``.
+    """
+
+    function: Function
+    elements: tuple[ElementType, ...]
+    values: Mapping[int, Callable[[Random], Any]] = MappingProxyType({})
+
+
+NUMBER = Tile(UINT32)
+"""The type of operands that count, or are an address."""
+
+
+def below(count: int) -> Callable[[Random], Any]:
+    """Makes a `NUMBER` from 0 to ``count`` - 1."""
+    return lambda random: np.array([[random.randrange(count)]], np.uint32)
 
 
 class Function(metaclass=CheckedABC):
@@ -48,12 +72,21 @@ class Function(metaclass=CheckedABC):
     """Operands that are control, and have to be below their `bound`: else it is a fault."""
 
     def out_of_range(self) -> str:
-        """What is wrong where one of the `indices` is out of range."""
+        """The text for an index of `indices` that is out of range."""
         raise NotImplementedError
 
     def bound(self, port: int, *inputs: ElementType) -> int:
-        """What the index at operand ``port`` has to be below, for elements of these types."""
+        """The bound that the index at operand ``port`` must be below, for elements of these types."""
         raise NotImplementedError
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
+        """A use by ``random``, of operands of which one is of ``element`` if the function takes that.
+
+        By default without parameters, of one operand. What `result_type` does not take is no use, and no harm. It is
+        a reduction (``reduce``) or not. Fuzzer and calibration read it, so each of the parameters should show.
+        """
+        return Sample(cls(), (element,))
 
     @property
     def family(self) -> str:
@@ -135,7 +168,7 @@ class CountedFunction(FlatMapFunction):
     rank = 1
 
     fault: ClassVar[Fault | None] = None
-    """What `pieces` raises, as a `step.language.faults.Violation`, for operands that make no sense."""
+    """Fault of impossible operands, which `pieces` raises as a `step.language.faults.Violation`."""
 
     @abc.abstractmethod
     def pieces(self, *values: Any) -> int:

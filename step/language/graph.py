@@ -37,7 +37,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor in off-chip memory; the last two dimensions are what tiles are cut from."""
+    """A tensor in off-chip memory; tiles are cut from its last two dimensions."""
 
     name: str
     shape: tuple[int, ...]
@@ -253,7 +253,7 @@ class Graph(GraphMethods):
     # -- looking ------------------------------------------------------------------------------------------------
 
     def resolve(self, stream: Stream) -> Stream:
-        """``stream`` itself, or what feeds the feedback edge that it comes from.
+        """``stream`` itself, or the writer of the feedback edge that it comes from.
 
         Raises `GraphError` for an edge that was never closed.
         """
@@ -350,7 +350,7 @@ class Graph(GraphMethods):
 
 
 def _beside(other: str, mine: str) -> str:
-    """What a graph is called where the one called ``mine`` reads one of its streams, which it can not."""
+    """Name of a graph in the error of the graph ``mine``, which can not read its streams."""
     if other == mine:
         return f"another graph, which is called {mine!r} as well, so nobody writes it in this one"
     return f"graph {other!r}, which nobody writes in graph {mine!r}"

@@ -1,8 +1,8 @@
 """Operators: the base class, and what an operator says about itself.
 
 An operator is a frozen dataclass in a file of its own in `step.ops`; its fields are its parameters. It states its
-shape rule (`infer`), its meaning (`process`) and its metrics. The RTL and the timing of operator ``x`` are in
-``hw/units/x.py`` and ``sim_approx/units/x.py``.
+shape rule (`infer`), its meaning (`process`) and its metrics. The RTL of operator ``x`` is in ``hw/units/x.py``,
+its timing in ``step/rules/x.py`` or ``sim_approx/units/x.py``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Names(Protocol):
 
 
 class Placed(Protocol):
-    """What an operator knows of its place in a graph."""
+    """The place of an operator in a graph."""
 
     @property
     def input_types(self) -> tuple[StreamType, ...]:
@@ -91,7 +91,7 @@ class Placed(Protocol):
 
 
 class Surroundings(Protocol):
-    """What a process sees of the run around it; all of it is about the operator itself."""
+    """The run around a process, as far as it concerns the operator itself."""
 
     def emit(self, port: int, token: Token) -> None:
         """Send ``token`` on output ``port``."""
@@ -122,7 +122,7 @@ class Surroundings(Protocol):
 
 
 class Kind(enum.Enum):
-    """What an operator is for, in a picture."""
+    """The kind of an operator, in a picture."""
 
     OFF_CHIP = enum.auto()
     ON_CHIP = enum.auto()
@@ -134,7 +134,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Access:
-    """What an operator has in off-chip memory: a region of ``tiles`` times ``tile``, through a port of its own.
+    """The off-chip memory of an operator: a region of ``tiles`` times ``tile``, through a port of its own.
 
     ``tiles`` is None where only the run tells how many. ``tensor`` is the declared tensor that is there before the run;
     one that is written has one region, for all that read or write it. ``port`` is the input whose values are written;
@@ -158,7 +158,7 @@ class Operator(metaclass=CheckedABC):
     name: ClassVar[str]
     kind: ClassVar[Kind] = Kind.SHAPE
     ends_run: ClassVar[bool] = False
-    """What the operator takes leaves the program (see `Surroundings.collect`): a run goes on until it handled Done."""
+    """Tokens of the operator leave the program (see `Surroundings.collect`): a run goes on until it handled Done."""
 
     hands_out: ClassVar[bool] = False
     """Input 0 leaves the fabric through a port that carries the stream itself."""
@@ -205,7 +205,7 @@ class Operator(metaclass=CheckedABC):
         return tuple(range(inputs))
 
     def fault_text(self, fault: Fault) -> str:
-        """What ``fault`` means here."""
+        """Meaning of ``fault`` here."""
         return MEANING[fault]
 
     def given(self) -> StreamType | None:

@@ -91,7 +91,7 @@ def plain(value: Any) -> Any:
 
 
 def described(hint: Any) -> str:
-    """What a value of this type is, in words."""
+    """A value of this type, in words."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return " or ".join(map(described, arguments))
@@ -120,7 +120,7 @@ def _item_of(hint: Any) -> Any:
 
 
 def _meant(value: Any, hint: Any) -> str:
-    """What somebody may have meant who wrote ``value``."""
+    """A hint at the value that was probably meant by ``value``."""
     choices = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     classes = tuple(each for each in choices if isinstance(each, type))
     if isinstance(value, type) and issubclass(value, classes):

@@ -1,4 +1,4 @@
-"""What operators that reduce have in common: a function with a state, and how many inner dimensions it runs over."""
+"""The common part of operators that reduce: a function with a state, and how many inner dimensions it runs over."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What functions that treat every scalar alike have in common: formats, repeated operands, rounding."""
+"""The common part of functions that treat every scalar alike: formats, repeated operands, rounding."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import sympy
 from step.language import numerics
 from step.language.dims import Dim, Shape, dim
 from step.language.dtypes import BF16, FLOATS, FP32, INT8, INT32, INTEGERS, DType, dtype_of
-from step.language.function import AccumFunction, Function, MapFunction, mismatch, wrong_parameter
+from step.language.function import AccumFunction, Function, MapFunction, Sample, mismatch, wrong_parameter
 from step.language.types import ElementType, Tile
 
 
@@ -54,6 +55,12 @@ def broadcast(function: Function, inputs: Sequence[ElementType]) -> tuple[Dim, D
     return rows, cols
 
 
+def alike(random: Random, tile: Tile, formats: Sequence[DType] = FLOATS) -> Tile:
+    """A tile that fits beside ``tile``, perhaps one that is repeated; of any of ``formats`` where it is of these."""
+    dtype = random.choice([tile.dtype, *(formats if tile.dtype in formats else ())])
+    return Tile(dtype, random.choice([tile.rows, tile.rows, dim(1)]), random.choice([tile.cols, tile.cols, dim(1)]))
+
+
 def _common(first: Dim, second: Dim) -> Dim | None:
     """The common extent of two dimensions of which one may be 1; None where they do not fit."""
     if first == second or second == dim(1):
@@ -75,6 +82,20 @@ class Elementwise(MapFunction):
     """FLOPs per scalar of the result."""
     integers: ClassVar[Callable[..., Any] | None] = None
     """The result for int64 operands, of which the lowest 32 bits count; None without an integer form."""
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
+        if not isinstance(element, Tile):
+            return None
+        elements = [alike(random, element) for _ in range(cls.operands - 1 - reduce)]
+        elements.insert(random.randint(0, len(elements)), element)
+        out = random.choice([None, *(FLOATS if element.dtype.is_float else INTEGERS)])
+        return Sample(cls(**cls.sample_parameters(random, element) | {"out": out}), tuple(elements))
+
+    @classmethod
+    def sample_parameters(cls, random: Random, tile: Tile) -> dict[str, Any]:
+        """Parameters of a `sample` on a ``tile`` beside ``out``."""
+        return {}
 
     def combine(self, *operands: Any) -> np.ndarray:
         """The FP32 result for flushed FP32 operands."""

@@ -39,7 +39,7 @@ class Owner(Protocol):
         ...
 
     def stream_name(self, producer: str, port: int) -> str:
-        """What a stream is called in messages and files."""
+        """Name of a stream in messages and files."""
         ...
 
 
@@ -58,7 +58,7 @@ class Stream(StreamMethods):
 
     @property
     def element(self) -> ElementType:
-        """What one value is."""
+        """Type of one value."""
         return self.type.element
 
     @property
@@ -73,7 +73,7 @@ class Stream(StreamMethods):
 
     @property
     def key(self) -> tuple[str, int]:
-        """What identifies the stream in its graph, whoever reads it."""
+        """Identity of the stream in its graph, the same for all readers."""
         return self.producer, self.port
 
     @checked

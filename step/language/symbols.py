@@ -58,7 +58,7 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
 
 
 def _tile_symbols(stream: StreamType, checker: StreamChecker) -> Iterator[tuple[sympy.Expr, int]]:
-    """What stands for the rows, and for the columns, of the tiles of ``stream``, and how many there were.
+    """Symbols for rows and columns of the tiles of ``stream``, and the number of tiles.
 
     Ragged ones are those of all tiles together (see `mean`), others the most that a tile has: a state that nothing was
     added to may have none.
@@ -107,7 +107,7 @@ def replaced(expression: sympy.Expr, values: Mapping[str, int]) -> sympy.Expr:
 
 
 def check_values(values: Mapping[str, int], graph: Graph) -> None:
-    """Raise `UnboundSymbol` for names that are no symbols of ``graph``, `InputError` for what no extent can be."""
+    """Raise `UnboundSymbol` for names that are no symbols of ``graph``, `InputError` for impossible extents."""
     if not isinstance(values, Mapping):
         raise InputError(f"values of symbols must be a dictionary, such as {{'N': 3}}, not {values!r}")
     for name, value in values.items():

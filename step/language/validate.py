@@ -1,4 +1,4 @@
-"""What must hold of a whole graph before any back end takes it."""
+"""Conditions on a whole graph before any back end takes it."""
 
 from __future__ import annotations
 

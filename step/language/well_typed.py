@@ -1,4 +1,4 @@
-"""What must hold of the type of every stream in a graph."""
+"""Conditions on the type of every stream in a graph."""
 
 from __future__ import annotations
 

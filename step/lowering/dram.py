@@ -1,4 +1,4 @@
-"""What DRAM behind the fabric's ports is like: its timings, and presets with where they are from."""
+"""DRAM behind the fabric's ports: its timings, and presets with their sources."""
 
 from __future__ import annotations
 

@@ -158,8 +158,8 @@ class FabricConfig(metaclass=Checked):
     ``scratchpad_bytes``: capacity of an on-chip memory for buffers; its words are as wide as a link.
     ``scratchpad_banks``: banks of it, each with a port to write and one to read, a power of two; words take turns.
     ``scratchpad_ports``: how many Bufferizes, each with its Streamify, share a scratchpad at most.
-    ``page_bytes``: what a buffer grows by; a tile lies in one page. The default holds the largest tile of the default
-    fabric, 16 x 16 FP32.
+    ``page_bytes``: step by which a buffer grows; a tile lies in one page. The default holds the largest tile of the
+    default fabric, 16 x 16 FP32.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
     """
 

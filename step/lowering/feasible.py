@@ -46,7 +46,7 @@ def _check(netlist: Netlist, *, dynamic: bool) -> None:
 
 
 def advice(netlist: Netlist) -> list[str]:
-    """What would be as good with less, where the program asks for more than the default."""
+    """Hints at parameters above their defaults that would be as good with less."""
     fabric, hints = netlist.fabric, []
     elements = [each.element for each in netlist.channels if each.element is not None]
     needed = max((word_bits(item_bits(each), fabric.link_bytes) for each in elements), default=0)

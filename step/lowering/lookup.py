@@ -1,4 +1,4 @@
-"""What a floor has for an operator or a function: a module of the same name."""
+"""The module of a floor for an operator or a function: it has the same name."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class MemoryMap:
 
 
 def alignment(memory: MemoryConfig) -> int:
-    """What regions start at a multiple of, in beats."""
+    """Regions start at a multiple of so many beats."""
     return max(ALIGNMENT, memory.channels * memory.interleave)
 
 

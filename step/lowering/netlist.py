@@ -47,7 +47,7 @@ class Channel:
 
     @property
     def element(self) -> ElementType | None:
-        """What travels of values; None: nothing."""
+        """Type of the values that travel; None: there are headers only."""
         return self.type.element if self.carries else None
 
 

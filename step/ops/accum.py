@@ -10,6 +10,7 @@ from step.language.operator import Names, Placed, Process, StreamType, Surroundi
 from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -53,3 +54,17 @@ class Accum(_Reduction):
 def accum(stream: Stream, function: AccumFunction, *others: Stream, rank: int = 1, name: str | None = None) -> Stream:
     """Reduce the inner ``rank`` dimensions of this stream and ``others``, which have the same shape."""
     return stream.graph.add(Accum(function, rank), [stream, *others], name=name)[0]
+
+
+WEIGHT = 8
+
+
+def sample(draft: Draft) -> None:
+    """Any function, over any innermost dimensions."""
+    if piece := draft.pick(lambda each: each.rank > 0):
+        rank = draft.random.randint(1, piece.rank)
+        reduced = piece.stream.shape[-rank:]
+        state = lambda function, *elements: function.state_type(reduced, *elements)  # noqa: E731
+        if found := draft.applied(piece, AccumFunction, state):
+            function, (first, *others) = found
+            draft.keep(first.accum(function, *others, rank=rank), timed=piece.timed)

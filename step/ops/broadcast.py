@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,13 @@ class Broadcast(Operator):
             for port in range(self.copies):
                 around.emit(port, token)
             done = token.done
+
+
+WEIGHT = 1
+
+
+def sample(draft: Draft) -> None:
+    """A stream that two read."""
+    if piece := draft.pick():
+        for _ in range(2):
+            draft.read(piece).sink(draft.name("y"))

@@ -22,6 +22,8 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Buffer, Tile
+from step.samples.buffers import fill, stored
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -78,3 +80,13 @@ class Bufferize(Operator):
 def bufferize(stream: Stream, *, rank: int = 1, name: str | None = None) -> Stream:
     """Collect the inner ``rank`` dimensions in on-chip memory; ``streamify`` reads them."""
     return stream.graph.add(Bufferize(rank), [stream], name=name)[0]
+
+
+WEIGHT = 1
+
+
+def sample(draft: Draft) -> None:
+    """A buffer that is read once, in its order."""
+    if piece := stored(draft):
+        buffers, _ = fill(draft, piece)
+        draft.keep(buffers.streamify(), timed=piece.timed)

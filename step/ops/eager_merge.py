@@ -14,6 +14,8 @@ from step.language.operator import Kind, Names, Operator, Placed, Process, Strea
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token
 from step.language.types import Selector
+from step.samples.chunks import same_chunks
+from step.samples.draft import HIGHEST_RANK, Draft
 
 DATA, SELECTOR = 0, 1
 
@@ -79,3 +81,15 @@ def eager_merge(
     """The chunks of rank ``rank`` of all ``inputs`` as they come, and selectors that tell where each is from."""
     data, selector = graph.add(EagerMerge(rank), inputs, name=name)
     return data, selector
+
+
+WEIGHT = 2
+
+
+def sample(draft: Draft) -> None:
+    """Chunks from anywhere."""
+    if first := draft.pick(lambda each: each.rank < HIGHEST_RANK):
+        others = [each for each in draft.pool if same_chunks(first, each)] or [first]
+        pieces = [first, *draft.random.choices(others, k=draft.random.randint(0, 2))]
+        merged, which = draft.graph.eager_merge([draft.read(each) for each in pieces], rank=first.rank)
+        draft.keep(merged, *[which] * draft.chance(0.7), timed=True)

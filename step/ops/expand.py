@@ -22,6 +22,9 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
+from step.samples.draft import HIGHEST_RANK, Draft
+from step.samples.nested import inside
+from step.samples.values import random_value
 
 
 @dataclass(frozen=True)
@@ -116,3 +119,27 @@ def repeat(stream: Stream, count: int, *, name: str | None = None) -> Stream:
     chunks, _ = stream.reshape(1, name=f"{name}_chunks" if name else None)
     expanded: Stream = chunks.expand_static(count, name=name)
     return expanded
+
+
+WEIGHT = 7
+
+
+def sample(draft: Draft) -> None:
+    """Along a reference, or a number of times: an innermost dimension of one, or every element."""
+    how = draft.random.choice(["reference", "reference", "static", "repeat"])
+    if how == "reference" and (reference := draft.pick(lambda each: each.rank > 0 and not each.timed)):
+        rank, element = draft.random.randint(1, min(3, reference.rank)), draft.tile()
+
+        def ones(levels: int) -> object:
+            return [ones(levels - 1)] if levels else random_value(draft.random, element)
+
+        outer = reference.rank + 1 - rank
+        nested = inside(outer, lambda _: ones(rank), reference.nested)
+        data = draft.play("ones", element, nested, [*reference.stream.shape[:outer], *[1] * rank])
+        draft.keep(draft.read(data).expand(draft.read(reference), rank=rank))
+    elif how == "static" and (
+        piece := draft.pick(lambda each: each.rank > 0 and each.stream.shape[-1] == dim(1), factor=4)
+    ):
+        draft.keep(draft.read(piece).expand_static(draft.random.randint(1, 4)), timed=piece.timed)
+    elif piece := draft.pick(lambda each: each.rank < HIGHEST_RANK, factor=3):
+        draft.keep(draft.read(piece).repeat(draft.random.randint(1, 3)), timed=piece.timed)

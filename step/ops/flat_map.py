@@ -25,6 +25,7 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
+from step.samples.draft import HIGHEST_RANK, Draft
 
 
 @dataclass(frozen=True)
@@ -110,3 +111,14 @@ class FlatMap(Operator):
 def flat_map(stream: Stream, function: FlatMapFunction, *others: Stream, name: str | None = None) -> Stream:
     """Replace every element, with those of ``others`` of the same shape, by a stream that ``function`` makes."""
     return stream.graph.add(FlatMap(function), [stream, *others], name=name)[0]
+
+
+WEIGHT = 11
+
+
+def sample(draft: Draft) -> None:
+    """Any function."""
+    piece = draft.pick(lambda each: each.rank < HIGHEST_RANK, factor=4)
+    if piece and (found := draft.applied(piece, FlatMapFunction)):
+        function, (first, *others) = found
+        draft.keep(first.flat_map(function, *others), timed=piece.timed)

@@ -8,6 +8,7 @@ from step.language.dims import DimKind, derive, product
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -81,3 +82,13 @@ class Flatten(Operator):
 def flatten(stream: Stream, low: int, high: int, *, name: str | None = None) -> Stream:
     """Merge dimensions ``low`` to ``high``, counted from the innermost one (0)."""
     return stream.graph.add(Flatten(low, high), [stream], name=name)[0]
+
+
+WEIGHT = 7
+
+
+def sample(draft: Draft) -> None:
+    """Any adjacent dimensions."""
+    if piece := draft.pick(lambda each: each.rank > 0):
+        low = draft.random.randrange(piece.rank)
+        draft.keep(draft.read(piece).flatten(low, draft.random.randint(low + 1, piece.rank)), timed=piece.timed)

@@ -12,7 +12,7 @@ import numpy as np
 from step.errors import TypeMismatch
 from step.language import numerics
 from step.language.dims import DimKind, derive, shape
-from step.language.dtypes import BF16, BOOL, INTEGERS, UINT32, DType, as_dtype
+from step.language.dtypes import BF16, BOOL, INT8, INT32, INTEGERS, UINT32, DType, as_dtype
 from step.language.graph import Graph, graph_method
 from step.language.loops import Stops, listed
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
@@ -20,6 +20,8 @@ from step.language.parameters import plain
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile
+from step.samples.draft import HIGHEST_RANK, Draft
+from step.samples.values import random_value
 
 Constant = int | tuple[tuple[float, ...], ...]
 """The mask of a selector, or the rows of a tile."""
@@ -285,3 +287,28 @@ def _rows(value: Any, dtype: DType) -> tuple[tuple[float, ...], ...]:
         raise refused
     exact = tile if dtype.is_float else tile.astype(int)
     return tuple(tuple(row) for row in exact.astype(np.float64 if dtype.is_float else int).tolist())
+
+
+def sample(draft: Draft) -> None:
+    """Integers or constants, for every element of a stream, or by themselves."""
+    random, reference = draft.random, None
+    if not draft.chance(0.4):
+        reference = draft.pick(lambda each: each.rank < HIGHEST_RANK - 1, factor=3)
+    extents = [random.randint(1, 3) for _ in range(random.randint(0 if reference else 1, 2))]
+    read = None if reference is None else draft.read(reference)
+    if draft.chance(0.3):
+        start = random.randint(-9, 9)
+        integers = range(start, start + random.choice([-3, 1, 4]) * random.randint(1, 7))
+        integers = integers or range(start, start - 20, -7)
+        stream = draft.graph.generate(Tile(random.choice([INT8, INT32])), integers, extents, reference=read)
+    else:
+        element = draft.tile() if draft.chance(0.6) else Selector(random.randint(1, 3))
+        rank = len(extents) - 1 if reference is None else reference.rank + len(extents)
+        counts = [random.randint(1, 4), *(random.randint(0, 2) * (rank == 0) for _ in range(2))]
+        values, before, behind = ([_plain(random_value(random, element)) for _ in range(n)] for n in counts)
+        stream = draft.graph.generate(element, values, extents, before=before, behind=behind, reference=read)
+    draft.keep(stream, timed=reference is not None and reference.timed)
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int) else tuple(map(tuple, (value * 1).tolist()))

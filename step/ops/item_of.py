@@ -8,6 +8,7 @@ from step.errors import TypeMismatch
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.types import Tuple
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -43,3 +44,14 @@ class ItemOf(Operator):
 def item_of(stream: Stream, index: int, *, name: str | None = None) -> Stream:
     """Item ``index`` of every tuple; ``stream[index]`` is the same."""
     return stream.graph.add(ItemOf(index), [stream], name=name)[0]
+
+
+WEIGHT = 6
+
+
+def sample(draft: Draft) -> None:
+    """Of any tuple."""
+    if piece := draft.pick(lambda each: isinstance(each.element, Tuple)):
+        assert isinstance(piece.element, Tuple)
+        index = draft.random.randrange(len(piece.element.items))
+        draft.keep(draft.read(piece).item_of(index), timed=piece.timed)

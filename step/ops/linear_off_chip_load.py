@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import sympy
 
@@ -28,6 +29,7 @@ from step.language.operator import (
 from step.language.stream import Stream
 from step.language.tiling import Tiling, rows_and_columns
 from step.language.tokens import DONE, Token, empty
+from step.samples.draft import HIGHEST_RANK, Draft
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,22 @@ def load(
         stride = steps
     operator = LinearOffChipLoad(tensor, (rows, cols), extents, tuple(stride), offset)
     return graph.add(operator, [] if reference is None else [reference], name=name)[0]
+
+
+def sample(draft: Draft) -> None:
+    """A walk over a tensor, once or for every element of a reference."""
+    random, reference = draft.random, None
+    out = [random.randint(1, 3) for _ in range(random.randint(1, 2))]
+    if not draft.chance(0.2):
+        reference = draft.pick(lambda each: each.rank + len(out) <= HIGHEST_RANK, factor=prod(out))
+    tile, grid = draft.tile(), [random.randint(1, 3) for _ in range(random.choice([2, 2, 3]))]
+    rows, cols = tile.shape
+    tensor = draft.tensor([*grid[:-2], grid[-2] * rows, grid[-1] * cols], tile)
+    stride = [random.choice([1, 1, 2, 3, 0, -1, -2]) for _ in out]
+    ends = [(extent - 1) * each for extent, each in zip(out, stride, strict=True)]
+    first, last = sum(min(0, each) for each in ends), sum(max(0, each) for each in ends)
+    if last - first >= prod(grid):
+        stride, first, last = [0 for _ in out], 0, 0
+    offset, read = random.randint(-first, prod(grid) - 1 - last), None if reference is None else draft.read(reference)
+    stream = draft.graph.load(tensor, tile=tile.shape, out=out, stride=stride, offset=offset, reference=read)
+    draft.keep(stream, timed=reference is not None and reference.timed)

@@ -21,6 +21,7 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.types import Tile
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -58,3 +59,12 @@ class LinearOffChipStore(Operator):
 def store(stream: Stream, name: str) -> None:
     """Write the tiles to off-chip memory as the program's output ``name``."""
     stream.graph.add(LinearOffChipStore(), [stream], name=name)
+
+
+WEIGHT = 1
+
+
+def sample(draft: Draft) -> None:
+    """An output of tiles."""
+    if piece := draft.pick(lambda each: each.is_tile):
+        draft.read(piece).store(draft.name("y"))

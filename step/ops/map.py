@@ -24,6 +24,7 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -87,3 +88,13 @@ class Map(Operator):
 def map(stream: Stream, function: MapFunction, *others: Stream, name: str | None = None) -> Stream:
     """Apply ``function`` to the elements of this stream and ``others``, which have the same shape."""
     return stream.graph.add(Map(function), [stream, *others], name=name)[0]
+
+
+WEIGHT = 20
+
+
+def sample(draft: Draft) -> None:
+    """Any function."""
+    if (piece := draft.pick()) and (found := draft.applied(piece, MapFunction)):
+        function, (first, *others) = found
+        draft.keep(first.map(function, *others), timed=piece.timed)

@@ -20,6 +20,8 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.types import Selector
+from step.samples.chunks import route
+from step.samples.draft import Draft
 
 DATA, SELECTOR = 0, 1
 
@@ -122,3 +124,9 @@ def partition(
 ) -> tuple[Stream, ...]:
     """Route chunks of rank ``rank`` to ``targets`` streams as ``selector`` says."""
     return stream.graph.add(Partition(rank, targets), [stream, selector], name=name)
+
+
+def sample(draft: Draft) -> None:
+    """Chunks to targets, which go their own ways."""
+    if piece := draft.pick():
+        route(draft, piece)

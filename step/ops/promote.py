@@ -10,6 +10,7 @@ from step.language.dims import Dim, DimKind
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
+from step.samples.draft import HIGHEST_RANK, Draft
 
 
 @dataclass(frozen=True)
@@ -46,3 +47,9 @@ class Promote(Operator):
 def promote(stream: Stream, *, name: str | None = None) -> Stream:
     """Wrap the whole stream into one more dimension of extent 1 (0 for an empty stream)."""
     return stream.graph.add(Promote(), [stream], name=name)[0]
+
+
+def sample(draft: Draft) -> None:
+    """Around anything."""
+    if piece := draft.pick(lambda each: each.rank < HIGHEST_RANK):
+        draft.keep(draft.read(piece).promote(), timed=piece.timed)

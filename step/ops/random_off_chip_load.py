@@ -9,6 +9,7 @@ import sympy
 
 from step.language.dtypes import UINT32
 from step.language.faults import Fault, Violation
+from step.language.function import NUMBER
 from step.language.graph import Tensor
 from step.language.operator import (
     Access,
@@ -26,6 +27,9 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tiling import Tiling, rows_and_columns
 from step.language.types import Tile
+from step.samples.draft import Draft
+from step.samples.nested import entries
+from step.samples.values import MANY
 
 
 @dataclass(frozen=True)
@@ -86,3 +90,18 @@ class RandomOffChipLoad(Operator):
 def load_random(addresses: Stream, tensor: Tensor, *, tile: Sequence[int], name: str | None = None) -> Stream:
     """Read the tile of ``tensor`` at every address, in tiles of ``tile`` (rows, cols)."""
     return addresses.graph.add(RandomOffChipLoad(tensor, rows_and_columns(tile)), [addresses], name=name)[0]
+
+
+def sample(draft: Draft) -> None:
+    """Tiles at addresses that are there, or in the shape of any stream."""
+    if piece := draft.pick(lambda each: not each.timed):
+        tile, tiles, where = draft.tile(), draft.random.randint(1, 9), piece
+        highest = MANY
+        if piece.element == NUMBER:
+            highest = max((int(each.item()) for each in entries(piece.rank + 1, piece.nested)), default=0)
+        if highest < MANY:
+            tiles = highest + 1
+        else:
+            wanted = draft.random.choices(range(tiles), k=len(entries(piece.rank + 1, piece.nested)))
+            where = draft.numbers(piece, wanted, "at")
+        draft.keep(draft.read(where).load_random(draft.tensor_of(tile, tiles), tile=tile.shape))

@@ -28,6 +28,8 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tiling import Tiling
 from step.language.types import Tile
+from step.samples.draft import Draft
+from step.samples.nested import entries
 
 ADDRESS, DATA = 0, 1
 
@@ -109,3 +111,15 @@ def store_random(data: Stream, tensor: Tensor, addresses: Stream, *, name: str |
         case _:  # which is refused
             rows, cols = tensor.shape[-2:]
     return data.graph.add(RandomOffChipStore(tensor, (rows, cols)), [addresses, data], name=name)[0]
+
+
+WEIGHT = 2
+
+
+def sample(draft: Draft) -> None:
+    """Tiles to addresses of their own."""
+    if piece := draft.pick(lambda each: each.is_tile and not each.timed):
+        tile, number = piece.element, len(entries(piece.rank + 1, piece.nested))
+        assert isinstance(tile, Tile)
+        where = draft.numbers(piece, draft.random.sample(range(number + 2), number), "at")
+        draft.keep(draft.read(piece).store_random(draft.tensor_of(tile, number + 2), draft.read(where)))

@@ -23,6 +23,9 @@ from step.language.operator import (
 from step.language.stream import Stream
 from step.language.tokens import empty
 from step.language.types import Selector
+from step.samples.chunks import gather, same_chunks
+from step.samples.draft import HIGHEST_RANK, Draft
+from step.samples.values import grouped
 
 Order = Literal["arrival", "index"]
 
@@ -119,3 +122,25 @@ def reassemble(
 ) -> Stream:
     """Gather, per selector, one chunk of rank ``rank`` from each of the ``inputs`` that it names."""
     return graph.add(Reassemble(rank, order), [*inputs, selector], name=name)[0]
+
+
+WEIGHT = 2
+
+
+def sample(draft: Draft) -> None:
+    """Chunks from anywhere, for selectors that take them all."""
+    if first := draft.pick(lambda each: not each.timed and each.rank < HIGHEST_RANK - 1):
+        others = [each for each in draft.pool if not each.timed and same_chunks(first, each)] or [first]
+        pieces = [first, *draft.random.choices(others, k=draft.random.randint(0, 2))]
+        left, masks = [len(each.nested) for each in pieces], list[int]()
+        while any(left) or draft.chance(0.2):
+            chosen = [port for port, count in enumerate(left) if count and not draft.chance(0.4)]
+            masks.append(sum(1 << port for port in chosen))
+            for port in chosen:
+                left[port] -= 1
+        rank = draft.random.choice([0, 0, 1, 2]) if first.rank < 3 else 0
+        nested = grouped(draft.random, masks, rank)
+        outermost = len(nested) if draft.chance(0.3) else draft.graph.symbol(draft.name("N"))
+        dims = [outermost, *(draft.graph.symbol(draft.name("R"), ragged=True) for _ in range(rank))]
+        which = draft.selectors(len(pieces), nested, dims)
+        gather(draft, [draft.read(each) for each in pieces], which, first.rank, timed=False)

@@ -14,7 +14,8 @@ from step.language.dtypes import BOOL
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
-from step.language.types import ElementType, Selector, Tile
+from step.language.types import ElementType, Selector, Tile, Tuple
+from step.samples.draft import HIGHEST_RANK, Draft, Piece
 
 _REAL, _PADDING = np.zeros((1, 1), np.bool_), np.ones((1, 1), np.bool_)
 
@@ -134,3 +135,26 @@ def reshape(
     """Chunks of ``chunk`` elements, or tensors of ``rank``, and the stream that marks padding."""
     data, padding = stream.graph.add(Reshape(chunk, pad, rank), [stream], name=name)
     return data, padding
+
+
+WEIGHT = 6
+
+
+def sample(draft: Draft) -> None:
+    """The innermost dimension in chunks, the last one padded, or another one in equal parts."""
+
+    def splits(piece: Piece) -> list[tuple[int, int]]:
+        """Ranks and chunks that fit."""
+        outer = [(rank, piece.stream.shape[-1 - rank]) for rank in range(1, piece.rank + 1)]
+        extents = [(rank, int(each)) for rank, each in outer if each.is_static]
+        return [(rank, chunk) for rank, extent in extents for chunk in range(1, extent + 2) if extent % chunk == 0]
+
+    if draft.chance(0.5) and (piece := draft.pick(lambda each: each.rank < HIGHEST_RANK and bool(splits(each)))):
+        rank, chunk = draft.random.choice(splits(piece))
+        data, padding = draft.read(piece).reshape(chunk, rank=rank)
+        draft.keep(data, *[padding] * draft.chance(0.3), timed=piece.timed)
+    elif piece := draft.pick(lambda each: each.rank < HIGHEST_RANK, factor=3):
+        chunk = 1 if isinstance(piece.element, Tuple) else draft.random.randint(1, 3)
+        pad = draft.random.choice([0.0, 1.0]) if piece.is_tile else 0.0
+        data, padding = draft.read(piece).reshape(chunk, pad=pad)
+        draft.keep(data, *[padding] * draft.chance(0.6), timed=piece.timed)

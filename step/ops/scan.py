@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from step.language.dims import dim
 from step.language.faults import aligned
 from step.language.function import AccumFunction
 from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_input, expect
 from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
+from step.language.types import ElementType
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -69,3 +72,22 @@ def scan(
     That after an element stands in its place, or with ``exclusive`` that before it.
     """
     return stream.graph.add(Scan(function, rank, exclusive), [stream, *others], name=name)[0]
+
+
+WEIGHT = 3
+
+
+def sample(draft: Draft) -> None:
+    """Any function whose states are of one size, over any innermost dimensions."""
+    if piece := draft.pick(lambda each: each.rank > 0):
+        rank = draft.random.randint(1, piece.rank)
+        if found := draft.applied(piece, AccumFunction, _state_of):
+            function, (first, *others) = found
+            states = first.scan(function, *others, rank=rank, exclusive=draft.chance(0.5))
+            draft.keep(states, timed=piece.timed)
+
+
+def _state_of(function: AccumFunction, *elements: ElementType) -> ElementType:
+    state = function.state_type((dim(2),), *elements)
+    expect(state == function.state_type((), *elements), "a scan needs a state of one size")
+    return state

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,12 @@ class Sink(Operator):
 def sink(stream: Stream, name: str) -> None:
     """Make the stream an output of the program."""
     stream.graph.add(Sink(), [stream], name=name)
+
+
+WEIGHT = 1
+
+
+def sample(draft: Draft) -> None:
+    """An output, of anything."""
+    if piece := draft.pick():
+        draft.read(piece).sink(draft.name("y"))

@@ -10,6 +10,7 @@ from step.language.graph import Graph, graph_method
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.stream import Stream
 from step.language.types import ElementType, Selector, Tile
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,8 @@ def selectors(graph: Graph, name: str, targets: int, dims: Iterable[Dim | int]) 
     """
     stream: Stream = source(graph, name, Selector(targets), dims)
     return stream
+
+
+def sample(draft: Draft) -> None:
+    """One more input."""
+    draft.pool.append(draft.source())

@@ -26,6 +26,10 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Buffer
+from step.samples.buffers import fill, stored
+from step.samples.draft import HIGHEST_RANK, Draft
+from step.samples.nested import inside
+from step.samples.values import random_nested, random_value
 
 DATA, REFERENCE = 0, 1
 
@@ -172,3 +176,38 @@ def streamify(
         stride = [prod(out[position + 1 :]) for position in range(len(out))]
     operator = Streamify(count, None if out is None else tuple(out), None if stride is None else tuple(stride))
     return stream.graph.add(operator, [stream] if reference is None else [stream, reference], name=name)[0]
+
+
+WEIGHT = 4
+
+
+def sample(draft: Draft) -> None:
+    """A buffer, read once, so often, or after a reference, in order or with strides."""
+    if piece := stored(draft):
+        (buffers, rank), random = fill(draft, piece), draft.random
+        outer, dims = piece.stream.shape[:-rank], piece.stream.shape[-rank:]
+        out, stride, reference, count = None, None, None, None
+        if all(each.is_static and int(each) for each in dims) and draft.chance(0.6):
+            out, stride = _strides(draft, prod(map(int, dims)))
+        how = random.choice(["once", "count", "reference", "reference"])
+        if how == "count":
+            count = random.randint(1, 3)
+        elif how == "reference" and not piece.timed:
+            extra, element = random.randint(0, 2 if len(outer) + rank < HIGHEST_RANK - 1 else 1), draft.tile()
+            inner = [draft.graph.symbol(draft.name("R"), ragged=True) for _ in range(extra)]
+
+            def again(_: object) -> object:
+                return random_nested(random, [None] * extra, element) if extra else random_value(random, element)
+
+            nested = inside(len(outer), again, piece.nested)
+            reference = draft.read(draft.play("again", element, nested, [*outer, *inner]))
+        draft.keep(buffers.streamify(reference, count=count, out=out, stride=stride), timed=piece.timed)
+
+
+def _strides(draft: Draft, tiles: int) -> tuple[list[int], list[int]]:
+    """Extents and strides of a read of up to four of the ``tiles`` of a buffer, which begins with the first one."""
+    out = draft.random.choice([[1], [2], [3], [4], [2, 2]])
+    stride = [draft.random.randint(0, 3) for _ in out]
+    if sum((extent - 1) * each for extent, each in zip(out, stride, strict=True)) >= tiles:
+        stride = [0 for _ in out]
+    return out, stride

@@ -19,6 +19,7 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import Tuple
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,14 @@ class Zip(Operator):
 def zip(stream: Stream, *others: Stream, name: str | None = None) -> Stream:
     """Tuples of this stream's elements and those of ``others``."""
     return stream.graph.add(Zip(), [stream, *others], name=name)[0]
+
+
+WEIGHT = 2
+
+
+def sample(draft: Draft) -> None:
+    """Two or three streams of any elements."""
+    if piece := draft.pick():
+        others = [draft.partner(piece) for _ in range(draft.random.randint(1, 2))]
+        if sum(each.element.bits for each in [piece, *others]) <= draft.widest:
+            draft.keep(draft.read(piece).zip(*(draft.read(each) for each in others)), timed=piece.timed)

@@ -1,4 +1,4 @@
-"""What every picture of a program shows: the boxes of operators, and the names at the ends of edges."""
+"""The parts of every picture of a program: the boxes of operators, and the names at the ends of edges."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class DepthBinding:
 
     @classmethod
     def load(cls, path: Path | str) -> DepthBinding:
-        """Read what `save` wrote; raises `FormatError` for other files."""
+        """Read a file of `save`; raises `FormatError` for other files."""
         data = read_json(named_file(path, "a binding"), "binding")
         sets = tuple(DataSet(**each) for each in data["data"])
         return cls(data["program"], data["graph"], data["fabric"], sets, data["depths"])

@@ -66,7 +66,7 @@ class Data(UserDict[str, Any]):
 
     @classmethod
     def of(cls, settled: Mapping[str, Any]) -> Data:
-        """What nobody can change already."""
+        """Data that is settled already: no one can change it."""
         made = cls({})
         made.data.update(settled)
         return made

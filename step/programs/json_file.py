@@ -16,7 +16,7 @@ PACKAGE = "step-fabric"
 
 
 def written_by() -> str:
-    """Who writes files now, as it stands in them."""
+    """The version that writes files now, as it stands in them."""
     return f"{PACKAGE} {version(PACKAGE)}"
 
 

@@ -22,7 +22,7 @@ UNITS = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flo
 class Metrics:
     """Bytes and operations, as expressions in the program's symbols.
 
-    ``channel_bytes`` (what the FIFOs hold) is reported apart from ``on_chip_bytes``. ``graph`` is what was measured.
+    ``channel_bytes`` (contents of the FIFOs) is reported apart from ``on_chip_bytes``. ``graph`` is the measured graph.
     """
 
     graph: Graph = field(repr=False, compare=False)
@@ -40,7 +40,7 @@ class Metrics:
     def bind(self, values: Mapping[str, int]) -> Metrics:
         """The same with numbers for symbols (`step.bind` gives those of a program's data).
 
-        Raises `UnboundSymbol` for names that are wrong or missing, and `InputError` for what no extent can be.
+        Raises `UnboundSymbol` for names that are wrong or missing, and `InputError` for impossible extents.
         """
         check_values(values, self.graph)
         return Metrics(self.graph, *(evaluate(each, values, self.graph) for each in self.items().values()))

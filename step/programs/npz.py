@@ -87,7 +87,7 @@ def arrays_of(graph: Graph, inputs: BoundInputs) -> Arrays:
 
 
 def readable(arrays: Arrays) -> Arrays:
-    """What `arrays_of` gives, with BF16 as the float32 numbers that it is, for people to look at and edit."""
+    """The arrays of `arrays_of`, with BF16 as float32 numbers, for people to look at and edit."""
     return {
         key.removesuffix(".bits"): array.view(BF16.numpy).astype(np.float32) if key.endswith(".bits") else array
         for key, array in arrays.items()
@@ -162,7 +162,7 @@ class _File:
         self.path, self.arrays = path, arrays
 
     def array(self, name: str) -> dict[str, Any]:
-        """What stands under ``name`` or ``name.bits``, if anything."""
+        """The array under ``name`` or ``name.bits``, if there is one."""
         if name in self.arrays and f"{name}.bits" in self.arrays:
             raise FormatError(f"{self.path} has both {name!r} and '{name}.bits'; one of them must go")
         if name in self.arrays:
@@ -231,7 +231,7 @@ class _File:
         return self.arrays.pop(key)
 
     def rest(self, graph: Graph) -> Arrays:
-        """What nobody wanted: arrays for names that `bind_inputs` refuses."""
+        """Arrays for unknown names, which `bind_inputs` refuses."""
         for key in self.arrays:
             name, dot, _ = key.partition(".")
             known = [*graph.tensors, *(node.name for node in graph.sources())]

@@ -16,7 +16,7 @@ LONGEST = 8
 
 @dataclass(frozen=True)
 class Edge:
-    """What a port reads: names of nodes and of their ports, the stream with its type, and the channel's depth."""
+    """The input of a port: names of nodes and of their ports, the stream with its type, and the channel's depth."""
 
     producer: str
     output: str

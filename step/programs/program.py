@@ -46,8 +46,8 @@ _DATA = {"inputs": "input", "expected": "expected output"}
 class Program(metaclass=Checked):
     """``inputs`` has data per tensor and source name (see `step.programs.inputs.bind_inputs`).
 
-    The data is the program's own: what is done later to an array or a list that was given changes nothing. What can be
-    written is copied for that, an array that is read-only is not (see `step.programs.given`).
+    The data is the program's own: later changes of a given array or list change nothing. Writable
+    data is copied for that, a read-only array is not (see `step.programs.given`).
 
     ``expected`` may hold arrays in float64 that the outputs of those names should be close to: the largest difference
     may be ``tolerance`` times the largest expected magnitude. A tensor that is stored is an output
@@ -130,7 +130,7 @@ class Program(metaclass=Checked):
         return {name: np.asarray(each, np.float64) for name, each in self.expected.items()}
 
     def check_expected(self) -> list[str]:
-        """Raise `InputError` for what can not be expected, as far as that is known before a run.
+        """Raise `InputError` for an impossible expectation, as far as that is known before a run.
 
         Returns the expected outputs whose sizes only a run tells.
         """
@@ -150,7 +150,7 @@ class Program(metaclass=Checked):
 
 
 def _real(value: Any, name: str) -> np.ndarray:
-    """What is expected of the output ``name``, as an array of real numbers."""
+    """The expected values of the output ``name``, as an array of real numbers."""
     try:
         array = np.asarray(value)
     except ValueError:
@@ -175,7 +175,7 @@ def load_program(
 ) -> Program:
     """The one program that ``spec`` names, made with ``arguments``; see `load_programs`.
 
-    ``inputs`` is an .npz file (docs/inputs.md) that replaces the program's own input data, and with it what is expected
+    ``inputs`` is an .npz file (docs/inputs.md) that replaces the program's own input data, and drops the expectation
     of that data.
     """
     programs = load_programs(spec, arguments)
@@ -189,7 +189,7 @@ def load_program(
 
 
 def _how_to_choose(spec: str | Path) -> str:
-    """What to write for one program of those of a function."""
+    """How to name one program of those of a function."""
     path, colon, function = _parts(str(spec))
     if not Path(path).is_file() or function.endswith("]"):
         return ""

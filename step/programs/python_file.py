@@ -16,7 +16,7 @@ from step.language.location import raised_at, where_raised
 
 
 def made_by(path: Path, function: str, arguments: Mapping[str, Any] | None = None) -> Any:
-    """What ``function`` of the Python file ``path`` returns, called with ``arguments``; what it prints goes to stderr.
+    """The result of ``function`` of the Python file ``path``, called with ``arguments``; what it prints goes to stderr.
 
     Raises `FormatError` where there is no such function, `InputError` for arguments that it does not take, and
     `UserCodeError` with the lines of the user's files for whatever these raise. A `StepError` that they raise passes
@@ -57,7 +57,7 @@ def _check_arguments(what: str, maker: Callable[..., Any], arguments: Mapping[st
 
 @contextmanager
 def _of_the_user(what: str) -> Iterator[None]:
-    """What is raised inside of it is an error in ``what``, but for an interruption."""
+    """An exception inside of it becomes an error in ``what``; an interruption stays one."""
     try:
         yield
     except ProgramError as error:

@@ -68,7 +68,7 @@ def _numbers(value: Any, dtype: DType, name: str, path: tuple[int, ...]) -> np.n
 
 
 def _by_one(value: Any, array: np.ndarray, dtype: DType, name: str, path: tuple[int, ...]) -> np.ndarray:
-    """What NumPy makes no numbers of: the entry that is none is told, and larger integers than it has are taken."""
+    """Data that NumPy makes no numbers of: an entry that is none is named, and integers may be larger than NumPy's."""
     entries = array if isinstance(value, np.ndarray) else np.array(value, object)
     for position in np.ndindex(entries.shape):
         each = entries[position]

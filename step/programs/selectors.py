@@ -86,7 +86,7 @@ def _parts(value: Any) -> list[Any] | None:
 
 
 def _scalar(value: Any) -> Any:
-    """What is in an array without dimensions."""
+    """The entry of an array without dimensions."""
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 

@@ -1,4 +1,4 @@
-"""What declared tensors hold during a run, some of which the program stores."""
+"""Contents of declared tensors during a run, some of which the program stores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Tensors:
         self._stored = {name: list(self.data.tiles(name, each.tile)) for name, each in self._tilings.items()}
 
     def tiles(self, node: Node, *, known: bool = True) -> MutableSequence[Any]:
-        """What the operator at ``node`` reads or writes; of a tensor that is stored the same list for all.
+        """The tiles that the operator at ``node`` reads or writes; of a tensor that is stored the same list for all.
 
         Unless ``known``, nobody wants the values of what it reads.
         """
@@ -40,7 +40,7 @@ class Tensors:
         return list(self.data.tiles(access.tensor, access.tile.shape))
 
     def outputs(self) -> dict[str, list[Token]]:
-        """What the tensors hold that were stored, as outputs of the run."""
+        """Contents of the stored tensors, as outputs of the run."""
         return {name: as_output(self._tilings[name], tiles) for name, tiles in self._stored.items()}
 
 

@@ -1,4 +1,4 @@
-"""What a sweep goes over: the values of one parameter."""
+"""An axis of a sweep: the values of one parameter."""
 
 from __future__ import annotations
 

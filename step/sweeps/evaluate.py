@@ -12,9 +12,9 @@ from step.sweeps.subject import Subject, first_line
 
 
 def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> Row:
-    """What ``subject`` takes at ``point``.
+    """The row of ``subject`` at ``point``.
 
-    What program, fabric or data are not right for, and a run that fails, is a row too. Raises the other errors, which
+    A point that program, fabric or data do not fit, and a run that fails, is a row too. Raises the other errors, which
     would be those of all points.
     """
     started = time.perf_counter()

@@ -22,7 +22,7 @@ def check_objectives(names: Sequence[str]) -> None:
 
 
 def costs(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:
-    """What ``row`` costs in each of ``objectives``; None where one is not known."""
+    """The cost of ``row`` in each of ``objectives``; None where one is not known."""
     found = [getattr(row, name) for name in objectives]
     return None if None in found else tuple(found)
 

@@ -24,7 +24,7 @@ Work = Callable[[Point], Row]
 
 
 class Workers(Protocol):
-    """Who runs points: used in a ``with``, behind which nobody works any more."""
+    """Processes that run points: used in a ``with``, behind which none is left."""
 
     @property
     def together(self) -> int:
@@ -58,7 +58,7 @@ class Processes(Generic[Task, Found]):
         self._pool: ProcessPoolExecutor | None = None
 
     def rows(self, points: Iterable[Task]) -> Iterator[Found]:
-        """What is found for ``points``, as it comes.
+        """The rows of ``points``, as they come.
 
         Where a process is killed, the points that were under way run again, each in a process of its own; one that
         is killed there as well is lost.

@@ -1,4 +1,4 @@
-"""What a sweep finds for one point."""
+"""The row of a sweep for one point."""
 
 from __future__ import annotations
 

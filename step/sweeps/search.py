@@ -61,7 +61,7 @@ class Search:
         return [self._next() for _ in range(count)]
 
     def tell(self, rows: Iterable[Row]) -> None:
-        """What was found, of points that were asked for or of others."""
+        """Take the rows of points that were asked for, or of others."""
         for row in rows:
             key = self._key(row.point)
             self._known[key] = row

@@ -35,7 +35,7 @@ class Subject:
     settings: tuple[str, ...] = ()
 
     def at(self, point: Point) -> tuple[Ready, MemoryConfig]:
-        """What runs at ``point``, and with which memory.
+        """The program at ``point``, ready to run, and its memory.
 
         ``fabric.X`` and ``memory.X`` are parameters of the fabric, all others those of the program's function. Raises
         the errors of `load_program` and `step.lowering.settings.with_settings`, `InputError` for data that does not

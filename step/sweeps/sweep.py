@@ -97,9 +97,9 @@ def sweep(
     already are not run again. ``jobs``: processes, by default one per core; ``scheduler``: the address of a Dask
     scheduler, whose workers take their place.
 
-    What program and fabric can not be, and a run that fails, is a row with its ``status`` and ``error``; only the first
+    An impossible point, and a run that fails, is a row with its ``status`` and ``error``; only the first
     point has to be possible. Raises its errors, `InputError` for bad arguments, `FormatError` for a file of
-    another sweep, and `EnvironmentProblem` for what is not installed and for a cluster that is lost.
+    another sweep, and `EnvironmentProblem` for a missing package and for a lost cluster.
 
     >>> found = step.sweep(program, {"fabric.stages": [1, 4], "fabric.vector_lanes": "1..4"}, jobs=1)
     >>> found, found.front[0].cycles

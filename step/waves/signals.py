@@ -13,7 +13,7 @@ from step.waves.passages import Passage, passages
 
 Value = int | str
 Steps = dict[int, Value]
-"""What a signal is from a cycle on."""
+"""Values of a signal, by the cycle from which on it has them."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Signal:
 
 
 def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, first: int, end: int) -> list[Signal]:
-    """What can be seen of ``channel`` in the cycles from ``first`` to before ``end``.
+    """The signals of ``channel`` in the cycles from ``first`` to before ``end``.
 
     Of the token that enters in a cycle: ``token``, its text behind its number, and ``enters``, ``value``, ``done``,
     ``stop`` and ``rank``. The words of a value follow: ``beat`` says which one enters, from 1 on (of tiles of dynamic

@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 
 from sim_approx.build import Fabric, TimingOf, build_fabric
 from sim_approx.dram import DramChannel
-from sim_approx.machine import COMPUTES, ENDS, Banks, Channel, Machine, Unread
 from sim_approx.memory import Memory
+from sim_approx.words import Banks
+from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Unread
 from step.language.faults import Fault
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist

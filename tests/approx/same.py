@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sim_approx.build import TimingOf
-from sim_approx.machine import Machine
 from sim_approx.memory import Memory
 from sim_approx.simulation import Simulation, Values, simulate
+from step.firing.machine import Machine
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs

@@ -10,13 +10,14 @@ from types import ModuleType
 import pytest
 
 from sim_approx.compiled.rule import Rule, RuleError
-from sim_approx.machine import Machine
+from step.firing.machine import Machine
 
 HEAD = """\
 from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
-from sim_approx.machine import *
+from step.firing.machine import *
+from step.firing.words import *
 from step.language.tokens import DONE, Token, empty
 @dataclass(slots=True, eq=False, kw_only=True)
 class Odd(Machine):
@@ -44,51 +45,51 @@ def machine(tmp_path: Path, text: str) -> type[Machine]:
     [
         (
             "while True: pass",
-            ":12: a rule can not have a statement While; it has assignments, calls, if, for and return",
+            ":13: a rule can not have a statement While; it has assignments, calls, if, for and return",
         ),
         (
             "self.table = (1,)",
-            ":12: a rule can not have a change of self.table; it is ints, no state word",
+            ":13: a rule can not have a change of self.table; it is ints, no state word",
         ),
         (
             "self.nothing = 1",
-            ":12: a rule can not have an assignment to self.nothing; it assigns to names and its own words",
+            ":13: a rule can not have an assignment to self.nothing; it assigns to names and its own words",
         ),
         (
             "room(self.nothing)",
-            ":12: a rule can not have self.nothing; it has inputs, outputs, count, table, held",
+            ":13: a rule can not have self.nothing; it has inputs, outputs, count, table, held",
         ),
         (
             "take(self.count)",
-            ":12: a rule can not have self.count here; it is int, and channel is wanted",
+            ":13: a rule can not have self.count here; it is int, and channel is wanted",
         ),
         (
             "room(x)",
-            ":12: a rule can not have the name x here; nothing was assigned to it before",
+            ":13: a rule can not have the name x here; nothing was assigned to it before",
         ),
         (
             "x = self.count < 'a'",
-            ":12: a rule can not have 'a'; it compares and calculates, and says the words of sim_approx.machine",
+            ":13: a rule can not have 'a'; it compares and calculates, and says the words of step.firing",
         ),
         (
             "x = self.count if self.held else 1",
-            ":12: a rule can not have self.held as a condition; it is token; say `is None` of what may be missing",
+            ":13: a rule can not have self.held as a condition; it is token; say `is None` of what may be missing",
         ),
         (
             "x = self.count is None and self.table is None",
-            ":12: a rule can not have self.table is None; only tokens, integers and banks may be missing",
+            ":13: a rule can not have self.table is None; only tokens, integers and banks may be missing",
         ),
         (
             "for each in self.count: room(each)",
-            ":12: a rule can not have self.count here; it is int, and channels is wanted",
+            ":13: a rule can not have self.count here; it is int, and channels is wanted",
         ),
         (
             "return 7",
-            ":12: a rule can not have the outcome 7; it returns COMPUTES, ENDS or None",
+            ":13: a rule can not have the outcome 7; it returns COMPUTES, ENDS or None",
         ),
         (
             "x = self.count in (1, 2)",
-            ":12: a rule can not have self.count in (1, 2); it compares with ==, !=, <, <=, >, >= and `is None`",
+            ":13: a rule can not have self.count in (1, 2); it compares with ==, !=, <, <=, >, >= and `is None`",
         ),
     ],
 )
@@ -102,7 +103,7 @@ def test_text(tmp_path: Path, line: str, error: str) -> None:
 def test_calls(tmp_path: Path) -> None:
     odd = machine(tmp_path, f"{HEAD}    def fire(self) -> int | None:\n        print(1)\n")
     with pytest.raises(
-        RuleError, match=r"odd\.py:12: a rule can not have print\(1\); it calls its own functions of .*take"
+        RuleError, match=r"odd\.py:13: a rule can not have print\(1\); it calls its own functions of .*take"
     ):
         Rule(odd, lambda value: 0)
 

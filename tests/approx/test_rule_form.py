@@ -1,4 +1,4 @@
-"""Rules keep to the form of `sim_approx.machine`: no time, and a firing is all or nothing."""
+"""Rules keep to the form of `step.firing.words`: no time, and a firing is all or nothing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from importlib import import_module
 
 import pytest
 
+import step.rules
 from sim_approx import units
-from sim_approx.machine import Machine
+from step.firing.machine import Machine
 from step.language.operator import OPERATORS
 
 NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned"}
@@ -38,9 +39,11 @@ CALCULATION, NEEDED, ROOM, DONE = range(4)
 
 
 def rules() -> list[type[Machine]]:
-    """All machines of `sim_approx.units` but the source, which is written by hand, and those that units share."""
+    """All machines of operators but the source, which is written by hand, and those that units share."""
     found = []
-    names = [f"{units.__name__}.{module.name}" for module in pkgutil.iter_modules(units.__path__)]
+    names = [
+        f"{room.__name__}.{each.name}" for room in (step.rules, units) for each in pkgutil.iter_modules(room.__path__)
+    ]
     for name in [*names, "sim_approx.off_chip"]:
         loaded = import_module(name)
         for each in vars(loaded).values():
@@ -144,7 +147,8 @@ def test_rules(machine: type[Machine]) -> None:
 
 
 def test_every_operator_has_a_rule() -> None:
-    assert set(OPERATORS) == {module.name for module in pkgutil.iter_modules(units.__path__)}
+    declared, own = ([each.name for each in pkgutil.iter_modules(room.__path__)] for room in (step.rules, units))
+    assert sorted([*declared, *own]) == sorted(OPERATORS)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 from commanding import Step, commanding
 
-from sim_approx.machine import Machine
-from sim_approx.site import Site
-from sim_approx.units import promote as timed_promote
 from step.cli import fuzz
+from step.firing.declared import Declared
 from step.fuzz import campaign as campaigning
 from step.fuzz.campaign import Campaign
 from step.fuzz.check import Agreement, Disagreement, check
@@ -21,13 +19,14 @@ from step.fuzz.program import program
 from step.fuzz.report import version
 from step.fuzz.shrink import shrink, size
 from step.language.dtypes import FP32
-from step.language.graph import Graph
+from step.language.graph import Graph, Node
 from step.language.operator import Placed, Process, Surroundings
 from step.language.tokens import Token
 from step.language.types import Tile
 from step.ops.promote import Promote
 from step.programs.program import Program, load_program
 from step.programs.schema import validate
+from step.rules import promote as fired_promote
 
 
 @pytest.fixture
@@ -40,11 +39,10 @@ def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 def low_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fast model's Promote ends the whole stream with a stop that is too low."""
 
-    def build(site: Site) -> Machine:
-        top = site.node.inputs[0].rank
-        return site.add(timed_promote.Promote(**site.ports(), interval=site.beats, top=top))
+    def rule(node: Node) -> Declared:
+        return Declared(fired_promote.Promote, {"top": node.inputs[0].rank})
 
-    monkeypatch.setattr(timed_promote, "build", build)
+    monkeypatch.setattr(fired_promote, "rule", rule)
 
 
 @pytest.fixture
@@ -76,6 +74,10 @@ class TestPrograms:
 
     def test_one_that_is_roomy_differs_in_space_alone(self) -> None:
         assert kinds(program(7, roomy=True)) == kinds(program(7))
+
+    def test_something_leaves_every_one(self) -> None:
+        for seed in range(150):
+            assert any(node.operator.ends_run for node in program(seed, operators=(1, 4)).graph), seed
 
     def test_large_ones_have_everything_together(self) -> None:
         """Loops, buffers, nested routing, several memory ports, and tensors that are stored and read again."""

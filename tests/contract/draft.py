@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from meaning.nested import Nested, inside
 
-from step.fuzz.values import random_value
 from step.language.dims import Dim
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import from_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
+from step.samples.values import random_value
 
 Choice = TypeVar("Choice")
 FLOATS = (BF16, FP32)

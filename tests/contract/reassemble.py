@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from contract.draft import Draft
-from step.fuzz.values import grouped
 from step.language.types import Selector
+from step.samples.values import grouped
 
 LONGEST = 12
 """Selectors, of which any may be empty; further ones take all that is left."""

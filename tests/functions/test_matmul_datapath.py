@@ -11,6 +11,7 @@ from random import Random
 import numpy as np
 import patterns
 import pytest
+from grids import grid
 from scripted import Script
 from verilated import HARMLESS, Verilated, kinds, lint
 
@@ -114,27 +115,25 @@ def fabric(lanes: int, link: int, **more: object) -> FabricConfig:
     return FabricConfig(matmul_lanes=lanes, link_bytes=link, **more)  # type: ignore[arg-type]
 
 
-GAPS = {"back to back": [0], "gaps": [0, 0, 3, 0, 1, 7]}
+GAPS = [[0], [0, 0, 3, 0, 1, 7]]
+
+PRODUCTS = [
+    (4, 4, 4, fabric(16, 8, stages=1)),  # a block is the whole result
+    (4, 4, 4, fabric(4, 8, stages=4)),  # a block for every stage
+    (4, 4, 4, fabric(2, 64, stages=2)),  # more blocks than stages, everything one word
+    (4, 1, 4, fabric(4, 2, stages=4)),  # longer on its way out than it takes
+    (1, 6, 4, fabric(2, 1, stages=1)),  # half a scalar in a word
+    (3, 5, 7, fabric(8, 16, stages=4)),  # nothing fits
+]
+"""Rows, inner extent and columns, and the fabric."""
 
 
-@pytest.mark.parametrize("gaps", GAPS)
-@pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize(
-    "rows, inner, cols, lanes, link, stages",
-    [
-        (4, 4, 4, 16, 8, 1),  # a block is the whole result
-        (4, 4, 4, 4, 8, 4),  # a block for every stage
-        (4, 4, 4, 2, 64, 2),  # more blocks than stages, everything one word
-        (4, 1, 4, 4, 2, 4),  # longer on its way out than it takes
-        (1, 6, 4, 2, 1, 1),  # half a scalar in a word
-        (3, 5, 7, 8, 16, 4),  # nothing fits
-    ],
-)
-def test_matmul(rows: int, inner: int, cols: int, lanes: int, link: int, stages: int, how: str, gaps: str) -> None:
-    case = Case(rows, inner, cols, how, fabric(lanes, link, stages=stages))
+@grid(product=range(len(PRODUCTS)), how=HOWS, gaps=GAPS)
+def test_matmul(product: int, how: str, gaps: list[int]) -> None:
+    rows, inner, cols, on = PRODUCTS[product]
+    case = Case(rows, inner, cols, how, on)
     path = case.path()
-    script = case.script(path, 7, Random(3), GAPS[gaps])
-    assert script.wrong() == []
+    assert case.script(path, 7, Random(3), gaps).wrong() == []
 
 
 def test_a_state_leaves_whole_however_soon_others_follow() -> None:
@@ -273,7 +272,7 @@ def test_in_verilator(
     case = Case(rows, inner, cols, how, fabric(lanes, link, arithmetic=arithmetic))
     path = case.path()
     program = Verilated(path, tmp_path, SOURCES if arithmetic == "model" else ())
-    for gaps in GAPS.values():
+    for gaps in GAPS:
         assert case.script(path, 100, Random(4), gaps).wrong(program) == []
 
 

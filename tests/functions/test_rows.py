@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grids import grid
 from streaming import Case
 
 from step.functions.row import RowMax, RowSum
@@ -16,26 +17,22 @@ from step.lowering.fabric import FabricConfig
 GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
 
-@pytest.mark.parametrize("link", [1, 4, 64])
-@pytest.mark.parametrize("lanes", [1, 5, 100])
-@pytest.mark.parametrize(
-    "function, tile",
-    [
-        (RowSum(), Tile(BF16, 3, 5)),
-        (RowSum(BF16), Tile(FP32, 3, 4)),
-        (RowSum(BF16), Tile(BF16, 4, 1)),
-        (RowSum(), Tile(INT8, 3, 6)),
-        (RowMax(), Tile(BF16, 3, 5)),
-        (RowMax(), Tile(FP32, 1, 7)),
-        (RowMax(), Tile(INT8, 3, 4)),
-        (RowMax(), Tile(INT32, 2, 3)),
-    ],
-    ids=str,
-)
-def test_rows(function: Any, tile: Tile, lanes: int, link: int) -> None:
-    case = Case(function, (tile,), FabricConfig(vector_lanes=lanes, link_bytes=link))
-    for gaps in GAPS:
-        case.check(9, gaps)
+ROWS: list[tuple[Any, Tile]] = [
+    (RowSum(), Tile(BF16, 3, 5)),
+    (RowSum(BF16), Tile(FP32, 3, 4)),
+    (RowSum(BF16), Tile(BF16, 4, 1)),
+    (RowSum(), Tile(INT8, 3, 6)),
+    (RowMax(), Tile(BF16, 3, 5)),
+    (RowMax(), Tile(FP32, 1, 7)),
+    (RowMax(), Tile(INT8, 3, 4)),
+    (RowMax(), Tile(INT32, 2, 3)),
+]
+
+
+@grid(row=ROWS, lanes=[1, 5, 100], link=[1, 4, 64], gaps=GAPS)
+def test_rows(row: tuple[Any, Tile], lanes: int, link: int, gaps: list[int]) -> None:
+    function, tile = row
+    Case(function, (tile,), FabricConfig(vector_lanes=lanes, link_bytes=link)).check(9, gaps)
 
 
 def random_case(random: np.random.Generator) -> Case:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from grids import grid
 from streaming import Case
 
 from step.functions.elementwise import Add, Mul
@@ -23,13 +24,10 @@ REDUCTIONS: list[tuple[Any, tuple[Tile, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize("link", [2, 8, 64])
-@pytest.mark.parametrize("lanes", [1, 4, 16])
-@pytest.mark.parametrize("function, inputs", REDUCTIONS, ids=str)
-def test_every_state_leaves(function: Any, inputs: tuple[Tile, ...], lanes: int, link: int) -> None:
-    for stages in (1, 4):
-        fabric = FabricConfig(vector_lanes=lanes, matmul_lanes=lanes, link_bytes=link, stages=stages)
-        Case(function, inputs, fabric, reduce=True).check(12, [0, 0, 0, 2], scan=True)
+@grid(reduction=REDUCTIONS, lanes=[1, 4, 16], link=[2, 8, 64], stages=[1, 4])
+def test_every_state_leaves(reduction: tuple[Any, tuple[Tile, ...]], lanes: int, link: int, stages: int) -> None:
+    fabric = FabricConfig(vector_lanes=lanes, matmul_lanes=lanes, link_bytes=link, stages=stages)
+    Case(*reduction, fabric, reduce=True).check(12, [0, 0, 0, 2], scan=True)
 
 
 @pytest.mark.parametrize("shape, lanes, link", [((8, 7), 8, 32), ((5, 8), 6, 16)], ids=str)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grids import grid
 from streaming import Case
 
 from hw.functions.vector import VectorDatapath
@@ -62,13 +63,10 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
 ]
 
 
-@pytest.mark.parametrize("link", [1, 4, 64])
-@pytest.mark.parametrize("lanes", [1, 5, 100])
-@pytest.mark.parametrize("function, inputs, reduce", VECTORS, ids=lambda each: str(each))
-def test_vector(function: Function, inputs: tuple[Tile, ...], reduce: bool, lanes: int, link: int) -> None:
-    case = Case(function, inputs, FabricConfig(vector_lanes=lanes, link_bytes=link), reduce=reduce)
-    for gaps in GAPS:
-        case.check(9, gaps)
+@grid(vector=VECTORS, lanes=[1, 5, 100], link=[1, 4, 64], gaps=GAPS)
+def test_vector(vector: tuple[Function, tuple[Tile, ...], bool], lanes: int, link: int, gaps: list[int]) -> None:
+    function, inputs, reduce = vector
+    Case(function, inputs, FabricConfig(vector_lanes=lanes, link_bytes=link), reduce=reduce).check(9, gaps)
 
 
 @pytest.mark.parametrize("link", [1, 2, 4, 8, 64])

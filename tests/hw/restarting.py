@@ -136,6 +136,8 @@ class Board(Elaboratable):
                 context.set(self._port(f"{name}_tready"), ready)
                 if context.get(self._port(f"{name}_tvalid")):
                     user, *others = (context.get(signal) for signal in self._parts(name))
+                    data = context.get(self._port(f"{name}_tdata")) if hasattr(self.top, f"{name}_tdata") else 0
+                    assert user & 2 or data == 0, f"{name} shows what a memory holds without a value, in cycle {cycle}"
                     seen.append((cycle, name, [user, *(others if user & 2 else [])]))
                     done |= {name} if ready and user & 1 else set()
             await self._tick(context)

@@ -8,33 +8,34 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from experiments.__main__ import main
 from experiments.beyond import draws
-from experiments.beyond.__main__ import main
 from experiments.beyond.arrivals import Arrivals
 from experiments.beyond.factors import best_static, dynamic_regions, dynamic_tiles, shared_regions
 from experiments.beyond.maps import Map, picture
 from experiments.beyond.mixtures import OTHER_SEEDS, SEED, Mixture, mixtures
-from experiments.beyond.studies import STUDIES
+from experiments.files import FILES
 from experiments.rows import RESULTS, read
 
-ONE_OF_EACH = ["--first", "1", "--jobs", "1"]
+STUDIES = ["mixtures", "arrivals"]
+ONE_OF_EACH = {"mixtures": "mixtral batch 16 skew 0.0 tiles 8 regions 8", "arrivals": "deviation 0.0 load 0.25 coarse"}
 
 
 def test_points_are_run_once(tmp_path: Path) -> None:
-    arguments = [*ONE_OF_EACH, "--results", str(tmp_path)]
-    done = CliRunner().invoke(main, arguments)
-    assert done.exception is None
-    (mixture,), (arrival,) = (read(tmp_path / f"beyond_{study}.csv") for study in STUDIES)
-    assert mixture["point"] == "mixtral batch 16 skew 0.0 tiles 8 regions 8" and int(mixture["cycles"]) > 0
-    assert arrival["point"] == "deviation 0.0 load 0.25 coarse" and float(arrival["latency"]) > 0
-    assert all(row["moved_bytes"] == row["off_chip_bytes"] > "0" for row in (mixture, arrival))
-    again = CliRunner().invoke(main, arguments)
-    assert "[1/1]" in done.output and "[1/1]" not in again.output
+    for study, point in ONE_OF_EACH.items():
+        arguments = [f"beyond_{study}", "--only", point, "--jobs", "1", "--results", str(tmp_path)]
+        done = CliRunner().invoke(main, arguments)
+        assert done.exception is None and "[1/1]" in done.output
+        (row,) = read(tmp_path / f"beyond_{study}.csv")
+        assert row["point"] == point and row["moved_bytes"] == row["off_chip_bytes"] > "0"
+        assert float(row["latency" if study == "arrivals" else "cycles"]) > 0
+        again = CliRunner().invoke(main, arguments)
+        assert again.exception is None and "[1/1]" not in again.output
 
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_committed_results_are_those_of_all_points(study: str) -> None:
-    campaign = STUDIES[study]
+    campaign, _ = FILES[f"beyond_{study}"]
     names = [point.name for point in campaign.figures[study]()]
     assert len(set(names)) == len(names)
     kept = [row["point"] for row in campaign.read(RESULTS, study)]

@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from experiments import page as claims_page
+from experiments import page as whole
+from experiments.__main__ import main
 from experiments.beyond import page as beyond_page
 from experiments.fabric import page as fabric_page
+from experiments.fabric.findings import findings
 from experiments.published import page as published_page
 from experiments.rows import RESULTS, ROOT, read, write
-from experiments.said import filled, listed, said, span
+from experiments.said import filled, laid_out, listed, nested, said, span
 from step.errors import Defect
 
 PROSE = 4
@@ -25,13 +28,14 @@ NAMES = re.compile(
     r"`[^`]*`|\{[^}]*\}|[Ff]ig(?:ure)?s?\.? \d+(?:(?:,| and|, and) \d+)*|Qwen3|\b10\^6\b|\b\w+://\S+|\]\([^)]*\)"
 )
 """What has digits that are no results: code, names in braces, figures, models, units, and addresses."""
-CLAIMS, PUBLISHED, FABRIC, BEYOND = (f"evaluation{each}.md" for each in ("", "-published", "-fabric", "-beyond"))
-PAGES: dict[str, Callable[[Path], str]] = {
-    CLAIMS: claims_page.page,
+CLAIMS, PUBLISHED, FABRIC, BEYOND = "claims", "published", "fabric", "beyond"
+PARTS: dict[str, Callable[[Path], str]] = {
+    CLAIMS: whole.claimed,
     PUBLISHED: published_page.page,
     FABRIC: fabric_page.page,
     BEYOND: beyond_page.page,
 }
+"""Of the page."""
 
 
 def texts(source: str) -> Iterator[str]:
@@ -81,9 +85,16 @@ def test_a_number_that_is_written_by_hand_is_found() -> None:
     assert [text for text in texts(source) if by_hand(text)] == ["They are within 0.7 % of {} in Figure 10"]
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_that_of_its_generator(name: str) -> None:
-    assert (ROOT / "docs" / name).read_text() == PAGES[name](RESULTS), f"{name}: run python -m experiments"
+def test_the_page_is_that_of_its_generator() -> None:
+    assert (ROOT / "docs" / whole.NAME).read_text() == whole.page(RESULTS), "run python -m experiments --show"
+
+
+def test_the_page_and_its_pictures_are_written_without_a_run(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["--show", "--pages", str(tmp_path)])
+    assert done.exception is None and done.output == f"{whole.NAME} is in {tmp_path}\n"
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert written.keys() == {whole.NAME, *(f"beyond_{part}.svg" for part in beyond_page.PARTS)}
+    assert all((ROOT / "docs" / name).read_bytes() == content for name, content in written.items())
 
 
 @pytest.mark.parametrize(
@@ -97,8 +108,8 @@ def test_a_page_is_that_of_its_generator(name: str) -> None:
         (FABRIC, "queues_fig15", "B=64, depth 4, interleaved", "cycles", 90000, "because its channels hold one"),
         (FABRIC, "fabric_fig15", "B=64 interleaved", "cycles", 73000, "because its channels hold one"),
         (FABRIC, "fabric_fig9", "qwen 8", "fabric", '{"matmul_lanes": 3200}', "4096 in Figure 9"),
-        (BEYOND, "beyond_mixtures", "mixtral batch 16 skew 0.0 tiles 64 regions 8", "cycles", 10**9, "save the choice"),
-        (BEYOND, "beyond_arrivals", "deviation 0.0 load 1.0 interleaved", "latency", 10**6, "pay against blocks"),
+        (CLAIMS, "beyond_mixtures", "mixtral batch 16 skew 0.0 tiles 64 regions 8", "cycles", 10**9, "save the choice"),
+        (CLAIMS, "beyond_arrivals", "deviation 0.0 load 1.0 interleaved", "latency", 10**6, "pay against blocks"),
     ],
 )  # fmt: skip
 def test_a_sentence_that_results_do_not_bear_out_is_refused(
@@ -110,16 +121,31 @@ def test_a_sentence_that_results_do_not_bear_out_is_refused(
     changed = [row | {column: str(value)} if row["point"] == point else row for row in rows]
     write(tmp_path / f"{file}.csv", list(rows[0]), changed)
     with pytest.raises(Defect, match=rf"^the results do not bear this out: .*{re.escape(told)}"):
-        PAGES[name](tmp_path)
+        PARTS[name](tmp_path)
+
+
+def test_the_readme_says_what_results_say() -> None:
+    """Its table repeats findings of the evaluation, and its runs are as short as it says."""
+    readme = (ROOT / "README.md").read_text()
+    gains = re.findall(r"(\d\.\d\d) times as fast", readme)
+    ((freed, slower),) = re.findall(r"(\d+)% less on-chip memory\*\* for (\d\.\d)% more cycles", readme)
+    (batches,) = re.findall(r"means of (\d+) batches", readme)
+    (seconds,) = re.findall(r"less than (\d+) seconds\s+on one core", readme)
+    found = findings(RESULTS)
+    for baseline, gain in zip(("coarse blocks", "interleaved ones"), gains, strict=True):
+        start = f"**Dynamic regions against {baseline}** (Figures 14 and 21, {batches} batches). They are {gain} times"
+        assert any(each.startswith(start) for each in found)
+    assert any(f"The price is +{slower}% cycles, the gain {freed}% less memory" in each for each in found)
+    rows = [row for figure in ("12", "14", "21") for row in read(RESULTS / f"fabric_fig{figure}.csv")]
+    assert max(float(row["cpu_seconds"]) for row in rows) < int(seconds)
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.csv")), ids=lambda path: path.stem)
 def test_no_result_file_is_left_out(path: Path, tmp_path: Path) -> None:
-    """Without it some page is another one."""
+    """Without it the page is another one."""
     shutil.copytree(RESULTS, tmp_path, dirs_exist_ok=True)
     (tmp_path / path.name).unlink()
-    names = [name for name, text in PAGES.items() if text(tmp_path) != (ROOT / "docs" / name).read_text()]
-    assert names
+    assert whole.page(tmp_path) != (ROOT / "docs" / whole.NAME).read_text()
 
 
 def test_templates_have_values_for_names(tmp_path: Path) -> None:
@@ -134,6 +160,18 @@ def test_sentences_are_said_or_refused() -> None:
     assert said("Three are more than two.", True, 3 > 2) == "Three are more than two."
     with pytest.raises(Defect, match=r"^the results do not bear this out: Two are more\.$"):
         said("Two are more.", 3 > 2, 2 > 3)
+
+
+def test_a_part_goes_one_level_down() -> None:
+    assert nested("# Part\n\nSee #1.\n\n## Table\n") == "## Part\n\nSee #1.\n\n### Table"
+
+
+def test_prose_is_folded_and_tables_are_not() -> None:
+    table, item = f"| {'cell ' * 40}|", f"* {'word ' * 30}end"
+    folded = laid_out(f"{table}\n\n{item}").split("\n")
+    assert folded[:2] == [table, ""] and len(folded) == 4
+    assert folded[2].startswith("* word") and folded[3].startswith("  word") and folded[3].endswith("end")
+    assert max(map(len, folded[2:])) <= 120
 
 
 def test_lists_and_spans() -> None:

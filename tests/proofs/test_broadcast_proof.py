@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import pytest
 from amaranth.hdl import Assert, Module
-from refuting import check
-from unit_bench import UnitBench, bare, control, equal, words
+from proving import refuted
+from refuting import check, check_rule
+from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw import firing as skeleton
 from hw.layout import TokenFormat
+from hw.rule import Rule
 from hw.unit import Unit
-from hw.units import broadcast
+from step.firing.machine import Machine
+from step.rules.broadcast import Broadcast
 
-MUTANTS = [
-    ("firing.put(port, token)", "firing.put(port, token, when=port != 1)"),
-    ("firing.take(0)", "pass"),
-    ("firing.put(port, token)", "firing.put(port, token, stop=0)"),
-    ("firing.occupy(when=token.value)", "firing.occupy(when=token.done)"),
-    ("firing.occupy(when=token.value)", "pass"),
-]
 SKELETON = [
     ("m.d.comb += head.open.eq(pulses[1])", "m.d.comb += head.open.eq(0)"),
     ("m.d.comb += head.drop.eq(pulses[0])", "m.d.comb += head.drop.eq(head.valid)"),
@@ -42,16 +35,20 @@ class Copies(UnitBench):
         m.d.comb += Assert(unit.fault == 0)
 
 
-@pytest.mark.parametrize(
-    ("token", "mutants"), [(words(2, 2), MUTANTS), (words(2, 1), []), (control(2, 2), []), (bare(2), [])]
-)
-def test_every_token_goes_everywhere_once(token: TokenFormat, mutants: list[tuple[str, str]]) -> None:
-    def bench(module: Any) -> Copies:
-        return Copies(module.Broadcast(token, (token, replace(token, items=(), control=False), token)))
+def copied(machine: type[Machine], token: TokenFormat, *copies: TokenFormat) -> Rule:
+    return translated(machine, [token], copies)
 
-    check(broadcast, bench, mutants)
+
+@pytest.mark.parametrize("token", [words(2, 1), control(2, 2), bare(2)])
+def test_every_token_goes_everywhere_once(token: TokenFormat) -> None:
+    assert refuted({"": Copies(copied(Broadcast, token, token, bare(2), token))}) == {}
+
+
+def test_mutants() -> None:
+    token = words(2, 2)
+    check_rule(Broadcast, lambda each: Copies(copied(each, token, token, bare(2), token)))
 
 
 def test_the_skeleton_passes_words_on() -> None:
     token = words(1, 2)
-    check(skeleton, lambda module: Copies(broadcast.Broadcast(token, (token, bare(1))), module), SKELETON)
+    check(skeleton, lambda module: Copies(copied(Broadcast, token, token, bare(1)), module), SKELETON)

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from amaranth.hdl import Assert, Module, Mux, Signal
-from refuting import check
-from unit_bench import UnitBench, control, equal, words
+from proving import refuted
+from refuting import check_rule
+from unit_bench import UnitBench, control, equal, translated, words
 
 from hw.layout import TokenFormat
 from hw.unit import Unit
-from hw.units import flatten
+from step.firing.machine import Machine
+from step.rules.flatten import Flatten, HoldingFlatten
 
-HOLDING = [
-    ("firing.next(holding, Mux(vanishes, holding & ~above, within))", "firing.next(holding, ~vanishes & within)"),
-    ("Mux(above, token.stop - lost, token.stop)),\n            rank", "token.stop),\n            rank"),
-    ("with m.If(vanishes | within | ~holding):", "with m.If(~vanishes | ~holding):"),
-    ("        with m.If(~vanishes):\n            firing.next(held, token)", "        firing.next(held, token)"),
-    ("Mux(holding, held.value, token.value)", "token.value"),
-    ("rank=Mux(holding, held.rank if self.low else 0, rank)", "rank=rank"),
-    ("firing.drop(0, when=puts & value)", "firing.drop(0, when=puts & token.value)"),
-    ("firing.drop(0, when=puts & value)", "firing.drop(0, when=value)"),
-    ("firing.occupy(when=puts & value)", "firing.occupy(when=token.value)"),
-]
-PLAIN = [
-    ("Mux(above, token.stop - lost, Mux(within, self.low, token.stop))", "Mux(above, token.stop - lost, token.stop)"),
-    ("when=~vanishes | above, stop=stop", "when=~vanishes, stop=stop"),
-]
+VANISHED = "an empty of rank `high` has vanished before"
+UNCHANGED: dict[type[Machine], dict[str, str]] = {
+    Flatten: {"8:48 x.rank > self.high -> x.rank >= self.high": VANISHED},
+    HoldingFlatten: {"15:44 x.rank > self.high -> x.rank >= self.high": VANISHED},
+}
 
 
 class Merged(UnitBench):
+    holds = False
+
     def check(self, m: Module, unit: Unit) -> None:
         (front,), (take,), (put,), (sent,) = self.fronts, self.takes, self.puts, self.sent
-        low, high, holds = self.rule.low, self.rule.high, self.rule.holds
+        low, high = self.given["low"], self.given["high"]
         lost = high - low
         owed, entry = Signal(), Signal(front.shape())  # an entry that went in and did not come out
         its_words = Signal(self.words[0].shape())
@@ -45,7 +41,7 @@ class Merged(UnitBench):
             equal(sent, entry, stop=stop),
             (sent.rank == low + 1) & (sent.stop == stop) & ~sent.value & ~sent.done,
         )
-        waits = take & ~adds_nothing & inside & bool(holds)
+        waits = take & ~adds_nothing & inside & self.holds
         with m.If(waits):
             m.d.sync += [owed.eq(1), entry.eq(front), its_words.eq(self.words[0])]
         with m.Elif(put):
@@ -63,16 +59,32 @@ class Merged(UnitBench):
         self.expects[0] = Mux(owed, its_words, self.words[0])
 
 
+class Held(Merged):
+    holds = True
+
+
+def merged(machine: type[Machine], token: TokenFormat, low: int, high: int) -> Merged:
+    lost = high - low
+    stops = tuple(stop - lost if stop > high else min(stop, low) for stop in range(token.rank + 1))
+    flat = replace(token, rank=token.rank - lost)
+    bench = Held if issubclass(machine, HoldingFlatten) else Merged
+    return bench(translated(machine, [token], [flat], low=low, high=high, stops=stops))
+
+
 @pytest.mark.parametrize(
-    ("token", "low", "high", "holds", "mutants"),
+    ("token", "low", "high", "machine"),
     [
-        (words(2, 2), 0, 1, True, HOLDING[:5] + HOLDING[6:]),
-        (words(3, 1), 1, 2, True, HOLDING[5:6]),
-        (words(3, 2), 0, 2, True, []),
-        (control(2), 0, 1, True, []),
-        (words(2, 2), 0, 1, False, PLAIN),
-        (words(2, 1), 0, 2, False, []),
+        (words(2, 2), 0, 1, HoldingFlatten),
+        (words(3, 2), 0, 2, HoldingFlatten),
+        (control(2), 0, 1, HoldingFlatten),
+        (words(2, 2), 0, 1, Flatten),
+        (words(2, 1), 0, 2, Flatten),
     ],
 )
-def test_rows_are_merged(token: TokenFormat, low: int, high: int, holds: bool, mutants: list[tuple[str, str]]) -> None:
-    check(flatten, lambda module: Merged(module.Flatten(token, low, high, holds)), mutants)
+def test_rows_are_merged(token: TokenFormat, low: int, high: int, machine: type[Machine]) -> None:
+    assert refuted({"": merged(machine, token, low, high)}) == {}
+
+
+@pytest.mark.parametrize("machine", [Flatten, HoldingFlatten])
+def test_mutants(machine: type[Machine]) -> None:
+    check_rule(machine, lambda each: merged(each, words(3, 2), 1, 2), UNCHANGED[machine])

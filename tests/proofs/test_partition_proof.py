@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux
-from refuting import check
-from unit_bench import UnitBench, bare, control, equal, words
+from proving import refuted
+from refuting import check_rule
+from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.layout import TokenFormat
 from hw.unit import Unit
-from hw.units import partition
-
-MUTANTS = [
-    ("stop=Mux(ends, self.rank, data.stop)", "stop=data.stop[:1]"),
-    ("with m.If(selector.control[port]):", "with m.If(selector.control[port] & ~selector.control[1 - port]):"),
-    ("        with m.If(ends):\n            firing.take(SELECTOR)", "        firing.take(SELECTOR)"),
-    ("(data.rank > self.rank) | (ends", "(data.rank < 0) | (ends"),
-    ("firing.occupy(when=selector.value & data.value & selector.control.any())", "firing.occupy(when=data.stop)"),
-    ("rank = data.rank[: self.chunks[0].stop_bits]", "rank = 0 * data.rank[: self.chunks[0].stop_bits]"),
-]
+from step.firing.machine import Machine
+from step.language.faults import Fault
+from step.rules.partition import Partition
 
 
 class Routed(UnitBench):
     def check(self, m: Module, unit: Unit) -> None:
-        (data, selector), (take, next_selector), chunk = self.fronts, self.takes, self.rule.rank
+        (data, selector), (take, next_selector), chunk = self.fronts, self.takes, self.given["rank"]
         ends = data.stop >= chunk
         routed = ~data.done & (data.rank <= chunk) & (~ends | (data.stop == selector.stop + chunk))
         outside = (data.rank == selector.rank + chunk) & (data.stop == selector.stop + chunk)
         good = Mux(selector.value, routed, Mux(selector.done, data.done, ~data.done & outside))
+        leftover = Mux(selector.done, Fault.LEFTOVER_DATA, Fault.STOPS_DISAGREE)
+        code = Mux(data.done & ~selector.done, Fault.MISSING_DATA, leftover)
         m.d.comb += [
             Assert(~take | (Cat(*self.visible).all() & good)),
             Assert(next_selector == (take & (~selector.value | ends))),
-            Assert((unit.fault == 0) | (Cat(*self.visible).all() & ~good)),
+            Assert((unit.fault == 0) | (Cat(*self.visible).all() & ~good & (unit.fault == code))),
         ]
         for port, (put, sent) in enumerate(zip(self.puts, self.sent, strict=True)):
             m.d.comb += Assert(put == (take & Mux(selector.value, selector.control[port], selector.done)))
@@ -39,11 +35,15 @@ class Routed(UnitBench):
             self.expects[port] = self.words[0]
 
 
-@pytest.mark.parametrize(
-    ("data", "rank", "mutants"),
-    [(words(2, 2), 1, MUTANTS), (words(2, 1), 1, []), (words(1, 2), 0, []), (control(2), 1, []), (bare(2), 1, [])],
-)
-def test_chunks_go_where_they_should(data: TokenFormat, rank: int, mutants: list[tuple[str, str]]) -> None:
-    selector = control(data.rank - rank, 2)
-    chunks = (TokenFormat(rank, data.items, data.link_bits, data.control),) * 2
-    check(partition, lambda module: Routed(module.Partition(data, selector, chunks, rank)), mutants)
+def routed(machine: type[Machine], data: TokenFormat, rank: int) -> Routed:
+    chunk = TokenFormat(rank, data.items, data.link_bits, data.control)
+    return Routed(translated(machine, [data, control(data.rank - rank, 2)], [chunk] * 2, rank=rank))
+
+
+@pytest.mark.parametrize(("data", "rank"), [(words(2, 1), 1), (words(1, 2), 0), (control(2), 1), (bare(2), 1)])
+def test_chunks_go_where_they_should(data: TokenFormat, rank: int) -> None:
+    assert refuted({"": routed(Partition, data, rank)}) == {}
+
+
+def test_mutants() -> None:
+    check_rule(Partition, lambda each: routed(each, words(2, 2), 1))

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from amaranth.hdl import Assert, Module, Mux, Signal
-from refuting import check
-from unit_bench import UnitBench, bare, control, equal, words
+from proving import refuted
+from refuting import check, check_rule
+from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw import firing as skeleton
 from hw import unit
 from hw.layout import TokenFormat
+from hw.rule import Rule
 from hw.unit import Unit
-from hw.units import promote
+from step.firing.machine import Machine
+from step.rules.promote import Promote
 
-MUTANTS = [
-    ("firing.put(0, held, stop=self.token.rank + 1)", "firing.put(0, held, stop=self.token.rank)"),
-    ("            with m.If(holds):\n                firing.put(0, held)\n", ""),
-    ("            firing.next(holds, 0)\n", ""),
-    ("firing.next(held, token)", "firing.next(held.stop, token.stop)"),
-    ("firing.drop(0, when=holds & held.value)", "firing.drop(0, when=token.value)"),
-    ("firing.drop(0, when=holds & held.value)", "firing.drop(0, when=holds)"),
-    ("firing.occupy(when=holds & held.value)", "firing.occupy(when=token.value)"),
-]
 SKELETON = [
     ("drops = self._drops[port] if port in self._drops else", "drops ="),
     ("claim.eq(self.fires & self._puts[port])", "claim.eq(self.fires)"),
@@ -50,18 +46,23 @@ class LastOneRaised(UnitBench):
         self.expects[0] = its_words
 
 
-@pytest.mark.parametrize(
-    ("token", "mutants"),
-    [(words(1, 2), MUTANTS), (words(1, 1), []), (words(0, 3), []), (control(1, 2), []), (bare(2), [])],
-)
-def test_the_last_token_is_raised_and_none_is_lost(token: TokenFormat, mutants: list[tuple[str, str]]) -> None:
-    check(promote, lambda module: LastOneRaised(module.Promote(token)), mutants)
+def promoted(machine: type[Machine], token: TokenFormat) -> Rule:
+    return translated(machine, [token], [replace(token, rank=token.rank + 1)], top=token.rank + 1)
+
+
+@pytest.mark.parametrize("token", [words(1, 1), words(0, 3), control(1, 2), bare(2)])
+def test_the_last_token_is_raised_and_none_is_lost(token: TokenFormat) -> None:
+    assert refuted({"": LastOneRaised(promoted(Promote, token))}) == {}
+
+
+def test_mutants() -> None:
+    check_rule(Promote, lambda each: LastOneRaised(promoted(each, words(1, 2))))
 
 
 def test_the_skeleton_keeps_the_words_of_what_is_held() -> None:
-    check(skeleton, lambda module: LastOneRaised(promote.Promote(words(1, 2)), module), SKELETON)
+    check(skeleton, lambda module: LastOneRaised(promoted(Promote, words(1, 2)), module), SKELETON)
 
 
 def test_the_skeleton_knows_what_is_spare() -> None:
     mutants = [("int(port in self.rule.held or", "int(")]
-    check(unit, lambda module: LastOneRaised(promote.Promote(words(1, 2)), module), mutants)
+    check(unit, lambda module: LastOneRaised(promoted(Promote, words(1, 2)), module), mutants)

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import pytest
 from amaranth.hdl import Assert, Cat, Module
-from refuting import check
-from unit_bench import UnitBench, control, equal, words
+from proving import refuted
+from refuting import check, check_rule
+from unit_bench import UnitBench, control, equal, translated, words
 
 from hw import firing as skeleton
 from hw.layout import TokenFormat
+from hw.rule import Rule
 from hw.unit import Unit
-from hw.units import zip as zip_unit
+from step.firing.machine import Machine
+from step.firing.words import side_by_side
+from step.rules.zip import Zip
 
-MUTANTS = [
-    ("for port in range(len(self.items)):", "for port in range(1):"),
-    ("firing.word(port) for", "firing.word(0) for"),
-    ("token = firing.need_aligned()", "token = firing.need(0)\n        firing.need(1)"),
-    ("firing.occupy(when=token.value)", "pass"),
-    ("(begin if item.word_bits else 0 for", "(0 for"),
-    ("with m.Case(*range(begin, begin + words)):", "with m.Case(begin):"),
-    ("begin += words", "begin += 1"),
-]
 SKELETON = [
     ("pulses = delay.o", "pulses = Cat(self.fires & drops, delay.o[1])"),
     ("pulses = delay.o", "pulses = Cat(delay.o[0], self.fires)"),
@@ -46,7 +41,7 @@ class Pairs(UnitBench):
         ]
         self.expects[0] = Cat(
             front.control if item.control else oldest
-            for item, front, oldest in zip(self.rule.items, self.fronts, self.oldest, strict=True)
+            for item, front, oldest in zip(self.rule.inputs, self.fronts, self.oldest, strict=True)
         )
 
 
@@ -54,13 +49,18 @@ def joined(*items: TokenFormat) -> TokenFormat:
     return TokenFormat(1, tuple(bits for item in items for bits in item.items), 8)
 
 
-@pytest.mark.parametrize(
-    ("items", "mutants"),
-    [((TWICE, ONCE), MUTANTS), ((ONCE, TWICE), []), ((ONCE, ONCE), []), ((TWICE, CONTROL), []), ((CONTROL, ONCE), [])],
-)
-def test_pairs_are_what_stands_in_front(items: tuple[TokenFormat, ...], mutants: list[tuple[str, str]]) -> None:
-    check(zip_unit, lambda module: Pairs(module.Zip(items, joined(*items))), mutants)
+def zipped(machine: type[Machine], *items: TokenFormat) -> Rule:
+    return translated(machine, items, [joined(*items)], pair=side_by_side)
+
+
+@pytest.mark.parametrize("items", [(ONCE, TWICE), (ONCE, ONCE), (TWICE, CONTROL), (CONTROL, ONCE)])
+def test_pairs_are_what_stands_in_front(items: tuple[TokenFormat, ...]) -> None:
+    assert refuted({"": Pairs(zipped(Zip, *items))}) == {}
+
+
+def test_mutants() -> None:
+    check_rule(Zip, lambda each: Pairs(zipped(each, TWICE, ONCE)))
 
 
 def test_the_skeleton_opens_one_after_the_other() -> None:
-    check(skeleton, lambda module: Pairs(zip_unit.Zip((TWICE, TWICE), joined(TWICE, TWICE)), module), SKELETON)
+    check(skeleton, lambda module: Pairs(zipped(Zip, TWICE, TWICE), module), SKELETON)

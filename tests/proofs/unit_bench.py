@@ -5,6 +5,7 @@ A subclass asserts in `check` what the unit may do, cycle by cycle, in words of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
@@ -12,7 +13,10 @@ from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module,
 from hw import firing as skeleton
 from hw.layout import TokenFormat
 from hw.rule import Rule
+from hw.rules.unit import Translated
 from hw.unit import Unit
+from step.firing.declared import Declared
+from step.firing.machine import Machine
 
 
 def words(rank: int, beats: int) -> TokenFormat:
@@ -28,6 +32,15 @@ def control(rank: int, bits: int = 1) -> TokenFormat:
 def bare(rank: int) -> TokenFormat:
     """A stream of headers."""
     return TokenFormat(rank, (), 8)
+
+
+def translated(
+    machine: type[Machine], reads: Sequence[TokenFormat], writes: Sequence[TokenFormat], latency: int = 0, **given: Any
+) -> Translated:
+    """The rule of ``machine``, read for hardware at once."""
+    rule = Translated.of(Declared(machine, given, latency), tuple(reads), tuple(writes))
+    Unit(rule).elaborate(None)
+    return rule
 
 
 class UnitBench(Elaboratable):
@@ -51,6 +64,7 @@ class UnitBench(Elaboratable):
         self.fronts: list[Any] = [Signal(each.header, name=f"front{port}") for port, each in inputs]
         self.visible = [Signal(name=f"visible{port}") for port, _ in inputs]
         self.takes = [Signal(name=f"take{port}") for port, _ in inputs]
+        self.overs = [Signal(name=f"over{port}") for port, _ in inputs]
         self.words = [Signal(each.beats, name=f"words{port}") for port, each in inputs]
         self.oldest = [Signal(each.beats, name=f"oldest{port}") for port, each in inputs]
         self.noise = Signal()
@@ -61,6 +75,11 @@ class UnitBench(Elaboratable):
         self.expects: dict[int, Any] = {}
 
     patience = 0
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters of a rule that is translated."""
+        return dict(self.rule.parameters)  # type: ignore[attr-defined]
 
     @property
     def ports(self) -> list[Value]:
@@ -104,7 +123,7 @@ class UnitBench(Elaboratable):
         """What stands at input ``port`` is a token, stays until it is taken, and nothing follows Done."""
         front, visible, take = self.fronts[port], self.visible[port], self.takes[port]
         now = Cat(front, self.words[port])
-        before, stays, over = Signal(now.shape(), name=f"before{port}"), Signal(), Signal()
+        before, stays, over = Signal(now.shape(), name=f"before{port}"), Signal(), self.overs[port]
         m.d.sync += [before.eq(now), stays.eq(visible & ~take), over.eq(over | (take & front.done))]
         m.d.comb += [Assume(~stays | (visible & (now == before))), Assume(~over | ~visible)]
         m.d.comb += Assume(is_token(front, format))
@@ -153,7 +172,12 @@ class UnitBench(Elaboratable):
         m.d.comb += [Assert((left == 0) | (word == expected[0])), Assert(~begins | (left <= 1))]
 
     def _progress(self, m: Module, unit: Unit) -> None:
-        """A unit that has all it may need does something within `patience` cycles, unless it met a fault or is done."""
+        """A unit that has all it may need does something within `patience` cycles, unless it met a fault or is done.
+
+        It is done when it took Done from all inputs.
+        """
+        if self.overs:
+            m.d.comb += Assert(unit.finished == Cat(*self.overs).all())
         idle = Signal(range(self.patience + 2))
         offered = Cat(*self.visible).all() & Cat(*self.space).all() & (unit.fault == 0) & ~unit.finished
         moves = Cat(*self.takes, *self.puts, *(left > 1 for left in self.left)).any()

@@ -13,14 +13,15 @@ from click.testing import CliRunner
 from filelock import FileLock
 
 from experiments import rows
+from experiments.__main__ import main
+from experiments.files import FILES
 from experiments.published import rows as published
-from experiments.published.__main__ import main
 from experiments.published.point import Point
 from experiments.published.points import FIGURES, SHOWN
 from experiments.rows import Row
 from step.errors import Defect, FormatError, InputError, SimulationError
 
-ONE = ["8", "--only", "64x128", "--jobs", "1", "--results"]
+ONE = ["published_fig8", "--only", "64x128", "--jobs", "1", "--results"]
 
 
 def refusal(kind: type[Exception], arguments: list[str]) -> str:
@@ -74,10 +75,10 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_figure_that_there_is_not() -> None:
-    done = CliRunner().invoke(main, ["16"])
-    known = ", ".join(f"'{each}'" for each in (*FIGURES, *SHOWN))
-    assert done.exit_code == 2
-    assert done.output.endswith(f": '16' is not one of {known}.\n")
+    also = [f"{prefix}_fig{figure}" for prefix in ("published", "fabric") for figure in SHOWN]
+    known = ", ".join(sorted([*FILES, "fabric_explained", *also]))
+    text = f"there is no result file 'fabric_figg'; did you mean 'fabric_fig9'? there are {known}"
+    assert refusal(InputError, ["published_fig8", "fabric_figg"]) == text
 
 
 def killed(point: Point, made_of: str) -> Row:
@@ -118,3 +119,17 @@ def test_a_smoke_run_takes_a_few_points(tmp_path: Path) -> None:
 def test_the_points_of_a_figure_have_names_of_their_own(figure: str) -> None:
     names = [each.name for each in FIGURES[figure]()]
     assert len(set(names)) == len(names)
+
+
+def test_what_many_rows_were_made_with_is_kept_once(tmp_path: Path) -> None:
+    path, settings = tmp_path / "a.csv", tmp_path / rows.SETTINGS
+    kept = [{"point": str(at), "fabric": '{"tile": 4}'} for at in range(2)]
+    rows.write(path, ("point", "fabric"), kept)
+    rows.write(tmp_path / "b.csv", ("point", "profile"), [{"point": "0", "profile": '{"depth": 1}'}])
+    assert rows.read(path, ("point", "fabric")) == kept
+    assert settings.read_text().count("tile") == settings.read_text().count("depth") == 1
+    settings.unlink()
+    (name,) = {line.partition(",")[2] for line in path.read_text().splitlines()[1:]}
+    with pytest.raises(FormatError) as error:
+        rows.read(path)
+    assert str(error.value) == f"{path} has the fabric {name}, which {settings} has not"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,12 +81,15 @@ def test_bars_of_figure_21_are_the_published_ones(batch: int, baseline: str) -> 
 def test_points_without_a_published_number_share_a_line(tmp_path: Path) -> None:
     known = {"point": "a", "cycles": 90, "published_cycles": 100.0, "off_chip_bytes": 7, "on_chip_bytes": 8}
     known |= {"published_off_chip_bytes": 7, "published_on_chip_bytes": 9}
+    equal = known | {"point": "d", "published_cycles": 91.0, "published_on_chip_bytes": 8}
     others = [{"point": name, "cycles": cycles} for name, cycles in (("b", 1000), ("c", 20))]
-    found = results(tmp_path, "9", known, *others)
+    found = results(tmp_path, "9", known, equal, *others)
     assert known_points(list(found.points("9").values())).splitlines()[2:] == [
         "| a | 90 | 100 | 0.9000 | 7 = | 8 (published 9) |",
         "",
-        "2 more points without a published number here: 20 to 1,000 cycles.",
+        "1 point as published: 90 cycles.",
+        "",
+        "2 points without a published number: 20 to 1,000 cycles.",
     ]
 
 
@@ -174,7 +178,7 @@ def test_the_published_bar_of_qwen_has_32_regions() -> None:
 
 def test_a_claim_that_can_not_be_reproduced_says_so() -> None:
     text = table(decoding.claims(), *(Results(RESULTS, name) for name in ("published", "fabric")))
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[2:]]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[2:] if line.startswith("|")]
     assert {reproduced for _, _, reproduced, *_ in lines} == {decoding.IRREPRODUCIBLE}
     assert [cells[1:5] for cells in lines if cells[0].startswith("dynamic on 32 regions over")] == [
         ["1.246", decoding.IRREPRODUCIBLE, "1.261", "1.201"]
@@ -195,6 +199,13 @@ def test_a_claim_that_is_fair_as_published_has_no_other_version() -> None:
     claim = Claim("name", "1", lambda results: "2", None, lambda results: "words")
     ours = Results(RESULTS, "published")
     assert table([claim], ours, ours).splitlines()[2:] == ["| name | 1 | 2 | - | 2 | words |"]
+    again = replace(claim, name="again")
+    assert table([claim, again], ours, ours).splitlines()[2:] == [
+        "| name | 1 | 2 | - | 2 | Note 1 |",
+        "| again | 1 | 2 | - | 2 | Note 1 |",
+        "",
+        "* Note 1. words",
+    ]
 
 
 def test_the_page_of_no_results_has_no_figures(tmp_path: Path) -> None:

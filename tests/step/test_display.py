@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from html.parser import HTMLParser
+from itertools import combinations
+from math import dist
 from xml.etree import ElementTree
 
 import pytest
 
 import step
-from step import FP32, Graph, Program, Tile
+from step import FP32, FabricConfig, Graph, Program, Tile
 from step.functions import Scale
 from step.programs.hypertext import bar, table
+from step.programs.layered import layered_svg
 
 
 class Cells(HTMLParser):
@@ -60,6 +64,33 @@ def test_graphs_and_programs_are_pictures() -> None:
         picture = shown._repr_svg_()
         assert picture is not None
         assert ElementTree.fromstring(picture).tag == "{http://www.w3.org/2000/svg}svg" and "function=scale(" in picture
+
+
+def test_a_picture_has_every_box_inside_and_every_edge_from_box_to_box() -> None:
+    graph = Graph("forked")
+    forked = graph.source("x", Tile(FP32), [graph.symbol("N")])
+    forked.map(Scale(2)).sink("y")
+    forked.sink("z")
+    graph.source("alone", Tile(FP32), [graph.symbol("M")]).sink("w")
+    picture = ElementTree.fromstring(layered_svg(graph, FabricConfig(), {}))
+    svg = "{http://www.w3.org/2000/svg}"
+    width, height = float(picture.attrib["width"]), float(picture.attrib["height"])
+    boxes = [each for each in picture.iter(f"{svg}rect") if "x" in each.attrib]
+    corners = [[float(each.attrib[name]) for name in ("x", "y", "width", "height")] for each in boxes]
+    assert len(corners) == 6
+    assert all(x > 0 and y > 0 and x + w < width and y + h < height for x, y, w, h in corners)
+    places = [(x, y, x + w, y + h) for x, y, w, h in corners]
+    assert not [
+        (one, other) for one, other in combinations(places, 2)
+        if one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    ]  # fmt: skip
+    lower, upper = {(x + w / 2, y + h) for x, y, w, h in corners}, {(x + w / 2, y) for x, y, w, h in corners}
+    curves = [each.attrib["d"] for each in picture.iter(f"{svg}path") if "marker-end" in each.attrib]
+    assert len(curves) == 4
+    for curve in curves:
+        numbers = [float(each) for each in re.findall(r"-?[\d.]+", curve)]
+        assert min(dist(numbers[:2], each) for each in lower) < 0.2
+        assert min(dist(numbers[-2:], each) for each in upper) < 0.2
 
 
 def test_without_anything_that_draws_there_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Rules of the code itself: layering, lint, sorted and complete `__all__`, docstrings, printing."""
+"""Rules of the code itself: layering, lint (docstrings, printing and imports are rules of ruff), `__all__`."""
 
 from __future__ import annotations
 
@@ -18,54 +18,29 @@ from step.language.function import FUNCTIONS, AccumFunction, FlatMapFunction, Fu
 from step.language.operator import OPERATORS, Operator
 
 ROOT = Path(step.__file__).parent
-FILES = sorted(ROOT.rglob("*.py"))
 UPPER_FLOORS = {"hw", "sim_approx", "sim_published", "cosim"}
 
 
-def imported(tree: ast.AST) -> set[str]:
-    """Top-level names of all packages that a module imports, wherever it does."""
-    names: set[str] = set()
-    for each in ast.walk(tree):
-        if isinstance(each, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in each.names}
-        elif isinstance(each, ast.ImportFrom):
-            assert each.level == 0, "imports are absolute"
-            names.add((each.module or "").partition(".")[0])
-    return names
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-class TestFile:
-    def test_imports_no_upper_floor(self, path: Path) -> None:
-        assert not imported(ast.parse(path.read_text())) & UPPER_FLOORS
-
-    def test_library_code_does_not_print(self, path: Path) -> None:
-        calls = [each for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, ast.Call)]
-        found = [ast.unparse(each) for each in calls if isinstance(each.func, ast.Name)]
-        assert not [
-            each
-            for each in found
-            if each.startswith(("print(", "eval(", "exec("))
-            and each != "exec('')"  # runs nothing; see step/__main__.py
-        ]
-
-    def test_has_a_docstring_and_is_not_long(self, path: Path) -> None:
-        text = path.read_text()
-        assert len(text.splitlines()) <= 600
-        assert not text.strip() or ast.get_docstring(ast.parse(text))
-
-
 FLOORS = ("step", "hw", "sim_approx", "sim_published", "cosim")
+LONG = {
+    "step/language/graph.py", "step/programs/serialize.py", "hw/firing.py", "sim_approx/engine.py",
+"sim_approx/compiled/rule.py", "step_models/decoder.py", "step_models/moe.py",
+    "step_models/attention.py",
+}  # fmt: skip
+"""Files of more than 300 lines: one idea each that does not come apart."""
 ROOMS = (
     "errors",
     "host",
     "language",
+    "samples",
     "functions",
     "ops",
     "library",
     "lowering",
     "programs",
     "running",
+    "firing",
+    "rules",
     "waves",
     "fuzz",
     "sweeps",
@@ -90,6 +65,12 @@ def import_graph() -> networkx.DiGraph:
                 continue
             graph.add_edges_from((name, other) for other in found if other in files)
     return graph
+
+
+def test_files_are_short() -> None:
+    paths = [path for floor in (*FLOORS, "step_models") for path in (ROOT.parent / floor).rglob("*.py")]
+    long = {path.relative_to(ROOT.parent).as_posix() for path in paths if len(path.read_text().splitlines()) > 300}
+    assert long == LONG
 
 
 def test_no_circle_of_imports() -> None:
@@ -161,19 +142,6 @@ def test_operators_and_functions_say_what_they_do(cls: type[Operator] | type[Fun
     text = cls.__dict__.get("__doc__") or ""
     assert text and not text.startswith(f"{cls.__name__}("), "the docstring is what dataclass made"
     assert text.split("\n")[0].rstrip().endswith((".", ",", ":")) or len(text) > 40
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_public_functions_are_typed_and_documented(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    for each in tree.body:
-        if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
-            assert ast.get_docstring(each), f"{each.name} has no docstring"
-            assert each.returns is not None, f"{each.name} does not say what it returns"
-            arguments = [*each.args.posonlyargs, *each.args.args, *each.args.kwonlyargs]
-            assert all(argument.annotation is not None for argument in arguments), f"{each.name} is not typed"
-        if isinstance(each, ast.ClassDef) and not each.name.startswith("_"):
-            assert ast.get_docstring(each), f"{each.name} has no docstring"
 
 
 def test_the_tree_of_errors_is_drawn_as_it_is() -> None:

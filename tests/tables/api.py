@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
+from textwrap import fill
 from typing import Any
 
 import step
@@ -104,7 +105,8 @@ def _members(cls: type) -> Iterator[str]:
         call = _signature(shown).replace("cls, ", "").replace("(cls)", "()") if inspect.isfunction(shown) else ""
         first, _, rest = _text(shown, f"{cls.__name__}.{name}").partition("\n")
         inside = "".join(f"  {line}".rstrip() + "\n" for line in rest.splitlines())
-        yield f"\n* **`{name}{call}`**: {first}\n{inside}"
+        head = fill(f"* **`{name}{call}`**: {first}", 120, subsequent_indent="  ", break_on_hyphens=False)
+        yield f"\n{head}\n{inside}"
 
 
 def _text(thing: Any, name: str) -> str:
@@ -113,4 +115,6 @@ def _text(thing: Any, name: str) -> str:
     if not found:
         raise LookupError(f"{name} has no docstring")
     text = re.sub(r"(?m)^(``\w+``(?: \(\w\))?: )", r"* \1", found).replace("``", "`")  # parameters are a list
+    text = re.sub(r"(\A|\n\n)((?!\* ).+(?:\n(?!\* ).+)*)\n\* `", r"\1\2\n\n* `", text)  # apart from a paragraph
+    text = re.sub(r"(?m)^\* `.*(?:\n(?!\* ).+)+", lambda item: item[0].replace("\n", "\n  "), text)
     return re.sub(r"(?m)^(>>> (?:.+\n?)+)", lambda match: f"```python\n{match[1].rstrip()}\n\n```\n", text)

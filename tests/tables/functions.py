@@ -1,4 +1,4 @@
-"""The page of functions: what they take, and how long the default fabric takes for them."""
+"""The page of functions: their operands, and their cycles on the default fabric."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tables.operators import link, summary
 HEAD = """\
 # Functions
 
-Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [Numerics](numerics.md) says what they round.
+Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [Numerics](numerics.md) has their roundings.
 
 **Operands**: formats of the operands that the function, with the parameters shown, takes. **II** and **latency** are
 cycles for the types shown, on the default fabric. Each family is a meaning, a plan and a datapath: three files.
 
-| function | what | with | operands | shown for | result | II | latency | files |
+| function | result | with | operands | shown for | result type | II | latency | files |
 |---|---|---|---|---|---|---|---|---|
 """
 
@@ -132,7 +132,7 @@ def functions_page() -> str:
             continue
         if not shown:
             raise LookupError(f"no scenario applies the function {name!r}")
-        files = " ".join(link(folder, f"{family}.py", text=text) for text, folder in FILES.items())
+        files = " ".join(link(text, folder, f"{family}.py") for text, folder in FILES.items())
         for use in shown:
             plan = plan_of(use.node, use.function, FabricConfig(), reduce=use.reduce)
             inputs = "<br>".join(map(str, use.inputs))

@@ -1,4 +1,4 @@
-"""The page of operators: an example of each, and what the fabric makes of that."""
+"""The page of operators: an example of each, and its unit on the fabric."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ ROOT = Path(step.__file__).parents[1]
 HEAD = """\
 # Operators
 
-Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [The language](language.md#operators) says
-what they mean.
+Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [The language](language.md#operators) defines
+them.
 
-Each stands on four floors: its meaning in `step/ops`, RTL in `hw/units`, timing in `sim_approx/units`, and its meaning
-on nested lists, with which all others are compared, in `tests/meaning`. Types and cycles are those of the example below
+Each stands on four floors: its meaning in `step/ops`, RTL and timing in `step/rules` or, where they need
+more, in `hw/units` and `sim_approx/units`, and its meaning on nested lists, with which all others are compared, in
+`tests/meaning`. Types and cycles are those of the example below
 on the default fabric: **II** is the distance of two firings in which a value passes, **latency** the time from a firing
 to its token entering the channel behind (of a load, from the tile being there).
 
-| operator | what | example: in | out | II | latency | floors |
+| operator | behaviour | example: in | out | II | latency | floors |
 |---|---|---|---|---|---|---|
 """
 
@@ -82,20 +83,24 @@ def summary(thing: Any) -> str:
     return text.partition(". ")[0].rstrip(".").replace("``", "`").replace("|", "\\|")
 
 
-def link(*parts: str, text: str | None = None) -> str:
-    """A link to a file, by the name of its floor or another ``text``; `LookupError` where there is none."""
+def link(text: str, *parts: str) -> str:
+    """A link to a file, called ``text``; `LookupError` where there is none."""
     path = Path(*parts)
     if not (ROOT / path).is_file():
         raise LookupError(f"{path} is missing")
-    return f"[{text or parts[0]}](../{path})"
+    return f"[{text}](../{path})"
 
 
 def row(name: str, shown: Example) -> str:
     node = next(each for each in shown.netlist.units if each.operator.name == name)
     machine = build_fabric(shown.netlist, sample(shown.netlist.graph), ()).units[node.name]
     reads, writes = ("<br>".join(str(each) for each in types) or "-" for types in (node.input_types, node.output_types))
-    folders = (("step", "ops"), ("hw", "units"), ("sim_approx", "units"), ("tests", "meaning"))
-    floors = " ".join(link(*each, f"{name}.py") for each in folders)
+    declared = (ROOT / "step" / "rules" / f"{name}.py").is_file()
+    timed = ("rule", ("step", "rules")) if declared else ("sim_approx", ("sim_approx", "units"))
+    by_hand = (ROOT / "hw" / "units" / f"{name}.py").is_file() or not declared
+    folders = {"step": ("step", "ops"), **({"hw": ("hw", "units")} if by_hand else {}), **dict([timed])}
+    folders["tests"] = ("tests", "meaning")
+    floors = " ".join(link(text, *folder, f"{name}.py") for text, folder in folders.items())
     what = summary(type(node.operator))
     return (
         f"| [`{name}`](#{name}) | {what} | {reads} | {writes} | {machine.interval} | {machine.latency} | {floors} |\n"

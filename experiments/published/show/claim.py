@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -33,16 +34,22 @@ class Claim:
 
 
 def table(claims: Iterable[Claim], ours: Results, fabric: Results) -> str:
-    """A line per claim, as Markdown. ``ours`` are the results on the published timing."""
+    """A line per claim, as Markdown, and below them the sentences that several share.
+
+    ``ours`` are the results on the published timing.
+    """
     lines = list(HEAD)
-    for claim in claims:
+    words = {claim: told(partial(claim.words, ours)) for claim in claims}
+    shared = [each for each, times in Counter(words.values()).items() if times > 1 and each]
+    for claim, said in words.items():
         cells = (
             claim.name,
             claim.published,
             claim.reproduced or told(partial(claim.value, ours)),
             told(partial(claim.fair, ours)) if claim.fair else SAME,
             told(partial(claim.fabric or claim.value, fabric)),
-            told(partial(claim.words, ours)),
+            f"Note {shared.index(said) + 1}" if said in shared else said,
         )
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    notes = (f"* Note {number}. {each}" for number, each in enumerate(shared, 1))
+    return "\n".join([*lines, *([""] if shared else []), *notes])

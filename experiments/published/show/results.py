@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from experiments.rows import read
 
 Row = Mapping[str, str]
 
@@ -21,8 +22,7 @@ class Results:
         self.figures: dict[str, dict[str, Row]] = {}
         for path in sorted(folder.glob(f"{prefix}_*.csv")):
             name = path.stem.removeprefix(f"{prefix}_").removeprefix("fig")
-            with path.open(newline="") as file:
-                self.figures[name] = {row["point"]: row for row in csv.DictReader(file)}
+            self.figures[name] = {row["point"]: row for row in read(path)}
 
     def row(self, figure: str, point: str) -> Row:
         """A row; raises `Missing`."""

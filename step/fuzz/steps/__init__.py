@@ -1,5 +1,5 @@
-"""All steps; the more weight one has, the more often it is taken."""
+"""Steps of several operators; those of one are its sample."""
 
-from step.fuzz.steps import elements, loops, off_chip, on_chip, routing, shape, structured
+from step.fuzz.steps import loops, order, promises, routing
 
-__all__ = ["elements", "loops", "off_chip", "on_chip", "routing", "shape", "structured"]
+__all__ = ["loops", "order", "promises", "routing"]

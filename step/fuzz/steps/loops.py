@@ -7,16 +7,17 @@ from typing import Literal
 
 from step.functions.cast import Cast
 from step.functions.silu import Silu
-from step.fuzz.draft import HIGHEST_RANK, ROOM, Draft, Piece
+from step.fuzz.draft import Growing
 from step.fuzz.step import step
-from step.fuzz.values import random_value
 from step.language.dtypes import BOOL
 from step.language.stream import Stream
 from step.language.types import Tile
 from step.library import parallelize
+from step.samples.draft import HIGHEST_RANK, ROOM, Piece
+from step.samples.values import random_value
 
 
-def delaying(draft: Draft, piece: Piece, most: int) -> Callable[[Stream], Stream]:
+def delaying(draft: Growing, piece: Piece, most: int) -> Callable[[Stream], Stream]:
     """A function of the elements of ``piece`` to the same type, up to ``most`` units long, a new one in each use."""
 
     def body(x: Stream) -> Stream:
@@ -29,7 +30,7 @@ def delaying(draft: Draft, piece: Piece, most: int) -> Callable[[Stream], Stream
 
 
 @step(2)
-def loop(draft: Draft) -> None:
+def loop(draft: Growing) -> None:
     """Every chunk goes round a few times, some of them together."""
     count = draft.random.randint(1, 3)
     if piece := draft.pick(lambda each: not each.timed and each.rank < HIGHEST_RANK, factor=count + 1):
@@ -59,7 +60,7 @@ def loop(draft: Draft) -> None:
 
 
 @step(2)
-def parallel(draft: Draft) -> None:
+def parallel(draft: Growing) -> None:
     """Chunks for whoever is free."""
     if piece := draft.pick(lambda each: not each.timed and each.rank < HIGHEST_RANK, factor=3):
         chunks = None

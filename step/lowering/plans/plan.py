@@ -1,4 +1,4 @@
-"""What every plan says: three numbers, from which the cycles of a unit follow."""
+"""The common part of plans: three numbers, from which the cycles of a unit follow."""
 
 from __future__ import annotations
 

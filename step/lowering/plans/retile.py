@@ -94,7 +94,7 @@ class SplitPlan:
 
     @property
     def collects_control(self) -> bool:
-        """What comes as words goes out in headers."""
+        """Whether data that comes as words leaves in headers."""
         return self.makes_control and not self.control
 
     @property

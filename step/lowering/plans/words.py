@@ -19,7 +19,7 @@ class Words:
 
     @classmethod
     def of(cls, element: ElementType, link_bytes: int) -> Words:
-        """What is control is one word, however wide the link is."""
+        """The words of ``element``: control is one word, however wide the link is."""
         assert isinstance(element, Tile)
         return cls(*element.shape, element.dtype, max(8 * link_bytes, element.bits * element.is_control))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from permit.ops.permitted_store import DATA
-from sim_approx.machine import COMPUTES, ENDS, Machine, need_all, put, room, take
 from sim_approx.off_chip import WRITE_DEPTH
 from sim_approx.site import Site
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import need_all, put, room, take
 from step.language.faults import aligned
 from step.language.tokens import Token
 

@@ -1,0 +1,45 @@
+"""Hooks of the docs site: the README is its start page, and files that pages link to outside of docs/ are in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files, InclusionLevel
+
+ROOT = Path(__file__).parents[1]
+OUTSIDE = re.compile(r"\]\((?:\.\./)+([^)#\s]+)")
+"""A link out of docs/, with the path of the file in the project."""
+README = "README.md"
+CODE = {".py": "python", ".json": "json", ".sv": "systemverilog"}
+"""Languages of files that are shown as a page; others are there to be downloaded."""
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the start page, and a page for every file that a page links to."""
+    linked = {path for file in files.documentation_pages() for path in OUTSIDE.findall(file.content_string)}
+    added = File.generated(config, "index.md", content=(ROOT / README).read_text().replace("](docs/", "]("))
+    files.append(added)
+    for path in sorted(linked - {README}):
+        content, name = (ROOT / path).read_text(), _address(path)
+        if language := CODE.get(Path(path).suffix):
+            content = f"---\nsearch:\n  exclude: true\n---\n# `{path}`\n\n~~~~{language}\n{content}~~~~\n"
+        files.append(File.generated(config, name, content=content, inclusion=InclusionLevel.NOT_IN_NAV))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Links to files of the project lead to their pages."""
+    return (
+        OUTSIDE.sub(lambda found: f"]({_address(found[1])}", markdown)
+        if page.file.src_uri.count("/") == 0
+        else markdown
+    )
+
+
+def _address(path: str) -> str:
+    """Where the site has the file at ``path`` of the project."""
+    if path == README:
+        return "index.md"
+    return f"source/{path}.md" if Path(path).suffix in CODE else f"source/{path}"

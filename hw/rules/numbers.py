@@ -1,0 +1,126 @@
+"""Expressions over the bits that a unit sees, each with the range of its values, every distinct one once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import cache
+from typing import Any
+
+Range = tuple[int, int]
+
+
+class Number:
+    """``op`` over ``args``, between ``lo`` and ``hi``; a leaf is what the unit sees, by name."""
+
+    __slots__ = ("args", "hi", "lo", "op")
+
+    def __init__(self, op: str, args: tuple[Any, ...], range: Range) -> None:
+        self.op, self.args, (self.lo, self.hi) = op, args, range
+
+    def __repr__(self) -> str:
+        return str(self.lo) if self.op == "const" else f"{self.op}{self.args}"
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is 0 or 1, and not known to be either."""
+        return (self.lo, self.hi) == (0, 1)
+
+
+@cache
+def const(number: int) -> Number:
+    """``number`` itself."""
+    return Number("const", (), (number, number))
+
+
+@cache
+def leaf(name: Hashable, lo: int, hi: int) -> Number:
+    """What the unit sees as ``name``."""
+    return const(lo) if lo == hi else Number("leaf", (name,), (lo, hi))
+
+
+@cache
+def node(op: str, *args: Any) -> Number:
+    """``op`` over ``args``, which are not simplified; where its range leaves one number, it is that."""
+    lo, hi = range_of(op, args, lambda each: (each.lo, each.hi))
+    return const(lo) if lo == hi else Number(op, args, (lo, hi))
+
+
+def range_of(op: str, args: tuple[Any, ...], of: Callable[[Number], Range]) -> Range:
+    """The range of ``op`` over ``args``, whose ranges are those ``of`` them."""
+    if op == "bit":
+        return 0, 1
+    if op == "table":
+        lo, hi = of(args[1])
+        entries = args[0][lo : hi + 1]
+        return min(entries), max(entries)
+    (a, b), *others = map(of, args[:3])
+    if op == "not":
+        return 1 - b, 1 - a
+    if op == "mux":
+        if a == b:
+            return others[0 if a else 1]
+        ((c, d), (e, f)), (lo, hi) = others, args[3]
+        return max(min(c, e), lo), min(max(d, f), hi)
+    ((c, d),) = others
+    match op:
+        case "add":
+            return a + c, b + d
+        case "sub":
+            return a - d, b - c
+        case "and":
+            return min(a, c), min(b, d)
+        case "or":
+            return max(a, c), max(b, d)
+        case "lt":
+            return int(b < c), int(a < d)
+    return int(a == b == c == d), int(a <= d and c <= b)  # "eq"
+
+
+def both(a: Number, b: Number) -> Number:
+    """Whether ``a`` and ``b``."""
+    for one, other in ((a, b), (b, a)):
+        if one.op == "const":
+            return other if one.lo else one
+    return a if a is b else node("and", a, b)
+
+
+def either(a: Number, b: Number) -> Number:
+    """Whether ``a`` or ``b``."""
+    for one, other in ((a, b), (b, a)):
+        if one.op == "const":
+            return one if one.lo else other
+    return a if a is b else node("or", a, b)
+
+
+def invert(a: Number) -> Number:
+    """Whether not ``a``."""
+    if a.op == "const":
+        return const(1 - a.lo)
+    return a.args[0] if a.op == "not" else node("not", a)
+
+
+def add(a: Number, b: Number) -> Number:
+    """``a + b``."""
+    return b if a is const(0) else a if b is const(0) else node("add", a, b)
+
+
+def subtract(a: Number, b: Number) -> Number:
+    """``a - b``."""
+    return a if b is const(0) else node("sub", a, b)
+
+
+def less(a: Number, b: Number) -> Number:
+    """Whether ``a < b``."""
+    return node("lt", a, b)
+
+
+def equal(a: Number, b: Number) -> Number:
+    """Whether ``a == b``."""
+    if b.op == "const" and b.lo in (0, 1) and a.is_flag:
+        return a if b.lo else invert(a)
+    return const(1) if a is b else node("eq", a, b)
+
+
+def bit(number: Number, place: int) -> Number:
+    """Bit ``place`` of ``number``."""
+    return const(number.lo >> place & 1) if number.op == "const" else node("bit", number, place)

@@ -1,0 +1,83 @@
+"""The hardware of an operator that declares its rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from amaranth.hdl import Module
+
+from hw.firing import Firing
+from hw.layout import TokenFormat
+from hw.rule import Rule
+from hw.rules.execution import Execution, executed
+from hw.rules.moving import tuple_words
+from hw.rules.values import ANY, Literal, Movement, Symbol
+from hw.rules.writing import Writing
+from step.firing.declared import Declared
+from step.firing.machine import Machine
+
+
+@dataclass(frozen=True)
+class Translated(Rule):
+    """The rule of ``machine`` with ``parameters``, between inputs that it ``reads`` and outputs that it ``writes``."""
+
+    machine: type[Machine]
+    parameters: tuple[tuple[str, Any], ...]
+    reads: tuple[TokenFormat, ...]
+    writes: tuple[TokenFormat, ...]
+    delay: int = 0
+
+    @classmethod
+    def of(cls, declared: Declared, reads: tuple[TokenFormat, ...], writes: tuple[TokenFormat, ...]) -> Translated:
+        """What is ``declared``, with values as their bits, and functions by their names."""
+        parameters = tuple((name, _plain(value)) for name, value in sorted(declared.parameters.items()))
+        return cls(declared.machine, parameters, reads, writes, declared.latency)
+
+    @property
+    def name(self) -> str:
+        return self.machine.__name__
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.delay
+
+    @property
+    def inputs(self) -> tuple[TokenFormat, ...]:
+        return self.reads
+
+    @property
+    def outputs(self) -> tuple[TokenFormat, ...]:
+        return self.writes
+
+    @property
+    def execution(self) -> Execution:
+        """What the rule does."""
+        return executed(self.machine, self.parameters, self.reads, self.writes)  # type: ignore[arg-type]
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        return tuple(sorted(set(self.execution.words.held.values())))
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Items of a tuple leave one after the other, and their channels are opened so."""
+        found = [0] * len(self.reads)
+        for port in range(len(self.writes)):
+            carries = self.execution.said.get(("header", port), Symbol()).carries
+            ports = [] if carries is ANY else self.execution.side_by_side(carries.source)
+            begins = accumulate([tuple_words(self.reads[each]) for each in ports], initial=0)
+            for each, begin in zip(ports, begins, strict=False):
+                found[each] = begin if self.reads[each].word_bits else 0
+        return tuple(found)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        Writing(self.execution, m, firing).write()
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as hardware has it."""
+    if isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(each, int) for each in value)):
+        return value
+    return Movement(value.__name__) if callable(value) else Literal.of(value)

@@ -1,0 +1,170 @@
+"""What a firing rule is written on: machines, and the channels between them as one cycle sees them.
+
+A machine is a firing rule (`Machine.fire`) with its parameters and state words; `step.firing.words` are the words in
+which it is written.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from step.language.tokens import Token
+from step.running.result import Activity
+
+COMPUTES, ENDS = 1, 2
+
+Mask = int
+"""A set of ports: bit n is port n."""
+
+Stream = Sequence[Token]
+"""The tokens of a stream, up to Done: a list, or loops (`step.language.loops.RegularStream`)."""
+
+UNLIMITED = 1 << 60
+
+
+class Pace(NamedTuple):
+    """What a firing with a tile of some number of rows takes, in cycles; see `Machine`."""
+
+    interval: int
+    latency: int
+    burst: int = 1
+
+
+Sizes = Callable[[int], Pace]
+"""By the number of rows of a tile, the pace of a firing with it."""
+
+
+class Waits(Exception):
+    """A machine can not fire; the arguments are the channels of which one would have to change, if there are any."""
+
+
+class Starved(Waits):
+    """A token that the machine needs is not there."""
+
+
+class Blocked(Waits):
+    """There is no space for a token that the machine wants to put."""
+
+
+class Entrance(Protocol):
+    """Where the tokens go that were put into a channel, until they are seen in it."""
+
+    def append(self, item: tuple[Channel, Token], /) -> object: ...
+
+
+class Channel:
+    """A FIFO between two machines, as one cycle sees it.
+
+    ``tokens`` are those that can be read, ``space`` the slots that can be claimed. Tokens that are put go through
+    ``entering`` and slots that are freed through ``freed``: the engine brings them back for the next cycle. A ``deep``
+    one shows tokens a cycle later: ``coming`` are those that entered, and are not seen.
+    """
+
+    __slots__ = (
+        "available",
+        "capacity",
+        "closed",
+        "closing",
+        "coming",
+        "deep",
+        "entered_last",
+        "entering",
+        "freed",
+        "index",
+        "peak",
+        "reader",
+        "reader_waits",
+        "space",
+        "taken",
+        "tokens",
+        "writer",
+        "writer_waits",
+    )
+
+    def __init__(self, capacity: int, index: int = -1, *, deep: bool = False) -> None:
+        self.capacity = self.space = capacity
+        self.index = index
+        self.deep = deep
+        self.coming = 0
+        self.tokens: deque[Token] = deque()
+        self.entering: Entrance
+        self.freed: list[Channel]
+        self.closed = False
+        self.closing: list[tuple[Channel, int]]
+        self.taken = 0
+        self.peak = 0
+        self.available = 0
+        self.entered_last = -1
+        self.reader: Machine
+        self.writer: Machine
+        self.reader_waits = self.writer_waits = False
+
+    @property
+    def entered(self) -> int:
+        """Tokens that entered so far."""
+        return self.taken + len(self.tokens) + self.coming
+
+
+class Unread(Channel):
+    """What stands behind an output without a reader: it takes everything, and forgets it."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(UNLIMITED)
+        self.entering = deque[tuple[Channel, Token]](maxlen=0)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Machine:
+    """Base of all machines: ports, and what the engine keeps of it.
+
+    ``latency`` is the time from a firing to its tokens entering the outputs, ``interval`` that between a
+    firing that computes, or passes a value, and the next one. ``ends_run``: whether the run goes on until this machine
+    has ended; ``contends``: whether others may take in a cycle what it wants in the same one.
+    ``burst``: the cycles that a result takes on its way out, where that is no part of the interval. With ``sizes``
+    these three follow the rows of the tiles that are put into the ``sized`` outputs.
+    """
+
+    inputs: tuple[Channel, ...]
+    outputs: tuple[Channel, ...]
+    latency: int = 0
+    interval: int = 1
+    burst: int = 1
+    ends_run: bool = field(default=False, init=False)
+    contends: bool = field(default=False, init=False)
+    sizes: Sizes | None = field(default=None, init=False)
+    sized: tuple[bool, ...] = field(default=(), init=False)
+    order: int = field(default=0, init=False)
+    firings: int = field(default=0, init=False)
+    asleep: bool = field(default=False, init=False)
+    activity: int = field(default=Activity.STARVED, init=False)
+    since: int = field(default=0, init=False)
+    cycles_in: list[int] = field(default_factory=lambda: [0] * len(Activity), init=False)
+
+    def fire(self) -> int | None:
+        """One firing, or none: then raises `Starved`, `Blocked` or `Violation`, and has changed nothing."""
+        raise NotImplementedError
+
+    def unfinished(self) -> Mapping[int, Token]:
+        """By input, the token that was taken from it although the machine is not done with it."""
+        return {}
+
+    def resize(self, tile: Any) -> None:
+        """Where sizes are dynamic, the firing is one with ``tile``, or with one of so many rows."""
+        if self.sizes is not None:
+            self.interval, self.latency, self.burst = self.sizes(rows(tile))
+
+    def switch(self, activity: int, now: int) -> None:
+        """From cycle ``now`` on, the machine's activity is another one."""
+        self.cycles_in[self.activity] += now - self.since
+        self.activity = activity
+        self.since = now
+
+
+def rows(tile: Any) -> int:
+    """How many rows a tile has; where nobody wants the scalars of one of dynamic size, it is that number."""
+    return tile if isinstance(tile, int) else len(tile)

@@ -1,0 +1,155 @@
+"""The words in which firing rules are written.
+
+A rule says what one firing needs, takes and puts, and nothing of time:
+
+- ``x = need(channel)``: the token in front of an input; without one, the machine starves;
+- ``front(channel)``, ``oldest(channels, mask)``, ``going(channels)``: what is there by now, with which a firing does
+  more;
+- ``room(channel)``: an output must have space; without it, the machine is blocked;
+- ``fault(code)``: the tokens in front break the operator's contract; the machine stops for good;
+- ``take(channel)`` and ``put(channel, token)``: what the firing does;
+- ``reserve(channel, cycles)``: the token that was put keeps the output busy for so long.
+
+Rules know of values only what ``number(value)`` (of a tile of one integer) and a `Mask` (of a selector) say. Tiles of
+dynamic size have rows besides: a firing takes the time of the tile that it puts, or of the one that
+``self.resize(tile)`` names.
+
+All needs and faults come before all rooms, and those before the first take, put or change of a state word, so that
+a firing is all or nothing. A rule returns `COMPUTES` where a value passes, which occupies the unit for its initiation
+interval, `ENDS` where it was the last firing, and else None. ``tests/approx/test_rule_form.py`` enforces this form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from step.firing.machine import UNLIMITED, Blocked, Channel, Mask, Starved
+from step.language.faults import Fault, Violation
+from step.language.tokens import Token
+
+
+def need(channel: Channel) -> Token:
+    """The token in front of ``channel``."""
+    if channel.tokens:
+        return channel.tokens[0]
+    channel.reader_waits = True
+    raise Starved(channel)
+
+
+def need_all(channels: Sequence[Channel]) -> list[Token]:
+    """The tokens in front of all ``channels``."""
+    return [need(channel) for channel in channels]
+
+
+def front(channel: Channel) -> Token | None:
+    """The token in front of ``channel``, if there is one by now."""
+    return channel.tokens[0] if channel.tokens else None
+
+
+def going(channels: Sequence[Channel]) -> Mask:
+    """Mask of the ``channels`` that do not show Done by now."""
+    return sum(1 << port for port, each in enumerate(channels) if not (each.tokens and each.tokens[0].done))
+
+
+def oldest(channels: Sequence[Channel], mask: Mask) -> int:
+    """Of the ports in ``mask``, the one whose front token has been available longest, then the lowest; -1: none is."""
+    best, since = -1, UNLIMITED
+    for port in bits(mask):
+        channel = channels[port]
+        if channel.tokens and channel.available < since:
+            best, since = port, channel.available
+    return best
+
+
+def need_oldest(channels: Sequence[Channel], mask: Mask) -> int:
+    """The `oldest`; there must be one."""
+    best = oldest(channels, mask)
+    if best < 0:
+        for port in bits(mask):
+            channels[port].reader_waits = True
+        raise Starved(*(channels[port] for port in bits(mask)))
+    return best
+
+
+def room(channel: Channel) -> None:
+    """``channel`` must have space for one more token."""
+    if channel.closed or not channel.space:
+        channel.writer_waits = True
+        raise Blocked(channel)
+
+
+def take(channel: Channel) -> None:
+    """Remove the token in front of ``channel``."""
+    channel.tokens.popleft()
+    channel.taken += 1
+    channel.freed.append(channel)
+
+
+def put(channel: Channel, token: Token) -> None:
+    """Send ``token`` into ``channel``."""
+    channel.space -= 1
+    channel.entering.append((channel, token))
+
+
+def reserve(channel: Channel, cycles: int) -> None:
+    """The next token goes into ``channel`` so many cycles after this one at the earliest, whoever sends it."""
+    channel.closed = True
+    channel.closing.append((channel, cycles))
+
+
+def fault(code: Fault) -> NoReturn:
+    """The tokens in front break the contract."""
+    raise Violation(code)
+
+
+def values(tokens: Sequence[Token]) -> list[Any]:
+    """The values of ``tokens``."""
+    return [each.value for each in tokens]
+
+
+def side_by_side(*items: Any) -> tuple[Any, ...]:
+    """The tuple of ``items``: a function of values that every reader of rules knows."""
+    return items
+
+
+def all_done(tokens: Sequence[Token]) -> bool:
+    """Whether all ``tokens`` are Done."""
+    return all(each.done for each in tokens)
+
+
+def number(value: Any) -> int:
+    """The integer that a tile holds."""
+    return int(value[0, 0])
+
+
+def bits(mask: Mask) -> Iterator[int]:
+    """Numbers of the bits that are set, lowest first."""
+    while mask:
+        yield lowest(mask)
+        mask &= mask - 1
+
+
+def lowest(mask: Mask) -> int:
+    """Number of the lowest bit that is set."""
+    return (mask & -mask).bit_length() - 1
+
+
+def several(mask: Mask) -> bool:
+    """Whether more than one bit is set."""
+    return mask & (mask - 1) != 0
+
+
+def without(mask: Mask, port: int) -> Mask:
+    """All of ``mask`` but ``port``."""
+    return mask & ~(1 << port)
+
+
+def only(port: int) -> Mask:
+    """The selector of one port."""
+    return 1 << port
+
+
+def chosen(channels: Sequence[Channel], mask: Mask) -> list[Channel]:
+    """The channels whose bit is set in ``mask``."""
+    return [channels[port] for port in bits(mask)]

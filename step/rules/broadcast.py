@@ -1,0 +1,31 @@
+"""Broadcast: every token to all outputs, in the cycle in which all of them have space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from step.firing.declared import Declared
+from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.words import need, put, room, take
+from step.language.graph import Node
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Broadcast(Machine):
+    """The slowest reader sets the pace."""
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        for each in self.outputs:
+            room(each)
+        take(self.inputs[0])
+        for each in self.outputs:
+            put(each, x)
+        if x.has_value:
+            return COMPUTES
+        return ENDS if x.done else None
+
+
+def rule(node: Node) -> Declared:
+    """What ``node`` fires by."""
+    return Declared(Broadcast)

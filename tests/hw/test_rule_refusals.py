@@ -1,0 +1,163 @@
+"""Rules of which no hardware can be made: the exact text, with file and line."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from formats import one_word
+
+from hw.layout import TokenFormat
+from hw.rules.text import HardwareError
+from hw.rules.unit import Translated
+from step.firing.declared import Declared
+from step.firing.machine import Machine
+
+HEAD = """\
+from __future__ import annotations
+from dataclasses import dataclass
+from step.firing.machine import *
+from step.firing.words import *
+from step.language.faults import Fault, aligned
+from step.language.tokens import Token, empty
+@dataclass(slots=True, eq=False, kw_only=True)
+class Odd(Machine):
+    count: int
+    table: tuple[int, ...]
+    apply: object
+    index: int = 0
+    held: Token | None = None
+    notes: list[int] | None = None
+    def fire(self):
+"""
+PASSES = "x = need(self.inputs[0]); room(self.outputs[0]); take(self.inputs[0]); put(self.outputs[0], x)"
+STREAM = one_word(2, 8)
+
+
+def machine(tmp_path: Path, body: str) -> type[Machine]:
+    """The machine of a file with this rule."""
+    path = tmp_path / "odd.py"
+    text = HEAD + "".join(f"        {line}\n" for line in body.split("\n"))
+    path.write_text(text)
+    linecache.checkcache()
+    module = ModuleType("odd")
+    module.__file__ = str(path)
+    sys.modules["odd"] = module
+    exec(compile(text, str(path), "exec"), vars(module))
+    found: type[Machine] = module.Odd
+    return found
+
+
+def read(odd: type[Machine], out: TokenFormat = STREAM) -> Translated:
+    """The rule with two inputs and one output of ``out``, executed."""
+    given = {"count": 3, "table": tuple(range(40)), "apply": print}
+    rule = Translated.of(Declared(odd, given), (STREAM, one_word(0, 2, control=True)), (out,))
+    assert rule.execution
+    return rule
+
+
+def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
+    assert read(machine(tmp_path, PASSES)).held == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (
+            "x = need(self.inputs[0])\nput(self.outputs[0], x)",
+            "16: no hardware can be made of a put without room for output 0; "
+            "a firing says room for what it puts, no more",
+        ),
+        (
+            "x = need(self.inputs[0])\nroom(self.outputs[0])\nif x.has_value:\n    put(self.outputs[0], x)",
+            "16: no hardware can be made of room without a put for output 0; "
+            "a firing says room for what it puts, no more",
+        ),
+        (
+            PASSES + "\nput(self.outputs[0], x)",
+            "17: no hardware can be made of a second put of output 0; a firing has one at most",
+        ),
+        (
+            "x = need(self.inputs[0])\nroom(self.outputs[0])\nput(self.outputs[0], Token(x.value, x.stop + 1))",
+            "18: no hardware can be made of a stop between 1 and 3 in output 0; "
+            "there it is at most 2: say so before, or by a fault",
+        ),
+        (
+            "x = need(self.inputs[0])\nroom(self.outputs[0])\nput(self.outputs[0], empty(x.rank - 1, x.stop))",
+            "18: no hardware can be made of a rank between -1 and 1 in output 0; "
+            "there it is at most 2: say so before, or by a fault",
+        ),
+        (
+            PASSES + "\nself.index = self.index + 1",
+            "17: no hardware can be made of self.index, which has no bounds; "
+            "compare it with a parameter, a constant or the stop of a token before it changes",
+        ),
+        (
+            "x = need(self.inputs[0])\nif self.table[x.stop] > self.count: take(self.inputs[0])",
+            "17: no hardware can be made of a table of 40 entries; it may have 32",
+        ),
+        (
+            "x = need(self.inputs[0])\nif (1, 2)[x.stop]: take(self.inputs[0])",
+            "17: no hardware can be made of (1, 2); it compares, adds and subtracts, and says the words of step.firing",
+        ),
+        (
+            "for each in range(self.table[39] + self.table[39]): take(self.inputs[0])",
+            "16: no hardware can be made of a loop of 78 turns; it is unrolled, and may have 64",
+        ),
+        (
+            "x = need(self.inputs[0])\nfor each in range(x.stop): take(self.inputs[0])",
+            "17: no hardware can be made of range(x.stop); how many turns a loop has must be known without a run",
+        ),
+        (
+            "x = need(self.inputs[0])\nwhile x.done: pass",
+            "17: no hardware can be made of while x.done:\n    pass; it has assignments, calls, if, for and return",
+        ),
+        (
+            "x = need(self.inputs[0])\nself.notes = [1]",
+            "17: no hardware can be made of the state word self.notes; "
+            "it is list[int] | None, not int, bool or Token | None",
+        ),
+        (
+            "x, y = need(self.inputs[0]), need(self.inputs[1])",
+            "16: no hardware can be made of (need(self.inputs[0]), need(self.inputs[1])); "
+            "it compares, adds and subtracts, and says the words of step.firing",
+        ),
+        (
+            "x = need(self.inputs[0])\nself.held = x\ny = need(self.inputs[1])\nself.held = y",
+            "19: no hardware can be made of what self.held holds; it may hold tokens of one input alone",
+        ),
+        (
+            "take(self.outputs[0])",
+            "16: no hardware can be made of take(self.outputs[0]); take is said of one input",
+        ),
+        (
+            "x = need(self.inputs[0])\nif self.held: take(self.inputs[0])",
+            "17: no hardware can be made of self.held; its parameters are inputs, outputs, apply, count, table",
+        ),
+        (
+            "x = need(self.inputs[0])\nif x: take(self.inputs[0])",
+            "17: no hardware can be made of x as a condition; say `is None` of what may be missing",
+        ),
+        (
+            "x = need(self.inputs[0])\nif x.done and need(self.inputs[1]).done: take(self.inputs[0])",
+            "17: no hardware can be made of need(self.inputs[1]).done inside of a condition; say it before that",
+        ),
+        (
+            "x = need(self.inputs[0])\ny = x.stop * 2",
+            "17: no hardware can be made of x.stop * 2; "
+            "it compares, adds and subtracts, and says the words of step.firing",
+        ),
+        (
+            "x = front(self.inputs[0])",
+            "16: no hardware can be made of front(self.inputs[0]); it says Token, aligned, all_done, chosen, empty, "
+            "fault, len, min, need, need_all, put, range, room, take, values, and functions that only move words",
+        ),
+    ],
+)
+def test_text(tmp_path: Path, body: str, error: str) -> None:
+    with pytest.raises(HardwareError) as caught:
+        read(machine(tmp_path, body))
+    assert str(caught.value) == f"{tmp_path}/odd.py:{error}"

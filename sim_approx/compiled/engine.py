@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.compiled.functions import CALLBACK, Functions
-from sim_approx.compiled.handles import Handles
+from sim_approx.compiled.handles import CALLBACK, Functions, Handles
 from sim_approx.compiled.library import library_for
 from sim_approx.compiled.pack import Packed
 from sim_approx.compiled.text import rules_for

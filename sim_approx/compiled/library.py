@@ -8,7 +8,7 @@ import platform
 from functools import cache
 from pathlib import Path
 
-from sim_approx.compiled.functions import CALLBACK
+from sim_approx.compiled.handles import CALLBACK
 from step.host import library
 from step.host.files import cache_directory
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from sim_approx.compiled import fields
 from sim_approx.compiled.fields import Kind
-from sim_approx.compiled.functions import Functions, pace_part
-from sim_approx.compiled.handles import Handles
+from sim_approx.compiled.handles import Functions, Handles, pace_part
 from sim_approx.compiled.text import Layout
 from sim_approx.memory import Memory
 from step.firing.machine import Channel, Machine, Unread

@@ -12,7 +12,7 @@ from step.cli.options import json_option, open_program, program_options
 from step.errors import FabricError
 from step.language.validate import check_outputs
 from step.lowering.feasible import advice, check_feasible
-from step.lowering.limits import check_depths
+from step.lowering.netlist import check_depths
 from step.programs.prepare import prepare
 
 

@@ -16,11 +16,10 @@ from step.errors import FabricError
 from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
-from step.language.types import Buffer, ElementType, Tile
+from step.language.types import Buffer, ElementType, Tile, Tuple
 from step.language.validate import check
 from step.lowering.carried import carried, deciding
-from step.lowering.fabric import FabricConfig, MemoryConfig
-from step.lowering.limits import check_depths
+from step.lowering.fabric import MOST_BITS, FabricConfig, MemoryConfig
 from step.lowering.links import beats
 from step.lowering.passes.broadcast import insert_broadcasts
 
@@ -136,7 +135,7 @@ def kept(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     """Check ``graph``, give every reader a copy of its stream, and lay out the channels.
 
-    Raises the errors of `step.language.validate.check` and `step.lowering.limits.check_depths`.
+    Raises the errors of `step.language.validate.check` and `check_depths`.
     """
     check(graph)
     return lower_checked(graph, fabric)
@@ -168,3 +167,22 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     channels.sort(key=lambda channel: order[channel.producer])
     numbered = tuple(replace(each, index=index) for index, each in enumerate(channels))
     return Netlist(lowered, fabric, tuple(lowered), numbered).with_depths(graph.depths)
+
+
+def check_depths(graph: Graph, fabric: FabricConfig) -> None:
+    """Raise `FabricError` for a channel that takes more memory than any chip has."""
+    for node in graph:
+        for port, stream in enumerate(node.inputs):
+            depth, width = stream.depth or fabric.channel_depth, _bits(stream.element)
+            if depth * width > MOST_BITS:
+                raise FabricError(
+                    f"{node.describe()}: the channel in front of input {port} ({stream}) has {depth:,} slots, which is "
+                    f"{depth * width:,} bits; a channel may have {MOST_BITS:,}, here {MOST_BITS // width:,} slots"
+                )
+
+
+def _bits(element: ElementType) -> int:
+    """Bits of a slot, at least one for the header; of a tile of dynamic size it is all that is known."""
+    if isinstance(element, Tuple):
+        return sum(map(_bits, element.items))
+    return max(1, element.bits) if element.is_static else 1

@@ -116,8 +116,8 @@ def test_files_of_their_own(tree: Path) -> None:
     assert source_digest("published", tree / "step.cli" / "file.py") == before
 
 
-NEUTRAL = ("step.errors", "step.host", "step.programs.json_file", "step.programs.schema")
-"""Texts of errors, files and libraries, and formats of files: they decide no result."""
+NEUTRAL = ("step.errors", "step.host", "step.samples", "step.programs.json_file", "step.programs.schema")
+"""Texts of errors, files and libraries, samples of operators, formats of files: they decide no result."""
 
 
 @pytest.mark.parametrize(("result", "root"), [("verilog", "hw"), ("fabric", "sim_approx.backend")])

@@ -13,7 +13,7 @@ from hw.layout import TokenFormat
 from hw.rule import Rule
 from hw.rules.execution import Execution, executed
 from hw.rules.moving import tuple_words
-from hw.rules.values import ANY, Literal, Movement, Symbol
+from hw.rules.values import Literal
 from hw.rules.writing import Writing
 from step.firing.declared import Declared
 from step.firing.machine import Machine
@@ -29,27 +29,16 @@ class Translated(Rule):
     writes: tuple[TokenFormat, ...]
     delay: int = 0
 
+    name = property(lambda self: self.machine.__name__)
+    latency = property(lambda self: self.delay)
+    inputs = property(lambda self: self.reads)
+    outputs = property(lambda self: self.writes)
+
     @classmethod
     def of(cls, declared: Declared, reads: tuple[TokenFormat, ...], writes: tuple[TokenFormat, ...]) -> Translated:
         """What is ``declared``, with values as their bits, and functions by their names."""
         parameters = tuple((name, _plain(value)) for name, value in sorted(declared.parameters.items()))
         return cls(declared.machine, parameters, reads, writes, declared.latency)
-
-    @property
-    def name(self) -> str:
-        return self.machine.__name__
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.delay
-
-    @property
-    def inputs(self) -> tuple[TokenFormat, ...]:
-        return self.reads
-
-    @property
-    def outputs(self) -> tuple[TokenFormat, ...]:
-        return self.writes
 
     @property
     def execution(self) -> Execution:
@@ -58,15 +47,13 @@ class Translated(Rule):
 
     @property
     def held(self) -> tuple[int, ...]:
-        return tuple(sorted(set(self.execution.words.held.values())))
+        return tuple(sorted(self.execution.held()))
 
     @property
     def offsets(self) -> tuple[int, ...]:
         """Items of a tuple leave one after the other, and their channels are opened so."""
         found = [0] * len(self.reads)
-        for port in range(len(self.writes)):
-            carries = self.execution.said.get(("header", port), Symbol()).carries
-            ports = [] if carries is ANY else self.execution.side_by_side(carries.source)
+        for ports in self.execution.tuples():
             begins = accumulate([tuple_words(self.reads[each]) for each in ports], initial=0)
             for each, begin in zip(ports, begins, strict=False):
                 found[each] = begin if self.reads[each].word_bits else 0
@@ -78,6 +65,5 @@ class Translated(Rule):
 
 def _plain(value: Any) -> Any:
     """A parameter as hardware has it."""
-    if isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(each, int) for each in value)):
-        return value
-    return Movement(value.__name__) if callable(value) else Literal.of(value)
+    plain = isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(each, int) for each in value))
+    return value if plain else value.__name__ if callable(value) else Literal.of(value)

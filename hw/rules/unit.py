@@ -9,14 +9,17 @@ from typing import Any
 from amaranth.hdl import Module
 
 from hw.firing import Firing
-from hw.layout import TokenFormat
+from hw.layout import TokenFormat, input_formats, output_formats
 from hw.rule import Rule
 from hw.rules.execution import Execution, executed
 from hw.rules.moving import tuple_words
 from hw.rules.values import Literal
 from hw.rules.writing import Writing
-from step.firing.declared import Declared
+from hw.unit import Unit
+from step.firing.declared import Declared, declared_rule
 from step.firing.machine import Machine
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,13 @@ class Translated(Rule):
 
     def fire(self, m: Module, firing: Firing) -> None:
         Writing(self.execution, m, firing).write()
+
+
+def translated(node: Node, netlist: Netlist) -> Unit:
+    """The hardware of ``node``, whose operator declares its rule; raises `HardwareError` where there is none."""
+    declared = declared_rule(node)
+    assert declared is not None
+    return Unit(Translated.of(declared, input_formats(node, netlist), output_formats(node, netlist)))
 
 
 def _plain(value: Any) -> Any:

@@ -103,10 +103,11 @@ class Execution(Calls):
     def _check_words(self, port: int, format: TokenFormat) -> None:
         """Words come from one place; or, in its stead, from one constant; or from constants that are a word each."""
         ways = list(self.ways(port).values())
-        constants = sum(isinstance(each, Literal) for each in ways)
-        one = len(ways) == 1 or (len(ways) == 2 and constants == 1 and not any(isinstance(x, Joined) for x in ways))
-        if (constants == len(ways) != 0 and format.beats > 1) or not (one or constants == len(ways) != 0):
-            what = " or ".join(map(str, ways)) or "nothing"
+        places = [each for each in ways if not isinstance(each, Literal)]
+        constants = len(ways) - len(places)
+        one_place = len(places) == 1 and (not constants or (constants == 1 and isinstance(places[0], int)))
+        if not one_place and (places or not constants or format.beats > 1):
+            what = " or ".join(f"input {each}" if isinstance(each, int) else str(each) for each in ways) or "nothing"
             hint = "they are those of one input, a constant instead, or values side by side"
             self.text.refuse(self.text.body[0], f"the words of output {port} out of {what}", hint)
 

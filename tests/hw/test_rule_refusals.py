@@ -169,6 +169,12 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
             "18: no hardware can be made of what self.other holds; it may hold tokens of one input alone",
         ),
         (
+            "x = need(self.inputs[0])\ny = need(self.inputs[1])\nroom(self.outputs[0])\n"
+            "put(self.outputs[0], Token(x.value if y.done else y.value))",
+            "16: no hardware can be made of the words of output 0 out of input 0 or input 1; "
+            "they are those of one input, a constant instead, or values side by side",
+        ),
+        (
             "self.held = Token(1)",
             "16: no hardware can be made of what self.held holds; it may hold tokens of one input alone",
         ),

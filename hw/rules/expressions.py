@@ -9,17 +9,12 @@ from typing import Any
 import numpy as np
 
 from hw.layout import TokenFormat
-from hw.rules.facts import Facts, pick
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
-from hw.rules.text import Text
-from hw.rules.values import ANY, Carried, Channels, Literal, Movement, Port, Symbol, join
-from step.language.tokens import Token
+from hw.rules.values import ANY, Carried, Joined, Literal, Path, Port, Symbol, join, joined, known
+from hw.rules.words import Text
 
-Env = dict[tuple[Any, ...], Any]
-"""What a path has said so far: flags and headers by word and port, its names and state words."""
-
-FLAGS = {"need", "take", "put", "room", "next", "COMPUTES", "ENDS", "fault"}
-"""What is not said on a path is 0 there; of all else, nothing matters."""
+SOURCE = 2
+"""The source that input 0 is; smaller numbers would be taken for truth."""
 
 TABLE = 32
 """A table with more entries becomes gates by the hundred."""
@@ -34,119 +29,126 @@ COMPARED: Mapping[type, Callable[[Number, Number], Number]] = {
 }
 
 
-def joined(test: Number, one: Env, other: Env, yes: Facts, no: Facts) -> Env:
-    """What two paths have said: ``one`` where ``test`` holds; where a path is dead only needs and faults matter."""
-    found: Env = {}
-    for key in {**one, **other}:
-        parts = []
-        for env in (one, other):
-            dead = env[("live",)] is const(0) and key[0] not in ("need", "fault")
-            parts.append(env.get(key, const(0) if key[0] in FLAGS and not dead else ANY))
-        found[key] = join(test, parts[0], parts[1], yes, no)
-    return found
-
-
 class Expressions:
-    """What a rule says of the tokens in ``fronts``, by ``parameters`` and ``outputs``."""
+    """What a rule says of the tokens in ``fronts``, by ``parameters`` and ``outputs``.
+
+    ``sources`` are all that words come from: inputs, constants and tuples, each by its number.
+    """
 
     def __init__(
         self, text: Text, parameters: Mapping[str, Any], fronts: Sequence[Symbol], outputs: Sequence[TokenFormat]
     ) -> None:
         self.text, self.parameters, self.fronts, self.outputs = text, parameters, fronts, outputs
         self.present: dict[str, Any] = {}
+        self.sources: list[Any] = [*range(-SOURCE, 0), *range(len(fronts))]
 
-    def call(self, call: ast.Call, env: Env, facts: Facts) -> Any:
+    def source(self, words: Literal | Joined) -> Number:
+        """The number of a source that is no input."""
+        if words not in self.sources:
+            self.sources.append(words)
+        return const(self.sources.index(words))
+
+    def call(self, call: ast.Call, path: Path) -> Any:
         """What a word of the rule gives, and what it says."""
         raise NotImplementedError
 
-    def truth(self, test: ast.expr, env: Env, facts: Facts) -> Number:
+    def truth(self, test: ast.expr, path: Path) -> Number:
         """Whether ``test`` holds."""
         match test:
             case ast.BoolOp(op=operation, values=parts):
                 every = isinstance(operation, ast.And)
-                found = const(int(every))
+                found, way = const(int(every)), path
                 for each in parts:
-                    said = dict(env)
-                    more = self.truth(each, said, facts)
-                    if said != env and each is not parts[0]:
+                    more = self.truth(each, way)
+                    if way.said != path.said:
                         self.text.refuse(each, f"{ast.unparse(each)} inside of a condition", "say it before that")
-                    env.update(said)
                     found = both(found, more) if every else either(found, more)
-                    behind = facts.assume(more, every)
+                    behind = way.fork(more)[0 if every else 1]
                     if behind is None:
                         break
-                    facts = behind
+                    way = behind
                 return found
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return invert(self.truth(operand, env, facts))
-        match self.value(test, env, facts):
+                return invert(self.truth(operand, path))
+        match self.value(test, path):
             case Number() as found:
-                if found.op == "const" or not found.is_flag:
-                    return facts.simple(invert(equal(found, const(0))), 0)
-                return found
-            case Channels(ports=ports):
+                return found if found.is_flag else path.facts.simple(invert(equal(found, const(0))), 0)
+            case list() as ports if all(isinstance(each, Port) for each in ports):
                 found = const(0)
-                for _, when in ports:
-                    found = either(found, when)
+                for each in ports:
+                    found = either(found, each.when)
                 return found
-            case tuple() | list() as listed:
-                return const(int(bool(listed)))
         return self.text.refuse(test, f"{ast.unparse(test)} as a condition", "say `is None` of what may be missing")
 
-    def number(self, expression: ast.expr, env: Env, facts: Facts) -> Number:
+    def number(self, expression: ast.expr, path: Path) -> Number:
         """An expression that is a number."""
-        found = self.value(expression, env, facts)
+        found = self.value(expression, path)
         if not isinstance(found, Number):
             self.text.refuse(expression, f"{ast.unparse(expression)} here", "a number is wanted")
         return found
 
-    def value(self, expression: ast.expr, env: Env, facts: Facts) -> Any:
-        """What ``expression`` stands for on a path with these ``facts``."""
-        found = self._value(expression, env, facts)
-        return facts.simple(found, 0) if isinstance(found, Number) else found
+    def value(self, expression: ast.expr, path: Path) -> Any:
+        """What ``expression`` stands for on ``path``, as far as it is known there."""
+        return known(self._value(expression, path), path.facts)
 
-    def _value(self, expression: ast.expr, env: Env, facts: Facts) -> Any:
+    def _value(self, expression: ast.expr, path: Path) -> Any:
         match expression:
+            case Known(value):
+                return value
             case ast.Constant(value=None):
                 return None
             case ast.Constant(value=int() as number):
                 return const(int(number))
-            case ast.Name(id=name) if ("name", name) in env:
-                return env["name", name]
+            case ast.Name(id=name) if ("name", name) in path.said:
+                return path.said["name", name]
             case ast.Name(id=name) if name in self.text.scope:
                 return self._constant(expression, self.text.scope[name])
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                return self._own(expression, name, env, facts)
+                return self._own(expression, name, path)
             case ast.Attribute(value=ast.Name(id=name), attr=member) if isinstance(self.text.scope.get(name), type):
                 return self._constant(expression, getattr(self.text.scope[name], member))
             case ast.Attribute(value=token, attr="stop" | "rank" | "done" | "has_value" | "value" as part):
-                return self._part(expression, self.value(token, env, facts), part, facts)
+                return self._part(expression, self.value(token, path), part)
             case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
-                return self.truth(expression, env, facts)
+                return self.truth(expression, path)
+            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as which], comparators=[ast.Constant(value=None)]):
+                token = self.value(left, path)
+                there = const(0) if token is None else token.there
+                return invert(there) if isinstance(which, ast.Is) else there
             case ast.Compare():
-                return self._compare(expression, env, facts)
+                return self._compare(expression, path)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as operation, right=right):
-                a, b = self.number(left, env, facts), self.number(right, env, facts)
+                a, b = self.number(left, path), self.number(right, path)
                 return add(a, b) if isinstance(operation, ast.Add) else subtract(a, b)
-            case ast.IfExp():
-                return self._either(expression, env, facts)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.either(self.truth(test, path), body, orelse, path)
             case ast.Subscript(value=listed, slice=place):
-                return self._entry(expression, self.value(listed, env, facts), self.number(place, env, facts), facts)
+                return self._entry(expression, self.value(listed, path), self.number(place, path), path)
             case ast.Call():
-                return self.call(expression, env, facts)
+                return self.call(expression, path)
         hint = "it compares, adds and subtracts, and says the words of step.firing"
         return self.text.refuse(expression, ast.unparse(expression), hint)
 
-    def _own(self, expression: ast.expr, name: str, env: Env, facts: Facts) -> Any:
+    def either(self, test: Number, body: ast.expr, orelse: ast.expr, path: Path) -> Any:
+        """``body`` where ``test`` holds, else ``orelse``."""
+        yes, no = path.fork(test)
+        if yes is None or no is None:
+            return self.value(body if no is None else orelse, path)
+        a, b = self.value(body, yes), self.value(orelse, no)
+        path.said.update(joined(test, yes, no))
+        return join(test, a, b, yes.facts, no.facts)
+
+    def _own(self, expression: ast.expr, name: str, path: Path) -> Any:
         if name in self.present:
-            present, changed = self.present[name], env.get(("next", name), const(0))
-            return present if changed is const(0) else join(changed, env["word", name], present, facts, facts)
+            present, changed = self.present[name], path.flag("next", name)
+            if changed is const(0):
+                return present
+            return join(changed, path.said["word", name], present, path.facts, path.facts)
         if name in ("inputs", "outputs"):
             count = len(self.fronts if name == "inputs" else self.outputs)
-            return Channels(name[:-1], tuple((port, const(1)) for port in range(count)))
+            return [Port(name[:-1], number) for number in range(count)]
         if name not in self.parameters:
-            known = ", ".join(["inputs", "outputs", *self.parameters])
-            self.text.refuse(expression, f"self.{name}", f"its parameters are {known}")
+            self.text.refuse(expression, f"self.{name}", f"it has {', '.join(['inputs', 'outputs', *self.parameters])}")
         return self._constant(expression, self.parameters[name])
 
     def _constant(self, expression: ast.expr, found: Any) -> Any:
@@ -154,78 +156,51 @@ class Expressions:
         match found:
             case int():
                 return const(int(found))
-            case Token():
-                stop, rank, done = (const(int(each)) for each in (found.stop, found.rank, found.done))
-                return Symbol(stop, rank, done, Carried(const(int(found.has_value))))
-            case tuple() | Movement():
-                return found
+            case tuple():
+                return [const(int(each)) for each in found]
             case np.ndarray() | Literal():
                 literal = found if isinstance(found, Literal) else Literal.of(found)
                 control = const(literal.items[0]) if len(literal.items) == 1 else ANY
-                return Carried(const(1), literal, control)
-        hint = "it names integers, tokens, values, and tuples of integers"
-        return self.text.refuse(expression, ast.unparse(expression), hint)
+                return Carried(const(1), self.source(literal), control)
+        return self.text.refuse(expression, ast.unparse(expression), "it names integers, tuples of them, and values")
 
-    def _part(self, expression: ast.expr, token: Any, part: str, facts: Facts) -> Any:
+    def _part(self, expression: ast.expr, token: Any, part: str) -> Any:
         if not isinstance(token, Symbol):
             self.text.refuse(expression, ast.unparse(expression), "only tokens have parts")
-        token = token.on(facts)
-        if token.carries is ANY and part in ("value", "has_value"):
-            return ANY
-        return {
-            "stop": token.stop,
-            "rank": token.rank,
-            "done": token.done,
-            "value": token.carries,
-            "has_value": ANY if token.carries is ANY else token.carries.there,
-        }[part]
+        if part in ("value", "has_value"):
+            return token.carries if part == "value" or token.carries is ANY else token.carries.there
+        return getattr(token, part)
 
-    def _compare(self, expression: ast.Compare, env: Env, facts: Facts) -> Number:
-        match expression:
-            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as which], comparators=[ast.Constant(value=None)]):
-                token = self.value(left, env, facts)
-                there = const(0) if token is None else token.there
-                return facts.simple(invert(there) if isinstance(which, ast.Is) else there, 0)
-        found, a = const(1), self.number(expression.left, env, facts)
+    def _compare(self, expression: ast.Compare, path: Path) -> Number:
+        found, a = const(1), self.number(expression.left, path)
         for operation, right in zip(expression.ops, expression.comparators, strict=True):
             if type(operation) not in COMPARED:
                 self.text.refuse(expression, ast.unparse(expression), "it compares numbers, and tokens with None")
-            b = self.number(right, env, facts)
-            found = both(found, facts.simple(COMPARED[type(operation)](a, b), 0))
+            b = self.number(right, path)
+            found = both(found, path.facts.simple(COMPARED[type(operation)](a, b), 0))
             a = b
         return found
 
-    def _either(self, expression: ast.IfExp, env: Env, facts: Facts) -> Any:
-        test = self.truth(expression.test, env, facts)
-        yes, no = facts.assume(test, True), facts.assume(test, False)
-        if yes is None or no is None:
-            return self.value(expression.body if no is None else expression.orelse, env, yes or no or facts)
-        one, other = dict(env), dict(env)
-        a, b = self.value(expression.body, one, yes), self.value(expression.orelse, other, no)
-        env.update(joined(test, one, other, yes, no))
-        return join(test, a, b, yes, no)
-
-    def _entry(self, expression: ast.Subscript, listed: Any, index: Number, facts: Facts) -> Any:
-        """An entry of a table, a channel, or a token of several."""
-        lo, hi = facts.range(index)
-        count = len(listed.ports if isinstance(listed, Channels) else listed)
-        if lo < 0 or hi >= count:
-            reach = f"it has {count} entries, and the index is between {lo} and {hi} here"
+    def _entry(self, expression: ast.Subscript, listed: list[Any], index: Number, path: Path) -> Any:
+        """An entry of a table, or a channel."""
+        lo, hi = path.facts.range(index)
+        if lo < 0 or hi >= len(listed):
+            reach = f"it has {len(listed)} entries, and the index is between {lo} and {hi} here"
             self.text.refuse(expression, ast.unparse(expression), reach)
         if lo == hi:
-            if isinstance(listed, Channels):
-                return Port(listed.side, listed.ports[lo][0])
-            return listed[lo] if isinstance(listed, list) else const(listed[lo])
-        if not isinstance(listed, tuple):
+            return listed[lo]
+        if not isinstance(listed[0], Number):
             self.text.refuse(expression, ast.unparse(expression), "which one it is must be known without a run")
-        if count > TABLE:
-            self.text.refuse(expression, f"a table of {count} entries", f"it may have {TABLE}")
-        return node("table", listed, index)
+        if len(listed) > TABLE:
+            self.text.refuse(expression, f"a table of {len(listed)} entries", f"it may have {TABLE}")
+        return node("table", tuple(each.lo for each in listed), index)
 
-    def least(self, a: Number, b: Number, facts: Facts) -> Number:
-        """The smaller one of two numbers."""
-        test = facts.simple(less(a, b), 0)
-        yes, no = facts.assume(test, True), facts.assume(test, False)
-        if yes is None or no is None:
-            return a if no is None else b
-        return pick(test, a, b, yes, no)
+
+class Known(ast.expr):
+    """An expression that stands for a ``value`` which is known."""
+
+    __match_args__ = ("known",)
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.known = value

@@ -9,6 +9,8 @@ from hw.rules.numbers import Number, Range, both, const, either, invert, node, r
 Law = Callable[[int, int], list[tuple[Number, int, int]]]
 """Of a number that is in some range: which others are in which then."""
 
+LOGIC: Mapping[str, Callable[..., Number]] = {"and": both, "or": either, "not": invert}
+
 DEPTH = 3
 """So many levels of an expression are simplified by what is known."""
 
@@ -55,12 +57,8 @@ class Facts:
             n = n.args[1 if which else 2]
         if depth:
             match n.op:
-                case "and":
-                    return both(*(self.simple(each, depth - 1) for each in n.args))
-                case "or":
-                    return either(*(self.simple(each, depth - 1) for each in n.args))
-                case "not":
-                    return invert(self.simple(n.args[0], depth - 1))
+                case "and" | "or" | "not":
+                    return LOGIC[n.op](*(self.simple(each, depth - 1) for each in n.args))
                 case "mux":
                     test, a, b, _ = n.args
                     yes, no = self.assume(test, True), self.assume(test, False)

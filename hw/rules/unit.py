@@ -9,14 +9,17 @@ from typing import Any
 from amaranth.hdl import Module
 
 from hw.firing import Firing
-from hw.layout import TokenFormat
+from hw.layout import TokenFormat, input_formats, output_formats
 from hw.rule import Rule
 from hw.rules.execution import Execution, executed
 from hw.rules.moving import tuple_words
-from hw.rules.values import ANY, Literal, Movement, Symbol
+from hw.rules.values import Literal
 from hw.rules.writing import Writing
-from step.firing.declared import Declared
+from hw.unit import Unit
+from step.firing.declared import Declared, declared_rule
 from step.firing.machine import Machine
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 
 
 @dataclass(frozen=True)
@@ -29,27 +32,16 @@ class Translated(Rule):
     writes: tuple[TokenFormat, ...]
     delay: int = 0
 
+    name = property(lambda self: self.machine.__name__)
+    latency = property(lambda self: self.delay)
+    inputs = property(lambda self: self.reads)
+    outputs = property(lambda self: self.writes)
+
     @classmethod
     def of(cls, declared: Declared, reads: tuple[TokenFormat, ...], writes: tuple[TokenFormat, ...]) -> Translated:
         """What is ``declared``, with values as their bits, and functions by their names."""
         parameters = tuple((name, _plain(value)) for name, value in sorted(declared.parameters.items()))
         return cls(declared.machine, parameters, reads, writes, declared.latency)
-
-    @property
-    def name(self) -> str:
-        return self.machine.__name__
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.delay
-
-    @property
-    def inputs(self) -> tuple[TokenFormat, ...]:
-        return self.reads
-
-    @property
-    def outputs(self) -> tuple[TokenFormat, ...]:
-        return self.writes
 
     @property
     def execution(self) -> Execution:
@@ -58,15 +50,13 @@ class Translated(Rule):
 
     @property
     def held(self) -> tuple[int, ...]:
-        return tuple(sorted(set(self.execution.words.held.values())))
+        return tuple(sorted(self.execution.held()))
 
     @property
     def offsets(self) -> tuple[int, ...]:
         """Items of a tuple leave one after the other, and their channels are opened so."""
         found = [0] * len(self.reads)
-        for port in range(len(self.writes)):
-            carries = self.execution.said.get(("header", port), Symbol()).carries
-            ports = [] if carries is ANY else self.execution.side_by_side(carries.source)
+        for ports in self.execution.tuples():
             begins = accumulate([tuple_words(self.reads[each]) for each in ports], initial=0)
             for each, begin in zip(ports, begins, strict=False):
                 found[each] = begin if self.reads[each].word_bits else 0
@@ -76,8 +66,14 @@ class Translated(Rule):
         Writing(self.execution, m, firing).write()
 
 
+def translated(node: Node, netlist: Netlist) -> Unit:
+    """The hardware of ``node``, whose operator declares its rule; raises `HardwareError` where there is none."""
+    declared = declared_rule(node)
+    assert declared is not None
+    return Unit(Translated.of(declared, input_formats(node, netlist), output_formats(node, netlist)))
+
+
 def _plain(value: Any) -> Any:
     """A parameter as hardware has it."""
-    if isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(each, int) for each in value)):
-        return value
-    return Movement(value.__name__) if callable(value) else Literal.of(value)
+    plain = isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(each, int) for each in value))
+    return value if plain else value.__name__ if callable(value) else Literal.of(value)

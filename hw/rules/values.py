@@ -1,15 +1,15 @@
-"""What a rule handles besides numbers: tokens, what they carry, channels; `ANY` where nothing depends on it."""
+"""What a rule handles besides numbers: tokens, their values and ports; and the paths through it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hw.rules.facts import Facts, Law, pick
-from hw.rules.numbers import Number, bit, const
+from hw.rules.numbers import Number, const
 
 
 class _Any:
@@ -22,22 +22,8 @@ ANY: Any = _Any()
 
 
 @dataclass(frozen=True)
-class Front:
-    """The words of the token in front of an input."""
-
-    port: int
-
-
-@dataclass(frozen=True)
-class Kept:
-    """The words of the token that a state word holds."""
-
-    word: str
-
-
-@dataclass(frozen=True)
 class Literal:
-    """A value that the rule itself has: the bits of its items."""
+    """The words of a value that the rule itself has: the bits of its items."""
 
     items: tuple[int, ...]
 
@@ -49,106 +35,67 @@ class Literal:
 
 
 @dataclass(frozen=True)
-class Movement:
-    """A function of values that is a way for their words, by its name."""
+class Joined:
+    """The words of a tuple: those of the values in front of these inputs, one after the other."""
 
-    name: str
-
-
-@dataclass(frozen=True)
-class Moved:
-    """What a `Movement` makes of values."""
-
-    movement: Movement
-    sources: tuple[Source, ...]
+    ports: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Either:
-    """One source or another."""
-
-    test: Number
-    yes: Source
-    no: Source
-
-
-Source: TypeAlias = "Front | Kept | Literal | Moved | Either | _Any"
-"""Where the words of a value lie."""
-
-
-@dataclass(frozen=True, eq=False)
-class Carried:
-    """What a token carries, if it is ``there``: the source of its words, and what of it is in the header."""
+class Carried(NamedTuple):
+    """What a token carries, if it is ``there``: the number of the source of its words, and what is in the header."""
 
     there: Number
-    source: Source = ANY
+    source: Any = ANY
     control: Any = ANY
 
-    def on(self, facts: Facts) -> Carried:
-        """The same as this path knows it."""
-        there, source = facts.simple(self.there, 0), self.source
-        while isinstance(source, Either) and (which := facts.fixed(source.test)) is not None:
-            source = source.yes if which else source.no
-        if there is const(0):
-            return Carried(there)
-        return Carried(there, source, self.control if self.control is ANY else facts.simple(self.control, 0))
 
-    def bit(self, place: int, facts: Facts) -> Number:
-        """Bit ``place`` of what is in the header; none is set where there is no value."""
-        control = self.on(facts).control
-        return const(0) if control is ANY else bit(control, place)
-
-
-@dataclass(frozen=True, eq=False)
-class Symbol:
+class Symbol(NamedTuple):
     """A token: its fields, what it ``carries``, and whether there is one."""
 
     stop: Any = ANY
     rank: Any = ANY
     done: Any = ANY
-    carries: Carried = ANY
-    there: Number = field(default_factory=lambda: const(1))
+    carries: Any = ANY
+    there: Any = const(1)
 
-    def on(self, facts: Facts) -> Symbol:
-        """The same as this path knows it."""
-        stop, rank, done = (
-            each if each is ANY else facts.simple(each, 0) for each in (self.stop, self.rank, self.done)
-        )
-        return Symbol(stop, rank, done, self.carries if self.carries is ANY else self.carries.on(facts), self.there)
+    def numbers(self) -> dict[str, Number]:
+        """Its bits, by field of a header; and ``there``."""
+        value, _, control = (ANY, ANY, ANY) if self.carries is ANY else self.carries
+        parts = {"stop": self.stop, "rank": self.rank, "done": self.done, "value": value, "control": control}
+        return {name: each for name, each in (parts | {"there": self.there}).items() if each is not ANY}
 
     def laws(self) -> dict[Number, Law]:
         """What holds of every token there is: it is Done, or has a value, or is an empty with a stop as high."""
         stop, rank, done, value = self.stop, self.rank, self.done, self.carries.there
-        alone = [(stop, 0, 0), (rank, 0, 0)]
         laws: dict[Any, Law] = {
-            value: lambda lo, hi: [(done, 0, 0), alone[1]] if lo else [],
-            done: lambda lo, hi: [(value, 0, 0), *alone] if lo else [],
-            rank: lambda lo, hi: [(value, 0, 0), (done, 0, 0), (stop, lo, MOST)] if lo else [],
+            value: lambda lo, hi: [(done, 0, 0), (rank, 0, 0)] if lo else [],
+            done: lambda lo, hi: [(value, 0, 0), (stop, 0, 0), (rank, 0, 0)] if lo else [],
+            rank: lambda lo, hi: [(value, 0, 0), (done, 0, 0), (stop, lo, stop.hi)] if lo else [],
             stop: lambda lo, hi: [*([(done, 0, 0)] if lo else []), (rank, 0, hi)],
         }
-        return {each: law for each, law in laws.items() if each is not ANY and each.op == "leaf"}
+        return {each: law for each, law in laws.items() if each.op == "leaf"}
 
-
-MOST = 1 << 30
 
 NOTHING = Symbol(there=const(0))
 """No token."""
 
 
-@dataclass(frozen=True)
-class Channels:
-    """Inputs or outputs: port numbers, each with the condition under which it is meant."""
-
-    side: str
-    ports: tuple[tuple[int, Number], ...]
-
-
-@dataclass(frozen=True)
-class Port:
-    """One input or output."""
+class Port(NamedTuple):
+    """One input or output, ``when`` it is meant."""
 
     side: str
     number: int
+    when: Number = const(1)
+
+
+def known(thing: Any, facts: Facts) -> Any:
+    """``thing`` as a path knows it."""
+    if isinstance(thing, Number):
+        return facts.simple(thing, 0)
+    if not isinstance(thing, Symbol | Carried):
+        return thing
+    found = type(thing)(*(known(each, facts) for each in thing))
+    return Carried(found.there) if isinstance(found, Carried) and found.there is const(0) else found
 
 
 def join(test: Number, a: Any, b: Any, yes: Facts, no: Facts) -> Any:
@@ -157,29 +104,59 @@ def join(test: Number, a: Any, b: Any, yes: Facts, no: Facts) -> Any:
         return a
     if a is ANY:
         return b
-    match a, b:
-        case Number(), Number():
-            return pick(test, a, b, yes, no)
-        case (Symbol(), None) | (None, Symbol()) | (Symbol(), Symbol()):
-            a, b = a or NOTHING, b or NOTHING
-            parts = ("stop", "rank", "done", "carries", "there")
-            return Symbol(*(join(test, getattr(a, each), getattr(b, each), yes, no) for each in parts))
-        case Carried(), Carried():
-            there = pick(test, a.there, b.there, yes, no)
-            source = a.source
-            if b.source is not ANY and a.source != b.source:
-                source = b.source if a.source is ANY else Either(test, a.source, b.source)
-            return Carried(there, source, join(test, a.control, b.control, yes, no))
-        case Port(), Port():
-            return a if a == b else ANY
-    return ANY  # names that mean different things, and nothing behind the join
+    if isinstance(a, Symbol) or isinstance(b, Symbol):
+        a, b = a or NOTHING, b or NOTHING
+    if isinstance(a, Number) and isinstance(b, Number):
+        return pick(test, a, b, yes, no)
+    if isinstance(a, Symbol | Carried) and type(a) is type(b):
+        return type(a)(*(join(test, *parts, yes, no) for parts in zip(a, b, strict=True)))
+    return a if a == b else ANY  # names that mean different things, and nothing behind the join
 
 
-def sources(source: Source) -> Sequence[Source]:
-    """All that ``source`` may be, each once, without alternatives."""
-    if isinstance(source, Either):
-        return list(dict.fromkeys([*sources(source.yes), *sources(source.no)]))
-    return [] if source is ANY else [source]
+Said = dict[tuple[Any, ...], Any]
+"""Flags and tokens by word and port, and the rule's names and state words."""
+
+FLAGS = {"need", "take", "put", "room", "next", "COMPUTES", "ENDS", "fault"}
+"""What is not said on a path is 0 there; of all else, nothing matters."""
+
+
+@dataclass
+class Path:
+    """What a path through a rule has ``said``, and the ``facts`` that it knows."""
+
+    said: Said
+    facts: Facts
+
+    def fork(self, test: Number) -> tuple[Path | None, Path | None]:
+        """The paths where ``test`` holds and where it does not; None for one that there can not be."""
+        facts = self.facts.assume(test, True), self.facts.assume(test, False)
+        yes, no = (None if each is None else Path(dict(self.said), each) for each in facts)
+        return yes, no
+
+    def flag(self, *key: Any) -> Number:
+        """Whether it says ``key``, a word and a port."""
+        found: Number = self.said.get(key, const(0))
+        return found
+
+
+def joined(test: Number, yes: Path, no: Path) -> Said:
+    """What two paths have said: where one is dead only needs and faults matter."""
+    found: Said = {}
+    for key in {**yes.said, **no.said}:
+        parts: list[Any] = []
+        for said in (yes.said, no.said):
+            dead = said[("live",)] is const(0) and key[0] not in ("need", "fault")
+            parts.append(said.get(key, const(0) if key[0] in FLAGS and not dead else ANY))
+        found[key] = join(test, parts[0], parts[1], yes.facts, no.facts)
+    return found
+
+
+def leaves(source: Any) -> Iterator[int]:
+    """All numbers that ``source`` may be."""
+    if source is not ANY and source.op == "mux":
+        yield from (*leaves(source.args[1]), *leaves(source.args[2]))
+    elif source is not ANY:
+        yield source.lo
 
 
 def _bits(value: Any) -> int:
@@ -187,5 +164,5 @@ def _bits(value: Any) -> int:
     if not isinstance(value, np.ndarray):
         return int(value)
     if value.dtype == np.bool_:
-        return int.from_bytes(np.packbits(value.reshape(-1), bitorder="little").tobytes(), "little")
+        value = np.packbits(value.reshape(-1), bitorder="little")
     return int.from_bytes(np.ascontiguousarray(value).tobytes(), "little")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
 from hw.firing import Firing
 from hw.rules.execution import Execution
-from hw.rules.moving import Moving
+from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const
-from hw.rules.values import ANY, Symbol
-from hw.rules.words import parts_of
+from hw.rules.values import Symbol
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "not": lambda a: ~a,
@@ -28,16 +27,11 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 }
 
 
-def numbers_of(thing: Any) -> Iterator[Number]:
-    """The numbers that ``thing`` is made of."""
-    match thing:
-        case Number():
-            yield thing
-        case Symbol():
-            for each in parts_of(thing).values():
-                yield from numbers_of(each)
-            if thing.carries is not ANY:
-                yield from numbers_of(thing.carries.control)
+def numbers_of(thing: Any) -> dict[str, Number]:
+    """The numbers that a word holds or an output sends, by part."""
+    if isinstance(thing, Symbol):
+        return thing.numbers()
+    return {"": thing} if isinstance(thing, Number) else {}
 
 
 class Writing:
@@ -49,66 +43,49 @@ class Writing:
         self._uses: Counter[Number] = Counter()
         for key, value in executed.said.items():
             if key[0] not in ("name", "live", "room"):
-                for number in numbers_of(value):
+                for number in numbers_of(value).values():
                     self._count(number)
-        for word in executed.present.values():
-            for number in numbers_of(word):
+        for name, word in executed.present.items():
+            for part, number in numbers_of(word).items():
                 if number.op == "leaf":
-                    (name,) = number.args
-                    register = Signal(
-                        range(number.lo, number.hi + 1), name="_".join(name), init=executed.words.initial(name)
-                    )
-                    self._memo[number] = register
+                    shape, init = range(number.lo, number.hi + 1), executed.words.initial.get(name, 0)
+                    self._memo[number] = Signal(shape, name=f"{name}_{part}" if part else name, init=init)
 
     def write(self) -> None:
         """Say all of it."""
         m, executed, firing, rule = self._m, self._executed, self._firing, self._firing.unit.rule
-        moving = Moving(executed, self._m, firing, self._made)
         for port in range(len(rule.inputs)):
             need, take = executed.flag("need", port), executed.flag("take", port)
             if need is not const(0):
                 firing.wait(firing.visible(port) if need is const(1) else ~self._made(need) | firing.visible(port))
             if take is not const(0):
-                with self._m.If(self._made(take)):
+                with m.If(self._made(take)):
                     firing.take(port)
         if executed.flag("fault") is not const(0):
             firing.fault(self._made(executed.flag("fault")))
         firing.occupy(when=self._made(executed.flag("COMPUTES")))
         firing.finish(self._made(executed.flag("ENDS")))
         for port in range(len(rule.outputs)):
-            token = executed.said.get(("header", port), Symbol())
-            self._put(port, token)
-            moving.send(port, ANY if token.carries is ANY else token.carries.source)
+            self._put(port)
+            send_words(executed, m, firing, self._made, port)
         for port in rule.held:
             firing.drop(port, when=self._made(executed.drops(port)))
         for name, before in executed.present.items():
             changes = executed.flag("next", name)
             if changes is not const(0):
+                after = numbers_of(executed.said["word", name])
                 with m.If(self._made(changes)):
-                    self._next(before, executed.said["word", name])
+                    for part, register in numbers_of(before).items():
+                        if part in after and after[part] is not register and register.op == "leaf":
+                            firing.next(self._memo[register], self._made(after[part]))
 
-    def _put(self, port: int, token: Symbol) -> None:
-        parts = parts_of(token)
-        del parts["there"]
-        if self._firing.unit.rule.outputs[port].control and token.carries is not ANY:
-            parts["control"] = token.carries.control
+    def _put(self, port: int) -> None:
         fields = {}
-        for name, number in parts.items():
-            if number is not ANY:
-                made, width = self._made(number), self._firing.width(port, name)
-                fields[name] = made if isinstance(made, Const) else made[:width]  # its range fits
+        for name, number in self._executed.token(port).numbers().items():
+            if name in self._firing.unit.rule.outputs[port].header.members:
+                made = self._made(number)  # its range fits
+                fields[name] = made if isinstance(made, Const) else made[: self._firing.width(port, name)]
         self._firing.put(port, when=self._made(self._executed.flag("put", port)), **fields)
-
-    def _next(self, before: Any, after: Any) -> None:
-        """Registers of a word, and what they become."""
-        pairs = [(before, after)]
-        if isinstance(before, Symbol):
-            pairs = list(zip(parts_of(before).values(), parts_of(after).values(), strict=True))
-            if before.carries is not ANY and after.carries is not ANY:
-                pairs.append((before.carries.control, after.carries.control))
-        for register, number in pairs:
-            if register is not number and register is not ANY and number is not ANY and register.op == "leaf":
-                self._firing.next(self._memo[register], self._made(number))
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
@@ -128,7 +105,9 @@ class Writing:
             case "const":
                 return Const(number.lo)
             case "leaf":
-                made = self._seen(*number.args)
+                ((what, port, part),) = number.args
+                head = self._firing.head(port)
+                made = self._firing.differ(port, part) if what == "differ" else getattr(head, part)
             case "table":
                 entries, index = number.args
                 width = max(1, max(entries).bit_length())
@@ -143,11 +122,3 @@ class Writing:
             made = signal
         self._memo[number] = made
         return made
-
-    def _seen(self, name: tuple[Any, ...]) -> Value:
-        """What the unit sees of inputs."""
-        if name[0] == "differ":
-            return self._firing.differ(*name[1:])
-        _, port, part = name
-        found: Value = getattr(self._firing.head(port), part)
-        return found

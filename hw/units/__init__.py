@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hw.layout import input_formats, output_formats
-from hw.rules.unit import Translated
+from hw.rules.unit import translated
 from hw.shared import Parametric
-from hw.unit import Unit
 from step.firing.declared import declared_rule
 from step.host.extensions import find_module
 from step.language.graph import Node
@@ -24,11 +22,10 @@ from step.lowering.netlist import Netlist
 
 def unit_of(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``; raises `FabricError` where there is none."""
-    declared = declared_rule(node)
-    if declared is None or find_module(__name__, node.operator.name) is not None:
+    if declared_rule(node) is None or find_module(__name__, node.operator.name) is not None:
         component: Parametric = operator_module(__name__, node).unit(node, netlist)
         return component
-    return Unit(Translated.of(declared, input_formats(node, netlist), output_formats(node, netlist)))
+    return translated(node, netlist)
 
 
 def constants_of(node: Node, memory: MemoryMap) -> Mapping[str, int]:

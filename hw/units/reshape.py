@@ -1,4 +1,4 @@
-"""Reshape: counts chunks, fills up the last one, and says which elements are padding; or only splits."""
+"""Reshape: counts chunks, fills up the last one, and says which elements are padding; its rule only splits others."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from hw.firing import Firing
 from hw.layout import Format, TokenFormat, input_formats, output_formats, pack_element, pack_words
 from hw.rule import Rule
+from hw.rules.unit import translated
 from hw.shared import Parametric
 from hw.unit import Unit
 from step.language.graph import Node
@@ -101,47 +102,13 @@ class Reshape(Rule):
             firing.send(0, word)
 
 
-@dataclass(frozen=True)
-class Split(Rule):
-    """Raises every ``chunk``-th stop of level ``rank``, and all that are higher; ``flag`` is false for every value."""
-
-    token: TokenFormat
-    flag: TokenFormat
-    chunk: int
-    rank: int
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.token,)
-
-    @property
-    def outputs(self) -> tuple[TokenFormat, ...]:
-        return (replace(self.token, rank=self.token.rank + 1), self.flag)
-
-    def fire(self, m: Module, firing: Firing) -> None:
-        token = firing.need(0)
-        count = Signal(range(max(2, self.chunk)))  # tensors in the open chunk
-        outside, ends, last = token.rank > self.rank, token.stop >= self.rank, count == self.chunk - 1
-        stop = Mux(outside | (ends & last), token.stop + 1, token.stop)
-        for port in range(2):
-            firing.put(port, token, stop=stop, rank=Mux(outside, token.rank + 1, token.rank))
-        with m.If(ends & ~outside):
-            firing.next(count, Mux(last, 0, count + 1))
-        firing.pass_data(0, 0)
-        if self.flag.word_bits:
-            firing.send(1, Const(0, 1))
-        firing.occupy(when=token.value)
-        firing.take(0)
-        firing.finish(token.done)
-
-
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     operator, stream = node.operator, node.inputs[0].type
     assert isinstance(operator, Operator)
-    (token,), (_, flag) = input_formats(node, netlist), output_formats(node, netlist)
     if operator.rank:
-        return Unit(Split(token, flag, operator.chunk, operator.rank))
+        return translated(node, netlist)
+    (token,), (_, flag) = input_formats(node, netlist), output_formats(node, netlist)
     value = pad_element(stream.element, operator.pad) if operator.chunk > 1 else None
     pad = (0,) * token.cycles
     if value is not None and token.items:

@@ -95,7 +95,7 @@ class Split(Machine):
         last = self.count == self.chunk - 1
         stop = x.stop
         if x.stop >= self.rank:
-            stop += last
+            stop = x.stop + last
             self.count = 0 if last else self.count + 1
         if x.has_value:
             put(self.outputs[0], Token(x.value, stop))

@@ -11,8 +11,8 @@ import pytest
 from formats import one_word
 
 from hw.layout import TokenFormat
-from hw.rules.text import HardwareError
 from hw.rules.unit import Translated
+from hw.rules.words import HardwareError
 from step.firing.declared import Declared
 from step.firing.machine import Machine
 
@@ -29,7 +29,7 @@ class Odd(Machine):
     table: tuple[int, ...]
     apply: object
     index: int = 0
-    held: Token | None = None
+    held: Token | None = None; other: Token | None = None
     notes: list[int] | None = None
     def fire(self):
 """
@@ -104,12 +104,14 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
             "17: no hardware can be made of (1, 2); it compares, adds and subtracts, and says the words of step.firing",
         ),
         (
-            "for each in range(self.table[39] + self.table[39]): take(self.inputs[0])",
-            "16: no hardware can be made of a loop of 78 turns; it is unrolled, and may have 64",
+            "x = need(self.inputs[0])\nfor each in range(x.stop): take(self.inputs[0])",
+            "17: no hardware can be made of range(x.stop); "
+            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, take, values, "
+            "and a parameter that is side_by_side",
         ),
         (
-            "x = need(self.inputs[0])\nfor each in range(x.stop): take(self.inputs[0])",
-            "17: no hardware can be made of range(x.stop); how many turns a loop has must be known without a run",
+            "for each in self.table: take(self.inputs[0])",
+            "16: no hardware can be made of a loop over self.table; it goes over inputs or outputs",
         ),
         (
             "x = need(self.inputs[0])\nwhile x.done: pass",
@@ -135,7 +137,7 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
         ),
         (
             "x = need(self.inputs[0])\nif self.held: take(self.inputs[0])",
-            "17: no hardware can be made of self.held; its parameters are inputs, outputs, apply, count, table",
+            "17: no hardware can be made of self.held; it has inputs, outputs, apply, count, table",
         ),
         (
             "x = need(self.inputs[0])\nif x: take(self.inputs[0])",
@@ -152,8 +154,29 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
         ),
         (
             "x = front(self.inputs[0])",
-            "16: no hardware can be made of front(self.inputs[0]); it says Token, aligned, all_done, chosen, empty, "
-            "fault, len, min, need, need_all, put, range, room, take, values, and functions that only move words",
+            "16: no hardware can be made of front(self.inputs[0]); "
+            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, take, values, "
+            "and a parameter that is side_by_side",
+        ),
+        (
+            "x = need(self.inputs[0])\ny = Token(self.apply(x.value), x.stop)",
+            "17: no hardware can be made of self.apply(x.value); "
+            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, take, values, "
+            "and a parameter that is side_by_side",
+        ),
+        (
+            "x = need(self.inputs[0])\nself.held = x\nself.other = x",
+            "18: no hardware can be made of what self.other holds; it may hold tokens of one input alone",
+        ),
+        (
+            "x = need(self.inputs[0])\ny = need(self.inputs[1])\nroom(self.outputs[0])\n"
+            "put(self.outputs[0], Token(x.value if y.done else y.value))",
+            "16: no hardware can be made of the words of output 0 out of input 0 or input 1; "
+            "they are those of one input, a constant instead, or values side by side",
+        ),
+        (
+            "self.held = Token(1)",
+            "16: no hardware can be made of what self.held holds; it may hold tokens of one input alone",
         ),
     ],
 )

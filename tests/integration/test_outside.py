@@ -46,6 +46,14 @@ def test_rtl_and_timing_model_agree_on_every_token() -> None:
     assert found["passed"] and found["mismatches"] == 0
 
 
+def test_an_operator_is_a_meaning_and_a_rule() -> None:
+    """Its timing and its hardware are made of the rule."""
+    done = step("compare", str(HERE / "pacing.py"), "--json")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)
+    assert found["passed"] and found["mismatches"] == 0 and found["tokens"] > 0, found
+
+
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     code = f"from step import load_program; load_program({PROGRAM!r}).save({str(tmp_path / 'p.json')!r})"
     subprocess.run([sys.executable, "-c", code], check=True, env=OUTSIDE)

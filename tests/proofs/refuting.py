@@ -11,7 +11,7 @@ from mutants import mutant
 from proving import refuted
 from rule_mutants import mutants
 
-from hw.rules.text import HardwareError
+from hw.rules.words import HardwareError
 from step.firing.machine import Machine
 
 AS_IT_IS = "as it is"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from amaranth.hdl import Assert, Module, Mux, Signal
-from refuting import check
-from unit_bench import UnitBench, bare, control, equal, words
+from proving import refuted
+from refuting import check, check_rule
+from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.layout import TokenFormat
 from hw.unit import Unit
 from hw.units import reshape
+from step.firing.machine import Machine
+from step.rules.reshape import Split
 
 MUTANTS = [
     ("last.eq(count == self.chunk - 1)", "last.eq(count == self.chunk - 2)"),
@@ -81,3 +86,35 @@ class Chunks(UnitBench):
 def test_chunks_are_whole(token: TokenFormat, pad: tuple[int, ...], mutants: list[tuple[str, str]]) -> None:
     flag = TokenFormat(token.rank + 1, (1,), 8)
     check(reshape, lambda module: Chunks(module.Reshape(token, flag, 3, pad)), mutants)
+
+
+class Splits(UnitBench):
+    """Every chunk of tensors ends with a higher stop; nothing is padding."""
+
+    def check(self, m: Module, unit: Unit) -> None:
+        (front,), (take,), rank = self.fronts, self.takes, self.given["rank"]
+        count = Signal(range(self.given["chunk"]))  # tensors in the open chunk
+        outside, last = front.rank > rank, count == self.given["chunk"] - 1
+        ends = (front.stop >= rank) & ~outside
+        with m.If(take & ends):
+            m.d.sync += count.eq(Mux(last, 0, count + 1))
+        stop, higher = front.stop + (outside | (ends & last)), front.rank + outside
+        for put, sent in zip(self.puts, self.sent, strict=True):
+            m.d.comb += [Assert(put == take), Assert(~put | equal(sent, front, stop=stop, rank=higher))]
+        m.d.comb += Assert(unit.fault == 0)
+        self.expects = {0: self.words[0], 1: 0}
+
+
+def splits(machine: type[Machine], token: TokenFormat, rank: int) -> Splits:
+    higher = token.rank + 1
+    chunks = [replace(token, rank=higher), replace(words(higher, 1), items=(1,))]
+    return Splits(translated(machine, [token], chunks, chunk=3, rank=rank))
+
+
+@pytest.mark.parametrize(("token", "rank"), [(words(2, 1), 2), (control(2), 1), (bare(2), 1)])
+def test_chunks_of_tensors_end_higher(token: TokenFormat, rank: int) -> None:
+    assert refuted({"": splits(Split, token, rank)}) == {}
+
+
+def test_mutants_of_splitting() -> None:
+    check_rule(Split, lambda each: splits(each, words(2, 2), 1))

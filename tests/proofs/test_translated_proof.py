@@ -25,15 +25,9 @@ def reshaped(token: TokenFormat, pad: tuple[int, ...]) -> Pair:
     return hand, Declared(reshape_rule.Reshape, {"chunk": 3, "filler": value}, latency=1)
 
 
-def split(token: TokenFormat, rank: int) -> Pair:
-    hand = reshape.Split(token, replace(words(token.rank + 1, 1), items=(1,)), 3, rank)
-    return hand, Declared(reshape_rule.Split, {"chunk": 3, "rank": rank})
-
-
 PAIRS = {
     "reshape": [reshaped(words(1, 2), (1, 0)), reshaped(words(2, 1), (1,))],
     "reshape control": [reshaped(control(0, 2), (2,)), reshaped(bare(1), (0,))],
-    "split": [split(words(2, 1), 1), split(words(2, 2), 2), split(bare(2), 1)],
 }
 
 

@@ -39,7 +39,7 @@ def translated(
 ) -> Translated:
     """The rule of ``machine``, read for hardware at once."""
     rule = Translated.of(Declared(machine, given, latency), tuple(reads), tuple(writes))
-    Unit(rule).elaborate(None)
+    assert rule.execution
     return rule
 
 

@@ -171,7 +171,7 @@ class TestFindings:
         data = json.loads(report.read_text())
         validate(data, "fuzz", str(report))
         assert result.out.splitlines()[1:] == [
-            f"seed {seed}: {data['kind']}: {data['text']}",
+            *f"seed {seed}: {data['kind']}: {data['text']}".splitlines(),
             f"  {report} (3 operators)",
         ]
         small = load_program(str(tmp_path / data["program"]))

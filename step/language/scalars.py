@@ -84,13 +84,14 @@ class Elementwise(MapFunction):
     """The result for int64 operands, of which the lowest 32 bits count; None without an integer form."""
 
     @classmethod
-    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
-        if not isinstance(element, Tile):
-            return None
-        elements = [alike(random, element) for _ in range(cls.operands - 1 - reduce)]
-        elements.insert(random.randint(0, len(elements)), element)
-        out = random.choice([None, *(FLOATS if element.dtype.is_float else INTEGERS)])
-        return Sample(cls(**cls.sample_parameters(random, element) | {"out": out}), tuple(elements))
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        formats, tile = (*FLOATS, *INTEGERS) if cls.integers else FLOATS, element
+        if not isinstance(tile, Tile) or tile.dtype not in formats:
+            tile = Tile(random.choice(formats), random.randint(1, 4), random.randint(1, 4))
+        elements = [alike(random, tile) for _ in range(cls.operands - 1 - reduce)]
+        elements.insert(random.randint(0, len(elements)), tile)
+        out = random.choice([None, *(FLOATS if tile.dtype.is_float else INTEGERS)])
+        return Sample(cls(**cls.sample_parameters(random, tile) | {"out": out}), tuple(elements))
 
     @classmethod
     def sample_parameters(cls, random: Random, tile: Tile) -> dict[str, Any]:

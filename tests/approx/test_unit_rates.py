@@ -12,7 +12,7 @@ from step.language.operator import OPERATORS
 LONGER = ("map_matmul", "map_top_k", "accum_", "scan_")
 """Products, a scalar after the other, and states that are wanted back; the formulas say how long."""
 
-AS_FAST_AS_LINKS = ("accum_add_fp32", "scan_add_fp32", "accum_retile_row", "accum_retile_col")
+AS_FAST_AS_LINKS = ("accum_retile_row", "accum_retile_col")
 """Of these, with values of four words."""
 
 

@@ -160,8 +160,8 @@ class TestAgreement:
 
 class TestFindings:
     def test_a_defect_of_the_fast_model_is_made_small(self, step: Step, low_stop: None, tmp_path: Path) -> None:
-        seed = next(seed for seed in range(100) if "promote" in kinds(program(seed)))
-        result = step("fuzz", "--count", 1, "--seed", seed, "--save", tmp_path)
+        seed = next(seed for seed in range(100) if "promote" in kinds(program(seed, operators=(2, 6))))
+        result = step("fuzz", "--count", 1, "--seed", seed, "--operators", "2..6", "--save", tmp_path)
         report = tmp_path / f"seed-{seed}.report.json"
         assert result.code == 4
         assert result.err == "error: the back ends disagree on 1 of the programs\n"
@@ -169,7 +169,7 @@ class TestFindings:
         data = json.loads(report.read_text())
         validate(data, "fuzz", str(report))
         assert result.out.splitlines()[1:] == [
-            f"seed {seed}: {data['kind']}: {data['text']}",
+            *f"seed {seed}: {data['kind']}: {data['text']}".splitlines(),
             f"  {report} (3 operators)",
         ]
         small = load_program(str(tmp_path / data["program"]))
@@ -189,7 +189,7 @@ class TestFindings:
             assert sorted(kinds(load_program(str(tmp_path / each["program"])))) == ["promote", "sink", "source"]
 
     def test_a_report_runs_again(self, step: Step, low_stop: None, tmp_path: Path) -> None:
-        seed = next(seed for seed in range(100) if "promote" in kinds(program(seed)))
+        seed = next(seed for seed in range(1, 100) if "promote" in kinds(program(seed)))
         step("fuzz", "--count", 1, "--seed", seed, "--save", tmp_path)
         result = step("fuzz", "--again", tmp_path / f"seed-{seed}.report.json")
         assert result.code == 4
@@ -318,7 +318,7 @@ class TestBadInput:
         assert result == (1, "", "error: --rtl 4 is more than the 3 programs of --count\n")
 
     def test_a_report_of_another_version(self, step: Step, low_stop: None, tmp_path: Path) -> None:
-        seed = next(seed for seed in range(100) if "promote" in kinds(program(seed)))
+        seed = next(seed for seed in range(1, 100) if "promote" in kinds(program(seed)))
         step("fuzz", "--count", 1, "--seed", seed, "--save", tmp_path)
         report = tmp_path / f"seed-{seed}.report.json"
         report.write_text(json.dumps(json.loads(report.read_text()) | {"version": "0.0.9+12345678"}))

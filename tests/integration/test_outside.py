@@ -1,4 +1,4 @@
-"""An operator that lies outside of the tree is on all floors, and no file of the tree had to change."""
+"""An operator and a function outside of the tree are on all floors, and no file of the tree had to change."""
 
 from __future__ import annotations
 
@@ -100,3 +100,74 @@ def test_without_the_package_it_is_not_there(tmp_path: Path) -> None:
     done = step("check", PROGRAM, environment=dict(os.environ))
     assert done.returncode == 1
     assert "a stream has no operator 'store_permitted'" in done.stderr
+
+
+def told(code: str) -> str:
+    """What Python prints of ``code``, with the package installed."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=OUTSIDE)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+FUZZ = """
+from step.fuzz.check import check
+from step.fuzz.program import program
+
+seen = set()
+for seed in range(200):
+    made = program(seed, operators=(3, 25), roomy=True)
+    kinds = {node.operator.name for node in made.graph}
+    functions = {node.operator.function.name for node in made.graph if hasattr(node.operator, "function")}
+    found = (kinds | functions) & {"permitted_store", "magnitude"}
+    if found - seen:
+        check(made)
+        seen |= found
+    if len(seen) == 2:
+        break
+print(*sorted(seen))
+"""
+
+
+def test_the_fuzzer_makes_programs_of_it_and_of_a_function() -> None:
+    assert told(FUZZ) == "magnitude permitted_store\n"
+
+
+UNITS = """
+from cosim.calibration.campaign import standard_units
+from step.fuzz.units import units
+from step.lowering.fabric import FabricConfig
+
+calibrated, _ = standard_units(FabricConfig())
+print(*sorted({"map_magnitude"} & {*calibrated}), *sorted({"permitted_store"} & {each.label for each in units(1)}))
+"""
+
+
+def test_calibration_and_the_rates_of_units_know_them() -> None:
+    assert told(UNITS) == "map_magnitude permitted_store\n"
+
+
+def test_there_is_no_published_timing_of_it() -> None:
+    done = step("run", PROGRAM, "--backend", "published")
+    path = Path(os.path.relpath(HERE.parent / "outside/permit/ops/permitted_store.py"))
+    (line,) = (at for at, each in enumerate(path.read_text().splitlines(), 1) if "graph.add(PermittedStore()" in each)
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"error: permitted_store 'stored' ({path}:{line}): the published simulator has no operator 'permitted_store'\n",
+    )
+
+
+MAGNITUDE = """
+import numpy as np
+from cosim.compare import compare
+from step import BF16, Graph, Program, Tile
+from step.functions import Magnitude
+
+graph = Graph("magnitudes")
+graph.source("x", Tile(BF16, 1, 4), [2]).map(Magnitude()).sink("y")
+found = compare(Program(graph, {"x": np.array([[[1, -2, 3, -4]], [[-0.5, 0, 7, -8]]])}))
+print(found.mismatches, found.first_difference)
+"""
+
+
+def test_the_function_is_on_every_floor() -> None:
+    assert told(MAGNITUDE) == "0 None\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from step.functions.retile import RetileRow, RetileStreamify
 from step.fuzz.draft import Growing
 from step.fuzz.step import step
-from step.language.dims import Dim
+from step.language.dims import Dim, dim
 from step.samples.values import seen
 
 
@@ -31,6 +31,7 @@ def retile(draft: Growing) -> None:
     """Tiles joined to one of dynamic size, and parted again: where there were none, an element becomes nothing."""
     if draft.dynamic and (piece := draft.pick(lambda each: each.rank > 0 and each.is_tile)):
         rank = draft.random.randint(1, min(2, piece.rank))
-        joined = draft.read(piece).accum(RetileRow(), rank=rank)
-        if not joined.element.is_static:
+        reduced = piece.stream.shape[-rank:]
+        if any(not each.is_static for each in reduced) and dim(0) not in reduced:
+            joined = draft.read(piece).accum(RetileRow(), rank=rank)
             draft.keep(joined.flat_map(RetileStreamify(1, "row", draft.random.choice([0, 1]))), timed=piece.timed)

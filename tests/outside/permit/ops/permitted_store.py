@@ -20,6 +20,7 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.types import Tile
+from step.samples.draft import Draft
 
 PERMIT, DATA = 0, 1
 
@@ -55,3 +56,10 @@ class PermittedStore(Operator):
 def store_permitted(stream: Stream, permits: Stream, name: str) -> None:
     """Write the tiles to off-chip memory as the program's output ``name``, one for each of the ``permits``."""
     stream.graph.add(PermittedStore(), [permits, stream], name=name)
+
+
+def sample(draft: Draft) -> None:
+    """Tiles, with permits of any type."""
+    piece = draft.pick(lambda each: each.is_tile)
+    if piece:
+        draft.read(piece).store_permitted(draft.read(draft.partner(piece)), draft.name("y"))

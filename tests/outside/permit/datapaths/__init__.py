@@ -1,0 +1,1 @@
+"""Datapaths of functions."""

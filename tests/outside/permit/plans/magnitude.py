@@ -1,0 +1,12 @@
+"""Plan of the magnitude."""
+
+from __future__ import annotations
+
+from permit.functions.magnitude import Magnitude
+from step.lowering.application import Application
+from step.lowering.plans.vector import VectorPlan, vector_plan
+
+
+def plan(function: Magnitude, application: Application) -> VectorPlan:
+    """Nothing but wires and a conversion."""
+    return vector_plan(application, cycles=1)

@@ -1,0 +1,83 @@
+"""Samples of operators and functions: each is there, fits something, and adds what it says."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import step.ops.promote
+from step.errors import RegistrationError
+from step.functions.silu import Silu
+from step.fuzz.units import Unit, units
+from step.language.dtypes import BF16
+from step.language.function import FUNCTIONS, Sample
+from step.language.operator import OPERATORS
+from step.language.types import ElementType, Tile
+from step.samples.draft import Draft
+from step.samples.known import operators
+from step.samples.plain import Plain
+
+
+def test_every_operator_has_one() -> None:
+    found = operators()
+    assert {each.name for each in found} == set(OPERATORS) and all(each.weight > 0 for each in found)
+
+
+def test_an_operator_without_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(step.ops.promote, "sample")
+    with pytest.raises(RegistrationError) as error:
+        operators()
+    assert str(error.value) == (
+        "the operator 'promote' has no sample: step.ops.promote needs a function sample(draft), which adds it to a "
+        "step.samples.draft.Draft once"
+    )
+
+
+def test_an_operator_that_is_never_added_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(draft: Draft) -> None:
+        draft.pick()
+
+    monkeypatch.setattr(step.ops.promote, "sample", nothing)
+    with pytest.raises(RegistrationError) as error:
+        list(units(1))
+    assert str(error.value) == "the sample of the operator 'promote' never adds it to a program"
+
+
+def test_a_function_that_fits_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def two(cls: type[Silu], random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        return Sample(cls(), (element, element))
+
+    monkeypatch.setattr(Silu, "sample", classmethod(two))
+    with pytest.raises(RegistrationError) as error:
+        list(units(1))
+    assert str(error.value) == "the sample of the function 'silu' fits no stream: step.functions.silu"
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_every_function_stands_alone_in_every_operator_that_applies_it(rows: int) -> None:
+    found: list[Unit] = list(units(rows))
+    applied = {each.function.name for each in found if each.function is not None}
+    assert applied == {name for name, each in FUNCTIONS.items() if each.__module__.startswith("step.functions.")}
+    labels = [each.label for each in found]
+    assert len(set(labels)) == len(labels)
+    assert {"map_add", "accum_add", "scan_add"} < set(labels) and "scan_retile_row" not in labels  # its state grows
+
+
+def test_plain_choices() -> None:
+    random = Plain()
+    assert random.choice("abc") == "a" and random.choices("ab", k=3) == ["a", "b", "a"]
+    assert random.randint(2, 5) == 5 and random.randrange(4) == 3 and random.randrange(1, 8, 2) == 7
+    assert random.sample(range(4), 2) == [0, 1] and not random.random() < 0.99
+    some = [3, 1, 2]
+    random.shuffle(some)
+    assert some == [3, 1, 2]
+
+
+def test_operands_that_have_to_be_in_range_are() -> None:
+    random = Random(5)
+    for _ in range(200):
+        for each in FUNCTIONS.values():
+            sample = each.sample(random, Tile(BF16, 2, 3), reduce=False)
+            if sample is not None and each.indices:
+                assert set(sample.function.indices) <= set(sample.values), each

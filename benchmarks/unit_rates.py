@@ -33,7 +33,7 @@ FABRIC = FabricConfig(
     link_bytes=16,
     outstanding=32,
     scratchpad_ports=1,
-    memory=MemoryConfig(beat_bytes=16, channels=32),
+    memory=MemoryConfig(beat_bytes=16, channels=256),  # so many that no two units want one in the same cycle
 )
 
 WARM_UP = 20

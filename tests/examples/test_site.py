@@ -13,8 +13,6 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 PROSE = [ROOT / "README.md", *PAGES]
 LONGEST = 120
-WIDE = ("architecture.md", "extending.md")
-"""Pages with lines that are longer, for now."""
 GROUPS = ["Start", "Use", "Understand", "Extend", "Results"]
 GLOSSARY = dict(re.findall(r"^\* \*\*(.+?)\*\*: (.+)$", (DOCS / "glossary.md").read_text(), re.MULTILINE))
 IN_HOUSE = ("back end", "control", "floor", "jump", "plan", "region", "room", "rule", "scenario", "share", "sidecar")
@@ -56,7 +54,7 @@ def prose(page: Path) -> list[str]:
     return [re.sub(r"\]\(\S+\)|\S{80,}", "", line) for line in text.splitlines() if not line.startswith("|")]
 
 
-@pytest.mark.parametrize("page", [page for page in PROSE if page.name not in WIDE], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
 def test_lines_of_prose_are_short(page: Path) -> None:
     assert [line for line in prose(page) if len(line) > LONGEST] == []
 

@@ -29,9 +29,13 @@ MADE_OF = {
         *("step.lowering", "step.programs", "step.running", "step_models", "sim_approx"),
     ),
     "published": ("sim_published",),
+    "fuzz": ("step.fuzz", "step.samples", "step.ops", "step.functions", "step.language", "step.library"),
 }
 """Packages and modules by what is made of them: the Verilog of modules; what RTL does in which cycle, that of the
-memory behind it included; results of the fast model; results of the published timing."""
+memory behind it included; results of the fast model; results of the published timing; the program of a seed."""
+
+OPEN = ("verilog", "rtl", "fuzz")
+"""Made of what is installed to extend the toolkit, too."""
 
 EXTENDED = ("hw.units", "hw.functions", "step.ops", "step.functions", "step.lowering.plans", "step.rules")
 """Packages that others add to, of which RTL is made."""
@@ -44,11 +48,12 @@ SUFFIXES = (".py", ".hpp", ".cpp", ".sv", ".json", ".npy", ".npz")
 def source_digest(result: str, *files: Path | str) -> str:
     """Digest of what ``result``, one of `MADE_OF`, is made of, and of ``files`` and folders of its own.
 
-    RTL is made of what is installed to extend it, too. Nothing is imported, so any floor may ask for those above it.
+    What is installed to extend the toolkit is part of some (`OPEN`). Nothing is imported, so any floor may ask for
+    those above it.
     """
     sources = [each for package in MADE_OF[result] for each in _files(_folder(package), package)]
     sources += [each for path in map(Path, files) for each in _files(path, path.parent.name + "/" + path.name)]
-    if "hw" in MADE_OF[result]:
+    if result in OPEN:
         sources += [(str(path), path) for path in installed_sources(*EXTENDED)]
     contents = [(name, path, path.read_bytes()) for name, path in sources]
     known = cache_directory() / "sources" / _digest((name.encode(), content) for name, _, content in contents)

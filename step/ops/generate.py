@@ -9,22 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import TypeMismatch
-from step.language import numerics
+from step.language.constants import Constant, as_constant, constant_rows, has_integer, selector_mask
 from step.language.dims import DimKind, derive, shape
-from step.language.dtypes import BF16, BOOL, INT8, INT32, INTEGERS, UINT32, DType, as_dtype
+from step.language.dtypes import BF16, INT8, INT32, INTEGERS, UINT32, DType, as_dtype
 from step.language.graph import Graph, graph_method
 from step.language.loops import Stops, listed
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
-from step.language.parameters import plain
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile
 from step.samples.draft import HIGHEST_RANK, Draft
 from step.samples.values import random_value
-
-Constant = int | tuple[tuple[float, ...], ...]
-"""The mask of a selector, or the rows of a tile."""
 
 Targets = Sequence[int | Sequence[int]]
 
@@ -76,7 +71,7 @@ class Generate(Operator):
             expect(whole, f"a range is integers, 1x1 tiles, not {tile}")
             expect(not self.before and not self.behind, "a range has nothing before or behind it")
             for number in (self.values[0], self.values[-1]):
-                expect(_has(tile, number), f"{number} is no {tile}")
+                expect(has_integer(tile, number), f"{number} is no {tile}")
             return
         for each in (*self.values, *self.before, *self.behind):
             expect(self._accepts(each), f"{each} is no {self.element}")
@@ -153,8 +148,8 @@ def generate(
     and a list of numbers one of a single row.
     """
     if not isinstance(values, range):
-        values = tuple(_constant(element, each) for each in values)
-    around = ([_constant(element, each) for each in some] for some in (before, behind))
+        values = tuple(as_constant(element, each) for each in values)
+    around = ([as_constant(element, each) for each in some] for some in (before, behind))
     operator = Generate(element, values, tuple(dims), *map(tuple, around))
     return graph.add(operator, [] if reference is None else [reference], name=name)[0]
 
@@ -174,7 +169,7 @@ def constant(
     Raises `TypeMismatch` for numbers that ``dtype`` does not have.
     """
     dtype = as_dtype(dtype)
-    rows = _rows(value, dtype)
+    rows = constant_rows(value, dtype)
     stream: Stream = generate(graph, Tile(dtype, len(rows), len(rows[0])), [rows], dims, reference=reference, name=name)
     return stream
 
@@ -200,7 +195,7 @@ def count(
     last = int(np.iinfo(dtype.numpy).max)
     integers = range(start, start + step * max(1, prod(dims)), step) if dims else range(start, last + 1, step)
     if dims and prod(dims) > 0:
-        expect(_has(Tile(dtype), integers[-1]), f"{integers[-1]} is no {Tile(dtype)}")
+        expect(has_integer(Tile(dtype), integers[-1]), f"{integers[-1]} is no {Tile(dtype)}")
     stream: Stream = generate(graph, Tile(dtype), integers, dims, reference=reference, name=name)
     return stream
 
@@ -221,72 +216,10 @@ def turns(
     many as ``order`` has, or with a reference one for each of its elements.
     """
     selector = Selector(targets)
-    masks = [_selector_mask(selector, each) for each in (range(targets) if order is None else order)]
+    masks = [selector_mask(selector, each) for each in (range(targets) if order is None else order)]
     extents = dims if dims is not None else () if reference is not None else (len(masks),)
     stream: Stream = generate(graph, selector, masks, extents, reference=reference, name=name)
     return stream
-
-
-def _selector_mask(selector: Selector, chosen: int | Sequence[int]) -> int:
-    """The mask of a target, or of several; raises `TypeMismatch` for those that the ``selector`` does not have."""
-    targets = [chosen] if isinstance(chosen, int) else chosen
-    for each in targets:
-        expect(0 <= each < selector.targets, f"{selector} has the targets 0 to {selector.targets - 1}, but no {each}")
-    return sum({1 << each for each in targets})
-
-
-def _constant(element: Tile | Selector, value: Any) -> Constant:
-    """The ``value`` as `Generate` has it; raises `TypeMismatch` unless it is one of ``element``."""
-    if isinstance(element, Selector):
-        mask = plain(value)
-        if element.accepts(mask) and not isinstance(mask, bool):
-            found: Constant = mask
-            return found
-    elif element.is_static:
-        rows = _rows(value, element.dtype)
-        if (len(rows), len(rows[0])) == element.shape:
-            return rows
-    raise TypeMismatch(f"{value!r} is no {element}; it would be {_example(element)}")
-
-
-def _example(element: Tile | Selector) -> str:
-    """A constant of ``element``, as somebody would write it."""
-    if isinstance(element, Selector):
-        return f"a mask from 0 to {(1 << element.targets) - 1}"
-    if not element.is_static:
-        return "a tile of static size"
-    rows, cols = element.shape
-    return f"{rows} list{'s' if rows > 1 else ''} of {cols} number{'s' if cols > 1 else ''}"
-
-
-def _has(tile: Tile | Selector, number: int) -> bool:
-    """Whether integers of ``tile`` go as far as ``number``."""
-    assert isinstance(tile, Tile)
-    limits = np.iinfo(tile.dtype.numpy)
-    return bool(limits.min <= number <= limits.max)
-
-
-def _rows(value: Any, dtype: DType) -> tuple[tuple[float, ...], ...]:
-    """The rows of a tile of ``dtype``, rounded to it; raises `TypeMismatch` for numbers that it does not have."""
-    numbers = f"numbers that {dtype} has"
-    if not dtype.is_float:
-        least, most = (0, 1) if dtype is BOOL else (np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max)
-        numbers = f"integers from {least} to {most}"
-    refused = TypeMismatch(f"a constant of {dtype} must be {numbers}, not {value!r}")
-    try:
-        given = np.atleast_2d(np.asarray(value))
-    except ValueError:  # rows of different lengths
-        raise refused from None
-    kinds = "biu" if dtype is BOOL else "iuf"
-    if given.ndim != 2 or not given.size or (given.dtype.kind not in kinds and given.dtype != BF16.numpy):
-        raise refused
-    with numerics.quiet():
-        tile = given.astype(dtype.numpy)
-    lost = np.isfinite(given.astype(np.float64)) & ~np.isfinite(tile.astype(np.float64))
-    if lost.any() or not (dtype.is_float or (tile == given).all()):
-        raise refused
-    exact = tile if dtype.is_float else tile.astype(int)
-    return tuple(tuple(row) for row in exact.astype(np.float64 if dtype.is_float else int).tolist())
 
 
 def sample(draft: Draft) -> None:

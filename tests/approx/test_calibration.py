@@ -154,7 +154,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 2, 3, 4, 5, 6])  # the program of 1 applies no function
 def test_a_unit_alone_takes_as_long_as_in_its_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -18,6 +18,7 @@ from step.language.operator import (
     expect_same_shape,
 )
 from step.language.stream import Stream, stream_method
+from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,10 @@ class Paced(Operator):
 def paced(stream: Stream, pace: Stream, *, name: str | None = None) -> Stream:
     """The same stream, no faster than ``pace``."""
     return stream.graph.add(Paced(), [stream, pace], name=name)[0]
+
+
+def sample(draft: Draft) -> None:
+    """A stream with itself."""
+    if piece := draft.pick():
+        stream = draft.read(piece)
+        draft.keep(paced(stream, stream), timed=piece.timed)

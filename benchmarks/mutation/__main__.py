@@ -1,4 +1,4 @@
-"""The command line: ``cover``, ``run`` and ``show``."""
+"""The command line: ``run`` and ``show``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import shutil
 import sys
 from pathlib import Path
 
-from benchmarks.mutation.covering import Covered, cover
 from benchmarks.mutation.mutants import ROOMS, Mutant, chosen
 from benchmarks.mutation.running import SURVIVED, Outcome, run
 from step.host.files import write_atomically
 
 ROOT = Path(__file__).parents[2]
 DIRECTORY = Path(os.environ.get("MUTATION_DIRECTORY", "/tmp/step-mutation"))
-TREE, COVERED, RESULTS = DIRECTORY / "tree", DIRECTORY / "cover", DIRECTORY / "results"
+TREE, RESULTS = DIRECTORY / "tree", DIRECTORY / "results"
 
 
 def main() -> None:
@@ -23,18 +22,13 @@ def main() -> None:
     verb, *names = sys.argv[1:] or ["show"]
     if not TREE.exists():
         shutil.copytree(ROOT, TREE, ignore=shutil.ignore_patterns(".*", "__pycache__"))
-    if verb == "cover":
-        folders = {path.parent if path.parent.name != "tests" else path for path in (TREE / "tests").rglob("test_*.py")}
-        cover(TREE, COVERED, names or [*sorted(str(each.relative_to(TREE)) for each in folders), "docs"])
-        return
+    RESULTS.mkdir(exist_ok=True)
     mutants = chosen(TREE)
     if verb == "run":
-        covered = Covered(TREE, COVERED)
         for number in map(int, names) if names else range(len(mutants)):
             if outcome(number, mutants[number]) is None:
-                found = run(mutants[number], TREE, covered)
-                if found.tests:  # else the tests that execute it have not been covered
-                    write_atomically(RESULTS / f"{number}.json", json.dumps(vars(found), indent=1).encode())
+                found = run(mutants[number], TREE)
+                write_atomically(RESULTS / f"{number}.json", json.dumps(vars(found), indent=1).encode())
                 print(f"{number}: {found}", flush=True)
     show([(each, outcome(number, each)) for number, each in enumerate(mutants)])
 

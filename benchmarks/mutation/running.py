@@ -1,4 +1,4 @@
-"""A mutant against the tests that execute it."""
+"""A mutant against the tests that see it most likely."""
 
 from __future__ import annotations
 
@@ -9,79 +9,93 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.mutation.covering import Covered
+from benchmarks.mutation.choosing import tests
 from benchmarks.mutation.mutants import Mutant
 from step.host.files import cache_directory
 
 SURVIVED, KILLED, HANGS = "survived", "killed", "hangs"
-MOST = 200.0
-"""Seconds of tests that a mutant is run against at most, as measured with coverage."""
-
-AT_LEAST, FACTOR = 120, 10
-"""Seconds of processor time after which a run hangs: so many, and so many times what its tests take."""
+EACH, ALL = 240, 600
+"""Seconds of processor time that one file of tests gets, and that a mutant gets until it has survived."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of ``mutant``: ``by`` is the test that saw it, of ``tests`` that were run and ``left`` that were
-    not."""
+    """What became of ``mutant``: ``by`` is the test that saw it, of ``files`` of tests that were run in ``seconds`` of
+    processor time; one that did not end is in ``hung``."""
 
     mutant: str
     status: str
     by: str
-    tests: int
-    left: int
+    files: int
     seconds: float
+    hung: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        rest = f", {self.left} more were not run" if self.left else ""
-        return f"{self.mutant}: {self.status} by {self.by or f'{self.tests} tests{rest}'}, {self.seconds:.0f} s"
+        rest = f", without an end: {', '.join(self.hung)}" if self.hung else ""
+        return f"{self.mutant}: {self.status} by {self.by or f'{self.files} files'}{rest}, {self.seconds:.0f} s"
 
 
-def run(mutant: Mutant, tree: Path, covered: Covered) -> Outcome:
-    """``mutant`` in a copy of ``tree``, up to the first test that fails."""
-    left, whole = covered.tests(mutant), 0.0
-    tests: list[str] = []
-    while left and (not tests or whole + covered.seconds[left[0]] <= MOST):
-        whole += covered.seconds[left[0]]
-        tests.append(left.pop(0))
-    if not tests:
-        return Outcome(str(mutant), SURVIVED, "", 0, 0, 0.0)
-    started = time.monotonic()
-    with tempfile.TemporaryDirectory() as place:
-        copy = Path(place) / "tree"
-        shutil.copytree(tree, copy)
-        path = copy / mutant.path
+def run(mutant: Mutant, tree: Path) -> Outcome:
+    """``mutant`` in a copy of ``tree``, up to the first test that fails.
+
+    It hangs if the first two files of tests, which are about it, do not come to an end.
+    """
+    hung: list[str] = []
+    begun = _seconds()
+    with _copied(tree, mutant) as place:
+        for count, test in enumerate(tests(mutant, tree), 1):
+            code, output = _pytest(test, place)
+            if code < 0 or "Timeout (" in output:
+                hung.append(test)
+                if len(hung) == count == 2:
+                    return Outcome(str(mutant), HANGS, "", count, _seconds() - begun, tuple(hung))
+            elif code in (1, 2):
+                found = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE)
+                by = found[1] if found else output.strip().rpartition("\n")[2]
+                return Outcome(str(mutant), KILLED, by, count, _seconds() - begun, tuple(hung))
+            if _seconds() - begun > ALL:
+                break
+    return Outcome(str(mutant), SURVIVED, "", count, _seconds() - begun, tuple(hung))
+
+
+@contextmanager
+def _copied(tree: Path, mutant: Mutant) -> Iterator[Path]:
+    """A place with a changed ``tree``, and a cache of builds that begins with links to those that there are."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        shutil.copytree(tree, place / "tree")
+        path = place / "tree" / mutant.path
         path.write_bytes(mutant.apply(path.read_bytes()))
-        status, output = _pytest(tests, copy, Path(place), AT_LEAST + FACTOR * int(whole))
-    found = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE)
-    by = found[1] if found else "" if status == SURVIVED else output.strip().rpartition("\n")[2]
-    return Outcome(str(mutant), status, by, len(tests), len(left), time.monotonic() - started)
+        shutil.copytree(cache_directory(), place / "cache", symlinks=True, copy_function=_linked)
+        (place / "temporary").mkdir()
+        yield place
 
 
-def _pytest(tests: list[str], tree: Path, place: Path, seconds: int) -> tuple[str, str]:
-    """The status, and what pytest printed; its cache of builds begins with links to those that there are."""
-    shutil.copytree(cache_directory(), place / "cache", symlinks=True, copy_function=_linked)
-    (place / "temporary").mkdir()
-    (place / "tests").write_text("\n".join(tests))
+def _pytest(test: str, place: Path) -> tuple[int, str]:
+    """The exit code of a file of tests, and what was printed."""
     environment = {
-        **os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1",
+        **os.environ, "PYTHONPATH": str(place / "tree"), "PYTHONDONTWRITEBYTECODE": "1",
         "STEP_CACHE": str(place / "cache"), "TMPDIR": str(place / "temporary"),
     }  # fmt: skip
-    hangs = ["-o", f"faulthandler_timeout={10 * seconds}", "-o", "faulthandler_exit_on_timeout=true"]
+    hangs = ["-o", f"faulthandler_timeout={10 * EACH}", "-o", "faulthandler_exit_on_timeout=true"]
     options = ["-x", "-n", "0", "-p", "no:cacheprovider", "--tb=no", "-rfE", *hangs]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, f"@{place / 'tests'}"],
-        cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
+        [sys.executable, "-m", "pytest", *options, test],
+        cwd=place / "tree", env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (EACH, EACH)),
     )  # fmt: skip
-    if done.returncode < 0 or "Timeout (" in done.stdout:
-        return HANGS, done.stdout
-    return (SURVIVED if done.returncode == 0 else KILLED), done.stdout
+    return done.returncode, done.stdout
+
+
+def _seconds() -> float:
+    """Processor time of all processes that ended, those that tests started included."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _linked(source: str, target: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import shutil
@@ -22,6 +23,7 @@ def main() -> None:
     verb, *names = sys.argv[1:] or ["show"]
     if not TREE.exists():
         shutil.copytree(ROOT, TREE, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+        compileall.compile_dir(TREE, quiet=1)  # else every run would compile all sources
     RESULTS.mkdir(exist_ok=True)
     mutants = chosen(TREE)
     if verb == "run":

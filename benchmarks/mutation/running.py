@@ -19,7 +19,7 @@ from benchmarks.mutation.mutants import Mutant
 from step.host.files import cache_directory
 
 SURVIVED, KILLED, HANGS = "survived", "killed", "hangs"
-EACH, ALL = 240, 600
+EACH, ALL = 60, 150
 """Seconds of processor time that one file of tests gets, and that a mutant gets until it has survived."""
 
 
@@ -48,10 +48,10 @@ def run(mutant: Mutant, tree: Path) -> Outcome:
     hung: list[str] = []
     begun = _seconds()
     with _copied(tree, mutant) as place:
-        for count, test in enumerate(tests(mutant, tree), 1):
-            code, output = _pytest(test, place)
+        for count, chosen in enumerate(tests(mutant, tree), 1):
+            code, output = _pytest(chosen, place)
             if code < 0 or "Timeout (" in output:
-                hung.append(test)
+                hung.append(chosen[0])
                 if len(hung) == count == 2:
                     return Outcome(str(mutant), HANGS, "", count, _seconds() - begun, tuple(hung))
             elif code in (1, 2):
@@ -76,7 +76,7 @@ def _copied(tree: Path, mutant: Mutant) -> Iterator[Path]:
         yield place
 
 
-def _pytest(test: str, place: Path) -> tuple[int, str]:
+def _pytest(chosen: tuple[str, ...], place: Path) -> tuple[int, str]:
     """The exit code of a file of tests, and what was printed."""
     environment = {
         **os.environ, "PYTHONPATH": str(place / "tree"), "PYTHONDONTWRITEBYTECODE": "1",
@@ -85,7 +85,7 @@ def _pytest(test: str, place: Path) -> tuple[int, str]:
     hangs = ["-o", f"faulthandler_timeout={10 * EACH}", "-o", "faulthandler_exit_on_timeout=true"]
     options = ["-x", "-n", "0", "-p", "no:cacheprovider", "--tb=no", "-rfE", *hangs]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, test],
+        [sys.executable, "-m", "pytest", *options, *chosen],
         cwd=place / "tree", env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (EACH, EACH)),
     )  # fmt: skip

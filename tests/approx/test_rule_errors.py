@@ -48,6 +48,10 @@ def machine(tmp_path: Path, text: str) -> type[Machine]:
             ":13: a rule can not have a statement While; it has assignments, calls, if, for and return",
         ),
         (
+            "for at in range(2):\n            self.count = at\n        self.count = at",
+            ":15: a rule can not have the name at here; nothing was assigned to it before",
+        ),
+        (
             "self.table = (1,)",
             ":13: a rule can not have a change of self.table; it is ints, no state word",
         ),

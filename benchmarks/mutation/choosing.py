@@ -16,9 +16,9 @@ FOLDERS = {
 }  # fmt: skip
 """Of each room, the folders of tests that are about it."""
 
-CALLED, IMPORTS, NAMES, ABOUT, NEAR = 8, 4, 3, 2, 1
-"""What a file of tests is worth for being called as the module, importing it, naming what is changed, its folder, and
-importing, or being called as, a module that imports the changed one."""
+CALLED, IMPORTS, FLOOR, NAMES, ABOUT, NEAR = 8, 4, 3, 3, 2, 1
+"""What a file of tests is worth for being called as the module, importing it, importing the one of that name on another
+floor, naming what is changed, its folder, and importing, or being called as, a module that imports the changed one."""
 
 
 def tests(mutant: Mutant, tree: Path) -> list[tuple[str, ...]]:
@@ -41,6 +41,7 @@ def _worth(test: Path, mutant: Mutant, tree: Path, importers: list[Path]) -> int
     return (
         CALLED * (path.stem in test.stem)
         + IMPORTS * _imports(_dotted(path), text)
+        + FLOOR * bool(re.search(rf"^from [\w.]+\.{path.stem} import", text, re.MULTILINE))
         + NAMES * bool(names and re.search(rf"\b({names})\b", text))
         + ABOUT * (test.parent.name in FOLDERS[mutant.room])
         + NEAR * sum(each.stem in test.stem or _imports(_dotted(each), text) for each in importers)

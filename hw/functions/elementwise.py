@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
@@ -57,12 +57,13 @@ class ArithmeticLane(Lane):
 class LeafLane(ArithmeticLane):
     """A function of which the FP32 form is one piece of ``arithmetic``, made with the stages of the fabric."""
 
-    arithmetic: ClassVar[Callable[[int], Staged]]
+    arithmetic: ClassVar[type[Any]]
 
     @property
     def leaf(self) -> Staged:
         """It; its inputs are the operands, in FP32 or as narrow as they are."""
-        return type(self).arithmetic(self.stages)
+        leaf: Staged = self.arithmetic(self.stages)
+        return leaf
 
     @property
     def operation_depth(self) -> int:

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments import layers as shared
 from experiments.published import batches, layers, mixtures, moe, swiglu
 from experiments.published.point import Point
 from experiments.published.rows import CAMPAIGN
 from sim_published.metrics import off_chip_bytes
 from sim_published.profile import VALIDATION
 from step.errors import UnboundSymbol
+from step_models.configurations import configuration
 from step_models.routing import sampled_routing
 
 LENGTHS = np.array([40, 3, 95, 64, 31, 7, 200])
@@ -56,14 +58,14 @@ def test_a_layer_of_swiglu() -> None:
 
 def test_decoder_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(
-        layers.configuration("Qwen3-30B-A3B"),
+        configuration("Qwen3-30B-A3B"),
         **{"hidden": 128, "inner": 64, "experts": 4, "query_heads": 4, "key_value_heads": 2, "head_size": 64},
         experts_per_token=2,
     )
     lengths = np.resize(LENGTHS, 64)
-    monkeypatch.setattr(layers, "configuration", lambda name: small)
-    monkeypatch.setattr(layers, "measured_routing", lambda trace, experts: sampled_routing(64, 4, 2, seed=1))
-    monkeypatch.setattr(layers, "measured_kv_lengths", lambda name: lengths)
+    monkeypatch.setattr(shared, "configuration", lambda name: small)
+    monkeypatch.setattr(shared, "measured_routing", lambda trace, experts: sampled_routing(64, 4, 2, seed=1))
+    monkeypatch.setattr(shared, "measured_kv_lengths", lambda name: lengths)
     static, _, dynamic = (CAMPAIGN.row(each, "any") for each in islice(layers.layers(), 3))
     assert int(dynamic["off_chip_bytes"]) < int(static["off_chip_bytes"])
 

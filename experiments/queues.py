@@ -5,10 +5,8 @@ Published are channels of one element. A region that is busy then holds up all o
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import asdict, dataclass, replace
 from inspect import getfile
 
 import numpy as np
@@ -47,15 +45,11 @@ def points() -> Iterator[Point]:
                 yield Point(batch, depth, arrangement)
 
 
-def measured(point: Point, made_of: str) -> Row:
-    """The row of a point, ``made_of`` sources with this digest."""
-    start = time.process_time()
+def measured(point: Point) -> dict[str, object]:
+    """What the row of a point says."""
     made = attention.ARRANGEMENTS[point.arrangement](lengths(point.batch), ROOM)
     profile = replace(attention.PROFILE, channel_depth=point.depth)
-    cycles = run(made.graph, made.inputs, profile=profile).cycles
-    seconds = round(time.process_time() - start, 2)
-    found = (point.name, point.batch, point.depth, point.arrangement, cycles, seconds, version("step-fabric"), made_of)
-    return {name: str(value) for name, value in zip(COLUMNS, found, strict=True)}
+    return {**asdict(point), "cycles": run(made.graph, made.inputs, profile=profile).cycles}
 
 
 def lengths(batch: int) -> np.ndarray:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,14 +44,14 @@ def cycles_of(row: Row) -> str:
 class Campaign:
     """The points of ``figures``, whose rows have ``columns``, in files that begin with ``name``.
 
-    ``measured`` makes the row of a point, from it and the digest that ``sources`` gives for its figure; ``told`` says
-    of a row what was found.
+    ``measured`` gives what a row says of its point beside its name, the seconds that it took, and where it comes from:
+    the digest that ``sources`` gives for the figure. ``told`` says of a row what was found.
     """
 
     name: str
     columns: Sequence[str]
     figures: Mapping[str, Callable[[], Iterator[Any]]]
-    measured: Callable[[Any, str], Row]
+    measured: Callable[[Any], Mapping[str, object]]
     sources: Callable[[str], str]
     told: Callable[[Row], str] = cycles_of
 
@@ -61,11 +63,19 @@ class Campaign:
         """The rows that there are."""
         return rows.read(self.file(results, figure), self.columns)
 
+    def row(self, point: Named, digest: str) -> Row:
+        """Measure ``point``, with sources of this ``digest``."""
+        start = time.process_time()
+        found = {"point": point.name, **self.measured(point)}
+        found |= {"cpu_seconds": round(time.process_time() - start, 2), "sources": digest}
+        found["version"] = version("step-fabric")
+        return {name: "" if found[name] is None else str(found[name]) for name in self.columns}
+
     def find(self, task: Task, digest: str) -> Found:
         """Run a point."""
         figure, name = task
         try:
-            return task, self.measured(next(each for each in self.figures[figure]() if each.name == name), digest)
+            return task, self.row(next(each for each in self.figures[figure]() if each.name == name), digest)
         except StepError as error:
             return task, str(error).partition("\n")[0]
 

@@ -16,12 +16,11 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from amaranth._toolchain.yosys import find_yosys
-from amaranth.back import rtlil, verilog
+from amaranth._toolchain.yosys import YosysBinary, find_yosys
 from amaranth.hdl import UnusedElaboratable
 
 from hw.shared import Parametric
-from hw.spelling import plain_spelling
+from hw.spelling import plain_rtlil
 from hw.wide import allow_wide_modules
 from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
 from step.host.sources import source_digest
@@ -45,14 +44,18 @@ class ModuleText:
 @functools.cache
 def tool_versions() -> dict[str, str]:
     """What takes part in the conversion."""
-    yosys = find_yosys(lambda found: found >= (0, 40))
-    return {"amaranth": version("amaranth"), "yosys": ".".join(str(part) for part in yosys.version())}
+    return {"amaranth": version("amaranth"), "yosys": ".".join(str(part) for part in _yosys().version())}
+
+
+def _yosys() -> type[YosysBinary]:
+    return find_yosys(lambda found: found >= (0, 40))
 
 
 class ModuleLibrary:
     """Collects the distinct components of a design (see `hw.shared.ModuleLibrary`) and gives their texts."""
 
-    def __init__(self, directory: Path | None = None) -> None:
+    def __init__(self, directory: Path | None = None, *, initial_values: bool = True) -> None:
+        self._initial_values = initial_values
         self._directory = (directory or cache_directory()) / "verilog"
         self._components: dict[str, Parametric] = {}
         self._used: list[str] = []
@@ -94,7 +97,7 @@ class ModuleLibrary:
         self._used = []
         allow_wide_modules()
         try:
-            text = rtlil.convert(component, name=component.module_name, platform=self, emit_src=False)
+            text = plain_rtlil(component, component.module_name, self, self._initial_values)
         except BaseException:
             # What was broken off (Ctrl-C, an error) was not used up, and Amaranth would warn of that besides.
             warnings.simplefilter("ignore", UnusedElaboratable)
@@ -105,7 +108,8 @@ class ModuleLibrary:
 
     def _file(self, component: Parametric) -> str:
         what = (type(component).__module__, type(component).__qualname__, repr(component.parameters))
-        key = "\n".join([component.module_name, *what, source_digest("verilog"), repr(tool_versions())])
+        made = (source_digest("verilog"), repr(tool_versions()), repr(self._initial_values))
+        key = "\n".join([component.module_name, *what, *made])
         return f"{component.module_name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
 
     def _load(self, file: str) -> list[ModuleText] | None:
@@ -139,27 +143,43 @@ def _described(component: Parametric) -> str:
     return "".join(f"// {line}\n" for line in lines)
 
 
-_MODULE = re.compile(r"^module (\S+?) ?\(.*?^endmodule$", re.MULTILINE | re.DOTALL)
-_TRIGGER = re.compile(r"^ *(?:reg \\\$auto\S+  = 0;|if \(\\\$auto\S+ \) begin end)\n", re.MULTILINE)
-_INITIAL = re.compile(r"^ *\(\* init = .* \*\)\n", re.MULTILINE)
-_EMPTY = re.compile(r"^ *wire \[-1:0\] .*;\n", re.MULTILINE)
+_MODULE = re.compile(r"^module (\w+)\(.*?^endmodule$", re.MULTILINE | re.DOTALL)
+_NAMED = re.compile(r"^module \\(\w+)$", re.MULTILINE)
 
 
 def to_verilog(modules: dict[str, str]) -> dict[str, str]:
     """SystemVerilog of modules given as RTLIL, by name; one call of Yosys, which takes longer to start than to run.
 
-    Submodules that are not shared come with the module that they are part of. Wires of no bits go. Yosys makes
-    ``always @*`` run at time 0 with a register numbered over the whole call; ``always_comb`` does so by itself.
+    Submodules that are not shared come with the module that they are part of.
     """
     if not modules:
         return {}
+    script = (
+        *("read_rtlil <<rtlil", *modules.values(), "rtlil", "proc -nomux -norom", "memory_collect"),
+        *("attrmap -remove full_case", "write_verilog -sv"),
+    )
     with caching_tools():
-        verilog_text = verilog._convert_rtlil_text("\n".join(modules.values()), strip_internal_attrs=True)
-    for pattern in (_TRIGGER, _INITIAL, _EMPTY):
-        verilog_text = pattern.sub("", verilog_text)
-    verilog_text = verilog_text.replace("always @*", "always_comb")
-    parts: dict[str, list[str]] = {name: [] for name in modules}
-    for match in _MODULE.finditer(verilog_text):
-        parts[match[1].lstrip("\\").split(".")[0]].append(match[0])
-    order = {name: sorted(texts, key=lambda text: "." in text.split("(")[0]) for name, texts in parts.items()}
-    return {name: plain_spelling("\n\n".join(texts)) + "\n" for name, texts in order.items()}
+        written = _yosys().run(["-q", "-"], "\n".join(script), ignore_warnings=True)  # of any process that is left
+    texts = {match[1]: laid_out(match[0]) for match in _MODULE.finditer(written)}
+    return {name: "\n".join(texts[each] for each in _NAMED.findall(text)) for name, text in modules.items()}
+
+
+_PORT = re.compile(r"^  (input|output) (.*?)(\w+);\n  (wire|reg) .*?( = .*)?;\n", re.MULTILINE)
+_ASSIGNMENTS = re.compile(r"(?:^  assign .*\n)+", re.MULTILINE)
+_ZEROS = re.compile(r"(?<='h)0+(?=[0-9a-f])")
+_KEYWORD = re.compile(r"\\(\w+) ")
+
+
+def laid_out(text: str) -> str:
+    """A module with its ports in its header, short zeros, and an underscore behind names that are keywords.
+
+    Assignments that stand together are sorted: Yosys writes them in an order that depends on all that it has read.
+    """
+    text = "".join(line for line in text.splitlines(True) if not line.startswith("  (* init = "))
+    text = _KEYWORD.sub(r"\1_", _ZEROS.sub("", text))
+    header, body = text.split(";\n", maxsplit=1)
+    declared = {match[3]: "  {0} {3} {1}{2}{4}".format(*match.groups("")) for match in _PORT.finditer(body)}
+    name, ports = header.split("(")
+    listed = ",\n".join(declared[port] for port in re.findall(r"\w+", ports))
+    body = _ASSIGNMENTS.sub(lambda match: "".join(sorted(match[0].splitlines(True))), _PORT.sub("", body))
+    return f"{name} (\n{listed}\n);\n{body}\n"

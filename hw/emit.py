@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from hw.header import header
 from hw.lists import CORE, FILE_LIST, core_text, file_list_text
 from hw.memory_port import MEMORY_RESET
 from hw.sidecar import sidecar
-from hw.spelling import without_initial_values
 from hw.structure import Structure
 from step.errors import FabricError
 from step.host.installing import installing
@@ -57,12 +56,10 @@ def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool,
     if not probes:
         check_synthesisable(netlist)
     fabric = elaborate(netlist, probes=probes)
-    library = ModuleLibrary()
+    library = ModuleLibrary(initial_values=initial_values)
     for instance in fabric.structure.instances:
         library.require(instance.component)
     modules = library.texts()
-    if not initial_values:
-        modules = {name: replace(each, text=without_initial_values(each.text)) for name, each in modules.items()}
     files = {f"{module.name}.sv": module.text for module in modules.values()}
     top = f"{fabric.structure.name}.sv"
     files[top] = top_text(fabric.structure)

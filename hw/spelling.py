@@ -1,143 +1,123 @@
-"""The Verilog that Yosys writes, spelled as a person would: plain names, ports in the header, short zeros.
+"""RTLIL of a component, with the names that a person would give: they are those of the Verilog.
 
-What it means stays the same. Everything works on the text of one module and of the parts that are its alone.
+Amaranth's own conversion gives names that Verilog has to escape, and wires that nobody reads.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
-_ESCAPED = re.compile(r"\\(\S+) ")
-_WORD = re.compile(r"(?<![\\\w$'])[A-Za-z_]\w*")
-_DEAD = re.compile(r"^ *wire (?:\[\d+:\d+\] )?(\\\S*\$\S+ );\n", re.MULTILINE)
-_ZEROS = re.compile(r"\b(\d+'h)0+(?=[0-9a-f])")
-_FULL_IF = re.compile(r"^ *\(\* full_case = 32'd1 \*\)\n(?= *if )", re.MULTILINE)
-_PORT = re.compile(
-    r"^  (input|output) ((?:\[\d+:\d+\] )?)(\S+);\n  (wire|reg) (?:\[\d+:\d+\] )?\3( = .*)?;\n", re.MULTILINE
-)
-_HEADER = re.compile(r"^module (\S+?) ?\([^;]*\);$", re.MULTILINE)
-_DECLARATION = re.compile(r"^  (?:wire|reg) (?:\[\d+:\d+\] )?([^\s;]+)(?: = [^\n]*)?;\n", re.MULTILINE)
-_FULL_CASE = re.compile(r"^( *)\(\* full_case = 32'd1 \*\)\n(\1case.*?^\1endcase$)", re.MULTILINE | re.DOTALL)
-_TEMPORARY = re.compile(r"n\d+")
-_CLOCKED = re.compile(r"(?:^  always @\(posedge clk\)\n    .*;\n)+", re.MULTILINE)
-_MEMORY = re.compile(
-    r"^  reg (?P<word>(?:\[\d+:\d+\] )?)(?P<name>\S+) +\[(?P<last>\d+):0\];\n"
-    r"  initial begin\n(?P<rows>(?:    (?P=name) ?\[\d+\] = .*;\n)+)  end\n",
-    re.MULTILINE,
-)
-_INITIAL = re.compile(r"^(  (?:output )?reg [^=\n]*?) = [^\n;,]*([;,]?)$", re.MULTILINE)
+from amaranth.back import rtlil
+from amaranth.hdl import Value, _ir, _nir
+from amaranth.hdl._ast import SignalDict
+from amaranth.lib import wiring
+
+from hw.structure import flat_ports
 
 
-def plain_spelling(text: str) -> str:
-    """Spell a module plainly.
+def plain_rtlil(component: wiring.Component, name: str, platform: Any, initial_values: bool = True) -> str:
+    """RTLIL of ``component``, whose module is called ``name``; those that are its alone begin so.
 
-    Memories that are written get no initial value: a word is written before it is read. Wires that the conversion
-    made and nobody reads go.
+    Temporaries are n1, n2 and so on, and what a register will be is called after it. Wires of no bits, and other names
+    of a value that were numbered only to differ, are left out.
+    Memories that are written get no initial value: a word is written before it is read.
     """
-    text = _without_dead_wires(text)
-    text = _plain_names(text)
-    text = _FULL_IF.sub("", _ZEROS.sub(r"\1", text))
-    while _FULL_CASE.search(text):
-        text = _FULL_CASE.sub(_with_default, text)
-    text = _MEMORY.sub(lambda match: _uninitialised(match, text), text)
-    text = _CLOCKED.sub(_together, text).replace("always @(posedge clk)", "always_ff @(posedge clk)")
-    return "\n\n".join(_with_ports(part) for part in re.split(r"(?<=^endmodule)\n+", text, flags=re.MULTILINE) if part)
+    ways = {wiring.In: _ir.PortDirection.Input, wiring.Out: _ir.PortDirection.Output}
+    ports = {port: (Value.cast(value), ways[member.flow]) for port, member, value in flat_ports(component)}
+    netlist = _ir.build_netlist(_ir.Fragment.get(component, platform), ports=ports, name=name)
+    empty = rtlil.EmptyModuleChecker(netlist)
+    modules = []
+    for index, module in enumerate(netlist.modules):
+        if not empty.is_empty(index):
+            builder = _Module("_".join(module.name), {*module.ports, *module.signal_names.values()})
+            (_Emitter if initial_values else _ResetOnly)(builder, netlist, module, SignalDict(), empty).emit()
+            modules.append(builder)
+    emitter = rtlil.Emitter()
+    for each in modules:
+        each.emit(emitter)
+    return str(emitter)
 
 
-def without_initial_values(text: str) -> str:
-    """The same without power-on values, which an ASIC does not have: reset gives every register its value.
+class _Module(rtlil.Module):
+    """Names every object so that Verilog need not escape it; ``taken`` are names to keep as they are."""
 
-    A table becomes a function.
-    """
-    for match in list(_MEMORY.finditer(text)):
-        name, last = match["name"], int(match["last"])
-        bits = max(1, last.bit_length())
-        rows = re.findall(r"\[(\d+)\] = (.*);", match["rows"])
-        lines = [
-            f"  function automatic {match['word']}{name}_at(input [{bits - 1}:0] place);",
-            "    case (place)",
-            *(f"      {bits}'d{place}: {name}_at = {value};" for place, value in rows),
-            f"      default: {name}_at = {rows[0][1]};",
-            "    endcase",
-            "  endfunction",
-        ]
-        text = text.replace(match[0], "\n".join(lines) + "\n")
-        text = re.sub(rf"\b{re.escape(name)} ?\[((?:[^][]|\[[^]]*\])+)\]", rf"{name}_at(\1)", text)
-    return _INITIAL.sub(r"\1\2", text)
+    def __init__(self, name: str, taken: Iterable[str]) -> None:
+        super().__init__(name, emit_src=False)
+        self._taken = set(taken)
+
+    def _name(self, name: str | None) -> str:
+        plain = name or f"n{self._auto_name()[1:]}"
+        if name is None or not name.isidentifier():
+            plain = re.sub(r"\W+", "_", plain)
+            while plain in self._taken:
+                plain += "_"
+        self._taken.add(plain)
+        return str(super()._name(plain))
+
+    def cell(self, kind: str, name: str | None = None, **arguments: Any) -> Any:
+        return super().cell(kind.replace(".", "_"), name, **arguments)
 
 
-def _without_dead_wires(text: str) -> str:
-    while True:
-        counts: dict[str, int] = {}
-        for match in _ESCAPED.finditer(text):
-            counts[match[0]] = counts.get(match[0], 0) + 1
-        dead = [name for name in _DEAD.findall(text) if counts[name] == 2 and f"  assign {name} = " in text]
-        if not dead:
-            return text
-        gone = "|".join(re.escape(name) for name in dead)
-        text = re.sub(
-            rf"^ *(?:wire (?:\[\d+:\d+\] )?(?:{gone});|assign (?:{gone}) = .*;)\n", "", text, flags=re.MULTILINE
-        )
+class _Emitter(rtlil.ModuleEmitter):
+    """Writes one module."""
+
+    def emit_signal_wires(self) -> None:
+        super().emit_signal_wires()
+        for index in self.module.cells:
+            cell = self.netlist.cells[index]
+            name = self.value_names.get(self._outputs(index)) if isinstance(cell, _nir.FlipFlop) else None
+            if name is None or cell.data in self.value_names or cell.data[0].is_const:
+                continue
+            if cell.data == self._outputs(cell.data[0].cell):
+                wire = self.builder.wire(len(cell.data), name=f"{name}_next")
+                self.sigport_wires[f"{name}_next"] = (wire, cell.data)
+                self.value_names[cell.data] = f"{name}_next"
+
+    def _outputs(self, index: int) -> _nir.Value | None:
+        """What a cell gives, if that is a register's value or a choice."""
+        cell = self.netlist.cells[index]
+        if not isinstance(cell, _nir.FlipFlop | _nir.AssignmentList):
+            return None
+        width = len(cell.data if isinstance(cell, _nir.FlipFlop) else cell.default)
+        return _nir.Value(_nir.Net.from_cell(index, bit) for bit in range(width))
+
+    def emit_connects(self) -> None:
+        for name, (wire, _) in list(self.sigport_wires.items()):
+            if name not in self.driven_sigports and ("$" in name or wire.width == 0):
+                del self.sigport_wires[name], self.builder.contents[wire.name]
+        super().emit_connects()
+
+    def emit_signal_fields(self) -> None:
+        """Parts of a signal have no names: nobody reads these."""
+
+    def emit_memory(self, cell_idx: int, cell: _nir.Memory) -> None:
+        if self.memories[cell_idx].num_write_ports == 0:
+            super().emit_memory(cell_idx, cell)
 
 
-def _plain_names(text: str) -> str:
-    escaped = {match[1] for match in _ESCAPED.finditer(text)}
-    taken = set(_WORD.findall(text))
-    plain: dict[str, str] = {}
-    for name in sorted(escaped):
-        spelled = _plain(name)
-        while spelled in taken:
-            spelled += "_"
-        taken.add(spelled)
-        plain[name] = spelled
-    text = _ESCAPED.sub(lambda match: plain[match[1]], text)
-    # What a register will be is called so.
-    following = {
-        value: f"{name.rstrip('_')}_next" for name, value in re.findall(r"^    (\w+) <= (n\d+);$", text, re.MULTILINE)
-    }
-    following = {value: name for value, name in following.items() if name not in taken}
-    return re.sub(r"\bn\d+\b", lambda match: following.get(match[0], match[0]), text)
+class _ResetOnly(_Emitter):
+    """Writes one module in which nothing has a value at power-on: a table is a choice of constants."""
 
+    def collect_init_attrs(self) -> None:
+        """Where registers have no attribute ``init``, they have no value."""
 
-def _plain(name: str) -> str:
-    """``$12`` is n12; what is escaped only because it is a word of the language gets an underscore."""
-    words = re.sub(r"\W+", "_", name).strip("_")
-    if words == name:
-        return f"{words}_"
-    return f"n{words}" if words[0].isdigit() else words
+    def emit_memory(self, cell_idx: int, cell: _nir.Memory) -> None:
+        if self.memories[cell_idx].num_write_ports == 0:
+            del self.builder.contents[self.memories[cell_idx].memid]
 
-
-def _uninitialised(match: re.Match[str], text: str) -> str:
-    written = re.search(rf"^ *{re.escape(match['name'])} ?\[.*\] <= ", text, re.MULTILINE)
-    zero = not re.search(r"'h0*[1-9a-fxz]", match["rows"])
-    return f"  reg {match['word']}{match['name']} [{match['last']}:0];\n" if written and zero else match[0]
-
-
-def _with_default(match: re.Match[str]) -> str:
-    """A choice that is said to be full, with its last row for all that is left."""
-    rows = list(re.finditer(rf"^{match[1]}  ([^ ].*):$", match[2], re.MULTILINE))
-    last = rows[-1]
-    return f"{match[2][: last.start(1)]}default{match[2][last.end(1) :]}"
-
-
-def _together(match: re.Match[str]) -> str:
-    """Registers that are clocked one by one, in one block."""
-    lines = match[0].splitlines()[1::2]
-    return "\n".join(["  always_ff @(posedge clk) begin", *lines, "  end"]) + "\n"
-
-
-def _with_ports(text: str) -> str:
-    """The module with its ports in its header: clock, reset, then by name; declarations by name, temporaries last."""
-    ports = sorted(_PORT.findall(text), key=lambda port: (port[2] not in ("clk", "rst"), _natural(port[2])))
-    text = _PORT.sub("", text)
-    declared = [(match[1], match[0]) for match in _DECLARATION.finditer(text)]
-    text = _DECLARATION.sub("", text)
-    header = [f"  {way} {kind} {width}{name}{value}" for way, width, name, kind, value in ports]
-    header = [f"{line}," for line in header[:-1]] + header[-1:]
-    declared.sort(key=lambda each: (bool(_TEMPORARY.fullmatch(each[0])), _natural(each[0])))
-    lines = "".join(line for _, line in declared)
-    return _HEADER.sub(lambda match: "\n".join([f"module {match[1]} (", *header, ");", lines]), text, count=1)
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+    def emit_read_port(self, cell_idx: int, cell: _nir.SyncReadPort | _nir.AsyncReadPort) -> None:
+        if self.memories[cell.memory].num_write_ports:
+            super().emit_read_port(cell_idx, cell)
+            return
+        assert isinstance(cell, _nir.SyncReadPort) and cell.en == _nir.Net.from_const(1)
+        table = self.netlist.cells[cell.memory]
+        entry = self.builder.wire(cell.width, name=f"{table.name}_entry").name
+        choice = self.builder.process().switch(self.sigspec(cell.addr))
+        for place, row in enumerate(table.init):
+            last = place == len(table.init) - 1
+            case = choice.default() if last else choice.case([f"{place:0{len(cell.addr)}b}"])
+            case.assign(entry, self.sigspec(_nir.Value.from_const(row, cell.width)))
+        ports = {"D": entry, "CLK": self.sigspec(cell.clk), "Q": self.cell_wires[cell_idx].name}
+        self.builder.cell("$dff", ports=ports, parameters={"WIDTH": cell.width, "CLK_POLARITY": True})

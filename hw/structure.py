@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from amaranth.hdl import Const, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
-from hw.shared import Parametric, Shared
+from hw.shared import Parametric
 
 
 @dataclass(frozen=True)
@@ -50,35 +49,3 @@ def flat_ports(component: wiring.Component) -> Iterator[tuple[str, Any, Any]]:
 def port_widths(component: wiring.Component) -> dict[str, int]:
     """Width of every port."""
     return {name: len(Value.cast(value)) for name, _, value in flat_ports(component)}
-
-
-class Assembly(wiring.Component):
-    """A `Structure` for Amaranth's simulator: its ports, and ``wires`` to look inside."""
-
-    def __init__(self, structure: Structure) -> None:
-        self._structure = structure
-        self.wires = {name: Signal(width, name=name) for name, width in structure.wires.items()}
-        flows = {"input": In, "output": Out}
-        super().__init__(
-            {
-                name: flows[direction](width)
-                for name, (direction, width) in structure.ports.items()
-                if name not in structure.gathered
-            }
-        )
-
-    def elaborate(self, platform: Any) -> Elaboratable:
-        m = Module()
-        for instance in self._structure.instances:
-            m.submodules[instance.name] = shared = Shared(instance.component)
-            for port, member, value in flat_ports(shared):
-                if port in instance.connections:
-                    other = self._net(instance.connections[port])
-                    inner = Value.cast(value)
-                    m.d.comb += inner.eq(other) if member.flow is In else other.eq(inner)
-        return m
-
-    def _net(self, name: str | int) -> Any:
-        if isinstance(name, int):
-            return Const(name)
-        return self.wires[name] if name in self.wires else getattr(self, name)

@@ -104,7 +104,7 @@ def _units(keys: Collection[str]) -> str:
 def _rows(campaign: Campaign) -> Iterator[list[str]]:
     for key in campaign.measured:
         unit = campaign.calibration.units[key]
-        interval, latency = campaign.formulas.get(key, (unit.interval, unit.latency))
+        interval, latency = campaign.formulas[key]
         yield [
             escape(str(unit.applied)),
             *(str(unit.beats), _both(unit.interval, interval), _both(unit.latency, latency)),
@@ -112,7 +112,5 @@ def _rows(campaign: Campaign) -> Iterator[list[str]]:
         ]
 
 
-def _both(measured: int | None, formula: int | None) -> str:
-    if measured is None:
-        return "-"
+def _both(measured: int, formula: int) -> str:
     return str(measured) if measured == formula else f"{measured} | {formula}"

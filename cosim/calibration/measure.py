@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from cosim.calibration.passage import Events, Passage, distance, passage
+from cosim.calibration.passage import Events, distance, passage
 from sim_approx import backend as approx
-from sim_approx.build import TimingOf, build_fabric
+from sim_approx.build import build_fabric
 from sim_approx.calibration.applied import INSTANT, Applied
 from sim_approx.calibration.entries import Unit
 from step.errors import SimulationError
 from step.language.function import Function
 from step.language.graph import Node
 from step.lowering.netlist import lower
-from step.lowering.plans.plan import Timing
 from step.programs.inputs import bind_inputs
 from step.programs.program import Program
 
@@ -38,52 +37,31 @@ class Measured:
     def units(self, exact: Events, rtl: str, date: str) -> list[Unit]:
         """An entry for each unit, from the ``exact`` events of a run.
 
-        Raises `SimulationError` where the fast model with them has other tokens.
+        Raises `SimulationError` where the fast model has other tokens.
         """
-        instant = self._events(lambda *_: INSTANT)
-        timings: dict[str, Timing] = {}
-        found: dict[str, tuple[Passage, int, int | None, int]] = {}
-        for label, node in self.nodes.items():
-            applies = function_of(node) is not None
-            here = passage(self.netlist, node, exact, applies=applies)
-            of_unit = passage(self.netlist, node, instant, applies=applies)
-            intervals = np.diff(here.firings)[WARM_UP:]
-            interval, spread = usual(intervals)
-            latency = None
-            through_memory = node.operator.reads(node) or node.operator.writes(node)
-            if len(here.latencies) and not through_memory:
-                latency, other = usual(here.latencies - (usual(of_unit.latencies)[0] if applies else 0))
-                spread = max(spread, other)
-            if applies:
-                assert latency is not None, label
-                timings[node.name] = Timing(interval, latency, streams=True)
-            found[label] = here, interval, latency, spread
-        model = self._events(lambda node, function, reduce: timings.get(node.name, INSTANT))
+        model, formulas = approx.run(self.netlist, self.data, events=True).events, self.formulas()
+        assert model is not None
         entries = []
-        for label, (here, interval, latency, spread) in found.items():
-            node = self.nodes[label]
+        for label, node in self.nodes.items():
+            here, modelled = (passage(self.netlist, node, each) for each in (exact, model))
+            interval, spread = usual(np.diff(here.firings)[WARM_UP:])
+            around = usual(modelled.latencies)[0] - formulas[label][1]
+            latency, other = usual(here.latencies - around)
             residual = distance(self.netlist, node, exact, model)
             if residual is None:
                 raise SimulationError(f"{node.describe()}: the fast model has other tokens than the RTL")
-            samples = len(here.firings) - 1 - WARM_UP
-            applied = Applied.at(node, function_of(node))
-            entries.append(Unit(applied, here.beats, interval, latency, samples, spread, residual, rtl, date))
+            found = (here.beats, interval, latency, len(here.firings) - 1 - WARM_UP, max(spread, other), residual)
+            entries.append(Unit(Applied.at(node, function_of(node)), *found, rtl, date))
         return entries
 
     def formulas(self) -> dict[str, tuple[int, int]]:
-        """By label of a unit with a function, interval and latency by the formulas, as an entry has them."""
+        """By label of a unit, interval and latency by the formulas, as an entry has them."""
         by_formula = build_fabric(self.netlist, self.data, ()).units
         instant = build_fabric(self.netlist, self.data, (), lambda *_: INSTANT).units
         return {
             label: (by_formula[node.name].interval, by_formula[node.name].latency - instant[node.name].latency)
             for label, node in self.nodes.items()
-            if function_of(node) is not None
         }
-
-    def _events(self, timing_of: TimingOf) -> Events:
-        run = approx.run(self.netlist, self.data, events=True, timing_of=timing_of)
-        assert run.events is not None
-        return run.events
 
 
 def function_of(node: Node) -> Function | None:

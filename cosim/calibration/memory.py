@@ -33,11 +33,11 @@ def measure_memory(fabric: FabricConfig, rtl: str, date: str, progress: Progress
     exact = run_rtl(prepared, optimize=False, progress=progress).result.events
     assert exact is not None
     netlist = prepared.netlist
-    here = passage(netlist, netlist.graph.nodes["load"], exact, applies=False)
+    here = passage(netlist, netlist.graph.nodes["load"], exact)
     interval, spread = usual(np.diff(here.firings)[WARM_UP:])
     # How long a load takes around its memory is what it takes with a memory that needs one cycle, without that.
     around = _modelled(netlist, replace(memory, latency=1, interval=interval))
-    trip = passage(netlist, netlist.graph.nodes["load"], around, applies=False)
+    trip = passage(netlist, netlist.graph.nodes["load"], around)
     latency = int(here.latencies[0] - trip.latencies[0]) + 1
     model = _modelled(netlist, replace(memory, latency=latency, interval=interval))
     residual = distance(netlist, netlist.graph.nodes["load"], exact, model)

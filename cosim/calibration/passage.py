@@ -29,11 +29,10 @@ class Passage:
     beats: int
 
 
-def passage(netlist: Netlist, node: Node, events: Events, *, applies: bool) -> Passage:
+def passage(netlist: Netlist, node: Node, events: Events) -> Passage:
     """What ``events`` say of the unit of ``node``.
 
-    Where most values pass is where it fires. A unit that ``applies`` a function makes as many results of every value,
-    or one of as many values; of others results belong to firings where there are as many values at every port.
+    Where most values pass is where it fires. It makes as many results of every value, or one of as many values.
     """
     before, behind = netlist.inputs(node), [each for each in netlist.outputs(node) if each is not None]
     taken = [_leaves(events[each.name]) for each in before]
@@ -41,9 +40,6 @@ def passage(netlist: Netlist, node: Node, events: Events, *, applies: bool) -> P
     counts = [len(each) for each in (*taken, *sent)]
     firings = max((*taken, *sent), key=len)
     beats = max(netlist.beats(each) for each, n in zip((*before, *behind), counts, strict=True) if n == len(firings))
-    alike = len({len(each) for each in (*taken, *sent)}) == 1
-    if not taken or not sent or not (applies or alike):
-        return Passage(firings, np.array([], np.int64), beats)
     of_a_result, of_a_value = max(1, len(taken[0]) // len(sent[0])), max(1, len(sent[0]) // len(taken[0]))
     results, values = sent[0][of_a_value - 1 :: of_a_value], taken[0][of_a_result - 1 :: of_a_result]
     return Passage(firings, results - values, beats)

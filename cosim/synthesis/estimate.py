@@ -66,7 +66,7 @@ class Counts:
 
     @classmethod
     def of(cls, text: str) -> Counts:
-        """Counted in ``text``, which is as `hw.spelling` writes it."""
+        """Counted in ``text``, which is as `hw.convert` writes it."""
         widths = {name: int(high or 0) + 1 for high, name in _DECLARED.findall(text)}
         bits: Counter[str] = Counter()
         for indent, assign, name, high, low, how, value in _ASSIGNED.findall(text):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 
-from experiments.fabric.points import ARRANGEMENTS, CACHE_ROWS, attention_symbols, on_fabric
+from experiments.fabric.points import ARRANGEMENTS, attention_symbols, on_fabric
 from experiments.fabric.record import bytes_of, digest_with, told_of
-from experiments.rows import Row
+from experiments.layers import CACHE_ROWS
 from experiments.work import Campaign
 from sim_approx.backend import Simulator
 from step import Program, metrics
@@ -101,20 +100,17 @@ def _once() -> Iterator[Arrivals]:
                 yield Arrivals(deviation, load, arrangement)
 
 
-def measured(point: Arrivals, made_of: str) -> Row:
+def measured(point: Arrivals) -> dict[str, object]:
     """What the fast model says of a point; raises `Defect` where the bytes that it moved are not the symbolic ones."""
-    start = time.process_time()
     program = point.program()
     result = Simulator(program.graph, program.inputs, program.fabric).run(events=True)
-    row = {
+    return {
         **asdict(point),
-        "point": point.name,
         "latency": round(latency(result), 1),
         "cycles": result.cycles,
         **bytes_of(point.name, metrics(program), attention_symbols(point.lengths, point.arrangement), result),
-        **told_of(result, program, start, made_of),
+        **told_of(result, program),
     }
-    return {name: str(row[name]) for name in COLUMNS}
 
 
 def sources(study: str) -> str:

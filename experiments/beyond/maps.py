@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from experiments.published.show.plots import drawn
+from step.sweeps.plot import drawn
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 
 from experiments.fabric import record
-from experiments.fabric.points import MODELS, Point, mixture
-from experiments.rows import Row
+from experiments.fabric.points import Point, mixture
+from experiments.layers import MODELS
 from experiments.work import Campaign
 from step_models.configurations import Configuration, configuration
 from step_models.routing import sampled_routing
@@ -96,9 +96,9 @@ def experts(model: str) -> int:
     return configuration(MODELS[model]).experts
 
 
-def measured(mixture: Mixture, made_of: str) -> Row:
-    """The parameters of a point, and the row that points of the figures have."""
-    return {name: str(value) for name, value in asdict(mixture).items()} | record.measured(mixture.point, made_of)
+def measured(mixture: Mixture) -> dict[str, object]:
+    """The parameters of a point, and what rows of the figures say of one."""
+    return asdict(mixture) | record.measured(mixture.point)
 
 
 def sources(study: str) -> str:

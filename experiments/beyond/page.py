@@ -31,7 +31,7 @@ from experiments.beyond.mixtures import (
     shrunk,
 )
 from experiments.fabric.page import OPERATIONS
-from experiments.fabric.points import MODELS
+from experiments.layers import MODELS
 from experiments.rows import Row, moved_as_said, read
 from experiments.said import filled, listed
 from step.host.files import write_atomically

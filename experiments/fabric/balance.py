@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.fabric.points import CACHE_ROWS, REGIONS
+from experiments.layers import CACHE_ROWS, REGIONS
 from experiments.published.show.parallelization import speedups
 from experiments.published.show.results import Results
 from step_models.configurations import DATA

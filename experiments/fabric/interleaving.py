@@ -8,9 +8,9 @@ from statistics import correlation, fmean
 
 from experiments import queues
 from experiments.fabric import balance, explained
-from experiments.fabric.points import CACHE_ROWS
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.tables import grid
+from experiments.layers import CACHE_ROWS
 from experiments.published import attention
 from experiments.rows import read
 from experiments.said import listed, said, span

@@ -12,22 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from experiments.layers import CACHE_ROWS, REGIONS
 from step import Program
 from step_models import attention, moe
 from step_models.configurations import Configuration
 from step_models.fabrics import PUBLISHED, fitting
 
-MODELS = {"mixtral": "Mixtral-8x7B", "qwen": "Qwen3-30B-A3B"}
 NARROW = 64
 """Rows of the weights of a mixture that is explained."""
 RECORDED = 20e6
 """Bytes that it moves at most: each beat of them is recorded."""
 COARSE = 16
 """Requests that a region gets at once in the coarse arrangement."""
-CACHE_ROWS = 32
-"""Of a tile of keys or values."""
-REGIONS = 4
-"""Of attention."""
 ARRANGEMENTS: tuple[attention.Arrangement, ...] = ("coarse", "interleaved", "dynamic")
 """Of requests on regions."""
 PIECES = "_address_pieces"

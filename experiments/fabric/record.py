@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
-from importlib.metadata import version
 from inspect import getfile
 
 import sympy
 
+from experiments import layers
 from experiments.fabric import points
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.points import Point
 from experiments.fabric.smoke import smoke
 from experiments.fabric.traces import other_traces
 from experiments.published import swiglu
-from experiments.rows import Row, digest
+from experiments.rows import digest
 from experiments.work import Campaign
 from sim_approx.backend import Simulator
 from step import Program, metrics
@@ -35,7 +34,7 @@ POINTS = {**FIGURES, "traces": other_traces, "smoke": smoke}
 
 def digest_with(*files: str) -> str:
     """Of all that decides results on the fabric: the fast model, what points are made of, ``files`` of their own."""
-    return digest("fabric", getfile(points), *files)
+    return digest("fabric", getfile(layers), getfile(points), *files)
 
 
 def sources(figure: str) -> str:
@@ -43,26 +42,23 @@ def sources(figure: str) -> str:
     return digest_with(getfile(swiglu), getfile(POINTS[figure]))
 
 
-def measured(point: Point, made_of: str) -> Row:
-    """The row of a point, ``made_of`` sources with this digest.
+def measured(point: Point) -> dict[str, object]:
+    """What the row of a point says.
 
     On-chip bytes and operations are there where their symbols are known; see `bytes_of` for those off chip.
     """
-    start = time.process_time()
     program = point.make()
     simulator = Simulator(program.graph, program.inputs, program.fabric)
     result = simulator.run()
     found = metrics(program)
-    row: dict[str, object] = {
-        "point": point.name,
+    return {
         "cycles": result.cycles,
         **bytes_of(point.name, found, point.symbols, result),
         "on_chip_bytes": _known(found.on_chip_bytes, point),
         "flops": _known(found.flops, point),
         "units": len(simulator.netlist.units),
-        **told_of(result, program, start, made_of),
+        **told_of(result, program),
     }
-    return {name: str(row[name]) for name in COLUMNS}
 
 
 def bytes_of(point: str, found: Metrics, symbols: Mapping[str, int], result: RunResult) -> dict[str, object]:
@@ -76,15 +72,12 @@ def bytes_of(point: str, found: Metrics, symbols: Mapping[str, int], result: Run
     return {"off_chip_bytes": symbolic, "moved_bytes": moved}
 
 
-def told_of(result: RunResult, program: Program, start: float, made_of: str) -> dict[str, object]:
-    """What every row says of a run, which took the processor time since ``start``, and where it comes from."""
+def told_of(result: RunResult, program: Program) -> dict[str, object]:
+    """What every row says of a run."""
     return {
         "firings": sum(each.firings or 0 for each in result.operators.values()),
         "tokens": result.tokens,
-        "cpu_seconds": round(time.process_time() - start, 2),
         "engine": result.engine,
-        "version": version("step-fabric"),
-        "sources": made_of,
         "fabric": json.dumps(program.fabric.to_json(), sort_keys=True),
     }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.fabric.points import CACHE_ROWS, Point, attentions
+from experiments.fabric.points import Point, attentions
+from experiments.layers import CACHE_ROWS
 from step_models.configurations import DATA
 from step_models.kv_lengths import measured_kv_lengths
 

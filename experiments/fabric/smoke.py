@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.fabric.points import MODELS, Point, attentions, mixture
+from experiments.fabric.points import Point, attentions, mixture
+from experiments.layers import MODELS
 from step_models.configurations import configuration
 from step_models.routing import measured_routing
 

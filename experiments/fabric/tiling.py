@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.fabric.points import MODELS, Point, mixture
+from experiments.fabric.points import Point, mixture
+from experiments.layers import MODELS
 from step_models.configurations import configuration
 from step_models.routing import measured_routing
 

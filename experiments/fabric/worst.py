@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from inspect import getfile
 from pathlib import Path
 
@@ -55,18 +53,14 @@ def dynamic(figure: str) -> Iterator[Worst]:
     return (Worst(point, TOKENS[figure]) for point in FIGURES[figure]() if "dynamic" in point.name)
 
 
-def measured(worst: Worst, made_of: str) -> Row:
+def measured(worst: Worst) -> dict[str, object]:
     """Bytes with the routing of the point, by the symbols of which its row has them, and in the worst case."""
-    start = time.process_time()
     found = metrics(worst.point.make())
 
     def on_chip(symbols: Mapping[str, int]) -> int:
         return int(evaluate(found.on_chip_bytes, symbols, found.graph))
 
-    sizes = on_chip(worst.point.symbols), on_chip(worst.symbols)
-    seconds = round(time.process_time() - start, 2)
-    values = (worst.name, *sizes, seconds, version("step-fabric"), made_of)
-    return {name: str(value) for name, value in zip(COLUMNS, values, strict=True)}
+    return {"on_chip_bytes": on_chip(worst.point.symbols), "worst_on_chip_bytes": on_chip(worst.symbols)}
 
 
 def sources(figure: str) -> str:

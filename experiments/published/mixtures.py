@@ -46,25 +46,27 @@ def mixture(
 
 def tiling() -> Iterator[Point]:
     """Fig. 9 (and 19): static and dynamic tiles, batch 64."""
-    for rows, cycles, off, on in (
-        (8, 7.419e6, 7_048_003_840, 15_769_602),
-        (16, 4.645e6, 4_229_431_552, 18_915_330),
-        (32, 2.810e6, 2_820_145_408, 25_206_786),
-        (64, 2.810e6, 2_820_145_408, 37_789_698),
-        (None, 2.817e6, 2_820_145_408, 18_915_330),
-    ):
-        profile = moe.STATIC if rows else moe.DYNAMIC
-        name = f"mixtral {rows or 'dynamic'}"
-        yield mixture(name, moe.MIXTRAL, "mixtral_b64", rows, None, profile, cycles, (off, on))
-    for rows, cycles, off, on in (
-        (8, 9.818e5, 897_319_936, 125_849_602),
-        (16, 7.122e5, 680_264_704, 151_015_426),
-        (32, 6.159e5, 576_455_680, 201_347_074),
-        (64, 5.765e5, 567_018_496, 302_010_370),
-        (None, 5.808e5, 567_018_496, 59_789_314),
-    ):
-        profile = moe.STATIC if rows else moe.DYNAMIC
-        yield mixture(f"qwen {rows or 'dynamic'}", moe.QWEN, "qwen_b64", rows, None, profile, cycles, (off, on))
+    known: dict[str, dict[int | None, tuple[float, int, int]]] = {
+        "mixtral": {
+            8: (7.419e6, 7_048_003_840, 15_769_602),
+            16: (4.645e6, 4_229_431_552, 18_915_330),
+            32: (2.810e6, 2_820_145_408, 25_206_786),
+            64: (2.810e6, 2_820_145_408, 37_789_698),
+            None: (2.817e6, 2_820_145_408, 18_915_330),
+        },
+        "qwen": {
+            8: (9.818e5, 897_319_936, 125_849_602),
+            16: (7.122e5, 680_264_704, 151_015_426),
+            32: (6.159e5, 576_455_680, 201_347_074),
+            64: (5.765e5, 567_018_496, 302_010_370),
+            None: (5.808e5, 567_018_496, 59_789_314),
+        },
+    }
+    for model, layer in MODELS:
+        for rows, (cycles, *moved) in known[model].items():
+            profile = moe.STATIC if rows else moe.DYNAMIC
+            name = f"{model} {rows or 'dynamic'}"
+            yield mixture(name, layer, f"{model}_b64", rows, None, profile, cycles, (moved[0], moved[1]))
 
 
 def large_batch() -> Iterator[Point]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict
-from importlib.metadata import version
+from inspect import getfile
 from pathlib import Path
 
+from experiments import layers
 from experiments.published.point import Point
 from experiments.published.points import FIGURES
-from experiments.rows import Row, digest
+from experiments.rows import digest
 from experiments.work import Campaign
 from sim_published.backend import run
 from sim_published.metrics import LOADED, equation_bytes, moved_bytes, off_chip_bytes, on_chip_bytes
@@ -27,15 +27,15 @@ the equations of the paper."""
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results, of any ``figure``; what only shows them does not."""
-    return digest("published", *(each for each in sorted(Path(__file__).parent.glob("*.py")) if each.name != "page.py"))
+    made_of = (each for each in sorted(Path(__file__).parent.glob("*.py")) if each.name != "page.py")
+    return digest("published", getfile(layers), *made_of)
 
 
-def measured(point: Point, made_of: str) -> Row:
-    """The row of a point, ``made_of`` sources with this digest.
+def measured(point: Point) -> dict[str, object]:
+    """What the row of a point says.
 
     Raises `Defect` where a run moved other bytes than the symbolic metrics say.
     """
-    started = time.process_time()
     graph, inputs = point.make()
     result = run(graph, inputs, profile=point.profile)
     silent = {name.partition(".")[0] for name, each in result.channels.items() if each.tokens <= 1}
@@ -43,27 +43,20 @@ def measured(point: Point, made_of: str) -> Row:
     off_chip, moved = off_chip_bytes(graph, values, loaded), moved_bytes(graph, result, loaded)
     if off_chip != moved:
         raise Defect(f"{point.name}: the run moved {moved:,} bytes off chip, but the metrics say {off_chip:,}")
-    row: dict[str, object] = {
-        "point": point.name,
+    published = point.bytes or (None, None)
+    return {
         "cycles": result.cycles,
         "published_cycles": point.cycles,
         "off_chip_bytes": off_chip,
+        "published_off_chip_bytes": published[0],
+        "published_on_chip_bytes": published[1],
         "on_chip_bytes": on_chip_bytes(graph, values, silent if point.skips else ()),
         "all_on_chip_bytes": on_chip_bytes(graph, values),
         "used_on_chip_bytes": on_chip_bytes(graph, values, silent),
         "equation_on_chip_bytes": equation_bytes(graph, values, silent),
         "elements": result.tokens,
-        "version": version("step-fabric"),
-        "sources": made_of,
         "profile": json.dumps(asdict(point.profile), sort_keys=True),
     }
-    if point.bytes is not None:
-        row["published_off_chip_bytes"], row["published_on_chip_bytes"] = point.bytes
-    row["cpu_seconds"] = round(time.process_time() - started, 2)
-    return {name: "" if row.get(name) is None else str(row[name]) for name in COLUMNS}
 
 
 CAMPAIGN = Campaign("published", COLUMNS, FIGURES, measured, sources)
-
-file_of = CAMPAIGN.file
-"""Where the rows of a figure are kept."""

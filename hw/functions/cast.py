@@ -9,22 +9,11 @@ from amaranth.hdl import C, Module, Mux, Signal, Value
 from hw.arithmetic.convert import as_fp32, as_integer, converted
 from hw.arithmetic.integers import FromInteger, ToInteger
 from hw.arithmetic.staged import Staged, placed
-from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import later
-from hw.functions.vector import Lane, vector_datapath
+from hw.functions.vector import Lane, on_lanes
 from step.functions.cast import Cast
 from step.language.dtypes import BF16, BOOL, FP32
-from step.language.function import Function
 from step.language.numerics import fp32_bits
-from step.lowering.application import Application
-from step.lowering.plans.vector import VectorPlan
-
-
-def datapath(function: Function, application: Application, plan: VectorPlan) -> Datapath:
-    """The datapath for a tile, on `vector_lanes` lanes; the same under ``arithmetic="model"``."""
-    if not isinstance(function, Cast):
-        raise no_datapath(function)
-    return vector_datapath(CastLane, function, application, plan)
 
 
 class CastLane(Lane):
@@ -64,3 +53,6 @@ class CastLane(Lane):
         if not self._rounds:
             return result
         return converted(m, f"{name}_round", later(m, result, 1, f"{name}_result"), FP32, BF16)
+
+
+datapath = on_lanes({Cast: CastLane})

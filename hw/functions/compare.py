@@ -7,20 +7,9 @@ from collections.abc import Sequence
 from amaranth.hdl import Module, Mux, Value
 
 from hw.arithmetic.convert import as_integer, is_nan, ordered
-from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.elementwise import in_fp32
-from hw.functions.vector import Lane, vector_datapath
+from hw.functions.vector import Lane, on_lanes
 from step.functions.compare import RELATIONS, Compare, Where
-from step.language.function import Function
-from step.lowering.application import Application
-from step.lowering.plans.vector import VectorPlan
-
-
-def datapath(function: Function, application: Application, plan: VectorPlan) -> Datapath:
-    """The datapath for tiles, on `vector_lanes` lanes; the same under ``arithmetic="model"``."""
-    if type(function) not in LANES:
-        raise no_datapath(function)
-    return vector_datapath(LANES[type(function)], function, application, plan)
 
 
 class CompareLane(Lane):
@@ -47,4 +36,4 @@ class WhereLane(Lane):
         return Mux(condition, first, second)
 
 
-LANES: dict[type[Function], type[Lane]] = {Compare: CompareLane, Where: WhereLane}
+datapath = on_lanes({Compare: CompareLane, Where: WhereLane})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
@@ -13,25 +14,11 @@ from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
 from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.staged import Staged, placed
-from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import later
-from hw.functions.vector import Lane, vector_datapath
+from hw.functions.vector import Lane, on_lanes
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.language.dtypes import BF16, FP32, DType
-from step.language.function import Function
 from step.language.numerics import fp32_bits
-from step.lowering.application import Application
-from step.lowering.plans.vector import VectorPlan
-
-
-def datapath(function: Function, application: Application, plan: VectorPlan) -> Datapath:
-    """The datapath for tiles, on `vector_lanes` lanes of the kind that `LANES` has for ``function``.
-
-    The same under ``arithmetic="model"``.
-    """
-    if type(function) not in LANES:
-        raise no_datapath(function)
-    return vector_datapath(LANES[type(function)], function, application, plan)
 
 
 class ArithmeticLane(Lane):
@@ -68,12 +55,15 @@ class ArithmeticLane(Lane):
 
 
 class LeafLane(ArithmeticLane):
-    """A function of which the FP32 form is one piece of arithmetic."""
+    """A function of which the FP32 form is one piece of ``arithmetic``, made with the stages of the fabric."""
+
+    arithmetic: ClassVar[type[Any]]
 
     @property
-    @abc.abstractmethod
     def leaf(self) -> Staged:
         """It; its inputs are the operands, in FP32 or as narrow as they are."""
+        leaf: Staged = self.arithmetic(self.stages)
+        return leaf
 
     @property
     def operation_depth(self) -> int:
@@ -92,9 +82,7 @@ class LeafLane(ArithmeticLane):
 class AddLane(LeafLane):
     """The sum."""
 
-    @property
-    def leaf(self) -> Staged:
-        return Fp32Add(self.stages)
+    arithmetic = Fp32Add
 
     def integers(self, m: Module, name: str, *operands: Value) -> Value:
         first, second = operands
@@ -216,12 +204,14 @@ def in_fp32(m: Module, name: str, operands: Sequence[Value], formats: Sequence[D
     return [converted(m, f"{name}_operand{port}", value, dtype, FP32) for port, (value, dtype) in pairs]
 
 
-LANES: dict[type[Function], type[Lane]] = {
-    Add: AddLane,
-    Max: MaxLane,
-    Min: MinLane,
-    Mul: MulLane,
-    MulAdd: MulAddLane,
-    Scale: ScaleLane,
-    Sub: SubLane,
-}
+datapath = on_lanes(
+    {
+        Add: AddLane,
+        Max: MaxLane,
+        Min: MinLane,
+        Mul: MulLane,
+        MulAdd: MulAddLane,
+        Scale: ScaleLane,
+        Sub: SubLane,
+    }
+)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
 from hw.delay import DelayLine
-from hw.functions.datapath import Datapath
+from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import counter, later, loop_store
 from hw.functions.store import Parts, Store, WordRegisters, arriving, run
 from hw.layout import pack_element
@@ -55,6 +55,22 @@ def vector_datapath(lane: type[Lane], function: Function, application: Applicati
         scalar = Tile(out)
         formats, identity = (out, *formats), pack_element(function.initial(scalar), scalar)
     return VectorDatapath(plan, lane(function, formats, out, application.fabric.stages), identity)
+
+
+def on_lanes(
+    lanes: Mapping[type[Function], type[Lane]],
+) -> Callable[[Function, Application, VectorPlan], VectorDatapath]:
+    """The ``datapath`` of a module whose functions have these ``lanes``: for tiles, on `vector_lanes` of them.
+
+    The same under ``arithmetic="model"``.
+    """
+
+    def datapath(function: Function, application: Application, plan: VectorPlan) -> VectorDatapath:
+        if type(function) not in lanes:
+            raise no_datapath(function)
+        return vector_datapath(lanes[type(function)], function, application, plan)
+
+    return datapath
 
 
 class VectorDatapath(Datapath):

@@ -14,15 +14,15 @@ class Unit:
     """Cycles of a unit, in steady state and without anything that makes it wait.
 
     ``beats`` of a value at the port with most of them; ``interval`` from a firing to the next one; ``latency`` from a
-    firing to its result (None where no result belongs to one firing), as in `step.lowering.plans.plan.Plan`.
+    firing to its result, as in `step.lowering.plans.plan.Plan`.
     ``samples`` firings were looked at; ``spread`` is the largest distance of one from these, ``residual`` that of a
-    token which the unit sent from the fast model with this entry. ``rtl`` is the digest of what was measured.
+    token which the unit sent from the fast model. ``rtl`` is the digest of what was measured.
     """
 
     applied: Applied
     beats: int
     interval: int
-    latency: int | None
+    latency: int
     samples: int
     spread: int
     residual: int

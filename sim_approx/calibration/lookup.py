@@ -39,7 +39,6 @@ def calibrated(calibration: Calibration, netlist: Netlist, data: BoundInputs) ->
 
     def look_up(node: Node, function: Function, reduce: bool) -> Timing:
         entry = calibration.units[Applied.at(node, function).key]
-        assert entry.latency is not None, entry
         return Timing(entry.interval, entry.latency, streams=True)
 
     return Calibrated(_with_memory(calibration, netlist), look_up)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,9 @@ def plot(rows: Sequence[Row], objectives: Sequence[str], title: str, form: str) 
 
     The points of the front are labelled with their parameters, as far as these differ between rows.
     """
-    matplotlib, figures = _matplotlib()
     across, up = objectives[1], objectives[0]
-    with matplotlib.rc_context({"svg.hashsalt": "step", "svg.fonttype": "none", "pdf.fonttype": 42}):
-        figure = figures.Figure(figsize=(7, 4.5), layout="constrained")
+
+    def draw(figure: Any) -> None:
         axes = figure.add_subplot(title=title, xlabel=_label(across), ylabel=_label(up))
         known = [cost for row in rows if (cost := costs(row, (across, up))) is not None]
         axes.scatter(*_columns(known), color="#9dc3e6", label="points")
@@ -47,6 +46,19 @@ def plot(rows: Sequence[Row], objectives: Sequence[str], title: str, form: str) 
             text = {"xytext": (away, away), "textcoords": "offset points", "ha": side, "va": above, "fontsize": 7}
             axes.annotate(_name(row, rows), cost, **text)
         axes.legend()
+
+    return drawn(draw, (7, 4.5), form)
+
+
+def drawn(draw: Callable[[Any], None], size: tuple[float, float], form: str = "svg") -> bytes:
+    """What ``draw`` draws into a figure of matplotlib, ``size`` in inches; the same where it draws the same.
+
+    Raises `EnvironmentProblem` without matplotlib.
+    """
+    matplotlib, figures = _matplotlib()
+    with matplotlib.rc_context({"svg.hashsalt": "step", "svg.fonttype": "none", "pdf.fonttype": 42}):
+        figure = figures.Figure(figsize=size, layout="constrained")
+        draw(figure)
         buffer = io.BytesIO()
         figure.savefig(buffer, format=form, metadata={"Date": None} if form == "svg" else None)
     return buffer.getvalue()

@@ -8,11 +8,11 @@ from random import Random
 from typing import Any
 
 from amaranth.sim import Simulator
+from assembly import Assembly
 
 from cosim.program_data import memory_image, source_transfers
 from hw.fabric import Fabric, PlacedChannel, elaborate
 from hw.layout import pack_header, pack_words, unpack_element, unpack_header, unpack_words
-from hw.structure import Assembly
 from step.language.faults import Fault
 from step.language.graph import Graph
 from step.language.tokens import UNKNOWN, Token

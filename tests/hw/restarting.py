@@ -9,10 +9,10 @@ from typing import Any
 
 from amaranth.hdl import ClockDomain, Elaboratable, Module, ResetSignal, Signal
 from amaranth.sim import Simulator
+from assembly import Assembly
 
 from cosim.program_data import memory_image, source_transfers
 from hw.fabric import elaborate
-from hw.structure import Assembly
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 

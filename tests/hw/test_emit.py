@@ -17,7 +17,9 @@ from scenarios import FABRIC, SCENARIOS
 from cosim.design import load_design
 from cosim.harness import bench_text
 from cosim.toolchain import find_toolchain
+from hw.convert import ModuleLibrary
 from hw.emit import SIDECAR, Design, emit
+from hw.fabric import elaborate
 from step.errors import FabricError
 from step.functions.matmul import Matmul
 from step.host.installing import MANIFEST
@@ -76,6 +78,21 @@ def test_a_module_is_the_same_in_whatever_company_it_is_converted(
     shared = {name for name in set(alone) & set(whole) if name.endswith(".sv")}
     assert any(name.startswith("channel_") for name in shared) and any(name.startswith("source_") for name in shared)
     assert {name: alone[name] for name in shared} == {name: whole[name] for name in shared}
+
+
+def test_a_module_is_the_same_in_whatever_order_it_is_converted(tmp_path: Path) -> None:
+    """Eager merges have wires that Yosys makes, and numbers in all that it reads."""
+    graph = Graph("merged")
+    (scenario,) = (each for each in SCENARIOS if each.name == "eager_merge-uneven")
+    scenario.build(graph)
+    components = [each.component for each in elaborate(lower(graph, FABRIC), probes=True).structure.instances]
+    libraries = [ModuleLibrary(cold_cache(tmp_path / name)) for name in ("forwards", "backwards", "alone")]
+    for library, chosen in zip(libraries, (components, components[::-1], components[-1:]), strict=True):
+        for component in chosen:
+            library.require(component)
+    forwards, backwards, alone = (library.texts() for library in libraries)
+    assert forwards == backwards
+    assert alone == {name: forwards[name] for name in alone}
 
 
 def test_equal_units_share_a_module() -> None:

@@ -3,141 +3,205 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
+from amaranth.hdl import Elaboratable, Module, Signal
+from amaranth.lib.data import StructLayout
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
 from scenarios import FABRIC, SCENARIOS, Scenario
 
+from hw.convert import ModuleLibrary
 from hw.emit import emit
-from hw.spelling import plain_spelling, without_initial_values
+from hw.shared import Parametric
 from step.language.graph import Graph
 from step.lowering.netlist import lower
 
-WRITTEN = r"""module sample_1(a, b, rst, clk);
-  wire [1:0] \$1 ;
-  wire \$10 ;
-  wire \$2 ;
-  reg [7:0] \$3 ;
-  wire \sum$7 ;
-  wire \token.data ;
-  wire token_data;
-  input [7:0] a;
-  wire [7:0] a;
-  output [7:0] b;
-  reg [7:0] b = 8'h00;
-  input clk;
-  wire clk;
-  reg \inside  = 1'h1;
-  input rst;
-  wire rst;
-  reg [7:0] slots [1:0];
-  initial begin
-    slots[0] = 8'h00;
-    slots[1] = 8'h00;
-  end
-  always @(posedge clk) begin
-    if (\$2 )
-      slots[a[0]] <= a;
-  end
-  reg [7:0] \table  [1:0];
-  initial begin
-    \table [0] = 8'h00;
-    \table [1] = 8'h0a;
-  end
-  assign \$1  = a[1:0] & \$10 ;
-  assign \$2  = | \$1 ;
-  assign \$10  = \inside ;
-  assign \token.data  = token_data;
-  assign token_data = a[7];
-  always @(posedge clk)
-    b <= \$3 ;
-  always @(posedge clk)
-    \inside  <= \$2 ;
-  always_comb begin
-    (* full_case = 32'd1 *)
-    casez (\$1 )
-      2'h0:
-          \$3  = \table [a[0]];
-      2'h1:
-          \$3  = 8'h07;
-      2'h2, 2'h3:
-          \$3  = slots[0];
-    endcase
-    (* full_case = 32'd1 *)
-    if (rst) begin
-      \$3  = 8'h00;
-    end
-  end
-  assign \sum$7  = \$2 ;
-endmodule
-"""
-
 PLAIN = """\
-module sample_1 (
+// Sample (2,)
+module sample_0555debc (
   input wire clk,
   input wire rst,
-  input wire [7:0] a,
-  output reg [7:0] b = 8'h0
+  output reg [7:0] b = 8'h0,
+  input wire [7:0] a
 );
+  wire [7:0] _signature__data_17;
+  reg _signature__en = 1'h1;
+  reg _signature__en_next;
   reg [7:0] b_next;
-  reg inside_ = 1'h1;
-  wire inside_next;
-  wire token_data;
-  wire token_data_;
-  wire [1:0] n1;
-  wire n10;
-
+  wire before_;
+  wire [1:0] entry__addr;
+  wire [7:0] entry__data;
+  wire entry__en;
+  wire [8:0] sum;
+  wire [7:0] token;
+  wire [8:0] token_data;
   reg [7:0] slots [1:0];
   always_ff @(posedge clk) begin
-    if (inside_next)
-      slots[a[0]] <= a;
+    if (_signature__en)
+      slots[a[0]] <= sum[7:0];
   end
-  reg [7:0] table_ [1:0];
+  assign _signature__data_17 = slots[a[0]];
+  reg [7:0] table_ [2:0];
   initial begin
     table_[0] = 8'h0;
     table_[1] = 8'ha;
+    table_[2] = 8'h7;
   end
-  assign n1 = a[1:0] & n10;
-  assign inside_next = | n1;
-  assign n10 = inside_;
-  assign token_data_ = token_data;
-  assign token_data = a[7];
+  reg [7:0] _0_;
   always_ff @(posedge clk) begin
+    _0_ <= table_[a[1:0]];
+  end
+  assign entry__data = _0_;
+  assign sum = a + 1'h1;
+  always_ff @(posedge clk)
+    _signature__en <= _signature__en_next;
+  always_ff @(posedge clk)
     b <= b_next;
-    inside_ <= inside_next;
+  always_comb begin
+    _signature__en_next = a[7];
+    if (rst) begin
+      _signature__en_next = 1'h1;
+    end
   end
   always_comb begin
-    casez (n1)
+    casez (a[5:4])
       2'h0:
-          b_next = table_[a[0]];
+          b_next = entry__data;
       2'h1:
           b_next = 8'h7;
-      default:
-          b_next = slots[0];
+      2'h2, 2'h3:
+          b_next = _signature__data_17;
     endcase
     if (rst) begin
       b_next = 8'h0;
     end
   end
+  assign before_ = _signature__en;
+  assign entry__addr = a[1:0];
+  assign entry__en = 1'h1;
+  assign token = a;
+  assign token_data = { 5'h0, a[3:0] };
+endmodule
+"""
+
+RESET_ONLY = """\
+// Sample (2,)
+module sample_0555debc (
+  input wire clk,
+  input wire rst,
+  output reg [7:0] b,
+  input wire [7:0] a
+);
+  wire [7:0] _signature__data_17;
+  reg _signature__en;
+  reg _signature__en_next;
+  reg [7:0] b_next;
+  wire before_;
+  wire [1:0] entry__addr;
+  reg [7:0] entry__data;
+  wire entry__en;
+  wire [8:0] sum;
+  reg [7:0] table_entry;
+  wire [7:0] token;
+  wire [8:0] token_data;
+  reg [7:0] slots [1:0];
+  always_ff @(posedge clk) begin
+    if (_signature__en)
+      slots[a[0]] <= sum[7:0];
+  end
+  assign _signature__data_17 = slots[a[0]];
+  assign sum = a + 1'h1;
+  always_ff @(posedge clk)
+    entry__data <= table_entry;
+  always_ff @(posedge clk)
+    _signature__en <= _signature__en_next;
+  always_ff @(posedge clk)
+    b <= b_next;
+  always_comb begin
+    casez (a[1:0])
+      2'h0:
+          table_entry = 8'h0;
+      2'h1:
+          table_entry = 8'ha;
+      default:
+          table_entry = 8'h7;
+    endcase
+  end
+  always_comb begin
+    _signature__en_next = a[7];
+    if (rst) begin
+      _signature__en_next = 1'h1;
+    end
+  end
+  always_comb begin
+    casez (a[5:4])
+      2'h0:
+          b_next = entry__data;
+      2'h1:
+          b_next = 8'h7;
+      2'h2, 2'h3:
+          b_next = _signature__data_17;
+    endcase
+    if (rst) begin
+      b_next = 8'h0;
+    end
+  end
+  assign before_ = _signature__en;
+  assign entry__addr = a[1:0];
+  assign entry__en = 1'h1;
+  assign token = a;
+  assign token_data = { 5'h0, a[3:0] };
 endmodule
 """
 
 
-def test_names_ports_zeros_and_choices_are_plain() -> None:
-    assert plain_spelling(WRITTEN) + "\n" == PLAIN
+class Sample(Parametric):
+    """Names that differ by a number only, parts of signals, a keyword, no bits, a register, a full choice, memories."""
+
+    parameters = (2,)
+
+    def __init__(self) -> None:
+        super().__init__({"a": In(8), "b": Out(8)})
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        token = Signal(StructLayout({"data": 4, "kind": 4}), name="token")
+        first, second, third = (Signal(9, name=name) for name in ("sum", "sum", "token_data"))
+        before, nothing = Signal(name="before", init=1), Signal(0)
+        m.submodules.slots = slots = Memory(shape=8, depth=2, init=[])
+        m.submodules.table = table = Memory(shape=8, depth=3, init=[0, 10, 7])
+        write, read, entry = slots.write_port(), slots.read_port(domain="comb"), table.read_port()
+        m.d.comb += [token.eq(self.a), first.eq(self.a + 1), second.eq(first), third.eq(token.data), nothing.eq(1)]
+        m.d.comb += [write.en.eq(before), write.addr.eq(self.a[0]), write.data.eq(second), read.addr.eq(self.a[0])]
+        m.d.comb += [entry.en.eq(1), entry.addr.eq(third)]
+        m.d.sync += before.eq(self.a[7])
+        with m.Switch(token.kind[:2]):
+            with m.Case(0):
+                m.d.sync += self.b.eq(entry.data)
+            with m.Case(1):
+                m.d.sync += self.b.eq(7)
+            with m.Case(2, 3):
+                m.d.sync += self.b.eq(read.data)
+        return m
 
 
-def test_an_asic_has_no_value_at_power_on() -> None:
-    text = without_initial_values(plain_spelling(WRITTEN))
+def written(directory: Path, *, initial_values: bool) -> str:
+    library = ModuleLibrary(directory, initial_values=initial_values)
+    name = library.require(Sample())
+    return library.texts()[name].text
+
+
+def test_names_ports_zeros_and_memories_are_plain(tmp_path: Path) -> None:
+    assert written(tmp_path, initial_values=True) == PLAIN
+
+
+def test_an_asic_has_no_value_at_power_on(tmp_path: Path) -> None:
+    text = written(tmp_path, initial_values=False)
     assert "initial" not in text and not re.search(r"reg [^=]* = ", text)
-    assert "  output reg [7:0] b\n" in text and "  reg inside_;\n" in text
-    assert "b_next = table__at(a[0]);" in text
-    assert (
-        "  function automatic [7:0] table__at(input [0:0] place);\n"
-        "    case (place)\n"
-        "      1'd0: table__at = 8'h0;\n"
-        "      1'd1: table__at = 8'ha;\n"
-        "      default: table__at = 8'h0;\n"
-    ) in text
+    assert text == RESET_ONLY
 
 
 ONE_OF_EACH = list({scenario.operator: scenario for scenario in SCENARIOS}.values())

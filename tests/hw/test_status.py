@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
+from assembly import Assembly
 
 from hw.fabric import elaborate
 from hw.status import ProgramStatus
-from hw.structure import Assembly
 from step.language.dtypes import FP32
 from step.language.faults import Fault
 from step.language.graph import Graph

@@ -72,4 +72,4 @@ def test_regions_get_tiles_by_turns_or_the_emptiest_first() -> None:
 
 def test_a_point_of_the_queues_is_that_of_the_published_figure() -> None:
     first = next(queues.points())
-    assert queues.measured(first, "digest")["cycles"] == "15445"  # as in test_published_attention
+    assert queues.measured(first)["cycles"] == 15445  # as in test_published_attention

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments import layers as shared
 from experiments.published import batches, layers, mixtures, moe, swiglu
 from experiments.published.point import Point
-from experiments.published.rows import measured
+from experiments.published.rows import CAMPAIGN
 from sim_published.metrics import off_chip_bytes
 from sim_published.profile import VALIDATION
 from step.errors import UnboundSymbol
+from step_models.configurations import configuration
 from step_models.routing import sampled_routing
 
 LENGTHS = np.array([40, 3, 95, 64, 31, 7, 200])
@@ -32,7 +34,7 @@ def mixture(rows: int | None, regions: int | None, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("rows, regions", [(2, None), (4, None), (None, None), (2, 4), (2, 1)])
 def test_mixtures(rows: int | None, regions: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = measured(mixture(rows, regions, monkeypatch), "any")
+    row = CAMPAIGN.row(mixture(rows, regions, monkeypatch), "any")
     used, charged = int(row["used_on_chip_bytes"]), int(row["all_on_chip_bytes"])
     assert used <= charged and row["on_chip_bytes"] == str(used if rows is None or regions else charged)
     assert used < charged
@@ -44,27 +46,27 @@ def test_mixtures(rows: int | None, regions: int | None, monkeypatch: pytest.Mon
 def test_requests(kind: str, index: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers, "batches", lambda: [("small", LENGTHS, 8)])
     points: Callable[[], Any] = layers.true_attention if kind == "true" else lambda: batches.requests("a", LENGTHS, 8)
-    row = measured(list(points())[index], "any")
+    row = CAMPAIGN.row(list(points())[index], "any")
     tiles = int((LENGTHS // 32 + 1).sum())
     assert int(row["off_chip_bytes"]) > tiles * 2 * 32 * 64 * 2
 
 
 def test_a_layer_of_swiglu() -> None:
-    row = measured(Point("small", VALIDATION, lambda: (swiglu.graph(16, 64), {})), "any")
+    row = CAMPAIGN.row(Point("small", VALIDATION, lambda: (swiglu.graph(16, 64), {})), "any")
     assert int(row["off_chip_bytes"]) == 4 * (64 * 256 * 512 // 64 + 64 // 16 * 3 * 256 * 512 + 64 * 256)
 
 
 def test_decoder_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(
-        layers.configuration("Qwen3-30B-A3B"),
+        configuration("Qwen3-30B-A3B"),
         **{"hidden": 128, "inner": 64, "experts": 4, "query_heads": 4, "key_value_heads": 2, "head_size": 64},
         experts_per_token=2,
     )
     lengths = np.resize(LENGTHS, 64)
-    monkeypatch.setattr(layers, "configuration", lambda name: small)
-    monkeypatch.setattr(layers, "measured_routing", lambda trace, experts: sampled_routing(64, 4, 2, seed=1))
-    monkeypatch.setattr(layers, "measured_kv_lengths", lambda name: lengths)
-    static, _, dynamic = (measured(each, "any") for each in islice(layers.layers(), 3))
+    monkeypatch.setattr(shared, "configuration", lambda name: small)
+    monkeypatch.setattr(shared, "measured_routing", lambda trace, experts: sampled_routing(64, 4, 2, seed=1))
+    monkeypatch.setattr(shared, "measured_kv_lengths", lambda name: lengths)
+    static, _, dynamic = (CAMPAIGN.row(each, "any") for each in islice(layers.layers(), 3))
     assert int(dynamic["off_chip_bytes"]) < int(static["off_chip_bytes"])
 
 

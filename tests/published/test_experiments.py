@@ -18,7 +18,6 @@ from experiments.files import FILES
 from experiments.published import rows as published
 from experiments.published.point import Point
 from experiments.published.points import FIGURES, SHOWN
-from experiments.rows import Row
 from step.errors import Defect, FormatError, InputError, SimulationError
 
 ONE = ["published_fig8", "--only", "64x128", "--jobs", "1", "--results"]
@@ -81,11 +80,11 @@ def test_a_figure_that_there_is_not() -> None:
     assert refusal(InputError, ["published_fig8", "fabric_figg"]) == text
 
 
-def killed(point: Point, made_of: str) -> Row:
+def killed(point: Point) -> dict[str, object]:
     """Kills its process, whenever it is tried."""
     if point.name == "64x128":
         os.kill(os.getpid(), signal.SIGKILL)
-    return published.measured(point, made_of)
+    return published.measured(point)
 
 
 def test_a_point_whose_process_is_killed_is_told_and_the_others_go_on(tmp_path: Path) -> None:
@@ -101,7 +100,7 @@ def test_a_point_that_fails_is_told_at_the_end(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(published, "moved_bytes", lambda graph, result, loaded: 1)
     point = next(each for each in FIGURES["8"]() if each.name == "64x128")
     with pytest.raises(Defect) as error:
-        published.measured(point, "any")
+        published.measured(point)
     assert str(error.value) == "64x128: the run moved 1 bytes off chip, but the metrics say 1,900,544"
     assert refusal(SimulationError, [*ONE, str(tmp_path)]) == "no result for figure 8, 64x128"
 

@@ -12,7 +12,7 @@ import pytest
 
 from experiments.published.point import Point
 from experiments.published.points import FIGURES
-from experiments.published.rows import measured
+from experiments.published.rows import CAMPAIGN
 from sim_published.backend import run
 
 POINTS = {
@@ -32,7 +32,7 @@ QUICK = (
     [pytest.param(*each, id=each[0], marks=() if each[0] in QUICK else pytest.mark.slow) for each in POINTS.items()],
 )
 def test_a_point_is_that_of_the_paper(name: str, point: Point) -> None:
-    row = measured(point, "any")
+    row = CAMPAIGN.row(point, "any")
     assert point.cycles is not None
     assert int(row["cycles"]) == pytest.approx(point.cycles, rel=0.007)
     if name in EQUAL:

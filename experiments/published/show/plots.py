@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments.published.show import decoding, multiplexing, parallelization, tiling, validation
 from experiments.published.show.results import Missing, Results, Row
-from step.errors import EnvironmentProblem
 from step.host.files import write_atomically
+from step.sweeps.plot import drawn
 
 MEGA = 1e6
 PUBLISHED = {"color": "black", "marker": "x", "linestyle": "", "label": "published"}
@@ -272,24 +271,3 @@ def draw(results: Results, figures: Iterable[str], folder: Path) -> list[str]:
 def plot(name: str, results: Results) -> bytes:
     """Figure ``name`` as SVG; raises `Missing` where a point is missing that it needs, and what `drawn` raises."""
     return drawn(lambda figure: DRAWN[name](figure, results), (10, 4))
-
-
-def drawn(draw: Callable[[Any], None], size: tuple[float, float], form: str = "svg") -> bytes:
-    """What ``draw`` draws into a figure of matplotlib, ``size`` in inches; the same where it draws the same.
-
-    Raises `EnvironmentProblem` without matplotlib.
-    """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise EnvironmentProblem(
-            f"a plot needs the module {error.name}; install it with: pip install 'step-fabric[sweeps]'"
-        ) from None
-
-    with matplotlib.rc_context({"svg.hashsalt": "step", "svg.fonttype": "none"}):
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=form, metadata={"Date": None} if form == "svg" else None)
-    return buffer.getvalue()

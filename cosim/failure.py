@@ -11,13 +11,12 @@ from sim_approx.simulation import simulate
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Node
+from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
-from step.lowering.scratchpads import scratchpads
 from step.programs.inputs import BoundInputs
+from step.running.contracts import Promises, first_fault, stream_fault, timed_promises
 from step.running.deadlock import Snapshot, report
-from step.running.promises import Promises, timed_promises
 from step.running.result import Activity, control_token
-from step.running.stream_fault import first_fault, stream_fault
 
 
 def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError | None:

@@ -17,17 +17,16 @@ from sim_approx.compiled.rule import RuleError
 from sim_approx.engine import Ending, Engine, Events, Watch
 from sim_approx.explain.record import Record, RecordingEngine
 from sim_approx.footprint import Footprint
-from step.errors import EnvironmentProblem, FabricError, SettingError, StreamFault
+from step.errors import Deadlock, EnvironmentProblem, FabricError, Runaway, SettingError, SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.tokens import Token
 from step.lowering.fabric import MemoryConfig
-from step.lowering.memory_map import same_addresses
+from step.lowering.memory import same_addresses
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
+from step.running.contracts import Promises, first_fault, stream_fault, timed_promises
 from step.running.deadlock import Snapshot
-from step.running.promises import Promises, timed_promises
-from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult
-from step.running.stream_fault import stream_fault
+from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
 from step.running.traffic import traffic
 
 SAID_AFTER = 1.0
@@ -62,6 +61,7 @@ class Simulation:
     seconds: float
     engine: EngineName
     reason: str | None
+    max_cycles: int | None
 
     def snapshot(self) -> Snapshot:
         """The state at the end, as the report of a deadlock needs it."""
@@ -88,6 +88,17 @@ class Simulation:
             found[node.name] = stream_fault(node, violation.fault, heads, self.netlist.fabric)
         return found
 
+    @cached_property
+    def error(self) -> SimulationError | None:
+        """What is wrong with the run; of a deadlock it says when."""
+        if fault := first_fault(self.netlist.graph, self.faults(), self.promises.broken):
+            return fault
+        if self.ending.status == Status.DEADLOCK:
+            return Deadlock(f"nothing moves any more from cycle {self.ending.cycles} on")
+        if self.ending.status == Status.RUNAWAY:
+            return Runaway(f"the run did not end within {self.max_cycles} cycles; raise max_cycles if that is too few")
+        return self.promises.disagreement()
+
     def result(self) -> RunResult:
         """The counters, outputs and events as plain data."""
         netlist, fabric, ending = self.netlist, self.fabric, self.ending
@@ -112,7 +123,7 @@ class Simulation:
             wall_seconds=self.seconds,
             buffers={name: page * ending.entered[each.held][1] for name, each in fabric.shares.by_filler.items()},
             buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
-            traffic=traffic(netlist, fabric.beats()),
+            traffic={} if fabric.memory is None else traffic(netlist, fabric.memory.granted()),
             arrivals={name: list(each) for name, each in fabric.arrivals.items()},
             engine=self.engine,
             engine_reason=self.reason,
@@ -194,7 +205,9 @@ class Model:
         ending = engine.run(max_cycles, record, _Speed(progress).told, jump)
         seconds = time.perf_counter() - start
         ran: EngineName = "compiled" if isinstance(engine, CompiledEngine) else "python"
-        return Simulation(netlist, fabric, promises, ending, record, self._values, seconds, ran, self._reason)
+        return Simulation(
+            netlist, fabric, promises, ending, record, self._values, seconds, ran, self._reason, max_cycles
+        )
 
     def _ready(self, netlist: Netlist) -> tuple[Fabric, Engine | CompiledEngine]:
         """A fabric with what ``netlist`` has, in which a run can begin, and the fastest engine that there is for it."""

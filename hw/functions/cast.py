@@ -16,7 +16,7 @@ from step.functions.cast import Cast
 from step.language.dtypes import BF16, BOOL, FP32
 from step.language.function import Function
 from step.language.numerics import fp32_bits
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan
 
 

@@ -12,7 +12,7 @@ from hw.functions.elementwise import in_fp32
 from hw.functions.vector import Lane, vector_datapath
 from step.functions.compare import RELATIONS, Compare, Where
 from step.language.function import Function
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan
 
 

@@ -20,7 +20,7 @@ from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.language.dtypes import BF16, FP32, DType
 from step.language.function import Function
 from step.language.numerics import fp32_bits
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan
 
 

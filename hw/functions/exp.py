@@ -9,7 +9,7 @@ from hw.functions.elementwise import LeafLane
 from hw.functions.vector import vector_datapath
 from step.functions.exp import Exp
 from step.language.function import Function
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan
 
 

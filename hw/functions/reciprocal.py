@@ -10,7 +10,7 @@ from hw.functions.elementwise import LeafLane
 from hw.functions.vector import Lane, vector_datapath
 from step.functions.reciprocal import Div, Reciprocal
 from step.language.function import Function
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.site import Site
-from sim_approx.sized import computing, reduced
+from sim_approx.site import Site, computing, reduced
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, put, reserve, room, take, values
 from step.language.dims import product

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.site import Site
-from sim_approx.sized import passing
+from sim_approx.site import Site, passing
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import going, lowest, need, need_oldest, oldest, only, put, room, several, take, without
 from step.language.tokens import Token

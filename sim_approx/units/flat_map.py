@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from operator import getitem
 from typing import Any
 
-from sim_approx.site import Site
-from sim_approx.sized import applied, is_dynamic
+from sim_approx.site import Site, applied, is_dynamic
 from sim_approx.words import RowsOf, unknown
 from step.errors import FabricError
 from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes

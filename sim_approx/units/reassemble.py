@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sim_approx.site import Site
-from sim_approx.sized import passing
+from sim_approx.site import Site, passing
 from step.firing.machine import COMPUTES, ENDS, Machine, Mask
 from step.firing.words import (
     all_done,

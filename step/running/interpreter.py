@@ -24,13 +24,12 @@ from step.language.operator import Process
 from step.language.symbols import measure
 from step.language.tokens import Token
 from step.language.validate import check
-from step.lowering.passes.broadcast import insert_broadcasts
+from step.lowering.netlist import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.programs.prepare import Prepared
 from step.programs.stored import Tensors
+from step.running.contracts import Promises, first_fault, promising, stream_fault
 from step.running.options import by_name
-from step.running.promises import Promises, promising
-from step.running.stream_fault import first_fault, stream_fault
 
 
 @dataclass

@@ -16,8 +16,8 @@ import pytest
 from same import both
 
 from sim_approx.backend import run
-from sim_approx.compiled import library, ship
-from sim_approx.compiled.text import Rules, rules_for
+from sim_approx.compiled import library
+from sim_approx.compiled.library import Rules, rules_for
 from step.errors import EnvironmentProblem, FabricError, SettingError
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
@@ -183,9 +183,9 @@ def test_a_library_of_the_package_needs_no_compiler(cache: Path, monkeypatch: py
     """As long as all that goes into it is the same."""
     shipped = cache / "shipped"
     monkeypatch.setattr(library, "SHIPPED", shipped)
-    monkeypatch.setattr(ship, "rules_for", lambda _: Rules(NO_RULES, {}, []))
+    monkeypatch.setattr(library, "rules_for", lambda _: Rules(NO_RULES, {}, []))
     for _ in range(2):
-        path = ship.ship(shipped)
+        path = library.ship(shipped)
     assert sorted(shipped.iterdir()) == [path.with_suffix(".sha256"), path]
     library._loaded(NO_RULES, 1, "no-such-compiler", str(cache))
     with pytest.raises(NoLibrary, match="there is no C\\+\\+ compiler no-such-compiler"):

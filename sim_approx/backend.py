@@ -13,7 +13,7 @@ from sim_approx.build import TimingOf
 from sim_approx.calibration.file import Calibration
 from sim_approx.calibration.lookup import calibrated
 from sim_approx.depths import Rerun, clearing_depths
-from sim_approx.simulation import EngineName, Model, Simulation, Values, check_options
+from sim_approx.simulation import EngineName, Model, Simulation, Values
 from step.errors import Deadlock, SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
@@ -22,7 +22,7 @@ from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.programs.prepare import Prepared, prepare
-from step.running.backend import Backend
+from step.running.backend import Backend, asked
 from step.running.deadlock import report
 from step.running.result import RunResult, Status
 
@@ -87,7 +87,7 @@ class Simulator:
         engine: EngineName | None = None,
         jump: bool = True,
     ) -> None:
-        check_options(values, engine)
+        asked({"values": values, "engine": engine})
         prepared = prepare(program, inputs, fabric)
         self.netlist = prepared.netlist
         check_outputs(prepared.graph)

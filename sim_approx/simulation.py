@@ -36,14 +36,6 @@ Values = Literal["control", "all"]
 EngineName = Literal["compiled", "python"]
 
 
-def check_options(values: Values, engine: EngineName | None) -> None:
-    """Raise `FabricError` for values that can not be computed, and for what is no engine."""
-    if values not in ("control", "all"):
-        raise FabricError(f'values must be "control" or "all", not {values!r}')
-    if engine not in (None, "compiled", "python"):
-        raise FabricError(f'engine must be "compiled" or "python", not {engine!r}')
-
-
 @dataclass(frozen=True)
 class Simulation:
     """A run that came to its ``ending`` and went on until nothing moved, with all that is left of it.
@@ -165,7 +157,6 @@ class Model:
         engine: EngineName | None = None,
         record: Record | None = None,
     ) -> None:
-        check_options(values, engine)
         if record is not None and engine == "compiled":
             raise FabricError("the compiled engine does not record what firings wait for; the Python engine does")
         self._netlist, self._data, self._values = netlist, data, values

@@ -21,6 +21,7 @@ from step.language.checker import StreamChecker
 from step.language.faults import Violation
 from step.language.graph import Graph, Node
 from step.language.operator import Process
+from step.language.parameters import settled
 from step.language.symbols import measure
 from step.language.tokens import Token
 from step.language.validate import check
@@ -29,7 +30,6 @@ from step.programs.inputs import BoundInputs, bind_inputs
 from step.programs.prepare import Prepared
 from step.programs.stored import Tensors
 from step.running.contracts import Promises, first_fault, promising, stream_fault
-from step.running.options import by_name
 
 
 @dataclass
@@ -202,7 +202,7 @@ def interpret(
     """
     if not isinstance(graph, Graph):
         raise InputError(f'a graph must be interpreted, not {graph!r}; step.run(PROGRAM, "interpret") takes programs')
-    by_name("arrivals", arrivals or {})
+    settled(arrivals or {}, Mapping, "arrivals", InputError)
     check(graph)
     return _measured(graph, insert_broadcasts(graph), bind_inputs(graph, inputs), record, arrivals)
 

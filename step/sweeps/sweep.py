@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +17,11 @@ from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
-from step.language.parameters import plain
+from step.language.parameters import plain, settled
 from step.programs.prepare import Openable
 from step.programs.program import Program
+from step.running.backend import asked
 from step.running.columns import Columns
-from step.running.options import by_name, sequence, settled
 from step.sweeps.axis import Axis, Point, Value, grid, parse_axis
 from step.sweeps.cluster import Cluster
 from step.sweeps.evaluate import evaluate
@@ -105,12 +106,13 @@ def sweep(
     >>> found, found.front[0].cycles
     (<sweep of sums: 6 points, 3 on the front>, 11)
     """
-    asked = settled({"search": search, "seed": seed, "jobs": jobs, "max_cycles": max_cycles, "progress": progress})
-    search, jobs, max_cycles = (asked.get(name) for name in ("search", "jobs", "max_cycles"))
-    sequence("settings", settings)
-    axes = tuple(_axis(name, values) for name, values in by_name("over", over).items())
+    given = asked({"search": search, "seed": seed, "jobs": jobs, "max_cycles": max_cycles, "progress": progress})
+    search, jobs, max_cycles = (given.get(name) for name in ("search", "jobs", "max_cycles"))
+    settings = settled(settings, Iterable[Any], "settings", InputError)
+    objectives = settled(objectives, Iterable[Any], "objectives", InputError)
+    axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
     points = [] if search else grid(axes)
-    check_objectives(sequence("objectives", objectives))
+    check_objectives(objectives)
     path = None if save is None else named_file(save, "save")
     if not axes:
         raise InputError("there is nothing to sweep over; give parameters with their values")
@@ -133,7 +135,7 @@ def _axis(name: str, values: Sequence[Value] | str) -> Axis:
         raise InputError(f"a parameter to sweep over must be a name, not {name!r}")
     if isinstance(values, str):
         return parse_axis(f"{name}={values}")
-    return Axis(name, tuple(map(plain, sequence(name, values))))
+    return Axis(name, tuple(map(plain, settled(values, Iterable[Any], name, InputError))))
 
 
 @contextmanager

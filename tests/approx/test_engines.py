@@ -18,7 +18,7 @@ from same import both
 from sim_approx.backend import run
 from sim_approx.compiled import library
 from sim_approx.compiled.library import Rules, rules_for
-from step.errors import EnvironmentProblem, FabricError, SettingError
+from step.errors import EnvironmentProblem, InputError, SettingError
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.select import SelectValid
@@ -69,7 +69,7 @@ def test_the_result_says_which() -> None:
         result = run(line(), {"x": [1, 2]}, FABRIC, engine=engine)  # type: ignore[arg-type]
         assert (result.engine, result.engine_reason, result.cycles) == (engine, None, 6)
     assert run(line(), {"x": [1, 2]}, FABRIC).engine == "compiled"
-    with pytest.raises(FabricError, match=r"^engine must be \"compiled\" or \"python\", not 'fast'$"):
+    with pytest.raises(InputError, match=r"^engine must be \"compiled\" or \"python\", not 'fast'$"):
         run(line(), {"x": [1, 2]}, FABRIC, engine="fast")  # type: ignore[arg-type]
 
 

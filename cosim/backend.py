@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from cosim.bench_run import NO_LIMIT, simulate, wave_kind
 from cosim.failure import failure
 from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import RawRun
-from cosim.simulator import NO_LIMIT, simulate, wave_kind
 from hw.edge import unpack_transfers
 from hw.emit import emit
 from hw.layout import input_formats, unpack_tiles

@@ -22,7 +22,7 @@ from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.programs.prepare import Prepared, prepare
-from step.running.backend import Backend, asked
+from step.running.backend import Backend, checked_options
 from step.running.deadlock import report
 from step.running.result import RunResult, Status
 
@@ -87,7 +87,7 @@ class Simulator:
         engine: EngineName | None = None,
         jump: bool = True,
     ) -> None:
-        asked({"values": values, "engine": engine})
+        checked_options({"values": values, "engine": engine})
         prepared = prepare(program, inputs, fabric)
         self.netlist = prepared.netlist
         check_outputs(prepared.graph)

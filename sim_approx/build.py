@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sim_approx.memory import Memory, MemoryPorts
 from sim_approx.scratchpad import ShareSites, share_sites
-from sim_approx.site import Site, passing, size
+from sim_approx.site import Site, routing_sizes, set_sizes
 from sim_approx.words import Clock, unknown
 from step.firing.declared import Declared, declared_rule
 from step.firing.machine import Channel, Machine, Unread
@@ -155,10 +155,10 @@ def place(site: Site) -> Machine:
         name, where = site.node.operator.name, site.node.describe()
         module = needed_module("sim_approx.units", name, where, f"the operator {name!r}")
         machine: Machine = module.build(site)
-        size(site, machine, getattr(module, "sizes", None))
+        set_sizes(site, machine, getattr(module, "sizes", None))
         return machine
     machine = _declared(site, declared)
-    size(site, machine, None if declared.functions else passing)
+    set_sizes(site, machine, None if declared.functions else routing_sizes)
     return machine
 
 

@@ -18,7 +18,7 @@ from step.language.tokens import Token
 from step.lowering.memory import IN_FLIGHT, Share, scratchpads
 from step.lowering.netlist import Netlist
 
-Placed = TypeVar("Placed", bound=Machine)
+AnyMachine = TypeVar("AnyMachine", bound=Machine)
 
 
 class SharePorts(TypedDict):
@@ -77,7 +77,7 @@ class ShareSite:
             "page_words": self.page_words,
         }
 
-    def used_by(self, machine: Placed) -> Placed:
+    def used_by(self, machine: AnyMachine) -> AnyMachine:
         """``machine``, which fills or reads the share, as those of the rivals do in the same cycle."""
         machine.contends = bool(self.rivals)
         return machine

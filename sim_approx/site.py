@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 from sim_approx.memory import MemoryPorts
-from sim_approx.scratchpad import ShareSite
+from sim_approx.scratchpad import AnyMachine, ShareSite
 from sim_approx.words import RowsOf, unknown
 from step.errors import FabricError
 from step.firing.machine import Channel, Machine, Pace, Sizes, Stream
@@ -29,8 +29,6 @@ from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Plan, UnitPlan
 from step.programs.inputs import BoundInputs
 from step.programs.stored import Tensors
-
-Placed = TypeVar("Placed", bound=Machine)
 
 
 class Ports(TypedDict):
@@ -124,7 +122,7 @@ class Site:
         """The list that gets the tokens which leave the program through this unit."""
         return self.outputs_of_run.setdefault(self.node.name, [])
 
-    def add(self, machine: Placed) -> Placed:
+    def add(self, machine: AnyMachine) -> AnyMachine:
         """Place ``machine``."""
         self.machines.append(machine)
         return machine
@@ -135,7 +133,7 @@ def is_dynamic(element: ElementType | None) -> bool:
     return isinstance(element, Tile) and not element.rows.is_static
 
 
-def size(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Sizes] | None) -> None:
+def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Sizes] | None) -> None:
     """Give ``machine``, where it reads or writes tiles of dynamic size, its ``sizes``.
 
     ``sizes(site, machine)`` gives them; raises `FabricError` where there is none.
@@ -151,13 +149,13 @@ def size(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Sizes] |
     machine.sized = tuple(is_dynamic(each.element) for each in site.node.output_types)
 
 
-def passing(site: Site, machine: Machine) -> Sizes:
+def routing_sizes(site: Site, machine: Machine) -> Sizes:
     """Of a unit that sends on what it gets, word by word."""
     latency = machine.latency
     return lambda rows: Pace(max(site.beats_with(rows)), latency)
 
 
-def computing(site: Site, function: Function, *, reduce: bool) -> Sizes:
+def function_sizes(site: Site, function: Function, *, reduce: bool) -> Sizes:
     """Of a unit that applies ``function``; a tile without rows takes as long as one with one."""
 
     def pace(rows: int) -> Pace:
@@ -167,13 +165,13 @@ def computing(site: Site, function: Function, *, reduce: bool) -> Sizes:
     return pace
 
 
-def applied(site: Site) -> Callable[..., Any]:
+def rows_of_result(site: Site) -> Callable[..., Any]:
     """Stands for a function whose result nobody needs: of dynamic tiles it has the rows, which may decide."""
     result = site.node.output_types[0].element
     return RowsOf(_alike(site, result)[:1]) if is_dynamic(result) else unknown
 
 
-def reduced(site: Site) -> tuple[Any, Callable[..., Any]]:
+def rows_of_state(site: Site) -> tuple[Any, Callable[..., Any]]:
     """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
 
     These are those of an operand that has the same by type, else they grow by those of the first one.

@@ -23,7 +23,7 @@ from step.programs.digest import data_digest
 from step.programs.inputs import bind_inputs
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
-from step.running.backend import asked
+from step.running.backend import checked_options
 from step.running.simulator import Simulator
 from step.sweeps.front import undominated
 from step.sweeps.processes import cores
@@ -123,7 +123,7 @@ def size_fifos(
     >>> found
     <FIFOs of sums: 144 bits lose no cycle, 144 do not deadlock, 144 asked for>
     """
-    given = asked({"bound": bound, "threads": threads, "progress": progress})
+    given = checked_options({"bound": bound, "threads": threads, "progress": progress})
     inputs = settled(inputs, Iterable[Any], "inputs", InputError)
     opened = open_program(program, fabric=fabric)
     programs = [open_program(opened, inputs=each) for each in inputs] or [opened]

@@ -19,10 +19,9 @@ from step.language.operator import StreamType
 from step.language.tokens import UNKNOWN, Token, from_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.programs.equality import same_arrays, same_tokens
-from step.programs.given import Data, shown
+from step.programs.given import Bits, Data, Masks, shown
 from step.programs.scalars import place, scalars
 from step.programs.selectors import Entry, bind_selectors
-from step.programs.spellings import Bits, Masks
 
 
 @dataclass(frozen=True, eq=False)

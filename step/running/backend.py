@@ -96,7 +96,7 @@ def able(option: str) -> list[str]:
     return found
 
 
-def asked(options: Mapping[str, Any]) -> dict[str, Any]:
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """``options`` as they can be, but for those that are None, which are not given; raises `InputError`."""
     given = {name: value for name, value in options.items() if value is not None}
     return {
@@ -108,7 +108,7 @@ def asked(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def options_for(taker: Callable[..., Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """`asked` ``options`` for ``taker``, which is called ``what``; raises `InputError` for those it does not take."""
+    """`checked_options` for ``taker``, which is called ``what``; raises `InputError` for those it does not take."""
     parameters = inspect.signature(taker).parameters.values()
     known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
     if any(each.kind is each.VAR_KEYWORD for each in parameters):
@@ -117,7 +117,7 @@ def options_for(taker: Callable[..., Any], options: Mapping[str, Any], what: str
         if name not in known and value is not None:
             takes = f"{did_you_mean(name, known)}it takes {', '.join(known) or 'none'}"
             raise InputError(f"{name} has no effect on {what}; {takes}")
-    return asked(options)
+    return checked_options(options)
 
 
 def runner(name: str, options: Mapping[str, Any], progress: Progress = silent) -> Callable[[Prepared], RunResult]:

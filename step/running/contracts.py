@@ -23,7 +23,7 @@ from step.lowering.fabric import FabricConfig
 from step.programs.inputs import BoundInputs
 
 
-class Promises:
+class ShapeChecks:
     """Checks some ``streams`` of a run of ``graph``.
 
     ``broken`` has, by stream, the error for the first token that broke its shape; what follows there is not looked at.
@@ -35,7 +35,7 @@ class Promises:
         self._writers = {str(stream): graph.nodes[stream.producer] for stream in streams}
         self.broken: dict[str, StreamFault] = {}
 
-    def copy(self) -> Promises:
+    def copy(self) -> ShapeChecks:
         """The same checks, at the same place of the streams."""
         other = copy(self)
         other.checkers = {name: each.copy() for name, each in self.checkers.items()}
@@ -67,15 +67,15 @@ class Promises:
         return None
 
 
-def timed_promises(graph: Graph, inputs: BoundInputs) -> Promises:
+def timed_checks(graph: Graph, inputs: BoundInputs) -> ShapeChecks:
     """The checks of a timed run of the lowered ``graph``; those of its sources are done, as their tokens are known."""
-    promises = Promises(graph, promising(graph, inputs.streams))
-    for name in promises.checkers.keys() & inputs.streams.keys():
-        promises.see_all(name, inputs.streams[name])
-    return promises
+    checks = ShapeChecks(graph, promised_streams(graph, inputs.streams))
+    for name in checks.checkers.keys() & inputs.streams.keys():
+        checks.see_all(name, inputs.streams[name])
+    return checks
 
 
-def promising(graph: Graph, sources: Collection[str]) -> list[Stream]:
+def promised_streams(graph: Graph, sources: Collection[str]) -> list[Stream]:
     """The streams of the lowered ``graph`` that can be the first to break a promise.
 
     These are the ones whose shape was declared: what ``sources`` play (their static extents were checked before the

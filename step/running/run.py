@@ -10,11 +10,10 @@ from typing import Any
 from step.errors import InputError, SimulationError
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
-from step.programs.hypertext import bar, table
 from step.programs.prepare import Inputs, Openable, open_program, prepare
 from step.programs.program import Program
+from step.programs.tables import Columns, bar, table
 from step.running.backend import able, runner
-from step.running.columns import Columns
 from step.running.expectation import Deviation, deviation
 from step.running.output import Output, outputs_of
 from step.running.result import RunResult

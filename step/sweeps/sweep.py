@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import InputError
+from step.errors import InputError, ProgramError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
@@ -20,18 +21,42 @@ from step.language.graph import Graph
 from step.language.parameters import plain, settled
 from step.programs.prepare import Openable
 from step.programs.program import Program
-from step.running.backend import asked
-from step.running.columns import Columns
+from step.programs.tables import Columns
+from step.running.backend import checked_options
+from step.running.result import Status
 from step.sweeps.axis import Axis, Point, Value, grid, parse_axis
 from step.sweeps.cluster import Cluster
-from step.sweeps.evaluate import evaluate
 from step.sweeps.front import check_objectives, pareto_front
 from step.sweeps.plot import check_plot, plot
 from step.sweeps.processes import Processes, Work, Workers, cores
 from step.sweeps.record import Record
-from step.sweeps.row import MEASURES, Row, lost
+from step.sweeps.row import MEASURES, REFUSED, Row, lost
 from step.sweeps.search import Search
-from step.sweeps.subject import Subject
+from step.sweeps.subject import Subject, first_line
+
+
+def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> Row:
+    """The row of ``subject`` at ``point``.
+
+    A point that program, fabric or data do not fit, and a run that fails, is a row too. Raises the other errors, which
+    would be those of all points.
+    """
+    started = time.perf_counter()
+    try:
+        ready, memory = subject.at(point)
+        result = ready.simulator.attempt(memory=memory, max_cycles=max_cycles).result
+    except ProgramError as refusal:
+        return Row(point, REFUSED, error=first_line(refusal))
+    return Row(
+        point,
+        str(result.status),
+        result.cycles if result.status == Status.FINISHED else None,
+        **ready.measures,
+        seconds=round(time.perf_counter() - started, 6),
+        error=result.error or ready.unknown,
+        program=ready.digest,
+    )
+
 
 OBJECTIVES = ("cycles", "on_chip_bytes")
 
@@ -106,8 +131,9 @@ def sweep(
     >>> found, found.front[0].cycles
     (<sweep of sums: 6 points, 3 on the front>, 11)
     """
-    given = asked({"search": search, "seed": seed, "jobs": jobs, "max_cycles": max_cycles, "progress": progress})
-    search, jobs, max_cycles = (given.get(name) for name in ("search", "jobs", "max_cycles"))
+    given = checked_options({"search": search, "jobs": jobs, "max_cycles": max_cycles, "seed": seed})
+    search, jobs, max_cycles = map(given.get, ("search", "jobs", "max_cycles"))
+    settled(progress, Callable, "progress", InputError)
     settings = settled(settings, Iterable[Any], "settings", InputError)
     objectives = settled(objectives, Iterable[Any], "objectives", InputError)
     axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())

@@ -18,7 +18,7 @@ from step.functions import Add, Cast, Compare, Exp, Matmul, RetileRow, Scale, To
 from step.language.arguments import checked
 from step.library import parallelize
 from step.lowering.dram import PRESETS, Dram
-from step.lowering.settings import with_settings
+from step.lowering.fabric import with_settings
 
 HERE = os.path.relpath(__file__)
 

@@ -22,8 +22,7 @@ from step.language.validate import check
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import insert_broadcasts, lower
 from step.ops import Zip
-from step.running.binding import bind
-from step.running.interpreter import interpret
+from step.running.interpreter import bind, interpret
 
 # -- names ----------------------------------------------------------------------------------------------------------
 

@@ -19,12 +19,12 @@ from step import Program
 from step.functions import Matmul
 from step.language.graph import Node
 from step.language.symbols import evaluate
-from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.lowering.plans.matmul import plan
+from step.lowering.plans.plan import Application
 from step.programs.metrics import metrics
-from step.running.binding import bind
+from step.running.interpreter import bind
 from step_models.routing import measured_routing
 
 sys.path.append(str(Path(__file__).parents[1] / "examples"))

@@ -30,9 +30,9 @@ from typing import Any
 from cosim.backend import run_rtl
 from sim_approx import backend as approx
 from step.language.graph import Node
-from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.matmul import plan
+from step.lowering.plans.plan import Application
 from step.programs.prepare import prepare
 from step.programs.program import Program, load_program
 

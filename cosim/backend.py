@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from cosim.bench_run import NO_LIMIT, simulate, wave_kind
 from cosim.failure import failure
 from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import RawRun
-from cosim.simulator import NO_LIMIT, simulate, wave_kind
 from hw.edge import unpack_transfers
 from hw.emit import emit
 from hw.layout import input_formats, unpack_tiles
@@ -29,9 +29,8 @@ from step.language.tokens import Token
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import check_feasible
-from step.lowering.memory_map import memory_map
+from step.lowering.memory import memory_map, scratchpads
 from step.lowering.netlist import Netlist
-from step.lowering.scratchpads import scratchpads
 from step.programs.inputs import BoundInputs
 from step.programs.prepare import Prepared, prepare
 from step.programs.stored import as_output

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from step.language.symbols import evaluate
+from step.lowering.memory import IN_FLIGHT, Share, scratchpads
 from step.lowering.netlist import Netlist
-from step.lowering.scratchpads import IN_FLIGHT, Share, scratchpads
 from step.running.result import RunResult
 
 TOGETHER = "all buffers"

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from cosim.backend import run_rtl
+from cosim.bench_run import wave_kind
 from cosim.buffers import BufferComparison, compare_buffers
-from cosim.simulator import wave_kind
 from cosim.traffic import TrafficComparison, compare_traffic
 from sim_approx import backend as approx
 from sim_approx.calibration.file import Calibration
@@ -21,9 +21,9 @@ from sim_approx.calibration.lookup import calibrated
 from step.host.progress import Progress, silent
 from step.language.symbols import measure
 from step.language.tokens import Token
-from step.programs.hypertext import table
 from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program
+from step.programs.tables import table
 from step.running.expectation import deviation
 from step.running.interpreter import meaning
 from step.running.result import ChannelEvents, OperatorResult

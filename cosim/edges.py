@@ -1,6 +1,6 @@
 """Runs a fabric with Python at every clock edge: slow, but with idle cycles, backpressure and stream rules.
 
-For tests of single units and small fabrics without memory ports; long runs go through `cosim.simulator`.
+For tests of single units and small fabrics without memory ports; long runs go through `cosim.bench_run`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from cosim.bench_run import run_directory, run_simulator
 from cosim.build import build
 from cosim.design import Design, load_design
-from cosim.simulator import run_directory, run_simulator
 from step.errors import InputError
 
 

@@ -11,24 +11,23 @@ from sim_approx.simulation import simulate
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Node
+from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
-from step.lowering.scratchpads import scratchpads
 from step.programs.inputs import BoundInputs
+from step.running.contracts import ShapeChecks, first_fault, stream_fault, timed_checks
 from step.running.deadlock import Snapshot, report
-from step.running.promises import Promises, timed_promises
 from step.running.result import Activity, control_token
-from step.running.stream_fault import first_fault, stream_fault
 
 
 def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError | None:
     """What is wrong with a run, or None."""
-    promises = _promises(netlist, data, raw)
-    if fault := first_fault(netlist.graph, _faults(netlist, data, raw), promises.broken):
+    checks = _checks(netlist, data, raw)
+    if fault := first_fault(netlist.graph, _faults(netlist, data, raw), checks.broken):
         return fault
     if raw.status == "runaway":
         return Runaway(f"the run did not end within {raw.cycles} cycles; raise max_cycles if that is too few")
     if raw.status == "finished":
-        return promises.disagreement()
+        return checks.disagreement()
     fillers = [share.filler.name for pad in scratchpads(netlist) for share in pad.shares]
     snapshot = Snapshot(
         raw.cycles,
@@ -66,11 +65,11 @@ def _met_by_the_model(netlist: Netlist, data: BoundInputs, node: Node) -> Stream
     return faults[node.name]
 
 
-def _promises(netlist: Netlist, data: BoundInputs, raw: RawRun) -> Promises:
+def _checks(netlist: Netlist, data: BoundInputs, raw: RawRun) -> ShapeChecks:
     """What was promised of streams, checked on the log."""
-    promises = timed_promises(netlist.graph, data)
+    checks = timed_checks(netlist.graph, data)
     for channel in netlist.channels:
-        if channel.name in promises.checkers and channel.name not in data.streams:
+        if channel.name in checks.checkers and channel.name not in data.streams:
             for control in raw.enters["control"][raw.enters["channel"] == channel.index]:
-                promises.see(channel.name, control_token(int(control)))
-    return promises
+                checks.see(channel.name, control_token(int(control)))
+    return checks

@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from cosim.bench_run import cocotb_environment
 from cosim.build import OPTIMIZATION, simulator_main, verilator_flags
 from cosim.design import load_design
 from cosim.harness import HARDWARE, TOP, bench_text
 from cosim.hierarchy import Hierarchy
 from cosim.plain_paths import plain
 from cosim.run_files import read_run
-from cosim.simulator import cocotb_environment
 from cosim.toolchain import find_toolchain
 from step.errors import SimulationError, StepError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hw.edge import pack_transfers
 from hw.layout import output_formats, pack_tiles
 from step.language.tiling import accessed
-from step.lowering.memory_map import memory_map
+from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 

@@ -19,10 +19,9 @@ from hw.units import constants_of, unit_of
 from step.errors import FabricError
 from step.language.graph import Node
 from step.lowering.feasible import check_feasible
-from step.lowering.memory_map import MemoryMap, memory_map
+from step.lowering.memory import MemoryMap, Scratchpad, memory_map, scratchpads
 from step.lowering.netlist import Channel as Edge
 from step.lowering.netlist import Netlist
-from step.lowering.scratchpads import Scratchpad, scratchpads
 
 _CHANNEL_PORT = re.compile(r"(input|output)(\d+)__(\w+)")
 _AXI = re.compile(r"t(data|valid|ready|last|user)")

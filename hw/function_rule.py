@@ -12,7 +12,7 @@ from hw.functions.words import in_words, whole
 from hw.layout import Format, TokenFormat
 from hw.rule import Rule
 from hw.shared import Shared
-from step.lowering.plans.unit import UnitPlan
+from step.lowering.plans.plan import UnitPlan
 
 
 @dataclass(frozen=True)

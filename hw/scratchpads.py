@@ -8,9 +8,9 @@ from hw.layout import input_formats
 from hw.scratchpad import Scratchpad
 from hw.share import ShareFormat
 from step.language.graph import Node
+from step.lowering.memory import Scratchpad as Shares
+from step.lowering.memory import Share, scratchpads
 from step.lowering.netlist import Netlist
-from step.lowering.scratchpads import Scratchpad as Shares
-from step.lowering.scratchpads import Share, scratchpads
 
 
 def share_format(node: Node, netlist: Netlist) -> ShareFormat | None:

@@ -18,7 +18,7 @@ from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out
 
 from hw.memory import BLOCK_RAM
-from step.lowering.scratchpads import IN_FLIGHT
+from step.lowering.memory import IN_FLIGHT
 
 
 @dataclass(frozen=True)

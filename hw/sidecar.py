@@ -15,7 +15,7 @@ from hw.layout import TokenFormat, input_formats, output_formats
 from hw.lists import CORE, FILE_LIST
 from step.language.graph import Node
 from step.language.operator import Access, StreamType
-from step.lowering.memory_map import Region
+from step.lowering.memory import Region
 
 
 def sidecar(fabric: Fabric, files: Mapping[str, str], hierarchical: Sequence[str]) -> dict[str, Any]:

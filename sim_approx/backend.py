@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from sim_approx.build import TimingOf
 from sim_approx.calibration.file import Calibration
 from sim_approx.calibration.lookup import calibrated
-from sim_approx.depths import clearing_depths
-from sim_approx.simulation import EngineName, Model, Simulation, Values, check_options
-from step.errors import Deadlock, Runaway, SimulationError, StreamFault
+from sim_approx.depths import Rerun, clearing_depths
+from sim_approx.simulation import EngineName, Model, Simulation, Values
+from step.errors import Deadlock, SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.validate import check_outputs
@@ -22,13 +22,9 @@ from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.programs.prepare import Prepared, prepare
-from step.running.backend import Backend
+from step.running.backend import Backend, checked_options
 from step.running.deadlock import report
 from step.running.result import RunResult, Status
-from step.running.stream_fault import first_fault
-
-Rerun = Callable[[Mapping[str, int]], Simulation]
-"""Runs once more, with other depths of some channels."""
 
 
 def run(
@@ -91,7 +87,7 @@ class Simulator:
         engine: EngineName | None = None,
         jump: bool = True,
     ) -> None:
-        check_options(values, engine)
+        checked_options({"values": values, "engine": engine})
         prepared = prepare(program, inputs, fabric)
         self.netlist = prepared.netlist
         check_outputs(prepared.graph)
@@ -144,11 +140,12 @@ class Simulator:
         with self._ready(inputs) as model:
             simulation = model.run(depths, memory, events=events, progress=progress, **again)
             result = simulation.result()
+            if simulation.error is None:
+                return result
             if raises:
                 rerun = lambda others: model.run({**(depths or {}), **others}, memory, **again)  # noqa: E731
-                raise_failure(simulation, result, max_cycles, rerun)
-            error = _error(simulation, max_cycles)
-        return result if error is None else _failed(result, error)
+                raise_failure(simulation.error, simulation, result, rerun)
+            return _failed(result, simulation.error)
 
     @contextmanager
     def _ready(self, inputs: Mapping[str, Any] | BoundInputs | None) -> Iterator[Model]:
@@ -164,27 +161,13 @@ class Simulator:
         self._idle.append(model)
 
 
-def raise_failure(simulation: Simulation, result: RunResult, max_cycles: int | None, rerun: Rerun) -> None:
-    """Raise what is wrong with a run that has this ``result``; ``rerun`` runs it with other depths of channels."""
-    error = _error(simulation, max_cycles)
+def raise_failure(error: SimulationError, simulation: Simulation, result: RunResult, rerun: Rerun) -> NoReturn:
+    """Raise the ``error`` of a run that has this ``result``; ``rerun`` runs it with other depths of channels."""
     if isinstance(error, Deadlock):
         netlist, snapshot = simulation.netlist, simulation.snapshot()
         error = Deadlock(report(netlist, snapshot, clearing_depths(netlist, snapshot, rerun)))
-    if error is not None:
-        error.result = _failed(result, error)
-        raise error
-
-
-def _error(simulation: Simulation, max_cycles: int | None) -> SimulationError | None:
-    """What is wrong with a run, or None."""
-    status, cycles = simulation.ending.status, simulation.ending.cycles
-    if fault := first_fault(simulation.netlist.graph, simulation.faults(), simulation.promises.broken):
-        return fault
-    if status == Status.DEADLOCK:
-        return Deadlock(f"nothing moves any more from cycle {cycles} on")
-    if status == Status.RUNAWAY:
-        return Runaway(f"the run did not end within {max_cycles} cycles; raise max_cycles if that is too few")
-    return simulation.promises.disagreement()
+    error.result = _failed(result, error)
+    raise error
 
 
 def _failed(result: RunResult, error: SimulationError) -> RunResult:

@@ -1,22 +1,23 @@
-"""From a netlist to machines and channels."""
+"""From a netlist to machines and channels: of a unit the machine of its rule, or those of `sim_approx.units`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from sim_approx.memory import Memory
-from sim_approx.placing import place
+from sim_approx.memory import Memory, MemoryPorts
 from sim_approx.scratchpad import ShareSites, share_sites
-from sim_approx.site import Site
-from sim_approx.words import Clock
+from sim_approx.site import Site, routing_sizes, set_sizes
+from sim_approx.words import Clock, unknown
+from step.firing.declared import Declared, declared_rule
 from step.firing.machine import Channel, Machine, Unread
+from step.host.extensions import needed_module
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.tokens import Token
 from step.lowering.feasible import check_feasible
 from step.lowering.links import slots_in_flight
-from step.lowering.memory_map import memory_map
+from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Plan
@@ -48,10 +49,6 @@ class Fabric:
     memory: Memory | None
     shares: ShareSites
 
-    def beats(self) -> list[int]:
-        """Those that passed at each port of the memory."""
-        return [] if self.memory is None else [port.granted for port in self.memory.ports]
-
     def change(self, netlist: Netlist) -> None:
         """Have the depths and the memory of ``netlist``, which is the same otherwise, in the runs that come."""
         for before, each, channel in zip(self.netlist.channels, netlist.channels, self.channels, strict=True):
@@ -79,11 +76,12 @@ def build_fabric(
 
     ``timing_of`` replaces the plans. Raises `FabricError` for what the fabric can not do.
     """
+    timing_of = timing_of or formula_timing(netlist)
     check_feasible(netlist, dynamic=True)
     clock, machines = Clock(), list[Machine]()
     tensors = Tensors(netlist.graph, data)
     outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()
-    memory = Memory(netlist.fabric.memory, clock)
+    regions, ports = memory_map(netlist), MemoryPorts()
     channels = [Channel(each.depth, each.index, deep=netlist.is_deep(each)) for each in netlist.channels]
     all_channels = list(channels)
 
@@ -94,7 +92,7 @@ def build_fabric(
 
     units: dict[str, Machine] = {}
     owners: dict[Machine, Node] = {}
-    regions, shares = memory_map(netlist), share_sites(netlist, internal, clock)
+    shares = share_sites(netlist, internal, clock)
     for node in netlist.units:
         before, behind = netlist.inputs(node), netlist.outputs(node)
         site = Site(
@@ -110,11 +108,11 @@ def build_fabric(
             data=data,
             tensors=tensors,
             computes=node.name in computing,
-            memory=memory,
+            memory=ports,
             memory_map=regions,
             share=shares.by_unit.get(node.name),
             channel=internal,
-            timing_of=timing_of or formula_timing(netlist),
+            timing_of=timing_of,
             outputs_of_run=outputs,
             arrivals=arrivals,
             machines=machines,
@@ -123,12 +121,13 @@ def build_fabric(
         machine = units[node.name] = place(site)
         owners |= dict.fromkeys(machines[placed:], node)
         machine.ends_run = node.operator.ends_run
-        for each in machine.outputs:
-            in_flight = slots_in_flight(machine.latency, machine.interval)
-            each.capacity += in_flight
-            each.space += in_flight
-    used = memory.close()
-    if used:
+    for machine in units.values():
+        in_flight = slots_in_flight(machine.latency, machine.interval)
+        for channel in machine.outputs:
+            channel.capacity += in_flight
+            channel.space += in_flight
+    memory = Memory(netlist.fabric.memory, clock, ports) if ports.reads or ports.writes else None
+    if memory is not None:
         machines.append(memory)
     return Fabric(
         netlist=netlist,
@@ -141,6 +140,31 @@ def build_fabric(
         outputs=outputs,
         arrivals=arrivals,
         clock=clock,
-        memory=memory if used else None,
+        memory=memory,
         shares=shares,
     )
+
+
+def place(site: Site) -> Machine:
+    """Place the machines of the unit of ``site``; returns the one whose activity is the unit's.
+
+    Raises `FabricError` where there is nothing for the operator, or nothing for tiles of dynamic size that it has.
+    """
+    declared = declared_rule(site.node)
+    if declared is None:
+        name, where = site.node.operator.name, site.node.describe()
+        module = needed_module("sim_approx.units", name, where, f"the operator {name!r}")
+        machine: Machine = module.build(site)
+        set_sizes(site, machine, getattr(module, "sizes", None))
+        return machine
+    machine = _declared(site, declared)
+    set_sizes(site, machine, None if declared.functions else routing_sizes)
+    return machine
+
+
+def _declared(site: Site, declared: Declared) -> Machine:
+    """The machine of a rule that is the whole unit; functions only where their results are wanted."""
+    parameters = dict(declared.parameters)
+    if not site.computes:
+        parameters |= dict.fromkeys(declared.functions, unknown)
+    return site.add(declared.machine(**site.ports(), **parameters, latency=declared.latency, interval=site.beats))

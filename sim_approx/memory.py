@@ -30,11 +30,11 @@ class Port:
     beat granted is there.
     """
 
-    number: int
     asks: Channel
     arrives: Channel | None
     beats: int
     writes: bool = False
+    number: int = -1
     beat: int = 0
     address: int = 0
     arrived: int = -1
@@ -45,8 +45,24 @@ class Port:
         return self.asks.taken if self.writes else self.asks.taken * self.beats + self.beat
 
 
+class MemoryPorts:
+    """The ports of a program's units: reads first, each kind in the order of the units."""
+
+    def __init__(self) -> None:
+        self.reads: list[Port] = []
+        self.writes: list[Port] = []
+
+    def read(self, requests: Channel, arrives: Channel, beats: int) -> None:
+        """A load asks for ``beats`` beats per request, and gets a token for each through ``arrives``."""
+        self.reads.append(Port(requests, arrives, beats))
+
+    def write(self, writes: Channel, visible: Channel | None = None, beats: int = 1) -> None:
+        """A store writes one beat per token; ``visible`` gets a token when ``beats`` of them can be read."""
+        self.writes.append(Port(writes, visible, beats, writes=True))
+
+
 class Memory(Machine):
-    """All ports and channels. Ports are numbered reads first, each kind in the order of the units.
+    """All memory channels, behind ``ports``.
 
     A tile enters its load unit's queue ``latency`` cycles after its last beat was granted or, with DRAM, after its data
     have passed; and one that was written can be read then.
@@ -59,10 +75,8 @@ class Memory(Machine):
         "_idle",
         "_later",
         "_out_of_turn",
-        "_reads",
         "_waiting",
         "_wants",
-        "_writes",
         "config",
         "last_read",
         "last_write",
@@ -70,12 +84,14 @@ class Memory(Machine):
         "told",
     )
 
-    def __init__(self, config: MemoryConfig, clock: Clock) -> None:
-        super().__init__(inputs=(), outputs=())
-        self._clock = clock
-        self.ports: list[Port] = []
-        self._reads: list[Port] = []
-        self._writes: list[Port] = []
+    def __init__(self, config: MemoryConfig, clock: Clock, of: MemoryPorts) -> None:
+        ports = [*of.reads, *of.writes]
+        for number, port in enumerate(ports):
+            port.number = number
+        super().__init__(
+            inputs=tuple(port.asks for port in ports), outputs=tuple(port.arrives for port in ports if port.arrives)
+        )
+        self._clock, self.ports, self._idle = clock, ports, list(ports)
         self.configure(config)
 
     def configure(self, config: MemoryConfig) -> None:
@@ -92,27 +108,13 @@ class Memory(Machine):
         self.last_read = self.last_write = -config.latency
         """Cycle in which the last beat is on a read port, or is visible in memory."""
 
-    def read_port(self, requests: Channel, arrives: Channel, beats: int) -> None:
-        """A load asks for ``beats`` beats per request, and gets a token for each through ``arrives``."""
-        self._reads.append(Port(0, requests, arrives, beats))
-
-    def write_port(self, writes: Channel, visible: Channel | None = None, beats: int = 1) -> None:
-        """A store writes one beat per token; ``visible`` gets a token when ``beats`` of them can be read."""
-        self._writes.append(Port(0, writes, visible, beats, writes=True))
-
-    def close(self) -> bool:
-        """Number the ports; returns whether there are any."""
-        self.ports = [*self._reads, *self._writes]
-        for number, port in enumerate(self.ports):
-            port.number = number
-        self._idle = list(self.ports)
-        self.inputs = tuple(port.asks for port in self.ports)
-        self.outputs = tuple(port.arrives for port in self.ports if port.arrives)
-        return bool(self.ports)
+    def granted(self) -> list[int]:
+        """Beats that passed so far, by port."""
+        return [port.granted for port in self.ports]
 
     def writing(self) -> bool:
         """Whether a beat waits to be written."""
-        return any(port.asks.tokens for port in self._writes)
+        return any(port.asks.tokens for port in self.ports if port.writes)
 
     def fire(self) -> int | None:
         """What the memory does in this cycle; starves where no port presents a beat."""

@@ -15,10 +15,10 @@ from typing import TypedDict, TypeVar
 from sim_approx.words import Banks, Buffers, Clock
 from step.firing.machine import Channel, Machine
 from step.language.tokens import Token
+from step.lowering.memory import IN_FLIGHT, Share, scratchpads
 from step.lowering.netlist import Netlist
-from step.lowering.scratchpads import IN_FLIGHT, Share, scratchpads
 
-Placed = TypeVar("Placed", bound=Machine)
+AnyMachine = TypeVar("AnyMachine", bound=Machine)
 
 
 class SharePorts(TypedDict):
@@ -77,7 +77,7 @@ class ShareSite:
             "page_words": self.page_words,
         }
 
-    def used_by(self, machine: Placed) -> Placed:
+    def used_by(self, machine: AnyMachine) -> AnyMachine:
         """``machine``, which fills or reads the share, as those of the rivals do in the same cycle."""
         machine.contends = bool(self.rivals)
         return machine
@@ -88,16 +88,13 @@ class ShareSites:
     """All shares of a netlist, by the names of their units; ``all_pages`` is what is counted of all together."""
 
     by_unit: dict[str, ShareSite]
+    by_filler: dict[str, ShareSite]
     all_pages: Channel | None
-
-    @property
-    def by_filler(self) -> dict[str, ShareSite]:
-        return {name: each for name, each in self.by_unit.items() if each.share.filler.name == name}
 
 
 def share_sites(netlist: Netlist, channel: Callable[[int], Channel], clock: Clock) -> ShareSites:
     """Place what the scratchpads of ``netlist`` are made of; ``channel`` makes a channel of a depth."""
-    found: dict[str, ShareSite] = {}
+    by_filler: dict[str, ShareSite] = {}
     pads = scratchpads(netlist)
     everything = channel(sum(pad.pages for pad in pads)) if pads else None
     for pad in pads:
@@ -124,5 +121,6 @@ def share_sites(netlist: Netlist, channel: Callable[[int], Channel], clock: Cloc
                 at,
                 pad.page_words,
             )
-            found[share.filler.name] = found[share.reader.name] = site
-    return ShareSites(found, everything)
+            by_filler[share.filler.name] = site
+    by_reader = {site.share.reader.name: site for site in by_filler.values()}
+    return ShareSites(by_filler | by_reader, by_filler, everything)

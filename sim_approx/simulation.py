@@ -17,17 +17,16 @@ from sim_approx.compiled.rule import RuleError
 from sim_approx.engine import Ending, Engine, Events, Watch
 from sim_approx.explain.record import Record, RecordingEngine
 from sim_approx.footprint import Footprint
-from step.errors import EnvironmentProblem, FabricError, SettingError, StreamFault
+from step.errors import Deadlock, EnvironmentProblem, FabricError, Runaway, SettingError, SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.tokens import Token
 from step.lowering.fabric import MemoryConfig
-from step.lowering.memory_map import same_addresses
+from step.lowering.memory import same_addresses
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
+from step.running.contracts import ShapeChecks, first_fault, stream_fault, timed_checks
 from step.running.deadlock import Snapshot
-from step.running.promises import Promises, timed_promises
-from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult
-from step.running.stream_fault import stream_fault
+from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
 from step.running.traffic import traffic
 
 SAID_AFTER = 1.0
@@ -35,14 +34,6 @@ SAID_AFTER = 1.0
 
 Values = Literal["control", "all"]
 EngineName = Literal["compiled", "python"]
-
-
-def check_options(values: Values, engine: EngineName | None) -> None:
-    """Raise `FabricError` for values that can not be computed, and for what is no engine."""
-    if values not in ("control", "all"):
-        raise FabricError(f'values must be "control" or "all", not {values!r}')
-    if engine not in (None, "compiled", "python"):
-        raise FabricError(f'engine must be "compiled" or "python", not {engine!r}')
 
 
 @dataclass(frozen=True)
@@ -55,13 +46,14 @@ class Simulation:
 
     netlist: Netlist
     fabric: Fabric
-    promises: Promises
+    checks: ShapeChecks
     ending: Ending
     events: Events | None
     values: Values
     seconds: float
     engine: EngineName
     reason: str | None
+    max_cycles: int | None
 
     def snapshot(self) -> Snapshot:
         """The state at the end, as the report of a deadlock needs it."""
@@ -88,6 +80,17 @@ class Simulation:
             found[node.name] = stream_fault(node, violation.fault, heads, self.netlist.fabric)
         return found
 
+    @cached_property
+    def error(self) -> SimulationError | None:
+        """What is wrong with the run; of a deadlock it says when."""
+        if fault := first_fault(self.netlist.graph, self.faults(), self.checks.broken):
+            return fault
+        if self.ending.status == Status.DEADLOCK:
+            return Deadlock(f"nothing moves any more from cycle {self.ending.cycles} on")
+        if self.ending.status == Status.RUNAWAY:
+            return Runaway(f"the run did not end within {self.max_cycles} cycles; raise max_cycles if that is too few")
+        return self.checks.disagreement()
+
     def result(self) -> RunResult:
         """The counters, outputs and events as plain data."""
         netlist, fabric, ending = self.netlist, self.fabric, self.ending
@@ -112,7 +115,7 @@ class Simulation:
             wall_seconds=self.seconds,
             buffers={name: page * ending.entered[each.held][1] for name, each in fabric.shares.by_filler.items()},
             buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
-            traffic=traffic(netlist, fabric.beats()),
+            traffic={} if fabric.memory is None else traffic(netlist, fabric.memory.granted()),
             arrivals={name: list(each) for name, each in fabric.arrivals.items()},
             engine=self.engine,
             engine_reason=self.reason,
@@ -154,18 +157,17 @@ class Model:
         engine: EngineName | None = None,
         record: Record | None = None,
     ) -> None:
-        check_options(values, engine)
         if record is not None and engine == "compiled":
             raise FabricError("the compiled engine does not record what firings wait for; the Python engine does")
         self._netlist, self._data, self._values = netlist, data, values
         self._timing_of, self._wanted, self._record = timing_of, engine, record
-        self._promises = self._promised = timed_promises(netlist.graph, data)
+        self._checks = self._checks_of_sources = timed_checks(netlist.graph, data)
         self._made: tuple[Fabric, Engine | CompiledEngine] | None = None
         self._reason: str | None = None
 
     @cached_property
     def _footprint(self) -> Footprint:
-        return Footprint(self._netlist, self._promised.checkers)
+        return Footprint(self._netlist, self._checks_of_sources.checkers)
 
     def run(
         self,
@@ -188,13 +190,13 @@ class Model:
             self._footprint.check(values=held, events=events, max_cycles=max_cycles)
         netlist = self._netlist.with_depths(depths or {}).with_memory(memory or self._netlist.fabric.memory)
         fabric, engine = self._made = self._ready(netlist)
-        promises = self._promises = self._promised.copy()
+        checks = self._checks = self._checks_of_sources.copy()
         record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         start = time.perf_counter()
         ending = engine.run(max_cycles, record, _Speed(progress).told, jump)
         seconds = time.perf_counter() - start
         ran: EngineName = "compiled" if isinstance(engine, CompiledEngine) else "python"
-        return Simulation(netlist, fabric, promises, ending, record, self._values, seconds, ran, self._reason)
+        return Simulation(netlist, fabric, checks, ending, record, self._values, seconds, ran, self._reason, max_cycles)
 
     def _ready(self, netlist: Netlist) -> tuple[Fabric, Engine | CompiledEngine]:
         """A fabric with what ``netlist`` has, in which a run can begin, and the fastest engine that there is for it."""
@@ -210,7 +212,7 @@ class Model:
         watch = {
             channel: partial(self._see, each.name)
             for each, channel in zip(netlist.channels, fabric.channels, strict=True)
-            if each.name in self._promises.checkers and each.name not in self._data.streams
+            if each.name in self._checks.checkers and each.name not in self._data.streams
         }
         parts = fabric.machines, fabric.all_channels, fabric.clock, fabric.memory, watch
         if self._record is not None:
@@ -232,7 +234,7 @@ class Model:
             return None
 
     def _see(self, name: str, token: Token) -> None:
-        self._promises.see(name, token)
+        self._checks.see(name, token)
 
 
 def simulate(

@@ -14,9 +14,8 @@ from sim_published.site import Site, is_known
 from step.errors import FabricError, InputError
 from step.language.graph import Graph, Node
 from step.language.tokens import Token
-from step.lowering.passes.broadcast import insert_broadcasts
-from step.programs.inputs import BoundInputs
-from step.programs.streams import bind_stream
+from step.lowering.netlist import insert_broadcasts
+from step.programs.inputs import BoundInputs, bind_stream
 
 UNBOUNDED = 1 << 62
 

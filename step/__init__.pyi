@@ -24,14 +24,14 @@ from .language.types import Tuple as Tuple
 from .lowering.fabric import FabricConfig as FabricConfig
 from .lowering.fabric import MemoryConfig as MemoryConfig
 from .lowering.netlist import lower as lower
+from .programs.given import bits as bits
+from .programs.given import masks as masks
 from .programs.metrics import metrics as metrics
 from .programs.prepare import ProgramWarning as ProgramWarning
 from .programs.program import Program as Program
 from .programs.program import load_program as load_program
-from .programs.spellings import bits as bits
-from .programs.spellings import masks as masks
-from .running.binding import bind as bind
 from .running.comparing import compare as compare
+from .running.interpreter import bind as bind
 from .running.interpreter import interpret as interpret
 from .running.run import Run as Run
 from .running.run import run as run

@@ -23,11 +23,10 @@ from sim_approx import backend as approx
 from step.language import symbols
 from step.language.graph import Graph
 from step.language.tokens import Token
-from step.lowering.passes.broadcast import insert_broadcasts
+from step.lowering.netlist import insert_broadcasts
 from step.programs.inputs import bind_inputs
 from step.programs.metrics import metrics
-from step.running.binding import bind
-from step.running.interpreter import interpret
+from step.running.interpreter import bind, interpret
 from step.running.result import Status
 
 PER_BUILD = 2

@@ -16,7 +16,7 @@ from scenarios import SCENARIOS
 import step.functions
 import step.ops
 from step.language.operator import OPERATORS as OPERATOR_CLASSES
-from step.programs.schema import schema, schema_names
+from step.programs.json_file import schema, schema_names
 
 ROOT = Path(step.__file__).parents[1]
 OPERATORS = sorted(each.name for each in pkgutil.iter_modules(step.ops.__path__))
@@ -75,7 +75,7 @@ FILES = sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py")
 AT_HOME = ("step.ops", "step.rules", "hw.units", "sim_approx.units", "sim_published.ops")
 """Where the file of an operator may name it."""
 
-INSERTING = {"step.lowering.passes.broadcast": "broadcast"}
+INSERTING = {"step.lowering.netlist": "broadcast"}
 """The passes that place operators of their own."""
 
 CLASSES = {cls.__name__: name for name, cls in OPERATOR_CLASSES.items()}

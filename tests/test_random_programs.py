@@ -15,7 +15,7 @@ from random_programs.together import FABRIC, check_rtl
 
 import step.ops
 from step.language.graph import Graph
-from step.lowering.passes.broadcast import insert_broadcasts
+from step.lowering.netlist import insert_broadcasts
 
 PER_TEST = 40
 

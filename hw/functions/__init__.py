@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from step.errors import FabricError
+from step.host.extensions import needed_module
 from step.language.function import Function
 from step.language.graph import Node
-from step.lowering.application import Application
-from step.lowering.lookup import family_module
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
+from step.lowering.plans.plan import Application
 
 
 def datapath_of(node: Node, function: Function, netlist: Netlist, *, reduce: bool = False) -> Any:
     """The hardware of ``function``, which ``node`` applies; `FabricError`, with its line, where there is none."""
-    family = family_module(__name__, node, function)
+    family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
     plan = plan_of(node, function, netlist.fabric, reduce=reduce)
     try:
         return family.datapath(function, Application.at(node, netlist.fabric, reduce=reduce), plan)

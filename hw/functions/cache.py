@@ -13,8 +13,7 @@ from hw.shared import Parametric
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.language.function import Function
 from step.language.types import Selector
-from step.lowering.application import Application
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, Plan
 
 
 @singledispatch

@@ -10,8 +10,7 @@ from hw.functions.datapath import no_datapath
 from hw.functions.generator import Generator
 from step.functions.counting import CountFrom
 from step.language.function import Function
-from step.lowering.application import Application
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, Plan
 
 
 def datapath(function: Function, application: Application, plan: Plan) -> Generator:

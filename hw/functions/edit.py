@@ -14,8 +14,7 @@ from hw.layout import pack_element
 from step.functions.edit import AppendRow, FilterLastTile, SetRow, padding
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.application import Application
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, Plan
 from step.lowering.plans.words import Words
 
 

@@ -20,8 +20,8 @@ from hw.shared import Shared
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16, FP32, DType
 from step.language.function import Function
-from step.lowering.application import Application
 from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.plan import Application
 from step.lowering.plans.words import Words
 
 SHIFTED = 4

@@ -14,8 +14,7 @@ from hw.functions.store import Parts, Store, arriving, run
 from hw.shared import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
-from step.lowering.application import Application
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, Plan
 from step.lowering.plans.retile import JoinPlan, SplitPlan
 
 

@@ -19,7 +19,7 @@ from hw.shared import Shared
 from step.functions.row import RowMax, RowSum
 from step.language.dtypes import FP32, DType
 from step.language.function import Function
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.row import RowPlan
 
 

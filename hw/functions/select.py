@@ -14,8 +14,7 @@ from step.functions.select import SelectAll, SelectValid, TopK
 from step.language.dtypes import DType
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.application import Application
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, Plan
 from step.lowering.plans.select import TopKPlan
 
 

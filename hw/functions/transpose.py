@@ -9,8 +9,7 @@ from amaranth.hdl import Cat, Module
 from hw.functions.datapath import Datapath
 from step.functions.transpose import Transpose
 from step.language.types import Tile
-from step.lowering.application import Application
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, Plan
 
 
 def datapath(function: Transpose, application: Application, plan: Plan) -> Datapath:

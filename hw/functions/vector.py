@@ -18,10 +18,9 @@ from hw.shared import Shared
 from step.language.dtypes import DType
 from step.language.function import AccumFunction, Function
 from step.language.types import Tile
-from step.lowering.application import Application
-from step.lowering.plans.schedule import Schedule
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan
-from step.lowering.plans.words import Words
+from step.lowering.plans.words import Schedule, Words
 
 
 @dataclass(frozen=True)

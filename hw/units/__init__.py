@@ -13,17 +13,17 @@ from collections.abc import Mapping, Sequence
 from hw.rules.unit import translated
 from hw.shared import Parametric
 from step.firing.declared import declared_rule
-from step.host.extensions import find_module
+from step.host.extensions import find_module, needed_module
 from step.language.graph import Node
-from step.lowering.lookup import operator_module
-from step.lowering.memory_map import MemoryMap
+from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
 
 
 def unit_of(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``; raises `FabricError` where there is none."""
     if declared_rule(node) is None or find_module(__name__, node.operator.name) is not None:
-        component: Parametric = operator_module(__name__, node).unit(node, netlist)
+        module = needed_module(__name__, node.operator.name, node.describe(), f"the operator {node.operator.name!r}")
+        component: Parametric = module.unit(node, netlist)
         return component
     return translated(node, netlist)
 

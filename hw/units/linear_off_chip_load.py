@@ -16,7 +16,7 @@ from hw.shared import Parametric
 from hw.tile_load import PENDING, REQUEST, Deliver, TileLoad
 from hw.walk import walk
 from step.language.graph import Node
-from step.lowering.memory_map import MemoryMap
+from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
 from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
 

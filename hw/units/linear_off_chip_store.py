@@ -17,7 +17,7 @@ from hw.memory_port import MEMORY_RESET, MemoryPort, outside
 from hw.shared import Parametric, Shared
 from hw.unit import STATUS, Unit, join, pass_status
 from step.language.graph import Node
-from step.lowering.memory_map import MemoryMap
+from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
 
 

@@ -20,7 +20,7 @@ from hw.tile_queue import TileQueue
 from hw.unit import STATUS, Unit, join, pass_status
 from step.language.faults import Fault
 from step.language.graph import Node
-from step.lowering.memory_map import MemoryMap
+from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
 from step.ops.random_off_chip_store import RandomOffChipStore as Operator
 

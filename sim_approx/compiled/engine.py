@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from sim_approx.compiled.handles import CALLBACK, Functions, Handles
-from sim_approx.compiled.library import library_for
-from sim_approx.compiled.pack import Packed
-from sim_approx.compiled.text import rules_for
+from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
+from sim_approx.compiled.pack import Handles, Packed
 from sim_approx.engine import Ending, Events, Told, Watch
 from sim_approx.memory import Memory
-from step.firing.machine import Channel, Machine
+from sim_approx.words import RowsOf, unknown
+from step.firing.machine import Channel, Machine, rows
+from step.firing.words import number, only
 from step.language.faults import Fault, Violation
 from step.running.result import Status, control_token
 
@@ -27,6 +27,64 @@ UNBOUNDED = (1 << 63) - 1
 
 WORD = np.dtype(np.int64)
 EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int32)])
+
+ERROR = -1
+"""The code of an exception, where others are faults."""
+
+
+def mask_piece(mask: int, piece: int) -> int:
+    """32 bits of a mask."""
+    return mask >> 32 * piece & 0xFFFFFFFF
+
+
+class Functions:
+    """The functions of a run by number; those that engines themselves call come first.
+
+    ``error`` is what one of them raised, which ends the run. A `Violation` does not: it is a fault of the unit.
+    """
+
+    def __init__(self, handles: Handles) -> None:
+        self._handles = handles
+        self._all: list[Callable[..., Any]] = [number, mask_piece, only, rows]
+        self._last: dict[int, tuple[list[int], int]] = {}
+        self.error: BaseException | None = None
+
+    def number(self, function: Callable[..., Any]) -> int:
+        """The number by which C++ calls ``function``; < 0: it needs not, as nobody wants more than rows."""
+        if function is unknown:
+            return -1
+        if isinstance(function, RowsOf):
+            return _counted(function)
+        self._all.append(function)
+        return len(self._all) - 1
+
+    def forget(self) -> None:
+        """Keep no results."""
+        self._last.clear()
+        self.error = None
+
+    def call(self, function: int, count: int, arguments: Any, code: Any) -> int:
+        """Function ``function`` of values by their numbers; the last result of each is kept, as rules ask again."""
+        numbers = arguments[:count]
+        last = self._last.get(function)
+        if last is not None and last[0] == numbers:
+            return last[1]
+        try:
+            result = self._handles.number(self._all[function](*map(self._handles.value, numbers)))
+        except Violation as violation:
+            code[0] = violation.fault
+            return 0
+        except BaseException as error:
+            self.error = error
+            code[0] = ERROR
+            return 0
+        self._last[function] = numbers, result
+        return result
+
+
+def _counted(function: RowsOf) -> int:
+    """As ``Engine::apply`` reads it: a bit for each of the first 32 operands, and above these how many more rows."""
+    return -2 - (sum(1 << place for place in function.of) | function.more << 32)
 
 
 class CompiledEngine:
@@ -43,8 +101,8 @@ class CompiledEngine:
         self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
     ) -> None:
         self._machines, self._channels, self._watch = machines, channels, watch
-        rules = rules_for(type(each) for each in machines if not isinstance(each, Memory))
-        words = mask_words(machines)
+        by_rule = [each for each in machines if not isinstance(each, Memory)]
+        rules, words = rules_for(map(type, by_rule)), mask_words(by_rule)
         self._library = library_for(rules.text, words)
         handles = Handles(rules.constants)
         self._functions = Functions(handles)
@@ -53,7 +111,7 @@ class CompiledEngine:
             channels,
             rules.layouts,
             handles,
-            self._functions,
+            self._functions.number,
             mask_words=words,
             outputs=outputs,
             watched=watch.keys(),
@@ -68,6 +126,7 @@ class CompiledEngine:
     ) -> Ending:
         """As `sim_approx.engine.Engine.run`; ``jump``: repetitions of a regular phase are counted, to the same end."""
         library, functions, packed = self._library, self._functions, self._packed
+        functions.forget()
         packed.rewind()
         callback, numbers = CALLBACK(functions.call), packed.numbers(logged=events is not None)
         run = library.step_start(numbers.ctypes.data, callback, jump)
@@ -129,17 +188,6 @@ class CompiledEngine:
             (self._machines[machine], Violation(Fault(code))) for machine, code in zip(met[::2], met[1::2], strict=True)
         ]
         return Ending(STATUS[status], cycles, activities, firings, entered, faults, jumped)
-
-
-def mask_words(machines: Collection[Machine]) -> int:
-    """64-bit words for a set of ports of the machine that has the most of them: a power of two."""
-    ports = max(
-        (max(len(each.inputs), len(each.outputs)) for each in machines if not isinstance(each, Memory)), default=1
-    )
-    words = 1
-    while 64 * words < ports:
-        words *= 2
-    return words
 
 
 def _array(ask: Callable[[int, Any], int], run: int, kind: np.dtype) -> np.ndarray:

@@ -1,21 +1,162 @@
-"""The engine as a library: compiled once for a text, kept in the cache, or carried by a wheel."""
+"""The engine as a library: all rules in one C++ text, compiled once, kept in the cache, or carried by a wheel.
+
+    python -m sim_approx.compiled.library
+
+makes what a wheel carries, before the wheel is built. It has the rules of the project and sets of up to 64 ports, and
+is used where it fits: with other rules, another engine, another system or another processor it has another name, and
+one that can not be loaded is passed over.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import pkgutil
 import platform
+import shutil
+import sys
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from sim_approx.compiled.handles import CALLBACK
+from sim_approx import off_chip, units
+from sim_approx.compiled.fields import Kind
+from sim_approx.compiled.rule import Rule
+from step import rules
+from step.firing.machine import Machine
 from step.host import library
 from step.host.files import cache_directory
+from step.language.faults import Fault
+from step.language.tokens import UNKNOWN
+
+CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_int64,
+    ctypes.c_int64,
+    ctypes.c_int64,
+    ctypes.POINTER(ctypes.c_int64),
+    ctypes.POINTER(ctypes.c_int64),
+)
+"""Calls function `number` of `count` values, by their numbers, and gets the code of a fault."""
 
 CPP = Path(__file__).parent / "cpp"
 SHIPPED = Path(__file__).parent / "shipped"
 FLAGS = ("-std=c++17", "-O2", "-fno-tree-slp-vectorize", "-fPIC", "-shared", "-fno-plt", "-pipe")
 """Without vectors of two words: see ``cpp/tokens.hpp``."""
+
+HEAD = f"""\
+// Made from the rules of step/rules and sim_approx/units.
+constexpr long STOPS_DISAGREE = {int(Fault.STOPS_DISAGREE)};
+#include "interface.hpp"
+"""
+
+RULE = """
+struct {name} final : Machine {{
+{fields}
+    void save(Out& out) const override {{
+        save_pace(out);
+{saves}
+    }}
+{traits}
+}};
+
+template <int INPUTS, int OUTPUTS>
+static int fire_{name}(Machine& machine, Engine& e) {{
+    {name}& self = static_cast<{name}&>(machine);
+    const Channels inputs = known<INPUTS>(self.inputs), outputs = known<OUTPUTS>(self.outputs);
+    (void)self, (void)e, (void)inputs, (void)outputs;
+{body}
+}}
+"""
+
+MAKERS = """
+std::unique_ptr<Machine> make_machine(int64_t kind, Reader& reader) {{
+    switch (kind) {{
+{cases}
+    }}
+    return nullptr;
+}}
+"""
+
+CASE = """\
+        case {number}: {{
+            auto machine = std::make_unique<{name}>();
+            reader.read_base(*machine);
+            machine->rule = {chosen}(fire_{name}, *machine);
+{reads}
+            return machine;
+        }}"""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
+
+    number: int
+    fields: dict[str, Kind]
+    back: dict[str, Kind]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The C++ ``text`` of some rules; ``constants`` are the values that they name, in the order of their numbers."""
+
+    text: str
+    layouts: dict[type[Machine], Layout]
+    constants: list[Any]
+
+
+def own_machines() -> tuple[type[Machine], ...]:
+    """The machines of all operators of the project."""
+    found = []
+    names = [f"{room.__name__}.{each.name}" for room in (rules, units) for each in pkgutil.iter_modules(room.__path__)]
+    for module in [off_chip, *map(import_module, names)]:
+        for each in vars(module).values():
+            if isinstance(each, type) and issubclass(each, Machine) and each.__module__ == module.__name__:
+                found.append(each)
+    return tuple(found)
+
+
+def rules_for(machines: Iterable[type[Machine]]) -> Rules:
+    """The rules of the project, and those of other ``machines``; raises `RuleError`."""
+    own = own_machines()
+    return _rules((*own, *sorted(set(machines) - set(own), key=lambda each: (each.__module__, each.__qualname__))))
+
+
+@cache
+def _rules(machines: tuple[type[Machine], ...]) -> Rules:
+    constants: list[Any] = [UNKNOWN]
+
+    def constant(value: Any) -> int:
+        """How C++ knows ``value``: `sim_approx.compiled.pack.Handles` gives the same numbers."""
+        if all(value is not each for each in constants):
+            constants.append(value)
+        return ~next(place for place, each in enumerate(constants) if each is value)
+
+    parts, cases, layouts = [HEAD], [], {}
+    for number, machine in enumerate(machines):
+        rule = Rule(machine, constant)
+        name = f"{machine.__name__}_{number}"
+        declared = "\n".join(f"    {kind.cpp} {field}{{}};" for field, kind in rule.fields.items())
+        saves = "\n".join(f"        ::save(out, {field});" for field in rule.changed)
+        parts.append(RULE.format(name=name, fields=declared, saves=saves, traits=rule.traits, body=rule.body))
+        chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
+        reads = "\n".join(f"            reader.read(machine->{field});" for field in rule.fields)
+        cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen))
+        layouts[machine] = Layout(number, rule.fields, rule.changed)
+    parts.append(MAKERS.format(cases="\n".join(cases)))
+    return Rules("".join(parts), layouts, constants)
+
+
+def mask_words(machines: Collection[Machine]) -> int:
+    """64-bit words for a set of ports of the machine that has the most of them: a power of two."""
+    ports = max((max(len(each.inputs), len(each.outputs)) for each in machines), default=1)
+    words = 1
+    while 64 * words < ports:
+        words *= 2
+    return words
 
 
 def library_for(text: str, mask_words: int) -> ctypes.CDLL:
@@ -67,3 +208,16 @@ def _declare(engine: ctypes.CDLL) -> ctypes.CDLL:
         function = getattr(engine, f"step_{name}")
         function.restype, function.argtypes = result, arguments
     return engine
+
+
+def ship(folder: Path) -> Path:
+    """Put the library of this version into ``folder``, and nothing else; raises `NoLibrary`."""
+    text = rules_for(()).text
+    shutil.rmtree(folder, ignore_errors=True)
+    path = folder / f"{content_hash(text, 1)}.so"
+    compile_to(path, text, 1, library.compiler())
+    return path
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{ship(SHIPPED)}\n")

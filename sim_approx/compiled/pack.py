@@ -1,4 +1,7 @@
-"""A fabric as numbers, in the order in which ``cpp/reader.hpp`` reads them, and back."""
+"""A fabric as numbers, in the order in which ``cpp/reader.hpp`` reads them, and back.
+
+Integers >= 0 stand for themselves, and for an object stands the complement of its place.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,16 @@ import numpy as np
 
 from sim_approx.compiled import fields
 from sim_approx.compiled.fields import Kind
-from sim_approx.compiled.handles import Functions, Handles, pace_part
-from sim_approx.compiled.text import Layout
+from sim_approx.compiled.library import Layout
 from sim_approx.memory import Memory
-from step.firing.machine import Channel, Machine, Unread
+from step.firing.machine import Channel, Machine, Pace, Sizes, Unread
 from step.language.loops import RegularStream, Stops, Walk
-from step.language.tokens import UNKNOWN, Token
+from step.language.tokens import NOTHING, UNKNOWN, Token
 
 MEMORY = -1
-NO_INTEGER = -(1 << 63)
+NOTHING_THERE = -(1 << 63)
+"""Where there is no value, or no integer."""
+LARGEST = 1 << 62
 DEEP, WATCHED, LOGGED = 1, 2, 4
 WORD = (1 << 64) - 1
 LISTED, WALK, STOPS = 0, 1, 2
@@ -39,6 +43,59 @@ def ints(entries: Sequence[int]) -> Sequence[int]:
     return array("q", (LISTED, len(entries), *entries))
 
 
+class Handles:
+    """The objects that a run handles; the first ones are those that rules name, and `UNKNOWN` (-1) is among them."""
+
+    def __init__(self, named: Sequence[Any]) -> None:
+        self._objects: list[Any] = []
+        self._places: dict[int, int] = {}
+        self._integers: dict[int, int] = {}
+        for each in named:
+            self.number(each)
+
+    @property
+    def count(self) -> int:
+        """Of the objects that have numbers."""
+        return len(self._objects)
+
+    def forget(self, count: int) -> None:
+        """Keep the first ``count`` objects only."""
+        for each in self._objects[count:]:
+            del self._places[id(each)]
+        del self._objects[count:]
+
+    def number(self, value: Any) -> int:
+        """The number of ``value``; objects are the same if they are one object, or equal integers."""
+        if type(value) is int:
+            if 0 <= value < LARGEST:
+                return value
+            value = self._integers.setdefault(value, value)  # selectors of many targets come again and again
+        if value is NOTHING:
+            return NOTHING_THERE
+        place = self._places.get(id(value))
+        if place is None:
+            place = self._places[id(value)] = len(self._objects)
+            self._objects.append(value)
+        return ~place
+
+    def value(self, number: int) -> Any:
+        """The value of ``number``."""
+        if number >= 0:
+            return number
+        return NOTHING if number == NOTHING_THERE else self._objects[~number]
+
+    def words(self, token: Token | None) -> tuple[int, int, int, int]:
+        """A token, or none, as C++ reads it."""
+        if token is None:
+            return NOTHING_THERE, 0, 0, 0
+        return self.number(token.value), token.stop, token.rank, token.done | 2
+
+    def token(self, words: Sequence[int]) -> Token | None:
+        """The opposite of `words`."""
+        value, stop, rank, state = words
+        return Token(self.value(value), stop, rank, bool(state & 1)) if state & 2 else None
+
+
 class Parts:
     """Objects that several machines share, by the order in which they were met."""
 
@@ -55,6 +112,16 @@ class Parts:
         return self._places[id(part)]
 
 
+def pace_part(sizes: Sizes) -> Callable[[int, int], int]:
+    """The parts of a `Pace` by the number of rows, one by one."""
+
+    def part(rows: int, place: int) -> int:
+        pace: Pace = sizes(rows)
+        return pace[place]
+
+    return part
+
+
 class Packed:
     """``machines`` and ``channels`` as they begin, for any number of runs, and how to read the state that comes back.
 
@@ -68,21 +135,21 @@ class Packed:
         channels: Sequence[Channel],
         layouts: Mapping[type[Machine], Layout],
         handles: Handles,
-        functions: Functions,
+        number: Callable[[Callable[..., Any]], int],
         *,
         mask_words: int,
         outputs: bool,
         watched: Collection[Channel],
     ) -> None:
-        self._handles, self._functions, self._layouts = handles, functions, layouts
+        self._handles, self._number, self._layouts = handles, number, layouts
         self._machines, self._channels, self._mask_words = machines, channels, mask_words
         self._banks, self._buffers, self._tiles = Parts(), Parts(), Parts()
         self._token_notes, self._int_notes = Parts(), Parts()
         unread = [each for machine in machines for each in machine.outputs if isinstance(each, Unread)]
-        every = [*channels, *unread]
+        every = self._every = [*channels, *unread]
         self._index = {id(each): place for place, each in enumerate(every)}
         self._pack: dict[Kind, Callable[[Any], Sequence[int]]] = {
-            fields.INT: lambda value: (NO_INTEGER if value is None else value,),
+            fields.INT: lambda value: (NOTHING_THERE if value is None else value,),
             fields.BOOL: lambda value: (int(value),),
             fields.MASK: self._mask,
             fields.TOKEN: handles.words,
@@ -93,7 +160,7 @@ class Packed:
             fields.PAIRS: lambda value: (len(value), *(each for pair in value for each in pair)),
             fields.TOKENS: self._tokens,
             fields.STREAM: self._stream,
-            fields.FUNCTION: lambda value: (functions.number(value),),
+            fields.FUNCTION: lambda value: (number(value),),
             fields.BANKS: lambda value: (self._banks.place(value),),
             fields.BUFFERS: lambda value: (self._buffers.place(value),),
             fields.TILES: lambda value: (self._tiles.place(value),),
@@ -119,12 +186,11 @@ class Packed:
         head.append(len(self._tiles.all))
         for tiles in self._tiles.all:
             wanted = any(each is not UNKNOWN for each in tiles)
-            head.extend((len(tiles), functions.number(tiles.__getitem__) if wanted else -1))
+            head.extend((len(tiles), number(tiles.__getitem__) if wanted else -1))
         head.append(len(self._token_notes.all))
         head.extend([int(outputs)] * len(self._token_notes.all))
         head.append(len(self._int_notes.all))
         self._numbers = np.frombuffer(head + packed, np.int64)
-        self._every = every
         self._changed: list[tuple[MutableSequence[Any], int, Any]] = []
         self._objects = handles.count
 
@@ -144,7 +210,6 @@ class Packed:
         for tiles, place, value in self._changed:
             tiles[place] = value
         self._changed.clear()
-        self._functions.forget()
         self._handles.forget(self._objects)
 
     def _mask(self, mask: int) -> list[int]:
@@ -169,9 +234,7 @@ class Packed:
         channels = self._pack[fields.CHANNELS]
         base = [*channels(machine.inputs), *channels(machine.outputs), machine.latency, machine.interval]
         base += [int(machine.ends_run), int(machine.contends), machine.burst, int(machine.sizes is not None)]
-        return (
-            base if machine.sizes is None else [*base, self._functions.number(pace_part(machine.sizes)), *machine.sized]
-        )
+        return base if machine.sizes is None else [*base, self._number(pace_part(machine.sizes)), *machine.sized]
 
     def _machine(self, machine: Machine) -> list[int]:
         layout = self._layouts[type(machine)]
@@ -218,7 +281,7 @@ class Packed:
                 setattr(machine, name, self._state(kind, getattr(machine, name), take))
         for tiles in self._tiles.all:
             for place, number in enumerate(take(take(1)[0])):
-                if number != NO_INTEGER and (value := self._handles.value(number)) is not UNKNOWN:
+                if number != NOTHING_THERE and (value := self._handles.value(number)) is not UNKNOWN:
                     self._changed.append((tiles, place, tiles[place]))
                     tiles[place] = value
         for notes in self._token_notes.all:

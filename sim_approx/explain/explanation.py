@@ -86,7 +86,8 @@ def explain(
     def rerun(depths: Mapping[str, int]) -> Simulation:
         return simulate(netlist.with_depths(depths), data, max_cycles=max_cycles)
 
-    raise_failure(simulation, result, max_cycles, rerun)
+    if simulation.error is not None:
+        raise_failure(simulation.error, simulation, result, rerun)
     fabric, ending = simulation.fabric, simulation.ending
     path = critical_path(fabric, record, ending.cycles)
     return Explanation(

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.site import Site
-from sim_approx.sized import computing, reduced
+from sim_approx.site import Site, function_sizes, rows_of_state
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, put, reserve, room, take, values
 from step.language.dims import product
@@ -68,7 +67,7 @@ def build(site: Site) -> Machine:
     start = function.initial(element)
     # A state that is no result at first (an empty tile) becomes one after the promised number of elements.
     counted = not element.accepts(start)
-    initial, update = (start, function.update) if site.computes else reduced(site)
+    initial, update = (start, function.update) if site.computes else rows_of_state(site)
     return site.add(
         Accum(
             **site.ports(),
@@ -88,4 +87,4 @@ def sizes(site: Site, machine: Machine) -> Sizes:
     """A state of dynamic size takes as long as a static one, with every element and on its way out."""
     operator = site.node.operator
     assert isinstance(operator, Operator)
-    return computing(site, operator.function, reduce=True)
+    return function_sizes(site, operator.function, reduce=True)

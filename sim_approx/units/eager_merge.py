@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.site import Site
-from sim_approx.sized import passing
+from sim_approx.site import Site, routing_sizes
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import going, lowest, need, need_oldest, oldest, only, put, room, several, take, without
 from step.language.tokens import Token
@@ -74,4 +73,4 @@ def build(site: Site) -> Machine:
     return site.add(EagerMerge(**site.ports(), interval=site.beats, rank=operator.rank, arrivals=arrivals))
 
 
-sizes = passing
+sizes = routing_sizes

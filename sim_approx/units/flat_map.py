@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from operator import getitem
 from typing import Any
 
-from sim_approx.site import Site
-from sim_approx.sized import applied, is_dynamic
+from sim_approx.site import Site, is_dynamic, rows_of_result
 from sim_approx.words import RowsOf, unknown
 from step.errors import FabricError
 from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
@@ -158,7 +157,7 @@ def build(site: Site) -> Machine:
             interval=timing.initiation_interval,
             rank=function.rank,
             stops=stops,
-            expand=expand if site.computes else applied(site),
+            expand=expand if site.computes else rows_of_result(site),
             # A piece has the rows of the tile.
             part=getitem
             if site.computes

@@ -91,5 +91,5 @@ def build(site: Site) -> Machine:
         site.add(IssuePerReference(rank=len(operator.out), **issue))
     else:
         site.add(IssueOnce(**issue))
-    site.memory.read_port(request, arrived, region.beats_per_tile)
+    site.memory.read(request, arrived, region.beats_per_tile)
     return deliver(site, pending, arrived)

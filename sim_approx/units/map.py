@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.site import Site
-from sim_approx.sized import applied, computing
+from sim_approx.site import Site, function_sizes, rows_of_result
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, number, put, room, take, values
 from step.language.faults import Fault, aligned
@@ -43,7 +42,7 @@ def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     timing = site.timing(operator.function, reduce=False)
-    apply = operator.function.apply if site.computes else applied(site)
+    apply = operator.function.apply if site.computes else rows_of_result(site)
     return site.add(
         Map(
             **site.ports(),
@@ -59,4 +58,4 @@ def sizes(site: Site, machine: Machine) -> Sizes:
     """A tile of dynamic size takes as long as a static one."""
     operator = site.node.operator
     assert isinstance(operator, Operator)
-    return computing(site, operator.function, reduce=False)
+    return function_sizes(site, operator.function, reduce=False)

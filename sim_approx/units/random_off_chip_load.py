@@ -55,5 +55,5 @@ def build(site: Site) -> Machine:
             tiles=site.tiles(),
         )
     )
-    site.memory.read_port(request, arrived, region.beats_per_tile)
+    site.memory.read(request, arrived, region.beats_per_tile)
     return deliver(site, pending, arrived)

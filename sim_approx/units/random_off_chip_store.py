@@ -68,7 +68,7 @@ def build(site: Site) -> Machine:
     words = site.words_of_beat(DATA)
     writes = site.channel(WRITE_DEPTH + 1)  # a beat is on its way, and what it is to be acknowledged with
     pending, visible = site.channel(site.fabric.outstanding + 1), site.channel(site.fabric.outstanding + 1)
-    site.memory.write_port(writes, visible, region.beats_per_tile)
+    site.memory.write(writes, visible, region.beats_per_tile)
     site.add(
         RandomWrite(
             inputs=site.inputs,

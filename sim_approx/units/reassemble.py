@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sim_approx.site import Site
-from sim_approx.sized import passing
+from sim_approx.site import Site, routing_sizes
 from step.firing.machine import COMPUTES, ENDS, Machine, Mask
 from step.firing.words import (
     all_done,
@@ -117,4 +116,4 @@ def build(site: Site) -> Machine:
     )
 
 
-sizes = passing
+sizes = routing_sizes

@@ -16,7 +16,7 @@ from step.host.floors import from_floor
 from step.lowering.netlist import Netlist
 from step.programs.metrics import UNITS, metrics_of
 from step.programs.prepare import prepare
-from step.running.binding import bind
+from step.running.interpreter import bind
 
 
 @click.command()

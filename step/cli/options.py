@@ -14,7 +14,7 @@ from step.cli.console import warn
 from step.errors import FormatError, InputError
 from step.host.files import write_atomically, writing
 from step.host.floors import from_floor
-from step.lowering.settings import with_settings
+from step.lowering.fabric import with_settings
 from step.programs.depth_binding import DepthBinding
 from step.programs.program import Program, load_program
 

@@ -17,8 +17,8 @@ import numpy as np
 from step.errors import EnvironmentProblem
 from step.fifos.runs import Depths, Runs
 from step.fifos.shrink import LEAST, shrink
+from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
-from step.lowering.scratchpads import scratchpads
 
 MOST_CUTS = 60
 """Runs that deadlock, after which the search for the smallest gives up with the bound that it has."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated, Any
 
 from step.errors import InputError, SimulationError
 from step.fifos.bound import Bound, storage_bound
 from step.fifos.runs import Cycles, Depths, Outcome, Runs
 from step.fifos.shrink import LEAST, shrink
 from step.host.progress import Progress, silent
+from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import check_feasible
 from step.lowering.netlist import DEEPEST, Channel, Netlist, lower
@@ -20,7 +23,7 @@ from step.programs.digest import data_digest
 from step.programs.inputs import bind_inputs
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
-from step.running.options import number, sequence, settled
+from step.running.backend import checked_options
 from step.running.simulator import Simulator
 from step.sweeps.front import undominated
 from step.sweeps.processes import cores
@@ -81,7 +84,7 @@ class Sizing:
 
         Raises `InputError` for a ``loss`` that is no number >= 0.
         """
-        number("loss", loss)
+        settled(loss, Annotated[float, Within(0, math.inf)], "loss", InputError)
         return min((each for each in self.front if each.loss(self.fewest) <= loss), key=lambda each: each.bits)
 
     def binding(self, chosen: Sized) -> DepthBinding:
@@ -120,14 +123,14 @@ def size_fifos(
     >>> found
     <FIFOs of sums: 144 bits lose no cycle, 144 do not deadlock, 144 asked for>
     """
-    asked = settled({"bound": bound, "threads": threads, "progress": progress})
-    sequence("inputs", inputs)
+    given = checked_options({"bound": bound, "threads": threads, "progress": progress})
+    inputs = settled(inputs, Iterable[Any], "inputs", InputError)
     opened = open_program(program, fabric=fabric)
     programs = [open_program(opened, inputs=each) for each in inputs] or [opened]
     netlist = lower(opened.graph, opened.fabric)
     check_feasible(netlist)  # a slot has a size
     simulators = [Simulator(each) for each in programs]
-    runs = Runs(netlist, simulators, asked.get("threads", cores()), progress)
+    runs = Runs(netlist, simulators, given.get("threads", cores()), progress)
     room = _observe(runs, simulators)
     fewest = min(each.cycles for each in runs.known.values() if each.cycles is not None)
     while True:

@@ -12,7 +12,7 @@ from step.language.dtypes import BF16, BOOL
 from step.language.function import NUMBER, Function
 from step.language.graph import Graph, Node
 from step.language.types import ElementType, Selector, Tile, Tuple
-from step.lowering.passes.broadcast import insert_broadcasts
+from step.lowering.netlist import insert_broadcasts
 from step.samples.draft import Piece
 from step.samples.known import SampledOperator, functions, operators
 from step.samples.plain import Plain

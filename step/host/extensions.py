@@ -16,7 +16,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, TypeVar
 
-from step.errors import FormatError, RegistrationError
+from step.errors import FabricError, FormatError, RegistrationError
 from step.host.nearest import did_you_mean
 
 Named = TypeVar("Named")
@@ -52,6 +52,17 @@ def find_module(package: str, name: str) -> ModuleType | None:
     if len(found) > 1:
         raise RegistrationError(f"there are several of one name: {' and '.join(_text(each) for each in found)}")
     return _load(found[0]) if found else None
+
+
+def needed_module(package: str, name: str, where: str, what: str) -> ModuleType:
+    """The module ``name`` of ``package``; raises `FabricError` where there is none, about ``what`` stands ``where``."""
+    module = find_module(package, name)
+    if module is None:
+        raise FabricError(
+            f"{where}: {package} has nothing for {what}; it needs a file {name}.py there, "
+            f"or an entry point {name!r} in the group {package!r}"
+        )
+    return module
 
 
 @cache

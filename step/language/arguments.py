@@ -124,9 +124,9 @@ def _settled(
         if name not in hints:
             continue
         if signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
-            bound.arguments[name] = tuple(settled(each, hints[name], what, name, refused) for each in value)
+            bound.arguments[name] = tuple(settled(each, hints[name], name, refused, what) for each in value)
         else:
-            bound.arguments[name] = settled(value, hints[name], what, name, refused)
+            bound.arguments[name] = settled(value, hints[name], name, refused, what)
     return (*given[:own], *bound.args), bound.kwargs
 
 

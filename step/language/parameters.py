@@ -1,13 +1,13 @@
-"""Parameters of operators and functions: the fields of their dataclasses, which have the types that they declare."""
+"""What arguments may be, by the types that they are declared with: of operators, functions, calls and runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from inspect import signature
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -16,8 +16,16 @@ from step.language.dtypes import DType, as_dtype
 
 _WORDS = {
     int: "an integer", float: "a number", bool: "True or False", str: "a text", NoneType: "None",
-    Callable: "a function", Mapping: "a dictionary", dict: "a dictionary",
+    Callable: "a function", Mapping: "a dictionary, by name", dict: "a dictionary, by name",
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Within:
+    """Limits of a number: ``Annotated[int, Within(1)]``."""
+
+    least: int
+    most: float = 1 << 62
 
 
 def settle_parameters(owner: Any) -> None:
@@ -29,7 +37,7 @@ def settle_parameters(owner: Any) -> None:
     declared: Any = type(owner)
     for name, hint in parameter_types(declared).items():
         called = declared.__dict__.get("name", declared.__name__)
-        value = settled(getattr(owner, name), hint, called, name, getattr(declared, "refused", TypeMismatch))
+        value = settled(getattr(owner, name), hint, name, getattr(declared, "refused", TypeMismatch), called)
         object.__setattr__(owner, name, value)
 
 
@@ -40,8 +48,8 @@ def parameter_types(owner: Any) -> dict[str, Any]:
     return {each.name: hints[each.name] for each in fields(owner)}
 
 
-def settled(value: Any, hint: Any, owner: str, name: str, refused: type[ProgramError] = TypeMismatch) -> Any:
-    """``value`` as the type ``hint``, which the parameter ``name`` of ``owner`` was declared with.
+def settled(value: Any, hint: Any, name: str, refused: type[ProgramError] = TypeMismatch, owner: str = "") -> Any:
+    """``value`` as the type ``hint``, which the parameter ``name``, of ``owner`` if it has one, was declared with.
 
     Raises ``refused`` for what does not fit, and `FormatError` for names that no format has.
     """
@@ -53,11 +61,14 @@ def settled(value: Any, hint: Any, owner: str, name: str, refused: type[ProgramE
     if fits(value, hint):
         return value
     if _is_list(value) and (each := _item_of(hint)) is not None:
-        return tuple(settled(item, each, owner, f"{name}[{place}]", refused) for place, item in enumerate(value))
+        return tuple(settled(item, each, f"{name}[{place}]", refused, owner) for place, item in enumerate(value))
+    must = f"{owner} needs {name} to be" if owner else f"{name} must be"
+    if get_origin(hint) is Annotated and fits(value, get_args(hint)[0]) and value > get_args(hint)[1].most:
+        raise refused(f"{must} at most {get_args(hint)[1].most:,}, not {value:,}")
     meant = _meant(value, hint)
     hint_text = f"; did you mean {meant}?" if meant else ""
     shown = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
-    raise refused(f"{owner} needs {name} to be {described(hint)}, not {shown}{hint_text}")
+    raise refused(f"{must} {described(hint)}, not {shown}{hint_text}")
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -67,6 +78,8 @@ def fits(value: Any, hint: Any) -> bool:
         return True
     if origin in (Union, UnionType):
         return any(fits(value, each) for each in arguments)
+    if origin is Annotated:
+        return fits(value, arguments[0]) and arguments[1].least <= value <= arguments[1].most
     if origin is Literal:
         return any(value is each or (type(value) is type(each) and value == each) for each in arguments)
     if origin is tuple:
@@ -95,8 +108,11 @@ def described(hint: Any) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return " or ".join(map(described, arguments))
+    if origin is Annotated:
+        return f"{described(arguments[0])} >= {arguments[1].least}"
     if origin is Literal:
-        return f"one of {', '.join(map(repr, arguments))}"
+        *others, last = (f'"{each}"' if isinstance(each, str) else repr(each) for each in arguments)
+        return f"{', '.join(others)} or {last}" if others else last
     if origin is tuple and arguments[-1] is Ellipsis:
         return f"a tuple, each {described(arguments[0])}"
     if origin is tuple:
@@ -109,8 +125,8 @@ def described(hint: Any) -> str:
 
 def _is_list(value: Any) -> bool:
     """Whether the items of ``value`` are in an order, and are not those of a text or of a stream."""
-    lists = (Sequence, Iterator, KeysView, ValuesView, np.ndarray)
-    return isinstance(value, lists) and not isinstance(value, (str, bytes))
+    lists = isinstance(value, (Sequence, Iterator, KeysView, ValuesView)) or hasattr(value, "__array__")
+    return lists and not isinstance(value, (str, bytes))
 
 
 def _item_of(hint: Any) -> Any:

@@ -10,8 +10,8 @@ from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, word_bits
+from step.lowering.memory import Share, scratchpads
 from step.lowering.netlist import Netlist, kept
-from step.lowering.scratchpads import Share, scratchpads
 
 HIGHEST_RANK = 15
 """Probes and logs have four bits for a stop."""

@@ -1,11 +1,13 @@
 """The lowered form of a program that the RTL and the timing model share: units joined by channels.
 
-Both back ends number units and channels as they stand here, which is what lets their runs be compared.
+Both back ends number units and channels as they stand here, which is what lets their runs be compared. Lowering gives
+every reader a copy of its stream, and says which streams carry values, and which only control: nobody sees the values
+of a reference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, TypeVar
@@ -16,12 +18,15 @@ from step.errors import FabricError
 from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
+from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Tile, Tuple
 from step.language.validate import check
-from step.lowering.carried import carried, deciding
 from step.lowering.fabric import MOST_BITS, FabricConfig, MemoryConfig
 from step.lowering.links import beats
-from step.lowering.passes.broadcast import insert_broadcasts
+from step.ops.broadcast import Broadcast
+
+Port = tuple[str, int]
+"""Name of a node, and number of one of its inputs or outputs."""
 
 Found = TypeVar("Found")
 
@@ -186,3 +191,74 @@ def _bits(element: ElementType) -> int:
     if isinstance(element, Tuple):
         return sum(map(_bits, element.items))
     return max(1, element.bits) if element.is_static else 1
+
+
+def insert_broadcasts(graph: Graph) -> Graph:
+    """The same program in which every stream has at most one reader.
+
+    Copies are handed out in the order in which the readers were placed. A reader's channel depth stays with its copy.
+    """
+    result = Graph(graph.name, tensors=graph.tensors, symbols=graph.symbols, refinements=graph.refinements)
+    copies: dict[tuple[str, int, str, int], tuple[str, int]] = {}
+    readers = graph.readers()
+    for node in graph:
+        result.nodes[node.name] = node
+        for port, output in enumerate(node.output_types):
+            reading = readers[node.name, port]
+            if len(reading) < 2:
+                continue
+            name = f"{graph.stream_name(node.name, port).replace('.', '_')}_broadcast"
+            while name in graph.nodes:
+                name += "_"
+            source = Stream(result, node.name, port, output)
+            result.nodes[name] = Node(name, Broadcast(len(reading)), (source,), (output,) * len(reading), node.location)
+            for copy, (reader, reader_port) in enumerate(reading):
+                copies[node.name, port, reader.name, reader_port] = name, copy
+    for name, node in result.nodes.items():
+        if name in graph.nodes:
+            inputs = []
+            for port, stream in enumerate(node.inputs):
+                origin = graph.resolve(stream)
+                producer = copies.get((*origin.key, name, port), origin.key)
+                inputs.append(Stream(result, *producer, origin.type, stream.depth))
+            result.nodes[name] = Node(name, node.operator, tuple(inputs), node.output_types, node.location)
+    return result
+
+
+def carried(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset[Port]:
+    """The inputs whose values somebody needs, of ``units`` with what ``producers`` says is in front of every input.
+
+    They are needed by what leaves the program, by what decides, and by whatever makes a value of them that is needed.
+    """
+    nodes = {node.name: node for node in units}
+    todo = [
+        (node.name, port)
+        for node in nodes.values()
+        for port in (range(len(node.inputs)) if node.operator.ends_run else node.operator.decides_on(len(node.inputs)))
+    ]
+    return frozenset(_upstream(nodes, producers, todo))
+
+
+def deciding(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset[str]:
+    """Names of the units whose values decide what some unit does: the backward slice from all selectors."""
+    nodes = {node.name: node for node in units}
+    todo = [(node.name, port) for node in nodes.values() for port in node.operator.decides_on(len(node.inputs))]
+    return frozenset(producers[each][0] for each in _upstream(nodes, producers, todo))
+
+
+def _upstream(nodes: Mapping[str, Node], producers: Mapping[Port, Port], todo: list[Port]) -> set[Port]:
+    """The inputs in ``todo``, and all that their values are made of; what is read is made of what was written."""
+    accesses = [(node.name, node.operator.writes(node)) for node in nodes.values()]
+    written = [(each.tensor, (name, each.port)) for name, each in accesses if each is not None and each.tensor]
+    found: set[Port] = set()
+    while todo:
+        consumer = todo.pop()
+        if consumer not in found:
+            found.add(consumer)
+            name, output = producers[consumer]
+            node = nodes[name]
+            todo += [(name, port) for port in node.operator.passes_on(len(node.inputs), output)]
+            read = node.operator.reads(node)
+            if read is not None:
+                todo += [data for tensor, data in written if tensor == read.tensor]
+    return found

@@ -1,6 +1,5 @@
 """Programs: a graph with data and a fabric; as files, as pictures, and in numbers that need no run.
 
-`program` first. Data: `inputs` (with `streams`, `selectors`, `tensors`, `scalars` and `spellings`) and `npz`. Graphs as
-files: `serialize` (with `expression`) and `schema`. Then `outline`, pictures (`drawing` with `boxes` and `layered`) and
-`metrics`.
+`program` first. Data: `given`, `inputs` (with `selectors` and `scalars`) and `npz`. Graphs as files: `serialize` (with
+`expression`) and `json_file`. Then `outline`, pictures (`drawing` with `layered`), `tables` and `metrics`.
 """

@@ -10,8 +10,7 @@ from types import MappingProxyType
 from step.errors import EnvironmentProblem
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
-from step.programs.boxes import COLOURS, ends, label
-from step.programs.outline import edges
+from step.programs.outline import COLOURS, edges, ends, label
 
 _DEFAULT = FabricConfig()
 _BY_KIND: Mapping[str, str] = MappingProxyType({})

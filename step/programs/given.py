@@ -11,6 +11,7 @@ from __future__ import annotations
 import array
 from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,38 @@ import numpy as np
 from step.errors import InputError
 from step.language.loops import RegularStream
 from step.language.tokens import Token
-from step.programs.spellings import Bits, Masks
+
+
+@dataclass(frozen=True, eq=False)
+class Bits:
+    """See `bits`."""
+
+    patterns: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Masks:
+    """See `masks`."""
+
+    values: Any
+
+
+def bits(patterns: Any) -> Bits:
+    """Input data for a tensor, or for a stream of tiles, given as bit patterns.
+
+    ``patterns`` has the shape that the values would have; each is an integer >= 0 as wide as the scalar type: 0x3F80
+    is the BF16 number 1.
+    """
+    return Bits(patterns)
+
+
+def masks(values: Any) -> Masks:
+    """Input data for a stream of selectors, given as masks: integers in which bit i stands for target i.
+
+    ``values`` is an array ``[*dims]``, or nested sequences as deep.
+    """
+    return Masks(values)
+
 
 DEEPEST = 64
 """Levels of nested sequences: more are a list that is in itself."""

@@ -11,8 +11,7 @@ from grandalf.layouts import SugiyamaLayout
 from step.language.graph import Graph as Program
 from step.language.graph import Node
 from step.lowering.fabric import FabricConfig
-from step.programs.boxes import COLOURS, ends, label
-from step.programs.outline import edges
+from step.programs.outline import COLOURS, edges, ends, label
 
 MARGIN = 20
 LINE = 14

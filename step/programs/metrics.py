@@ -12,8 +12,8 @@ from step.language.graph import Graph
 from step.language.operator import Accounting
 from step.language.symbols import check_values, evaluate
 from step.lowering.fabric import FabricConfig
-from step.programs.hypertext import table
 from step.programs.prepare import Openable, Prepared, prepare
+from step.programs.tables import table
 
 UNITS = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
 

@@ -26,8 +26,8 @@ from step.language.graph import Graph
 from step.language.operator import StreamType
 from step.language.tokens import Token, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
+from step.programs.given import Bits
 from step.programs.inputs import BoundInputs
-from step.programs.spellings import Bits
 
 Arrays = dict[str, np.ndarray]
 

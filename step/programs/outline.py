@@ -1,13 +1,15 @@
-"""A program in words: operators with their parameters, ports with their streams, and the depths of channels."""
+"""A program in words, for texts and boxes of pictures: operators, ports with their streams, and depths of channels."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
 from step.language.function import Function
 from step.language.graph import Graph, Node, Tensor
+from step.language.operator import Kind
 from step.lowering.fabric import FabricConfig
 
 LONGEST = 8
@@ -66,3 +68,30 @@ def text(graph: Graph, fabric: FabricConfig) -> str:
         for port, (name, each) in enumerate(zip(node.output_ports, node.output_types, strict=True)):
             lines.append(f"    {name}: {graph.stream_name(node.name, port)}, {each}")
     return "\n".join(lines) + "\n"
+
+
+COLOURS = {
+    Kind.OFF_CHIP: "#cfe3f7",
+    Kind.ON_CHIP: "#e6daf2",
+    Kind.BOUNDARY: "#e4e4e4",
+    Kind.ROUTING: "#fbe0c3",
+    Kind.HIGHER_ORDER: "#d7efd2",
+    Kind.SHAPE: "#ffffff",
+}
+
+WIDEST = 36
+"""Characters of a line in a box."""
+
+
+def label(node: Node) -> list[str]:
+    """Lines of a node's box: its name, and the operator with its parameters."""
+    return [node.name, *textwrap.wrap(call(node.operator), WIDEST, subsequent_indent="  ", break_long_words=False)]
+
+
+def ends(graph: Graph, edge: Edge) -> tuple[str, str]:
+    """The names of the ports at both ends; empty where there is but one port, or none that needs a name."""
+    producer, consumer = graph.nodes[edge.producer], graph.nodes[edge.consumer]
+    return (
+        edge.output if len(producer.output_types) > 1 else "",
+        edge.input if len(consumer.inputs) > 1 else "",
+    )

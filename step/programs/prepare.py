@@ -16,9 +16,8 @@ from step.language.graph import Graph
 from step.language.location import is_of_user
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.memory_map import MemoryMap, memory_map
+from step.lowering.memory import MemoryMap, Scratchpad, memory_map, scratchpads
 from step.lowering.netlist import Netlist, lower_checked
-from step.lowering.scratchpads import Scratchpad, scratchpads
 from step.programs.inputs import BoundInputs, as_data, bind_inputs
 from step.programs.npz import load_inputs
 from step.programs.program import Program, load_program

@@ -15,7 +15,7 @@ import numpy as np
 from step.errors import InputError
 from step.language.dtypes import BF16, BOOL, DType
 from step.programs import given
-from step.programs.spellings import Bits
+from step.programs.given import Bits
 
 _END = "{} ends at 3.4e38; give inf if that is meant"
 

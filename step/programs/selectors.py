@@ -19,9 +19,8 @@ import numpy as np
 
 from step.errors import InputError
 from step.language.types import Selector
-from step.programs.given import shown
+from step.programs.given import Masks, shown
 from step.programs.scalars import place
-from step.programs.spellings import Masks
 
 Entry = tuple[tuple[int, ...], Any]
 """A value of a stream, behind its position in the data."""

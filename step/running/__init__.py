@@ -1,2 +1,2 @@
-"""Running programs: the `interpreter`, the `result` that every back end gives, what is told of faults (`stream_fault`),
-broken `promises` and a `deadlock`, back ends by name (`backend`), and the values of symbols (`binding`)."""
+"""Running programs: the `interpreter`, the `result` that every back end gives, what is told of data that breaks
+`contracts` and of a `deadlock`, and back ends by name with their options (`backend`)."""

@@ -1,29 +1,46 @@
-"""Back ends by name, what they can, and the untimed one."""
+"""Back ends by name, what they can and what can be asked of them, and the untimed one."""
 
 from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from step.errors import EnvironmentProblem, RegistrationError, UnknownName
+from step.errors import EnvironmentProblem, InputError, RegistrationError, UnknownName
 from step.host.floors import floor_names, from_floor
 from step.host.names import unknown
+from step.host.nearest import did_you_mean
+from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
+from step.language.parameters import Within, settled
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
 from step.programs.inputs import BoundInputs
 from step.programs.prepare import Prepared, prepare
 from step.running.interpreter import meaning
-from step.running.options import options_for
 from step.running.result import RunResult, Status
 
 GROUP = "step.backends"
+
+Count = Annotated[int, Within(1)]
+
+OPTIONS: Mapping[str, Any] = {
+    **dict.fromkeys(("max_cycles", "jobs", "threads", "search"), Count),
+    **dict.fromkeys(("events", "jump", "optimize", "bound", "record"), bool),
+    **dict.fromkeys(("progress", "timing_of"), Callable),
+    **dict.fromkeys(("depths", "arrivals"), Mapping),
+    "seed": Annotated[int, Within(0)],
+    "values": Literal["control", "all"],
+    "engine": Literal["compiled", "python"],
+}
+"""What each option of a run may be, by its name, whoever takes it."""
+FILES: Mapping[str, Sequence[str]] = {"waves": (".vcd", ".fst"), "calibration": ()}
+"""The options that are files, with their endings."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +96,30 @@ def able(option: str) -> list[str]:
     return found
 
 
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """``options`` as they can be, but for those that are None, which are not given; raises `InputError`."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return {
+        name: named_file(value, name, *FILES[name])
+        if name in FILES
+        else settled(value, OPTIONS.get(name, Any), name, InputError)
+        for name, value in given.items()
+    }
+
+
+def options_for(taker: Callable[..., Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """`checked_options` for ``taker``, which is called ``what``; raises `InputError` for those it does not take."""
+    parameters = inspect.signature(taker).parameters.values()
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        known += options
+    for name, value in options.items():
+        if name not in known and value is not None:
+            takes = f"{did_you_mean(name, known)}it takes {', '.join(known) or 'none'}"
+            raise InputError(f"{name} has no effect on {what}; {takes}")
+    return checked_options(options)
+
+
 def runner(name: str, options: Mapping[str, Any], progress: Progress = silent) -> Callable[[Prepared], RunResult]:
     """The back end ``name`` with ``options``, of which None are not given, and which is told of ``progress``.
 
@@ -86,6 +127,7 @@ def runner(name: str, options: Mapping[str, Any], progress: Progress = silent) -
     """
     found = backend(name)
     given = options_for(found.run, options, f"the back end {name}")
+    settled(progress, Callable, "progress", InputError)
     return partial(found.run, **given, **({"progress": progress} if found.takes("progress") else {}))
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
+from step.errors import InputError
 from step.host.floors import from_floor
 from step.host.progress import Progress, silent
+from step.language.parameters import settled
 from step.lowering.fabric import FabricConfig
 from step.programs.prepare import Inputs, Openable, open_program, prepare
-from step.running.options import function, options_for
+from step.running.backend import options_for
 
 
 class Comparison(Protocol):
@@ -74,10 +77,10 @@ def compare(
     `EnvironmentProblem` where one is not installed; warns as `run` does.
     """
     comparing = from_floor("step.comparisons", "compare", "step.compare")
-    asked = options_for(comparing, options, "step.compare")
-    function("progress", progress)
+    given = options_for(comparing, options, "step.compare")
+    settled(progress, Callable, "progress", InputError)
     opened = open_program(program, inputs=inputs, fabric=fabric)
     prepared = prepare(opened)
     prepared.warn()
-    found: Comparison = comparing(opened, progress, prepared, **asked)
+    found: Comparison = comparing(opened, progress, prepared, **given)
     return found

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from step.language.graph import Node
+from step.lowering.memory import IN_FLIGHT, Scratchpad, Share, scratchpads
 from step.lowering.netlist import Channel, Netlist
-from step.lowering.scratchpads import IN_FLIGHT, Scratchpad, Share, scratchpads
 from step.running.result import Activity
 
 SHOWN = 3

@@ -11,8 +11,8 @@ import numpy as np
 from step.errors import InputError
 from step.language.tiling import stored
 from step.language.tokens import Token
+from step.programs.inputs import cut_tiles
 from step.programs.program import Program
-from step.programs.tensors import cut_tiles
 
 
 @dataclass(frozen=True)

@@ -15,22 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import Deadlock, InputError, StreamFault
+from step.errors import Deadlock, InputError, StreamFault, UnboundSymbol
 from step.host.names import Named
 from step.language.checker import StreamChecker
+from step.language.dims import DimKind
 from step.language.faults import Violation
 from step.language.graph import Graph, Node
 from step.language.operator import Process
-from step.language.symbols import measure
+from step.language.parameters import settled
+from step.language.symbols import evaluate, measure
 from step.language.tokens import Token
 from step.language.validate import check
-from step.lowering.passes.broadcast import insert_broadcasts
+from step.lowering.netlist import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
-from step.programs.prepare import Prepared
+from step.programs.prepare import Inputs, Openable, Prepared, open_program
 from step.programs.stored import Tensors
-from step.running.options import by_name
-from step.running.promises import Promises, promising
-from step.running.stream_fault import first_fault, stream_fault
+from step.running.contracts import ShapeChecks, first_fault, promised_streams, stream_fault
 
 
 @dataclass
@@ -62,9 +62,9 @@ class _Run:
                 self.taken[node.name, port] = 0
         self.faults: dict[str, StreamFault] = {}
         streams = {str(each): each for each in graph.streams()}
-        self.promises = Promises(graph, promising(graph, inputs.streams))
-        self.others = Promises(graph, [each for name, each in streams.items() if name not in self.promises.checkers])
-        self.result = Interpretation(Named({}, "output"), {**self.promises.checkers, **self.others.checkers})
+        self.checks = ShapeChecks(graph, promised_streams(graph, inputs.streams))
+        self.others = ShapeChecks(graph, [each for name, each in streams.items() if name not in self.checks.checkers])
+        self.result = Interpretation(Named({}, "output"), {**self.checks.checkers, **self.others.checkers})
         if record:
             self.result.streams = {name: [] for name in streams}
         self.active: Node | None = None
@@ -76,7 +76,7 @@ class _Run:
     def emit(self, port: int, token: Token) -> None:
         node = self._node()
         name = self.graph.stream_name(node.name, port)
-        (self.promises if name in self.promises.checkers else self.others).see(name, token)
+        (self.checks if name in self.checks.checkers else self.others).see(name, token)
         if name in self.result.streams:
             self.result.streams[name].append(token)
         for reader, reader_port in self.readers[node.name, port]:
@@ -123,7 +123,7 @@ class _Run:
         self._raise_faults()
         if self.waiting:
             self._starved()
-        if disagreement := self.promises.disagreement():
+        if disagreement := self.checks.disagreement():
             raise disagreement
         self.result.outputs.update(self.tensors.outputs())
         return self.result
@@ -137,7 +137,7 @@ class _Run:
         return None
 
     def _raise_faults(self) -> None:
-        fault = first_fault(self.graph, self.faults, self.promises.broken)
+        fault = first_fault(self.graph, self.faults, self.checks.broken)
         # Of streams whose shapes were inferred only what no promise explains is told: an operator that breaks its rule.
         fault = fault or first_fault(self.graph, {}, self.others.broken)
         if fault:
@@ -203,7 +203,7 @@ def interpret(
     """
     if not isinstance(graph, Graph):
         raise InputError(f'a graph must be interpreted, not {graph!r}; step.run(PROGRAM, "interpret") takes programs')
-    by_name("arrivals", arrivals or {})
+    settled(arrivals or {}, Mapping, "arrivals", InputError)
     check(graph)
     return _measured(graph, insert_broadcasts(graph), bind_inputs(graph, inputs), record, arrivals)
 
@@ -220,3 +220,22 @@ def _measured(
     result = _Run(lowered, data, record, arrivals or {}).run()
     measure(graph, result.checkers)
     return result
+
+
+def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
+    """Value of every symbol of ``program`` on its own data, or on ``inputs``: name -> extent (ragged: total extent).
+
+    Raises `UnboundSymbol` where data shows only a sum or a product of several symbols.
+
+    >>> step.bind(program), step.bind(graph, {"x": [[1, 2, 3]]})
+    ({'N': 2}, {'N': 1})
+    """
+    opened = open_program(program, inputs=inputs)
+    checkers = interpret(opened.graph, opened.inputs).checkers
+    values = measure(opened.graph, checkers)
+    for stream in opened.graph.streams():
+        for dim, seen in zip(reversed(stream.shape), checkers[str(stream)].extents, strict=True):
+            if dim.kind is DimKind.DYNAMIC and seen and {evaluate(dim.extent, values, opened.graph)} != seen:
+                names = ", ".join(sorted(str(each) for each in dim.extent.free_symbols))
+                raise UnboundSymbol(f"the data shows that {dim} is {min(seen)}, but not what each of {names} is")
+    return values

@@ -15,9 +15,9 @@ from step.language.operator import StreamType
 from step.language.tiling import stored
 from step.language.tokens import Token, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
-from step.programs.hypertext import table
+from step.programs.inputs import join_tiles
 from step.programs.program import Program
-from step.programs.tensors import join_tiles
+from step.programs.tables import table
 
 
 class Ragged(NamedTuple):

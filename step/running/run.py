@@ -10,13 +10,11 @@ from typing import Any
 from step.errors import InputError, SimulationError
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
-from step.programs.hypertext import bar, table
 from step.programs.prepare import Inputs, Openable, open_program, prepare
 from step.programs.program import Program
+from step.programs.tables import Columns, bar, table
 from step.running.backend import able, runner
-from step.running.columns import Columns
 from step.running.expectation import Deviation, deviation
-from step.running.options import flag, function
 from step.running.output import Output, outputs_of
 from step.running.result import RunResult
 
@@ -149,8 +147,8 @@ def run(
     >>> step.run(program, "approx", fabric=FabricConfig(channel_depth=8)).cycles <= run.cycles
     True
     """
-    asked = {"max_cycles": max_cycles, "events": flag("events", events) or None, "waves": waves, **options}
-    runs = runner(backend, asked, function("progress", progress))  # bad options are told before anything else is done
+    wanted = {"max_cycles": max_cycles, "events": None if events is False else events, "waves": waves, **options}
+    runs = runner(backend, wanted, progress)  # bad options are told before anything else is done
     opened = open_program(program, inputs=inputs, fabric=fabric)
     prepared = prepare(opened)
     prepared.warn()

@@ -9,11 +9,13 @@ from dataclasses import replace
 from threading import Event
 from typing import Any
 
+from step.errors import InputError
 from step.host.floors import from_floor
+from step.language.parameters import settled
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.programs.prepare import Inputs, Openable, open_program
 from step.programs.program import Program
-from step.running.options import by_name, integer, options_for, sequence
+from step.running.backend import Count, options_for
 from step.running.run import Run
 
 
@@ -66,8 +68,9 @@ class Simulator:
         >>> [run.cycles for run in simulator.attempts({"depths": {"x": depth}} for depth in (2, 4))]
         [32, 32]
         """
-        workers = os.cpu_count() if threads is None else integer("threads", threads)
-        wanted = [by_name("each of the changes", change) for change in sequence("changes", changes)]
+        workers = os.cpu_count() if threads is None else settled(threads, Count, "threads", InputError)
+        given = settled(changes, Iterable[Any], "changes", InputError)
+        wanted = [settled(change, Mapping, "each of the changes", InputError) for change in given]
         pool, left = ThreadPoolExecutor(workers), Event()
 
         def go_on(text: str) -> None:

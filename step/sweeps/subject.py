@@ -10,14 +10,13 @@ import sympy
 
 from step.errors import InputError, SimulationError, UnboundSymbol
 from step.language.symbols import replaced
-from step.lowering.fabric import LIMITS, FabricConfig, MemoryConfig
-from step.lowering.settings import with_settings
+from step.lowering.fabric import LIMITS, FabricConfig, MemoryConfig, with_settings
 from step.programs.digest import data_digest, graph_digest
 from step.programs.inputs import bind_inputs
 from step.programs.metrics import metrics_of
 from step.programs.prepare import prepare
 from step.programs.program import Program, load_program
-from step.running.binding import bind
+from step.running.interpreter import bind
 from step.running.simulator import Simulator
 from step.sweeps.axis import Point, Value
 
@@ -38,7 +37,7 @@ class Subject:
         """The program at ``point``, ready to run, and its memory.
 
         ``fabric.X`` and ``memory.X`` are parameters of the fabric, all others those of the program's function. Raises
-        the errors of `load_program` and `step.lowering.settings.with_settings`, `InputError` for data that does not
+        the errors of `load_program` and `step.lowering.fabric.with_settings`, `InputError` for data that does not
         fit.
         """
         arguments = tuple((name, value) for name, value in point.items() if not is_of_fabric(name))

@@ -3,34 +3,60 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from step.errors import InputError
+from step.errors import InputError, ProgramError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
-from step.language.parameters import plain
+from step.language.parameters import plain, settled
 from step.programs.prepare import Openable
 from step.programs.program import Program
-from step.running.columns import Columns
-from step.running.options import by_name, sequence, settled
+from step.programs.tables import Columns
+from step.running.backend import checked_options
+from step.running.result import Status
 from step.sweeps.axis import Axis, Point, Value, grid, parse_axis
 from step.sweeps.cluster import Cluster
-from step.sweeps.evaluate import evaluate
 from step.sweeps.front import check_objectives, pareto_front
 from step.sweeps.plot import check_plot, plot
 from step.sweeps.processes import Processes, Work, Workers, cores
 from step.sweeps.record import Record
-from step.sweeps.row import MEASURES, Row, lost
+from step.sweeps.row import MEASURES, REFUSED, Row, lost
 from step.sweeps.search import Search
-from step.sweeps.subject import Subject
+from step.sweeps.subject import Subject, first_line
+
+
+def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> Row:
+    """The row of ``subject`` at ``point``.
+
+    A point that program, fabric or data do not fit, and a run that fails, is a row too. Raises the other errors, which
+    would be those of all points.
+    """
+    started = time.perf_counter()
+    try:
+        ready, memory = subject.at(point)
+        result = ready.simulator.attempt(memory=memory, max_cycles=max_cycles).result
+    except ProgramError as refusal:
+        return Row(point, REFUSED, error=first_line(refusal))
+    return Row(
+        point,
+        str(result.status),
+        result.cycles if result.status == Status.FINISHED else None,
+        **ready.measures,
+        seconds=round(time.perf_counter() - started, 6),
+        error=result.error or ready.unknown,
+        program=ready.digest,
+    )
+
 
 OBJECTIVES = ("cycles", "on_chip_bytes")
 
@@ -105,12 +131,14 @@ def sweep(
     >>> found, found.front[0].cycles
     (<sweep of sums: 6 points, 3 on the front>, 11)
     """
-    asked = settled({"search": search, "seed": seed, "jobs": jobs, "max_cycles": max_cycles, "progress": progress})
-    search, jobs, max_cycles = (asked.get(name) for name in ("search", "jobs", "max_cycles"))
-    sequence("settings", settings)
-    axes = tuple(_axis(name, values) for name, values in by_name("over", over).items())
+    given = checked_options({"search": search, "jobs": jobs, "max_cycles": max_cycles, "seed": seed})
+    search, jobs, max_cycles = map(given.get, ("search", "jobs", "max_cycles"))
+    settled(progress, Callable, "progress", InputError)
+    settings = settled(settings, Iterable[Any], "settings", InputError)
+    objectives = settled(objectives, Iterable[Any], "objectives", InputError)
+    axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
     points = [] if search else grid(axes)
-    check_objectives(sequence("objectives", objectives))
+    check_objectives(objectives)
     path = None if save is None else named_file(save, "save")
     if not axes:
         raise InputError("there is nothing to sweep over; give parameters with their values")
@@ -133,7 +161,7 @@ def _axis(name: str, values: Sequence[Value] | str) -> Axis:
         raise InputError(f"a parameter to sweep over must be a name, not {name!r}")
     if isinstance(values, str):
         return parse_axis(f"{name}={values}")
-    return Axis(name, tuple(map(plain, sequence(name, values))))
+    return Axis(name, tuple(map(plain, settled(values, Iterable[Any], name, InputError))))
 
 
 @contextmanager

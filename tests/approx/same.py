@@ -56,8 +56,8 @@ def compare(compiled: Simulation, python: Simulation) -> None:
     assert {name: str(each) for name, each in compiled.faults().items()} == {
         name: str(each) for name, each in python.faults().items()
     }
-    assert {name: str(each) for name, each in compiled.promises.broken.items()} == {
-        name: str(each) for name, each in python.promises.broken.items()
+    assert {name: str(each) for name, each in compiled.checks.broken.items()} == {
+        name: str(each) for name, each in python.checks.broken.items()
     }
     if compiled.values == "all":
         assert {name: texts(each) for name, each in compiled.fabric.outputs.items()} == {

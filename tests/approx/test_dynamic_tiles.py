@@ -18,10 +18,9 @@ from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStre
 from step.language.dims import Dim
 from step.language.function import Function
 from step.language.loops import SHORT, RegularStream
-from step.lowering.application import Application
 from step.lowering.netlist import lower
 from step.lowering.plans import matmul
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, Plan
 from step.programs.inputs import bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult

@@ -16,9 +16,9 @@ import pytest
 from same import both
 
 from sim_approx.backend import run
-from sim_approx.compiled import library, ship
-from sim_approx.compiled.text import Rules, rules_for
-from step.errors import EnvironmentProblem, FabricError, SettingError
+from sim_approx.compiled import library
+from sim_approx.compiled.library import Rules, rules_for
+from step.errors import EnvironmentProblem, InputError, SettingError
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.select import SelectValid
@@ -69,7 +69,7 @@ def test_the_result_says_which() -> None:
         result = run(line(), {"x": [1, 2]}, FABRIC, engine=engine)  # type: ignore[arg-type]
         assert (result.engine, result.engine_reason, result.cycles) == (engine, None, 6)
     assert run(line(), {"x": [1, 2]}, FABRIC).engine == "compiled"
-    with pytest.raises(FabricError, match=r"^engine must be \"compiled\" or \"python\", not 'fast'$"):
+    with pytest.raises(InputError, match=r"^engine must be \"compiled\" or \"python\", not 'fast'$"):
         run(line(), {"x": [1, 2]}, FABRIC, engine="fast")  # type: ignore[arg-type]
 
 
@@ -183,9 +183,9 @@ def test_a_library_of_the_package_needs_no_compiler(cache: Path, monkeypatch: py
     """As long as all that goes into it is the same."""
     shipped = cache / "shipped"
     monkeypatch.setattr(library, "SHIPPED", shipped)
-    monkeypatch.setattr(ship, "rules_for", lambda _: Rules(NO_RULES, {}, []))
+    monkeypatch.setattr(library, "rules_for", lambda _: Rules(NO_RULES, {}, []))
     for _ in range(2):
-        path = ship.ship(shipped)
+        path = library.ship(shipped)
     assert sorted(shipped.iterdir()) == [path.with_suffix(".sha256"), path]
     library._loaded(NO_RULES, 1, "no-such-compiler", str(cache))
     with pytest.raises(NoLibrary, match="there is no C\\+\\+ compiler no-such-compiler"):

@@ -37,10 +37,10 @@ from step.language.graph import Graph
 from step.lowering.fabric import MemoryConfig
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
+from step.programs.json_file import validate
 from step.programs.metrics import metrics
 from step.programs.program import Program, load_program
-from step.programs.schema import validate
-from step.running.binding import bind
+from step.running.interpreter import bind
 from step.running.result import Activity
 
 EXAMPLES = sorted(

@@ -52,7 +52,7 @@ def left(run: Simulation) -> list[Any]:
         [texts(each.tokens) for each in fabric.all_channels if each is not fabric.shares.all_pages],
         fabric.arrivals,
         {name: str(each) for name, each in run.faults().items()},
-        {name: str(each) for name, each in run.promises.broken.items()},
+        {name: str(each) for name, each in run.checks.broken.items()},
         {name: each for name, each in run.result().to_json().items() if name not in TIMES},
     ]
 

@@ -15,14 +15,14 @@ from step.language.graph import Graph
 from step.language.loops import RegularStream
 from step.language.types import Tile
 from step.lowering.netlist import lower
-from step.programs import streams
+from step.programs import inputs
 from step.programs.inputs import bind_inputs
 from step.running.result import Status
 
 
 @pytest.fixture
 def no_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (loops, streams):
+    for module in (loops, inputs):
         monkeypatch.setattr(module, "SHORT", 0)
 
 

@@ -11,10 +11,10 @@ from scenarios import FABRIC, SCENARIOS, Scenario
 from test_scenarios import texts
 
 from sim_approx.backend import run
-from step.errors import FabricError, FormatError
+from step.errors import FabricError, FormatError, InputError
 from step.language.graph import Graph
 from step.lowering.netlist import lower
-from step.programs.schema import schema, validate
+from step.programs.json_file import schema, validate
 from step.running.result import RunResult
 
 SOME = SCENARIOS[::9]
@@ -79,5 +79,5 @@ def test_netlist_and_graph_give_the_same() -> None:
 def test_values_option() -> None:
     graph = Graph("scenario")
     inputs = SCENARIOS[0].build(graph)
-    with pytest.raises(FabricError, match='must be "control" or "all"'):
+    with pytest.raises(InputError, match='must be "control" or "all"'):
         run(graph, inputs, FABRIC, values="some")  # type: ignore[arg-type]

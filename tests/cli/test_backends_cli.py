@@ -23,8 +23,8 @@ from cosim.buffers import BufferComparison
 from cosim.toolchain import HINTS, find_toolchain
 from cosim.traffic import TrafficComparison
 from sim_approx import backend as approx
+from step.programs.json_file import validate
 from step.programs.program import load_program
-from step.programs.schema import validate
 from step.running.result import RunResult, Status, TrafficResult
 
 SIMPLE = "examples/moe_simple.py"

@@ -19,8 +19,8 @@ from commanding import ROOT, Step, commanding
 from step import BF16, Graph, Tile
 from step.errors import BuildError, FormatError
 from step.lowering.dram import Dram
+from step.programs.json_file import schema
 from step.programs.program import load_program, load_programs
-from step.programs.schema import schema
 
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"

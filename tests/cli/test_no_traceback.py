@@ -278,7 +278,7 @@ def test_a_file_system_that_can_only_be_read(step: Step, monkeypatch: pytest.Mon
         touch(path)
 
     monkeypatch.setattr(Path, "touch", locked)
-    monkeypatch.setattr("cosim.simulator.build", lambda *_, **__: pytest.fail("it is built"))
+    monkeypatch.setattr("cosim.bench_run.build", lambda *_, **__: pytest.fail("it is built"))
     assert step("run", "p.py", "--waves", "x.vcd") == (
         1, "", "error: waves can not go to x.vcd: Read-only file system\n"
     )  # fmt: skip

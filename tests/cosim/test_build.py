@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from designs import DONE, pass_through, payload, write_design
 
+from cosim.bench_run import simulate
 from cosim.build import OPTIMIZATION, build
 from cosim.cache import cache_directory, cached, content_key
 from cosim.design import load_design
 from cosim.harness import HARDWARE, bench_text
 from cosim.process import run_logged
-from cosim.simulator import simulate
 from cosim.toolchain import find_toolchain
 from step.errors import BuildError, EnvironmentProblem
 

@@ -9,10 +9,10 @@ import pytest
 from designs import port, write_design
 
 from cosim import hierarchy
+from cosim.bench_run import simulate
 from cosim.build import simulator_main, verilator_flags
 from cosim.design import load_design
 from cosim.hierarchy import Hierarchy
-from cosim.simulator import simulate
 from cosim.toolchain import find_toolchain
 
 LEAF = (

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cosim.bench_run import run_simulator
 from cosim.build import build
 from cosim.design import load_design
 from cosim.program_data import memory_image, source_transfers
 from cosim.run_files import read_run, write_inputs
-from cosim.simulator import run_simulator
 from hw.emit import emit
 from step.functions import Cast, Matmul, RetileRow, Silu
 from step.language.dtypes import BF16, FP32

@@ -11,8 +11,8 @@ from test_examples import assert_clean, assert_close, numbers
 
 from sim_approx import backend as approx
 from step.programs.program import Program
+from step.running.contracts import StreamFault
 from step.running.interpreter import interpret
-from step.running.stream_fault import StreamFault
 
 OUTPUTS = ("output", "keys", "values")
 

@@ -16,8 +16,7 @@ from step.errors import InputError
 from step.language.validate import check
 from step.programs.metrics import metrics
 from step.programs.program import Program
-from step.running.binding import bind
-from step.running.interpreter import interpret
+from step.running.interpreter import bind, interpret
 from step_models.routing import measured_routing
 
 EXPERTS = moe_mixtral.EXPERTS

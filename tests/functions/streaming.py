@@ -15,9 +15,8 @@ from hw.functions.datapath import Datapath
 from hw.layout import TokenFormat, control_bits, pack_words
 from step.language.dims import dim
 from step.language.types import ElementType, Tile
-from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, Plan
 
 
 @dataclass

@@ -26,8 +26,8 @@ from step.language.dims import dim
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.function import Function
 from step.language.types import ElementType, Tile
-from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.plan import Application
 
 
 def made(function: Function, application: Application) -> Any:

@@ -24,9 +24,9 @@ from step.functions.matmul import Matmul
 from step.language.dims import dim
 from step.language.dtypes import BF16, INT8, INT32
 from step.language.types import Tile
-from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.matmul import Arrangement, MatmulPlan, arrange, plan
+from step.lowering.plans.plan import Application
 
 HOWS = {
     "map": (Matmul(), False),

@@ -22,10 +22,8 @@ from step.functions.transpose import Transpose
 from step.language.dims import dim
 from step.language.dtypes import BF16, BOOL, FP32, UINT32
 from step.language.types import Tile
-from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
-from step.lowering.plans.plan import Timing
-from step.lowering.plans.unit import UnitPlan
+from step.lowering.plans.plan import Application, Timing, UnitPlan
 
 TILE, NUMBER = Tile(BF16, 4, 4), Tile(UINT32)
 

@@ -28,7 +28,7 @@ from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist, lower
-from step.programs.schema import validate
+from step.programs.json_file import validate
 
 
 @pytest.fixture(autouse=True)

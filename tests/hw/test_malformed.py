@@ -15,7 +15,7 @@ from step.language.types import Selector, Tile, Tuple
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.inputs import bind_inputs
-from step.running.stream_fault import stream_fault
+from step.running.contracts import stream_fault
 
 FABRIC = FabricConfig(tile=4, link_bytes=8)
 DONE, VALUE = 1, 2

@@ -10,7 +10,7 @@ from test_exact import check
 
 from cosim import backend as rtl
 from step.programs.program import Program, load_program
-from step.running.stream_fault import StreamFault
+from step.running.contracts import StreamFault
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "attention.py"
 

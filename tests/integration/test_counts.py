@@ -58,7 +58,7 @@ def test_a_wrong_count_is_the_same_fault_everywhere(
     inputs = {"x": [[TILE] * count for count in counts]}
     with pytest.raises(StreamFault, match=r"^source 'x' .*: stream x of shape \[N, 2\]: token \d+ "):
         interpret(retile(), inputs)
-    monkeypatch.setattr("step.running.promises.StreamChecker", Unchecked)  # the broken promise would be told first
+    monkeypatch.setattr("step.running.contracts.StreamChecker", Unchecked)  # the broken promise would be told first
     wanted = (
         "accum 'rows' (test_counts.py:LINE): a reduction did not get the number of elements that its static shape "
         f"promises\n  {token}"

@@ -14,7 +14,7 @@ from meaning.nested import Nested
 from step.language.graph import Graph, Node
 from step.language.tiling import stored
 from step.language.tokens import Token, from_nested, to_nested
-from step.lowering.passes.broadcast import insert_broadcasts
+from step.lowering.netlist import insert_broadcasts
 from step.programs.inputs import BoundInputs, bind_inputs
 
 

@@ -123,7 +123,7 @@ def test_a_wrong_result_is_found() -> None:
         ({"regions": 2.0}, "program needs regions to be an integer, not 2.0"),
         (
             {"arrangement": "fair"},
-            "program needs arrangement to be one of 'coarse', 'interleaved', 'dynamic', not 'fair'",
+            'program needs arrangement to be "coarse", "interleaved" or "dynamic", not \'fair\'',
         ),
         (
             {"arrangement": "coarse", "block": 0},

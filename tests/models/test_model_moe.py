@@ -12,8 +12,7 @@ from sim_approx import backend as approx
 from step.errors import InputError
 from step.programs.metrics import metrics
 from step.programs.program import Program
-from step.running.binding import bind
-from step.running.interpreter import interpret
+from step.running.interpreter import bind, interpret
 from step_models import measured_routing, moe, sampled_routing
 
 SMALL: dict[str, Any] = {"hidden": 32, "inner": 32}

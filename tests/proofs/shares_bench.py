@@ -9,7 +9,7 @@ from amaranth.hdl import Assert, Assume, ClockDomain, Elaboratable, Module, Mux,
 
 from hw import scratchpad, share
 from hw.share import ShareFormat
-from step.lowering.scratchpads import IN_FLIGHT
+from step.lowering.memory import IN_FLIGHT
 
 
 class Side:

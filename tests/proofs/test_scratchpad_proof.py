@@ -8,7 +8,7 @@ from refuting import check
 from shares_bench import Pages
 
 from hw import scratchpad, share
-from step.lowering.scratchpads import IN_FLIGHT
+from step.lowering.memory import IN_FLIGHT
 
 SUPPLY = [
     ("m.d.sync += fresh.eq(fresh + taken)", "m.d.sync += fresh.eq(fresh)"),

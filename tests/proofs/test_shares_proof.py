@@ -22,7 +22,7 @@ from shares_bench import Side
 
 from hw import scratchpad, share
 from hw.share import FillerSignature, ReaderSignature, ShareFormat
-from step.lowering.scratchpads import IN_FLIGHT
+from step.lowering.memory import IN_FLIGHT
 
 ANY_END = mutant(share, "m.d.comb += end.eq(Mux(odd, self.ends[1], self.ends[0]))", "self.end = end")
 """Shares whose buffers end anywhere."""

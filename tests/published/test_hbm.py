@@ -102,7 +102,7 @@ def test_powers_of_two_are_not_warned_of() -> None:
          "latency, start_up, request_bytes"),
         (lambda: Profile(hbm=8), "hbm of the published profile must be a Hbm, not 8"),
         (lambda: Profile(flops_of={"y": 0}), "flops_of['y'] of the published profile must be an integer >= 1, not 0"),
-        (lambda: Profile(flops_of=3), "flops_of of the published profile must be a dictionary, not 3"),
+        (lambda: Profile(flops_of=3), "flops_of of the published profile must be a dictionary, by name, not 3"),
         (lambda: Profile(switch="a"), "switch of the published profile must be an integer >= 0, not 'a'"),
         (lambda: Profile(scalar_bytes=0), "scalar_bytes of the published profile must be an integer >= 1, not 0"),
         (lambda: Profile(honour_depths=1), "honour_depths of the published profile must be True or False, not 1"),

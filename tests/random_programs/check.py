@@ -14,8 +14,7 @@ from step.fuzz.program import fabric
 from step.language.graph import Graph
 from step.language.tokens import Token, from_nested
 from step.lowering.fabric import FabricConfig
-from step.lowering.netlist import lower
-from step.lowering.passes.broadcast import insert_broadcasts
+from step.lowering.netlist import insert_broadcasts, lower
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status

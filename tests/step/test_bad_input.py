@@ -18,7 +18,7 @@ from step.functions import Add, Cast, Compare, Exp, Matmul, RetileRow, Scale, To
 from step.language.arguments import checked
 from step.library import parallelize
 from step.lowering.dram import PRESETS, Dram
-from step.lowering.settings import with_settings
+from step.lowering.fabric import with_settings
 
 HERE = os.path.relpath(__file__)
 
@@ -200,7 +200,7 @@ FABRICS = [
     (lambda g: Dram(**{**vars(HBM2), "trfc": 10**30}),
      f"memory.dram.trfc must be at most 1,099,511,627,776, not {10**30:,}"),
     (lambda g: step.metrics(g.graph, accounting="papers"),
-     "metrics needs accounting to be one of 'paper', 'artifact', not 'papers'"),
+     "metrics needs accounting to be \"paper\" or \"artifact\", not 'papers'"),
     (lambda g: step.metrics(g.graph, fabrics=3),
      "metrics has no parameter 'fabrics'; did you mean 'fabric'? it has program, fabric, accounting"),
 ]  # fmt: skip
@@ -228,7 +228,7 @@ def test_a_mistake_in_a_configuration(make: Callable[[Given], Any], text: str) -
         ({"M": 3}, UnboundSymbol, "the program has no symbol 'M'; it has N, Rows"),
         ({"rows": 3}, UnboundSymbol, "the program has no symbol 'rows'; did you mean 'Rows'? it has N, Rows"),
         ({3: 3}, UnboundSymbol, "the program has no symbol 3; it has N, Rows"),
-        ([3], TypeMismatch, "bind needs values to be a dictionary, not [3]"),
+        ([3], TypeMismatch, "bind needs values to be a dictionary, by name, not [3]"),
     ],
 )
 def test_values_of_symbols(values: Any, kind: type[ProgramError], text: str) -> None:

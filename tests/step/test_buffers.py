@@ -17,8 +17,8 @@ from step.language.stream import Stream
 from step.language.tokens import parse, show
 from step.language.types import Buffer, Tile
 from step.lowering.fabric import FabricConfig
+from step.lowering.memory import scratchpads
 from step.lowering.netlist import lower
-from step.lowering.scratchpads import scratchpads
 from step.programs.metrics import metrics
 from step.running.interpreter import interpret
 

@@ -15,8 +15,8 @@ import pytest
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
 from step.functions import Scale
-from step.programs.hypertext import bar, table
 from step.programs.layered import layered_svg
+from step.programs.tables import bar, table
 
 
 class Cells(HTMLParser):

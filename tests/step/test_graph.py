@@ -20,11 +20,9 @@ from step.language.tokens import DONE
 from step.language.types import Tile
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.netlist import lower
-from step.lowering.passes.broadcast import insert_broadcasts
+from step.lowering.netlist import insert_broadcasts, lower
 from step.ops import Zip
-from step.running.binding import bind
-from step.running.interpreter import interpret
+from step.running.interpreter import bind, interpret
 
 # -- names ----------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from meaning.evaluate import difference, evaluate
 from scenarios import SCENARIOS, Scenario
 
 from step.language.graph import Graph
-from step.lowering.passes.broadcast import insert_broadcasts
+from step.lowering.netlist import insert_broadcasts
 from step.running.interpreter import interpret
 
 

@@ -18,8 +18,7 @@ from step.language.symbols import evaluate
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.programs.metrics import metrics
-from step.running.binding import bind
-from step.running.interpreter import interpret
+from step.running.interpreter import bind, interpret
 
 LEFT, RIGHT = Tile(BF16, 4, 16), Tile(BF16, 16, 8)
 

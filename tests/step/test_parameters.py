@@ -47,7 +47,7 @@ def stream() -> Stream:
         (lambda x: x.partition(x.graph.selectors("s", 2, [2]), targets="2"),
          "partition needs targets to be an integer, not '2'"),
         (lambda x: x.graph.reassemble([x, x], x.graph.selectors("s", 2, [2]), order="random"),
-         "reassemble needs order to be one of 'arrival', 'index', not 'random'"),
+         "reassemble needs order to be \"arrival\" or \"index\", not 'random'"),
         (lambda x: x.graph.load("w", tile=(2, 2)), "load needs tensor to be a Tensor, not 'w'"),
         (lambda x: x.graph.load(Graph("other").tensor("w", (4, 4), BF16), tile=(2, 2)),
          "load needs a tensor of the graph, not Tensor(name='w', shape=(4, 4), dtype=BF16)"),

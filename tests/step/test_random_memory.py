@@ -19,7 +19,7 @@ from step.language.stream import Stream
 from step.language.types import Selector, Tile
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.memory_map import memory_map
+from step.lowering.memory import memory_map
 from step.lowering.netlist import lower
 from step.running.interpreter import interpret
 

@@ -12,13 +12,13 @@ import pytest
 
 from step.errors import FabricError, RegistrationError
 from step.functions.elementwise import Add
+from step.host.extensions import needed_module
 from step.language.dtypes import FP32
 from step.language.function import FUNCTIONS
 from step.language.graph import Graph, graph_method
 from step.language.operator import OPERATORS, Operator
 from step.language.stream import stream_method
 from step.language.types import Tile
-from step.lowering.lookup import family_module, operator_module
 from step.ops.sink import Sink
 
 
@@ -82,7 +82,7 @@ def test_what_a_floor_does_not_have_is_named_with_its_line(package: str, monkeyp
     node = graph.nodes["y"]
     monkeypatch.setattr(type(node.operator), "name", "missing")
     with pytest.raises(FabricError) as caught:
-        operator_module(f"{package}.units", node)
+        needed_module(f"{package}.units", node.operator.name, node.describe(), f"the operator {node.operator.name!r}")
     assert str(caught.value) == (
         f"missing 'y' ({node.location}): {package}.units has nothing for the operator 'missing'; "
         f"it needs a file missing.py there, or an entry point 'missing' in the group '{package}.units'"
@@ -98,7 +98,7 @@ def test_a_function_that_a_floor_does_not_have_is_named_with_its_line(
     node = graph.nodes["y"]
     monkeypatch.setattr(Add, "family", "sums")
     with pytest.raises(FabricError) as caught:
-        family_module(package, node, Add())
+        needed_module(package, Add().family, node.describe(), f"the function {Add().name!r}")
     assert str(caught.value) == (
         f"map 'y' ({node.location}): {package} has nothing for the function 'add'; "
         f"it needs a file sums.py there, or an entry point 'sums' in the group '{package}'"

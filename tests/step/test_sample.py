@@ -21,8 +21,7 @@ from step.programs.equality import same_arrays
 from step.programs.inputs import BoundInputs, bind_inputs
 from step.programs.npz import arrays_of, load_inputs, readable, write_arrays
 from step.programs.program import load_program
-from step.running.binding import bind
-from step.running.interpreter import interpret
+from step.running.interpreter import bind, interpret
 from step.running.sample import sample
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

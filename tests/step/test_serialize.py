@@ -43,8 +43,8 @@ from step.lowering.dram import PRESETS, Dram
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.programs.equality import same_tokens
 from step.programs.inputs import bind_inputs
+from step.programs.json_file import schema, schema_names, validate
 from step.programs.program import Program, load_program
-from step.programs.schema import schema, schema_names, validate
 from step.programs.serialize import graph_to_json
 from step.running.interpreter import interpret
 

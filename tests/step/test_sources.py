@@ -19,8 +19,7 @@ from step.language.stream import Stream
 from step.language.types import Selector, Tile, Tuple
 from step.programs.metrics import metrics
 from step.programs.program import Program
-from step.running.binding import bind
-from step.running.interpreter import interpret
+from step.running.interpreter import bind, interpret
 
 # -- generate -------------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 """Steps of several operators; those of one are its sample."""
 
-from step.fuzz.steps import loops, order, promises, routing
+from step.fuzz.steps import loops, order, promised_shapes, routing
 
-__all__ = ["loops", "order", "promises", "routing"]
+__all__ = ["loops", "order", "promised_shapes", "routing"]

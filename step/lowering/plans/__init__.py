@@ -7,12 +7,11 @@ it, and the fast model counts by it.
 from __future__ import annotations
 
 from step.errors import FabricError
+from step.host.extensions import needed_module
 from step.language.function import Function
 from step.language.graph import Node
-from step.lowering.application import Application
 from step.lowering.fabric import FabricConfig
-from step.lowering.lookup import family_module
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, Plan
 
 
 def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool, rows: int = 1) -> Plan:
@@ -20,7 +19,7 @@ def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: boo
 
     Tiles of dynamic size are taken to have so many ``rows``.
     """
-    family = family_module(__name__, node, function)
+    family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
     try:
         plan: Plan = family.plan(function, Application.at(node, fabric, reduce=reduce).with_rows(rows))
     except FabricError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from step.language.dtypes import BOOL
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
 

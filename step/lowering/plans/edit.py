@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from step.language.function import Function
-from step.lowering.application import Application
 from step.lowering.links import beats
-from step.lowering.plans.plan import Timing
+from step.lowering.plans.plan import Application, Timing
 
 
 def plan(function: Function, application: Application) -> Timing:

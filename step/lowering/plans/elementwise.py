@@ -6,7 +6,7 @@ from step.functions.elementwise import Add, Mul, MulAdd, Scale, Sub
 from step.language.dtypes import FP32, DType
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from step.language.function import Function
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from step.language.dtypes import BF16
 from step.language.function import Function
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import rounding
 from step.lowering.plans.words import Words
 

@@ -1,9 +1,13 @@
-"""The common part of plans: three numbers, from which the cycles of a unit follow."""
+"""The common part of plans: what they are made from, and the numbers from which the cycles of a unit follow."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
+
+from step.language.graph import Node
+from step.language.types import ElementType, Tile
+from step.lowering.fabric import FabricConfig
 
 
 class Plan(Protocol):
@@ -31,3 +35,68 @@ class Timing:
     initiation_interval: int
     latency: int
     streams: bool = False
+
+
+@dataclass(frozen=True)
+class Application:
+    """A function at its place in the fabric: elements of the types ``inputs`` become a ``result`` on ``fabric``.
+
+    ``reduce``: as the state of a reduction, which the elements update.
+    """
+
+    inputs: tuple[ElementType, ...]
+    result: ElementType
+    fabric: FabricConfig
+    reduce: bool = False
+
+    @classmethod
+    def at(cls, node: Node, fabric: FabricConfig, *, reduce: bool) -> Application:
+        """The function of ``node``, which is applied to what it reads and makes what it writes."""
+        return cls(tuple(each.element for each in node.inputs), node.output_types[0].element, fabric, reduce)
+
+    def with_rows(self, rows: int) -> Application:
+        """The same of tiles with so many rows, where these are dynamic."""
+        inputs, result = (
+            tuple(each.with_rows(rows) if isinstance(each, Tile) else each for each in elements)
+            for elements in (self.inputs, (self.result,))
+        )
+        return Application(inputs, result[0], self.fabric, self.reduce)
+
+
+@dataclass(frozen=True)
+class UnitPlan:
+    """A function with the links of its unit.
+
+    It is a firing with a value, whose ``operands`` take so many cycles on their links, and whose ``result`` so many.
+
+    ``plan`` is that of the function, None where nobody reads the result: then only control passes. A result that is
+    ``control`` is part of the header. One that is ``stored`` (the state that a reduction hands out) leaves while the
+    next operands come, and keeps only the output busy.
+    """
+
+    plan: Plan | None
+    operands: tuple[int, ...]
+    result: int
+    control: bool = False
+    stored: bool = False
+
+    @property
+    def gathering(self) -> int:
+        """Cycles from the first word of the operands to the start of the function, which may want all of them."""
+        return 0 if self.plan is None or self.plan.streams else max(self.operands) - 1
+
+    @property
+    def initiation_interval(self) -> int:
+        """Cycles from a firing to the next one."""
+        function = 1 if self.plan is None else self.plan.initiation_interval
+        return max(function, *self.operands, 1 if self.stored else self.result)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a firing to the header of its result; one with control waits for the data of the operands."""
+        return 0 if self.plan is None else self.gathering + self.plan.latency + self.control
+
+    @property
+    def burst(self) -> int:
+        """Cycles from a result to the next one."""
+        return self.result if self.stored else self.initiation_interval

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from step.functions.retile import RetileRow, RetileStreamify
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.application import Application
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, Plan
 
 PARTS = 4
 """Columns narrower than this part of a link are joined in registers: memories of so few places take as much."""

@@ -7,10 +7,9 @@ from functools import cached_property
 
 from step.functions.row import RowSum
 from step.language.function import Function
-from step.lowering.application import Application
-from step.lowering.plans.schedule import Schedule
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import rounding
-from step.lowering.plans.words import Words
+from step.lowering.plans.words import Schedule, Words
 
 
 def plan(function: Function, application: Application) -> RowPlan:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from step.functions.select import TopK
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.application import Application
-from step.lowering.plans.plan import Plan, Timing
+from step.lowering.plans.plan import Application, Plan, Timing
 
 
 def plan(function: Function, application: Application) -> Plan:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from step.language.dtypes import BF16
-from step.lowering.application import Application
-from step.lowering.plans.schedule import Schedule
-from step.lowering.plans.words import Words
+from step.lowering.plans.plan import Application
+from step.lowering.plans.words import Schedule, Words
 
 
 def vector_plan(application: Application, *, cycles: int) -> VectorPlan:

@@ -1,4 +1,4 @@
-"""Tiles as words of a link."""
+"""Tiles as words of a link, and when words that are written, one a cycle, can be read as others, one a cycle."""
 
 from __future__ import annotations
 
@@ -42,3 +42,23 @@ class Words:
     def words_of(self, first: int, last: int) -> tuple[int, int]:
         """The words in which the scalars ``first`` to ``last`` lie: their first and their last one."""
         return first * self.dtype.bits // self.link_bits, ((last + 1) * self.dtype.bits - 1) // self.link_bits
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which of the parts that are written each part that is read needs: first and last."""
+
+    needs: tuple[tuple[int, int], ...]
+
+    @property
+    def lag(self) -> int:
+        """Cycles from the first write to the first read; a part can be read in the cycle after it was written."""
+        return 1 + max(last - read for read, (_, last) in enumerate(self.needs))
+
+    def copies(self, lag: int, interval: int) -> int:
+        """Elements that lie in the store side by side, if one begins every ``interval`` cycles at most.
+
+        A part may be overwritten in the cycle in which it is read for the last time.
+        """
+        longest = max(lag + read - first for read, (first, _) in enumerate(self.needs))
+        return max(1, -(-longest // interval))

@@ -10,7 +10,7 @@ from hw.arithmetic.convert import converted
 from hw.functions.datapath import Datapath
 from hw.functions.vector import Lane, vector_datapath
 from permit.functions.magnitude import Magnitude
-from step.lowering.application import Application
+from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import VectorPlan
 
 

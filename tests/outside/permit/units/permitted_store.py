@@ -18,7 +18,7 @@ from hw.shared import Parametric, Shared
 from hw.unit import STATUS, Unit, join, pass_status
 from permit.ops.permitted_store import DATA
 from step.language.graph import Node
-from step.lowering.memory_map import MemoryMap
+from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
 
 

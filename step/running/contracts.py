@@ -1,22 +1,29 @@
-"""What shapes promise and data may break: the same streams are checked in every back end, with the same texts."""
+"""What shapes and operators promise and data may break: checked, and told with the same texts, in every back end."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
 
 from step.errors import StreamFault
 from step.language.checker import StreamChecker
 from step.language.dims import Dim, DimKind
-from step.language.graph import Graph
+from step.language.faults import SHOWS_VALUES, Fault
+from step.language.graph import Graph, Node
 from step.language.loops import RegularStream
 from step.language.stream import Stream
 from step.language.symbols import measure
 from step.language.tokens import Token
+from step.language.types import ElementType, Selector
+from step.lowering.fabric import FabricConfig
 from step.programs.inputs import BoundInputs
 
 
-class Promises:
+class ShapeChecks:
     """Checks some ``streams`` of a run of ``graph``.
 
     ``broken`` has, by stream, the error for the first token that broke its shape; what follows there is not looked at.
@@ -28,7 +35,7 @@ class Promises:
         self._writers = {str(stream): graph.nodes[stream.producer] for stream in streams}
         self.broken: dict[str, StreamFault] = {}
 
-    def copy(self) -> Promises:
+    def copy(self) -> ShapeChecks:
         """The same checks, at the same place of the streams."""
         other = copy(self)
         other.checkers = {name: each.copy() for name, each in self.checkers.items()}
@@ -60,15 +67,15 @@ class Promises:
         return None
 
 
-def timed_promises(graph: Graph, inputs: BoundInputs) -> Promises:
+def timed_checks(graph: Graph, inputs: BoundInputs) -> ShapeChecks:
     """The checks of a timed run of the lowered ``graph``; those of its sources are done, as their tokens are known."""
-    promises = Promises(graph, promising(graph, inputs.streams))
-    for name in promises.checkers.keys() & inputs.streams.keys():
-        promises.see_all(name, inputs.streams[name])
-    return promises
+    checks = ShapeChecks(graph, promised_streams(graph, inputs.streams))
+    for name in checks.checkers.keys() & inputs.streams.keys():
+        checks.see_all(name, inputs.streams[name])
+    return checks
 
 
-def promising(graph: Graph, sources: Collection[str]) -> list[Stream]:
+def promised_streams(graph: Graph, sources: Collection[str]) -> list[Stream]:
     """The streams of the lowered ``graph`` that can be the first to break a promise.
 
     These are the ones whose shape was declared: what ``sources`` play (their static extents were checked before the
@@ -93,3 +100,59 @@ def promising(graph: Graph, sources: Collection[str]) -> list[Stream]:
 
 def _is_regular(dim: Dim) -> bool:
     return dim.kind is DimKind.DYNAMIC
+
+
+def control_text(token: Token, value: str = "a value") -> str:
+    """What a token is, without its value: ``a value``, ``a value with S1``, ``an empty of rank 1``, ``Done``.
+
+    ``value`` stands for its value.
+    """
+    if token.done:
+        return "Done"
+    what = f"an empty of rank {token.rank}" if token.is_empty else value
+    return f"{what} with S{token.stop}" if token.stop > token.rank else what
+
+
+@singledispatch
+def value_text(element: ElementType, value: Any) -> str:
+    """A value of ``element``, which is one scalar, or a selector."""
+    return str(np.asarray(value).item())
+
+
+@value_text.register
+def _(element: Selector, value: int) -> str:
+    targets = [str(target) for target in range(element.targets) if value >> target & 1]
+    return f"a selector of {', '.join(targets) or 'no target'}"
+
+
+def stream_fault(
+    node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]], fabric: FabricConfig | None = None
+) -> StreamFault:
+    """The error for ``fault`` at ``node``; ``heads`` has, per input port, the token in front and its position.
+
+    Some faults are met by a ``fabric`` only, whose figures are in their text.
+    """
+    lines = [f"{node.describe()}: {node.operator.fault_text(fault).format(fabric=fabric)}"]
+    for port in node.operator.fault_ports(fault, len(node.inputs)):
+        position, token = heads[port]
+        shown = fault in SHOWS_VALUES and token.has_value
+        value = value_text(node.input_types[port].element, token.value) if shown else "a value"
+        lines.append(f"  token {position} of {node.inputs[port]} is {control_text(token, value)}")
+    return StreamFault("\n".join(lines))
+
+
+def first_fault(
+    graph: Graph, faults: Mapping[str, StreamFault], broken: Mapping[str, StreamFault]
+) -> StreamFault | None:
+    """The error that is reported: the first in the order of ``graph``.
+
+    ``faults`` are those that units met, by their names; ``broken`` those of streams whose tokens do not fit their
+    shapes, which come behind the writer's own. Which one comes first in time depends on the fabric, so every back end
+    lets a run go on until nothing moves.
+    """
+    for node in graph:
+        streams = [graph.stream_name(node.name, port) for port in range(len(node.output_types))]
+        for found in (faults.get(node.name), *map(broken.get, streams)):
+            if found is not None:
+                return found
+    return None

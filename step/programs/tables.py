@@ -1,4 +1,4 @@
-"""Tables for notebooks."""
+"""Tables: as their columns, and as notebooks show them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import sympy
+
+from step.host.names import Named
 
 
 class Markup(str):
@@ -40,3 +43,22 @@ def _cell(value: Any) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f'<td style="text-align:right">{value:,}</td>'
     return f'<td style="text-align:left">{html.escape(str(value))}</td>'
+
+
+class Columns(Named[np.ndarray]):
+    """Arrays of one length by the name of their column; ``pandas.DataFrame(columns)`` takes it as it is."""
+
+    def __init__(self, columns: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]] = ()) -> None:
+        super().__init__(columns, "column")
+
+    @classmethod
+    def of(cls, heading: str, rows: Mapping[str, Any], columns: Sequence[str]) -> Columns:
+        """The attributes ``columns`` of all ``rows``, behind a column ``heading`` of their names."""
+        found = cls({heading: np.array(list(rows), np.str_)})
+        for name in columns:
+            found[name] = np.array([getattr(each, name) for each in rows.values()], np.int64)
+        return found
+
+    def _repr_html_(self) -> str:
+        rows = zip(*(each.tolist() for each in self.values()), strict=True)
+        return table(list(self), rows)

@@ -1,1 +1,0 @@
-"""Passes: rewrites of a graph into another graph."""

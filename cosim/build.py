@@ -118,7 +118,10 @@ class _Recipe:
     def make(self, directory: Path) -> None:
         """Verilate, compile and link in ``directory``, and leave only the executable and the log."""
         self.made = True
-        runtime = cached_runtime(self.toolchain, self.waves, self.progress)
+        runtime = cached_runtime(self.toolchain, None, self.progress)
+        library = sorted(runtime.glob("verilated*.o"))
+        if self.waves is not None:
+            library += cached_runtime(self.toolchain, self.waves, self.progress).glob("*.o")
         for file, text in self.written.items():
             (directory / file).write_text(text)
         sources = [str(plain(path)) for path in self.sources]
@@ -133,7 +136,6 @@ class _Recipe:
                 *(runtime / name for name in _HELPER_OBJECTS),
             ):
                 shutil.copyfile(each, objects / each.name)
-        library = " ".join(str(path) for path in sorted(runtime.glob("verilated*.o")))
         fast = "slow" if self.optimization == NO_OPTIMIZATION else "fast"
         self._run(
             directory,
@@ -144,7 +146,7 @@ class _Recipe:
                 f"OPT_FAST={self.optimization} -include {runtime}/headers.h.{fast}",
                 f"OPT_SLOW={NO_OPTIMIZATION} -include {runtime}/headers.h.slow",
                 *(f"VK_PCH_H={runtime}/headers.h", "VK_PCH_I_FAST=", "VK_PCH_I_SLOW="),
-                *("VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"USER_LDLIBS={library}"),
+                *("VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"USER_LDLIBS={' '.join(map(str, library))}"),
             ],
         )
         (directory / "objects" / "Vtop").rename(directory / "simulator")
@@ -177,21 +179,24 @@ def simulator_main() -> Path:
 
 
 def cached_runtime(toolchain: Toolchain, waves: str | None, progress: Progress) -> Path:
-    """The directory with what is the same for all designs.
+    """The directory with what is the same for all designs; with ``waves``: what these need more.
 
     These are the objects of Verilator's own library and of the simulation hardware, and Verilator's headers
     (`HEADERS`), precompiled for code that is optimized (``headers.h.fast``) and for other code (``headers.h.slow``);
-    a compiler that can not take these reads the texts beside them.
+    a compiler that can not take these, as where waves are recorded, reads the texts beside them.
     """
-    parts = [*(f"{part}.o" for part in (*RUNTIME_PARTS, *TRACE_PARTS[waves])), *_HELPER_OBJECTS]
+    objects = [f"{part}.o" for part in TRACE_PARTS[waves]]
+    if waves is None:
+        objects = [*(f"{part}.o" for part in RUNTIME_PARTS), *_HELPER_OBJECTS]
     texts = [path.read_bytes() for path in HELPERS]
-    name = f"runtime-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, HEADERS, *parts, *texts])}"
+    name = f"runtime-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, HEADERS, *objects, *texts])}"
 
     def make(directory: Path) -> None:
         progress("compiling Verilator's library, once")
-        for file in ("headers.h", "headers.h.fast", "headers.h.slow"):
+        headers = ["headers.h.fast", "headers.h.slow"] if waves is None else []
+        for file in ("headers.h", *headers):
             (directory / file).write_text(HEADERS)
-        targets = [*parts, "headers.h.fast.gch", "headers.h.slow.gch"]
+        targets = [*objects, *(f"{each}.gch" for each in headers)]
         places = " ".join(sorted({str(plain(path.parent)) for path in HELPERS}))
         _make_shared(toolchain, waves, directory, targets, f"VPATH += {places}\n", name)
 

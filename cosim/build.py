@@ -14,7 +14,7 @@ from typing import Any
 
 from cosim.cache import cached, content_key, failure_log
 from cosim.design import Design, load_design
-from cosim.harness import HARDWARE, TOP, bench_text
+from cosim.harness import HARDWARE, HELPERS, TOP, bench_text
 from cosim.hierarchy import Hierarchy
 from cosim.plain_paths import plain
 from cosim.process import run_logged
@@ -34,6 +34,9 @@ GROUPS = 8
 
 RUNTIME_OPTIMIZATION = "-O2 -march=native"
 RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
+HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
+"""What the C++ of all designs begins with; to read it takes longer than to compile a small design."""
+_HELPER_OBJECTS = tuple(f"{path.stem}.o" for path in HELPERS)
 TRACE_PARTS = {None: (), "vcd": ("verilated_vcd_c",), "fst": ("verilated_fst_c",)}
 
 
@@ -115,7 +118,10 @@ class _Recipe:
     def make(self, directory: Path) -> None:
         """Verilate, compile and link in ``directory``, and leave only the executable and the log."""
         self.made = True
-        runtime = cached_runtime(self.toolchain, self.waves, self.progress)
+        runtime = cached_runtime(self.toolchain, None, self.progress)
+        library = sorted(runtime.glob("verilated*.o"))
+        if self.waves is not None:
+            library += cached_runtime(self.toolchain, self.waves, self.progress).glob("*.o")
         for file, text in self.written.items():
             (directory / file).write_text(text)
         sources = [str(plain(path)) for path in self.sources]
@@ -123,14 +129,24 @@ class _Recipe:
         self.progress("verilating")
         self._run(directory, [verilator, *self.flags, str(simulator_main()), *self.written, *sources])
         self.progress("compiling")
+        objects = directory / "objects"
+        if self.top == TOP:  # all benches have the same ports, so what knows no more of them is there already
+            for each in (
+                cached_main(self.toolchain, self.waves, objects),
+                *(runtime / name for name in _HELPER_OBJECTS),
+            ):
+                shutil.copyfile(each, objects / each.name)
+        fast = "slow" if self.optimization == NO_OPTIMIZATION else "fast"
         self._run(
             directory,
             [
                 *(self.toolchain.make, "-C", "objects", "-f", "Vtop_hier.mk" if self.hierarchical else "Vtop.mk"),
                 *("-j", str(len(os.sched_getaffinity(0)))),
                 *self.toolchain.make_variables,
-                *(f"OPT_FAST={self.optimization}", "OPT_SLOW=-O0", "VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW="),
-                f"USER_LDLIBS={' '.join(str(path) for path in sorted(runtime.glob('*.o')))}",
+                f"OPT_FAST={self.optimization} -include {runtime}/headers.h.{fast}",
+                f"OPT_SLOW={NO_OPTIMIZATION} -include {runtime}/headers.h.slow",
+                *(f"VK_PCH_H={runtime}/headers.h", "VK_PCH_I_FAST=", "VK_PCH_I_SLOW="),
+                *("VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"USER_LDLIBS={' '.join(map(str, library))}"),
             ],
         )
         (directory / "objects" / "Vtop").rename(directory / "simulator")
@@ -163,23 +179,55 @@ def simulator_main() -> Path:
 
 
 def cached_runtime(toolchain: Toolchain, waves: str | None, progress: Progress) -> Path:
-    """The directory with the objects of Verilator's own library, which are the same for all designs."""
-    root = toolchain.verilator.root or _installed_root(toolchain)
-    parts = (*RUNTIME_PARTS, *TRACE_PARTS[waves])
-    name = f"runtime-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, *parts])}"
+    """The directory with what is the same for all designs; with ``waves``: what these need more.
+
+    These are the objects of Verilator's own library and of the simulation hardware, and Verilator's headers
+    (`HEADERS`), precompiled for code that is optimized (``headers.h.fast``) and for other code (``headers.h.slow``);
+    a compiler that can not take these, as where waves are recorded, reads the texts beside them.
+    """
+    objects = [f"{part}.o" for part in TRACE_PARTS[waves]]
+    if waves is None:
+        objects = [*(f"{part}.o" for part in RUNTIME_PARTS), *_HELPER_OBJECTS]
+    texts = [path.read_bytes() for path in HELPERS]
+    name = f"runtime-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, HEADERS, *objects, *texts])}"
 
     def make(directory: Path) -> None:
         progress("compiling Verilator's library, once")
-        (directory / "Makefile").write_text(
-            f"VPATH = {root}/include\n"
-            f"all: {' '.join(f'{part}.o' for part in parts)}\n"
-            f"%.o: %.cpp\n\t$(CXX) {RUNTIME_OPTIMIZATION} -I. -I{root}/include -I{root}/include/vltstd"
-            " -DVERILATOR=1 -c -o $@ $<\n"
-        )
-        jobs = str(len(os.sched_getaffinity(0)))
-        run_or_fail([toolchain.make, "-j", jobs, *toolchain.make_variables], directory, toolchain, name)
+        headers = ["headers.h.fast", "headers.h.slow"] if waves is None else []
+        for file in ("headers.h", *headers):
+            (directory / file).write_text(HEADERS)
+        targets = [*objects, *(f"{each}.gch" for each in headers)]
+        places = " ".join(sorted({str(plain(path.parent)) for path in HELPERS}))
+        _make_shared(toolchain, waves, directory, targets, f"VPATH += {places}\n", name)
 
     return cached(name, make)
+
+
+def cached_main(toolchain: Toolchain, waves: str | None, objects: Path) -> Path:
+    """The object of the main program for the verilated design in ``objects``, of which it knows the class only."""
+    header = (objects / "Vtop.h").read_bytes()
+    name = f"main-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, waves or '', header])}"
+
+    def make(directory: Path) -> None:
+        (directory / "Vtop.h").write_bytes(header)
+        _make_shared(toolchain, waves, directory, ["verilator.o"], f"VPATH += {simulator_main().parent}\n", name)
+
+    return cached(name, make) / "verilator.o"
+
+
+def _make_shared(
+    toolchain: Toolchain, waves: str | None, directory: Path, targets: list[str], rules: str, name: str
+) -> None:
+    """Make ``targets`` by Verilator's own rules, with the flags of all designs, but optimized."""
+    kinds = {"": waves is not None, "_VCD": waves == "vcd", "_FST": waves == "fst", "_SAIF": False}
+    chosen = [f"VM_{each} = 0" for each in ("COVERAGE", "SC", "TIMING")]
+    chosen += [f"VM_TRACE{kind} = {int(used)}" for kind, used in kinds.items()]
+    root = toolchain.verilator.root or _installed_root(toolchain)
+    header = [f"default: {' '.join(targets)}", f"VERILATOR_ROOT = {root}", *chosen]
+    (directory / "Makefile").write_text("\n".join([*header, f"include {root}/include/verilated.mk", rules]))
+    jobs = str(len(os.sched_getaffinity(0)))
+    levels = (f"OPT_FAST={RUNTIME_OPTIMIZATION}", f"OPT_SLOW={NO_OPTIMIZATION}")
+    run_or_fail([toolchain.make, "-j", jobs, *toolchain.make_variables, *levels], directory, toolchain, name)
 
 
 def _installed_root(toolchain: Toolchain) -> Path:

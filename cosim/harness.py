@@ -25,6 +25,9 @@ HARDWARE = tuple(
 )
 """The simulation hardware that the bench instantiates."""
 
+HELPERS = tuple(path for path in HARDWARE if path.suffix == ".cpp")
+"""What of it is C++, and knows nothing of the design."""
+
 
 def bench_text(design: Design) -> str:
     """SystemVerilog of the module `TOP`: the fabric, with all that it needs to run by itself.

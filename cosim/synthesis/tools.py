@@ -45,7 +45,7 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
     log = directory / "tool.log"
     command = [sys.executable, "-c", _CALL.format(package=package, program=program)]
     start = partial(run_logged, directory=directory, environment=tool_environment(), poll=stop.check)
-    _translate(name, lambda: start([*command, "--version"], log))
+    translate(name, lambda: start([*command, "--version"], log))
     status = start([*command, *arguments], log)
     if status != 0:
         check_room(log)
@@ -56,7 +56,7 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
     log.unlink()
 
 
-def _translate(name: str, start: Callable[[], int]) -> None:
+def translate(name: str, start: Callable[[], int]) -> None:
     """Let a tool that is new here be translated to the machine's code, which it is when it is first started.
 
     It takes a core for a minute or more: one process does it by ``start``, which returns the exit status, while the

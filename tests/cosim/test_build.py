@@ -29,9 +29,9 @@ def own_cache(tmp_path, monkeypatch) -> Path:
     build(pass_through(tmp_path / "any"))
     path = tmp_path / "cache"
     path.mkdir()
-    for runtime in common.glob("runtime-*"):
-        if runtime.is_dir():
-            (path / runtime.name).symlink_to(runtime)
+    for shared in (*common.glob("runtime-*"), *common.glob("main-*")):
+        if shared.is_dir():
+            (path / shared.name).symlink_to(shared)
     monkeypatch.setenv("STEP_CACHE", str(path))
     return path
 

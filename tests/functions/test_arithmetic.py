@@ -245,8 +245,9 @@ STAGED_MOST = dict(sorted(STAGED))
 
 @pytest.mark.parametrize("name, stages", STAGED)
 def test_leaf_is_the_definition(name: str, stages: int) -> None:
+    """The registers of stages between the fewest and the most are seen with fewer vectors: the function is the same."""
     leaf = LEAVES[name]
-    vectors = vectors_of(leaf, np.random.default_rng(6), 3000)
+    vectors = vectors_of(leaf, np.random.default_rng(6), 3000 if stages in (1, STAGED_MOST[name]) else 600)
     component = leaf[0](stages)
     assert disagreements(vectors, simulate(component, vectors), expected(leaf, vectors)) == []
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 import pytest
 from fabric_bench import Run, packed, simulate
 from scenarios import FABRIC, SCENARIOS, Scenario
+from scenarios.scenario import STREAMS
 
 from hw.layout import pack_element
 from step.language.dtypes import FP32
@@ -68,7 +72,28 @@ def some_pressure(scenario: Scenario) -> str:
     return list(PRESSURE)[crc32(scenario.name.encode()) % len(PRESSURE)]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def kind(scenario: Scenario) -> str:
+    """Its name but for the stream that it plays."""
+    streams = [f"{what}{rank}" for what, rank, _ in STREAMS]
+    return next((scenario.name.removesuffix(each) for each in streams if scenario.name.endswith(each)), scenario.name)
+
+
+def some_of_each_kind() -> Iterator[Any]:
+    """All scenarios; slow are those that repeat others.
+
+    Of a kind with several streams every third is not slow. Of the others slow are those that
+    `tests/integration/test_exact.py` always runs in RTL; each operator meets every pressure in
+    `test_units_with_anything.py`.
+    """
+    played, of_kind = Counter[str](), Counter(map(kind, SCENARIOS))
+    for number, scenario in enumerate(SCENARIOS):
+        this = kind(scenario)
+        slow = played[this] % 3 if of_kind[this] > 1 else number % 3 == 0
+        played[this] += 1
+        yield pytest.param(scenario, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize("scenario", [*some_of_each_kind()], ids=str)
 def test_means_what_its_operator_means(scenario: Scenario) -> None:
     check(scenario, some_pressure(scenario))
 

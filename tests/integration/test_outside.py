@@ -27,7 +27,7 @@ from step import interpret, load_program
 
 program = load_program({PROGRAM!r})
 timed = program.graph, program.inputs, program.fabric
-for run in (interpret(*timed[:2]), approx.run(*timed, values="all"), rtl.run(*timed)):
+for run in (interpret(*timed[:2]), approx.run(*timed, values="all"), rtl.run(*timed, optimize=False)):
     print([(token.value.tolist(), token.stop) for token in run.outputs["stored"]])
 """
 
@@ -164,7 +164,7 @@ from step.functions import Magnitude
 
 graph = Graph("magnitudes")
 graph.source("x", Tile(BF16, 1, 4), [2]).map(Magnitude()).sink("y")
-found = compare(Program(graph, {"x": np.array([[[1, -2, 3, -4]], [[-0.5, 0, 7, -8]]])}))
+found = compare(Program(graph, {"x": np.array([[[1, -2, 3, -4]], [[-0.5, 0, 7, -8]]])}), optimize=False)
 print(found.mismatches, found.first_difference)
 """
 

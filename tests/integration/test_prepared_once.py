@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -36,19 +37,22 @@ def program() -> Program:
     return Program(graph, {"x": [[1, 2, 3, 4]] * 4}, FabricConfig(tile=4))
 
 
+@cache
+def wanted(code: CodeType) -> tuple[str, str] | None:
+    """The file and the name of ``code``, if it is one of `ONCE`."""
+    path, name = Path(code.co_filename), code.co_qualname
+    file = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
+    return (file, name) if ONCE.get(file) == name else None
+
+
 def counted(call: Callable[[], Any]) -> Counter[str]:
     """How often each of `ONCE` is called in ``call``; of checks of nodes: how often all of them are."""
     calls: Counter[tuple[str, str, str]] = Counter()
 
     def seen(frame: FrameType, event: str, _: Any) -> None:
-        path, name = Path(frame.f_code.co_filename), frame.f_code.co_qualname
-        if (
-            event == "call"
-            and path.is_relative_to(ROOT)
-            and ((file := path.relative_to(ROOT).as_posix()), name) in ONCE
-        ):
-            node = frame.f_locals["node"].name if name == "_check_node" else ""
-            calls[file, name, node] += 1
+        if event == "call" and (found := wanted(frame.f_code)) is not None:
+            node = frame.f_locals["node"].name if found[1] == "_check_node" else ""
+            calls[*found, node] += 1
 
     sys.setprofile(seen)
     try:

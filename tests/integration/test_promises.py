@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from step.language.types import Tile
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status
 
-TIMED: dict[str, Callable[..., RunResult]] = {"approx": approx.run, "rtl": rtl.run}
+TIMED: dict[str, Callable[..., RunResult]] = {"approx": approx.run, "rtl": partial(rtl.run, optimize=False)}
 NUMBER = Tile(INT32)
 GOOD: dict[str, Any] = {
     "early": [[1, 2], [3]],

@@ -22,7 +22,7 @@ from step.programs.program import Program
 from step.running.interpreter import interpret
 
 SHARES = [pytest.param(10, id="a-tenth"), pytest.param(1, id="all", marks=pytest.mark.slow)]
-"""Of how many scenarios one is played: Amaranth's simulator plays all of them in tests/hw, so some are enough here."""
+"""Of how many scenarios one is played: Amaranth's simulator plays more of them in tests/hw, so some are enough here."""
 
 
 @pytest.fixture(scope="module", params=SHARES)

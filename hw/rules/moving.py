@@ -74,13 +74,11 @@ def side_by_side(m: Module, firing: Firing, ports: tuple[int, ...]) -> Value:
     arrived = [firing.word(port) for port in ports]
     with m.Switch(firing.phase()):
         for source, format in zip(arrived, formats, strict=True):
+            parts = [source[at : at + bits] for at in range(0, format.bits, bits)] if format.control else [source]
             count = tuple_words(format)
-            for number in range(count) if format.control else ():
-                with m.Case(begin + number):
-                    m.d.comb += word.eq(source[number * bits : (number + 1) * bits])
-            if not format.control:
-                with m.Case(*range(begin, begin + count)):
-                    m.d.comb += word.eq(source)
+            for number, part in enumerate(parts):
+                with m.Case(*range(begin + number, begin + number + count // len(parts))):
+                    m.d.comb += word.eq(part)
             begin += count
     return word
 

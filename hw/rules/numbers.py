@@ -78,18 +78,19 @@ def range_of(op: str, args: tuple[Any, ...], of: Callable[[Number], Range]) -> R
 
 def both(a: Number, b: Number) -> Number:
     """Whether ``a`` and ``b``."""
-    for one, other in ((a, b), (b, a)):
-        if one.op == "const":
-            return other if one.lo else one
-    return a if a is b else node("and", a, b)
+    return _junction("and", a, b, neutral=1)
 
 
 def either(a: Number, b: Number) -> Number:
     """Whether ``a`` or ``b``."""
+    return _junction("or", a, b, neutral=0)
+
+
+def _junction(op: str, a: Number, b: Number, neutral: int) -> Number:
     for one, other in ((a, b), (b, a)):
         if one.op == "const":
-            return one if one.lo else other
-    return a if a is b else node("or", a, b)
+            return other if one.lo == neutral else one
+    return a if a is b else node(op, a, b)
 
 
 def invert(a: Number) -> Number:

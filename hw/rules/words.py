@@ -84,11 +84,9 @@ class Words:
             if "" in bits:
                 found[name] = bits[""]
                 continue
-            stop, rank, done, value, control = (
-                bits.get(part, ANY) for part in ("stop", "rank", "done", "value", "control")
-            )
             source = const(self.held[name]) if name in self.held else ANY
-            carries = ANY if value is ANY else Carried(value, source, control)
+            carries = Carried(bits["value"], source, bits.get("control", ANY)) if "value" in bits else ANY
+            stop, rank, done = (bits.get(part, ANY) for part in ("stop", "rank", "done"))
             found[name] = Symbol(stop, rank, done, carries, bits["there"])
         return found
 

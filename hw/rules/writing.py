@@ -41,7 +41,7 @@ class Writing:
         self._executed, self._m, self._firing = executed, m, firing
         self._memo: dict[Number, Value] = {}
         self._uses: Counter[Number] = Counter()
-        for key, value in executed.said.items():
+        for key, value in executed.end.said.items():
             if key[0] not in ("name", "live", "room"):
                 for number in numbers_of(value).values():
                     self._count(number)
@@ -73,7 +73,7 @@ class Writing:
         for name, before in executed.present.items():
             changes = executed.flag("next", name)
             if changes is not const(0):
-                after = numbers_of(executed.said["word", name])
+                after = numbers_of(executed.end.said["word", name])
                 with m.If(self._made(changes)):
                     for part, register in numbers_of(before).items():
                         if part in after and after[part] is not register and register.op == "leaf":

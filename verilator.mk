@@ -6,7 +6,7 @@
 # Targets
 #   lint    Verilator's warnings for the fabric and its bench
 #   build   the simulator, in OUT
-#   run     one run; what it recorded goes to RUN (formats: the heads of cosim/verilog/*.sv)
+#   run     one run; what it recorded goes to RUN (formats: the heads of cosim/building/verilog/*.sv)
 #   waves   the same with waves, in WAVES
 #   clean   removes OUT
 #
@@ -32,7 +32,7 @@ LOG        ?= 1
 PYTHON     ?= python3
 
 PROJECT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
-ASK     := PYTHONPATH=$(PROJECT):$$PYTHONPATH $(PYTHON) -m cosim.makefile
+ASK     := PYTHONPATH=$(PROJECT):$$PYTHONPATH $(PYTHON) -m cosim.running.makefile
 PLAIN   := $(OUT)/plain
 TRACED  := $(OUT)/traced
 

@@ -21,7 +21,7 @@ from random import Random
 from statistics import median
 
 from sim_approx.backend import Simulator
-from sim_approx.simulation import simulate
+from sim_approx.running.simulation import simulate
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.matmul import Matmul
@@ -35,7 +35,7 @@ from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist, lower
 from step.lowering.plans.plan import Timing
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 
 SCALAR = Tile(BF16)
 SIZE, TARGETS, MANY_TARGETS = 16, 16, 100

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cosim.compare import compare
+from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.functions import Matmul

@@ -15,9 +15,9 @@ import tempfile
 from functools import partial
 
 from cosim.backend import run
-from cosim.build import NO_OPTIMIZATION, OPTIMIZATION, cached_runtime
-from cosim.toolchain import find_toolchain
-from hw.emit import emit
+from cosim.building.build import NO_OPTIMIZATION, OPTIMIZATION, cached_runtime
+from cosim.building.toolchain import find_toolchain
+from hw.verilog.emit import emit
 from step.fuzz.farm import side_by_side
 from step.fuzz.program import build, fabric
 from step.host.progress import silent

@@ -19,7 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from sim_approx.dram import DramChannel
+from sim_approx.memory.dram import DramChannel
 from step.lowering.dram import PRESETS
 from step.lowering.fabric import MemoryConfig
 
@@ -47,7 +47,7 @@ def traces() -> dict[str, Trace]:
 
 
 def ours(kind: str, trace: Trace) -> float:
-    """Share of the data bus with the arbiter of `sim_approx.memory`, whose ports take the beats by turns."""
+    """Share of the data bus with the arbiter of `sim_approx.memory.channels`, whose ports take the beats by turns."""
     channel = DramChannel(MemoryConfig.preset(kind, channels=1))
     dram, clock, last, out_of_turn, end = channel.dram, 0, -1, 0, 0
     waiting = [trace[port::PORTS][::-1] for port in range(PORTS)]

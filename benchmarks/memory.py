@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from cosim.compare import compare
+from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from step import UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.lowering.dram import PRESETS

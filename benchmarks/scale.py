@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sim_approx.simulation import Model
+from sim_approx.running.simulation import Model
 from step.functions.cast import Cast
 from step.functions.elementwise import Mul
 from step.functions.matmul import Matmul
@@ -28,7 +28,7 @@ from step.language.stream import Stream
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 
 SIZE = 16
 UNITS = 11

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from cosim.bench_run import NO_LIMIT, simulate, wave_kind
-from cosim.failure import failure
-from cosim.program_data import memory_image, source_transfers
-from cosim.run_files import RawRun
-from hw.edge import unpack_transfers
-from hw.emit import emit
-from hw.layout import input_formats, unpack_tiles
+from cosim.running.bench_run import NO_LIMIT, simulate, wave_kind
+from cosim.running.failure import failure
+from cosim.running.program_data import memory_image, source_transfers
+from cosim.running.run_files import RawRun
+from hw.links.edge import unpack_transfers
+from hw.links.layout import input_formats, unpack_tiles
+from hw.verilog.emit import emit
 from step.errors import SimulationError, StreamFault
 from step.host.files import cache_directory
 from step.host.progress import Progress, silent
@@ -31,9 +31,9 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import check_feasible
 from step.lowering.memory import memory_map, scratchpads
 from step.lowering.netlist import Netlist
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
+from step.programs.data.stored import as_output
 from step.programs.prepare import Prepared, prepare
-from step.programs.stored import as_output
 from step.running.backend import Backend
 from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
 from step.running.traffic import traffic
@@ -84,7 +84,7 @@ def run_rtl(
     optimize: bool = True,
     progress: Progress = silent,
 ) -> RtlRun:
-    """Like `run`, with all that `cosim.compare` wants to know besides."""
+    """Like `run`, with all that `cosim.comparing.compare` wants to know besides."""
     wave_kind(waves)  # told before the work, as is a cache that can not be
     cache_directory()
     check_outputs(prepared.graph)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from amaranth.lib.wiring import In
 
-from hw.channel import Channel
-from hw.layout import TokenFormat
-from hw.memory_port import MEMORY_RESET
-from hw.scratchpads import hardware, ports
-from hw.shared import Parametric
-from hw.status import ProgramStatus
-from hw.structure import Instance, Structure, flat_ports, port_widths
+from hw.firing.status import ProgramStatus
+from hw.links.channel import Channel
+from hw.links.layout import TokenFormat
+from hw.memory.port import MEMORY_RESET
+from hw.memory.scratchpads import hardware, ports
 from hw.units import constants_of, unit_of
+from hw.verilog.modules import Parametric
+from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
 from step.errors import FabricError
 from step.language.graph import Node
 from step.lowering.feasible import check_feasible

@@ -9,18 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sim_approx.build import TimingOf
 from sim_approx.calibration.file import Calibration
 from sim_approx.calibration.lookup import calibrated
-from sim_approx.depths import Rerun, clearing_depths
-from sim_approx.simulation import EngineName, Model, Simulation, Values
+from sim_approx.placing.build import TimingOf
+from sim_approx.running.depths import Rerun, clearing_depths
+from sim_approx.running.simulation import EngineName, Model, Simulation, Values
 from step.errors import Deadlock, SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend, checked_options
 from step.running.deadlock import report
@@ -42,7 +42,7 @@ def run(
     jump: bool = True,
     progress: Progress = silent,
 ) -> RunResult:
-    """Run ``program`` on ``inputs`` (see `step.programs.inputs.bind_inputs`) and return times and counts.
+    """Run ``program`` on ``inputs`` (see `step.programs.data.inputs.bind_inputs`) and return times and counts.
 
     ``values``: ``"all"`` computes every value, so that there are outputs; ``"control"`` only those that decide what
     some unit does. ``events`` keeps the cycle and control of every token. ``depths`` replaces the depth of channels, by

@@ -13,7 +13,7 @@ from step.errors import Deadlock, InputError, StreamFault
 from step.language.faults import Violation
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend
 from step.running.result import ChannelResult, OperatorResult, RunResult, Status

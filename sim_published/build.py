@@ -15,7 +15,7 @@ from step.errors import FabricError, InputError
 from step.language.graph import Graph, Node
 from step.language.tokens import Token
 from step.lowering.netlist import insert_broadcasts
-from step.programs.inputs import BoundInputs, bind_stream
+from step.programs.data.inputs import BoundInputs, bind_stream
 
 UNBOUNDED = 1 << 62
 

@@ -24,8 +24,8 @@ from .language.types import Tuple as Tuple
 from .lowering.fabric import FabricConfig as FabricConfig
 from .lowering.fabric import MemoryConfig as MemoryConfig
 from .lowering.netlist import lower as lower
-from .programs.given import bits as bits
-from .programs.given import masks as masks
+from .programs.data.given import bits as bits
+from .programs.data.given import masks as masks
 from .programs.metrics import metrics as metrics
 from .programs.prepare import ProgramWarning as ProgramWarning
 from .programs.program import Program as Program

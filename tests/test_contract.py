@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from meaning.evaluate import difference, evaluate
 from scenarios import FABRIC
 
-from cosim.compare import compare
+from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from step.language import symbols
 from step.language.graph import Graph
 from step.language.tokens import Token
 from step.lowering.netlist import insert_broadcasts
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.programs.metrics import metrics
 from step.running.interpreter import bind, interpret
 from step.running.result import Status

@@ -16,7 +16,7 @@ from scenarios import SCENARIOS
 import step.functions
 import step.ops
 from step.language.operator import OPERATORS as OPERATOR_CLASSES
-from step.programs.json_file import schema, schema_names
+from step.programs.files.json_file import schema, schema_names
 
 ROOT = Path(step.__file__).parents[1]
 OPERATORS = sorted(each.name for each in pkgutil.iter_modules(step.ops.__path__))

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from cosim.backend import run_rtl
+from cosim.building.doctor import diagnose
 from cosim.calibration.alone import alone
 from cosim.calibration.bench import Bench, Build
 from cosim.calibration.measure import Measured, function_of
 from cosim.calibration.memory import measure_memory
-from cosim.compare import compare
-from cosim.doctor import diagnose
+from cosim.comparing.compare import compare
 from sim_approx.calibration.applied import asked
 from sim_approx.calibration.entries import HeldOut
 from sim_approx.calibration.file import PARAMETERS, Calibration, parameters_of, rtl_digest
@@ -24,7 +24,7 @@ from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.programs.prepare import prepare
 from step.programs.program import Program
 

@@ -6,14 +6,14 @@ import numpy as np
 
 from cosim.calibration.passage import Events, distance, passage
 from sim_approx import backend as approx
-from sim_approx.build import build_fabric
 from sim_approx.calibration.applied import INSTANT, Applied
 from sim_approx.calibration.entries import Unit
+from sim_approx.placing.build import build_fabric
 from step.errors import SimulationError
 from step.language.function import Function
 from step.language.graph import Node
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
 
 WARM_UP = 20

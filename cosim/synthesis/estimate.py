@@ -15,9 +15,9 @@ from operator import add
 from cosim.synthesis.area import Area
 from cosim.synthesis.devices import Device
 from cosim.synthesis.report import Part, Report
-from hw.convert import ModuleLibrary
-from hw.emit import check_synthesisable
 from hw.fabric import Fabric, elaborate
+from hw.verilog.convert import ModuleLibrary
+from hw.verilog.emit import check_synthesisable
 from step.lowering.netlist import Netlist
 
 LUT_WEIGHTS = {"choice": 0.21, "branch": 0.33, "comparison": 1.22, "row": 0.6, "bank": 1.8}
@@ -66,7 +66,7 @@ class Counts:
 
     @classmethod
     def of(cls, text: str) -> Counts:
-        """Counted in ``text``, which is as `hw.convert` writes it."""
+        """Counted in ``text``, which is as `hw.verilog.convert` writes it."""
         widths = {name: int(high or 0) + 1 for high, name in _DECLARED.findall(text)}
         bits: Counter[str] = Counter()
         for indent, assign, name, high, low, how, value in _ASSIGNED.findall(text):

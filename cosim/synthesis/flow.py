@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosim.cache import cached, content_key
+from cosim.cache.builds import cached, content_key
 from cosim.synthesis.area import Area
 from cosim.synthesis.devices import PACKAGE, Device
 from cosim.synthesis.jobs import Stop
 from cosim.synthesis.surround import TOP, behind_pins
 from cosim.synthesis.tools import run_tool
-from hw.convert import ModuleText
-from hw.structure import Structure
+from hw.verilog.convert import ModuleText
+from hw.verilog.structure import Structure
 
 
 @dataclass(frozen=True)

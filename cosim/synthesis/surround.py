@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from amaranth.hdl import Value
 from amaranth.lib.wiring import In
 
-from hw.channel import Channel
-from hw.emit import top_text
-from hw.layout import Format
-from hw.shared import Parametric
-from hw.structure import Instance, Structure, flat_ports, port_widths
+from hw.links.channel import Channel
+from hw.links.layout import Format
+from hw.verilog.emit import top_text
+from hw.verilog.modules import Parametric
+from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
 
 DEPTH = 2
 """Slots of the channels around a unit."""

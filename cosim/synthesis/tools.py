@@ -10,11 +10,11 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from cosim.build import check_room, first_errors
-from cosim.cache import failure_log
-from cosim.process import run_logged
+from cosim.building.build import check_room, first_errors
+from cosim.building.toolchain import HINTS, SYNTHESIS_MINIMUM, Version, package_version, show_version
+from cosim.cache.builds import failure_log
+from cosim.running.process import run_logged
 from cosim.synthesis.jobs import Stop
-from cosim.toolchain import HINTS, SYNTHESIS_MINIMUM, Version, package_version, show_version
 from step.errors import BuildError, EnvironmentProblem
 from step.host.files import cache_directory, tool_environment, writing_cache
 

@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.shared import Parametric, Shared
+from hw.verilog.modules import Parametric, Shared
 from step.language.dtypes import BF16, FP32, DType
 
 

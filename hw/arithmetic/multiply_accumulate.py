@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
 from hw.arithmetic.fp32_add import Fp32Add
-from hw.shared import Parametric, Shared
+from hw.verilog.modules import Parametric, Shared
 
 
 class MultiplyAccumulate(Parametric):

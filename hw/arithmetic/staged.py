@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In
 
-from hw.shared import Parametric, Shared
+from hw.verilog.modules import Parametric, Shared
 
 
 class Staged(Parametric):

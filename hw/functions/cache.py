@@ -9,7 +9,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.generator import Generator
-from hw.shared import Parametric
+from hw.verilog.modules import Parametric
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.language.function import Function
 from step.language.types import Selector

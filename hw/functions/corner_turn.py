@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.memory import Shallow
-from hw.shared import Parametric
+from hw.memory.kinds import Shallow
+from hw.verilog.modules import Parametric
 
 
 class Move(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from amaranth.lib.wiring import In, Out
 
-from hw.shared import Parametric
+from hw.verilog.modules import Parametric
 from step.errors import FabricError
 from step.language.function import Function
 from step.lowering.plans.plan import Plan

@@ -9,7 +9,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 
 from hw.functions.corner_turn import CornerTurn, Move
-from hw.shared import Parametric, Shared
+from hw.verilog.modules import Parametric, Shared
 
 
 class DoubleBuffer(Parametric):

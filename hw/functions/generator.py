@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from amaranth.lib.wiring import In, Out
 
 from hw.functions.datapath import check_plan
-from hw.shared import Parametric
+from hw.verilog.modules import Parametric
 from step.lowering.plans.plan import Plan
 
 INDEX_BITS = 32

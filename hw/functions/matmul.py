@@ -10,13 +10,13 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.arithmetic.convert import Convert
 from hw.arithmetic.model import DatapathModel
 from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, MultiplyAccumulate
-from hw.delay import DelayLine
+from hw.firing.delay import DelayLine
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.double_buffer import DoubleBuffer
 from hw.functions.sequence import counter, data_later, later, loop_store
 from hw.functions.shift_out import ShiftOut, leaves_in_order
-from hw.shared import Shared
+from hw.verilog.modules import Shared
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16, FP32, DType
 from step.language.function import Function

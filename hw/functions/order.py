@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Value
 
 from hw.arithmetic.convert import Convert
-from hw.shared import Shared
+from hw.verilog.modules import Shared
 from step.language.dtypes import DType
 
 

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.store import Parts, Store, arriving, run
-from hw.shared import Parametric, Shared
+from hw.verilog.modules import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
 from step.lowering.plans.plan import Application, Plan

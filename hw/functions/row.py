@@ -10,12 +10,12 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.convert import Convert, as_fp32
 from hw.arithmetic.fp32_add import Fp32Add
-from hw.delay import DelayLine
+from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.order import ordered, scalar_of
 from hw.functions.sequence import counter, data_later, later
 from hw.functions.store import Parts, Store, WordRegisters, arriving, run
-from hw.shared import Shared
+from hw.verilog.modules import Shared
 from step.functions.row import RowMax, RowSum
 from step.language.dtypes import FP32, DType
 from step.language.function import Function

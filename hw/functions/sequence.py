@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
-from hw.memory import Shallow
+from hw.memory.kinds import Shallow
 
 
 def counter(m: Module, extent: int, name: str, advance: Value) -> tuple[Value, Value]:

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.functions.corner_turn import Move
-from hw.shared import Parametric
+from hw.verilog.modules import Parametric
 
 
 def leaves_in_order(moves: Sequence[Move]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
 from hw.functions.sequence import counter
-from hw.memory import Shallow
+from hw.memory.kinds import Shallow
 
 
 @dataclass(frozen=True)

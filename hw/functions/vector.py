@@ -9,12 +9,12 @@ from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.delay import DelayLine
+from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import counter, later, loop_store
 from hw.functions.store import Parts, Store, WordRegisters, arriving, run
-from hw.layout import pack_element
-from hw.shared import Shared
+from hw.links.layout import pack_element
+from hw.verilog.modules import Shared
 from step.language.dtypes import DType
 from step.language.function import AccumFunction, Function
 from step.language.types import Tile

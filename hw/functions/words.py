@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
-from hw.layout import TokenFormat
+from hw.links.layout import TokenFormat
 
 
 def whole(m: Module, name: str, word: Value, phase: Value, format: TokenFormat, last: int) -> Value:

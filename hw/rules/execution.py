@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from hw.layout import TokenFormat
+from hw.links.layout import TokenFormat
 from hw.rules.calls import Calls
 from hw.rules.expressions import SOURCE, Known
 from hw.rules.facts import Facts, Law, never

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.layout import TokenFormat
+from hw.links.layout import TokenFormat
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
 from hw.rules.values import ANY, Carried, Joined, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import Text

@@ -7,8 +7,8 @@ from typing import Any
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
-from hw.firing import Firing
-from hw.layout import TokenFormat
+from hw.firing.machine import Firing
+from hw.links.layout import TokenFormat
 from hw.rules.execution import Execution
 from hw.rules.numbers import Number
 from hw.rules.values import ANY, Joined, Literal

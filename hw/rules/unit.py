@@ -8,14 +8,14 @@ from typing import Any
 
 from amaranth.hdl import Module
 
-from hw.firing import Firing
-from hw.layout import TokenFormat, input_formats, output_formats
-from hw.rule import Rule
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.rules.execution import Execution, executed
 from hw.rules.moving import tuple_words
 from hw.rules.values import Literal
 from hw.rules.writing import Writing
-from hw.unit import Unit
 from step.firing.declared import Declared, declared_rule
 from step.firing.machine import Machine
 from step.language.graph import Node

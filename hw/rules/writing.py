@@ -1,4 +1,4 @@
-"""What a rule does, said to a `hw.firing.Firing`."""
+"""What a rule does, said to a `hw.firing.machine.Firing`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
-from hw.firing import Firing
+from hw.firing.machine import Firing
 from hw.rules.execution import Execution
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const

@@ -1,6 +1,6 @@
 """The hardware of operators whose units are written by hand, one file each, and of those that declare their rule.
 
-Each module has ``unit(node, netlist)``, which gives a component with the ports of a `hw.unit.Unit`. It may have
+Each module has ``unit(node, netlist)``, which gives a component with the ports of a `hw.firing.unit.Unit`. It may have
 ``constants(node, memory)``: values of constant ports, by name; and ``HELD``: input ports (-1 is the last one) whose
 tokens a unit takes before it is done with them, so that what it is at when it meets a fault is the last token taken.
 An operator without a file here has the hardware that `hw.rules` makes of its rule in `step.rules`.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hw.rules.unit import translated
-from hw.shared import Parametric
+from hw.verilog.modules import Parametric
 from step.firing.declared import declared_rule
 from step.host.extensions import find_module, needed_module
 from step.language.graph import Node

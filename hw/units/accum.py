@@ -7,12 +7,12 @@ from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
-from hw.firing import Firing
-from hw.function_rule import FunctionRule
+from hw.firing.function_rule import FunctionRule
+from hw.firing.machine import Firing
+from hw.firing.unit import Unit
 from hw.functions import datapath_of
-from hw.layout import input_formats, output_formats, pack_element
-from hw.shared import Parametric
-from hw.unit import Unit
+from hw.links.layout import input_formats, output_formats, pack_element
+from hw.verilog.modules import Parametric
 from step.language.dims import product
 from step.language.faults import Fault
 from step.language.graph import Node

@@ -9,13 +9,13 @@ from typing import Any
 from amaranth.hdl import Module, Mux
 from amaranth.lib.wiring import Out
 
-from hw.firing import Firing
-from hw.layout import Format, TokenFormat, input_formats, output_formats
-from hw.rule import Rule
-from hw.scratchpads import share_format
-from hw.share import FillerSignature, ShareFormat
-from hw.shared import Parametric
-from hw.unit import Unit
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.layout import Format, TokenFormat, input_formats, output_formats
+from hw.memory.scratchpads import share_format
+from hw.memory.share import FillerSignature, ShareFormat
+from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.netlist import Netlist

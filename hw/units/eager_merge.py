@@ -8,12 +8,12 @@ from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from hw.arrival_order import ArrivalOrder
-from hw.firing import Firing
-from hw.layout import Format, TokenFormat, input_formats, output_formats
-from hw.rule import Rule
-from hw.shared import Parametric, Shared
-from hw.unit import Unit
+from hw.firing.arrival_order import ArrivalOrder
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.layout import Format, TokenFormat, input_formats, output_formats
+from hw.verilog.modules import Parametric, Shared
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.eager_merge import DATA, SELECTOR

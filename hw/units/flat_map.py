@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
-from hw.firing import Firing
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
 from hw.functions import datapath_of
 from hw.functions.generator import INDEX_BITS, Generator
 from hw.functions.retile import RetileSlicer
 from hw.functions.sequence import counter
 from hw.functions.store import Parts, Store
 from hw.functions.words import in_words
-from hw.layout import Format, TokenFormat, input_formats, output_formats
-from hw.rule import Rule
-from hw.shared import Parametric, Shared
-from hw.unit import Unit
+from hw.links.layout import Format, TokenFormat, input_formats, output_formats
+from hw.verilog.modules import Parametric, Shared
 from step.language.dims import Shape
 from step.language.faults import Fault
 from step.language.function import CountedFunction

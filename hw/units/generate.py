@@ -7,11 +7,11 @@ from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
-from hw.firing import Firing
-from hw.layout import Format, TokenFormat, control_bits, input_formats, output_formats, pack_words
-from hw.rule import Rule
-from hw.shared import Parametric
-from hw.unit import Unit
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.layout import Format, TokenFormat, control_bits, input_formats, output_formats, pack_words
+from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.generate import Generate as Operator

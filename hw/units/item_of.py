@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from amaranth.hdl import Module
 
-from hw.firing import Firing
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
 from hw.functions.words import whole
-from hw.layout import Format, TokenFormat, input_formats, output_formats
-from hw.rule import Rule
-from hw.shared import Parametric
-from hw.unit import Unit
+from hw.links.layout import Format, TokenFormat, input_formats, output_formats
+from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.language.types import Tuple
 from step.lowering.links import tuple_words

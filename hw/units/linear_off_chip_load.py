@@ -9,12 +9,12 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 
-from hw.firing import Firing
-from hw.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
-from hw.rule import Rule
-from hw.shared import Parametric
-from hw.tile_load import PENDING, REQUEST, Deliver, TileLoad
-from hw.walk import walk
+from hw.firing.loop_counters import walk
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.links.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
+from hw.memory.tile_load import PENDING, REQUEST, Deliver, TileLoad
+from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Module
 
-from hw.firing import Firing
-from hw.function_rule import FunctionRule
+from hw.firing.function_rule import FunctionRule
+from hw.firing.machine import Firing
+from hw.firing.unit import Unit
 from hw.functions import datapath_of
-from hw.layout import input_formats, output_formats
-from hw.shared import Parametric
-from hw.unit import Unit
+from hw.links.layout import input_formats, output_formats
+from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.netlist import Netlist

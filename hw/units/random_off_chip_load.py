@@ -9,11 +9,11 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In
 
-from hw.firing import Firing
-from hw.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
-from hw.rule import Rule
-from hw.shared import Parametric
-from hw.tile_load import PENDING, REQUEST, Deliver, TileLoad, beat_of
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.links.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
+from hw.memory.tile_load import PENDING, REQUEST, Deliver, TileLoad, beat_of
+from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap

@@ -9,15 +9,15 @@ from amaranth.hdl import Const, Elaboratable, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.beats import WRITE_DEPTH, BeatRule, gather_beat
-from hw.channel import Channel, ConsumerSignature
-from hw.firing import Firing
-from hw.layout import Format, TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
-from hw.memory_port import MEMORY_RESET, MemoryPort, outside
-from hw.shared import Parametric, Shared
-from hw.tile_load import Deliver, beat_of
-from hw.tile_queue import TileQueue
-from hw.unit import STATUS, Unit, join, pass_status
+from hw.firing.machine import Firing
+from hw.firing.unit import STATUS, Unit, join, pass_status
+from hw.links.beats import WRITE_DEPTH, BeatRule, gather_beat
+from hw.links.channel import Channel, ConsumerSignature
+from hw.links.layout import Format, TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
+from hw.links.tile_queue import TileQueue
+from hw.memory.port import MEMORY_RESET, MemoryPort, outside
+from hw.memory.tile_load import Deliver, beat_of
+from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
-from hw.firing import Firing
-from hw.layout import Format, TokenFormat, input_formats, output_formats, pack_element, pack_words
-from hw.rule import Rule
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.layout import Format, TokenFormat, input_formats, output_formats, pack_element, pack_words
 from hw.rules.unit import translated
-from hw.shared import Parametric
-from hw.unit import Unit
+from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.reshape import Reshape as Operator

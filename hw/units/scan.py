@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
-from hw.firing import Firing
-from hw.function_rule import FunctionRule
+from hw.firing.function_rule import FunctionRule
+from hw.firing.machine import Firing
+from hw.firing.unit import Unit
 from hw.functions import datapath_of
 from hw.functions.sequence import loop_store
 from hw.functions.store import arriving
-from hw.layout import input_formats, output_formats, pack_element, pack_words
-from hw.shared import Parametric
-from hw.unit import Unit
+from hw.links.layout import input_formats, output_formats, pack_element, pack_words
+from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.scan import Scan as Operator

@@ -9,12 +9,12 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import Out
 
-from hw.edge import AxiStreamSignature
-from hw.firing import Firing
-from hw.layout import Format, TokenFormat, input_formats
-from hw.rule import Rule
-from hw.shared import Parametric
-from hw.unit import Unit
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.edge import AxiStreamSignature
+from hw.links.layout import Format, TokenFormat, input_formats
+from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 

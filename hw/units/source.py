@@ -11,12 +11,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
-from hw.edge import AxiStreamSignature, data_bits
-from hw.firing import Firing
-from hw.layout import Format, TokenFormat, output_formats
-from hw.rule import Rule
-from hw.shared import Parametric
-from hw.unit import Unit
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.edge import AxiStreamSignature, data_bits
+from hw.links.layout import Format, TokenFormat, output_formats
+from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.language.types import ElementType, Selector, Tuple

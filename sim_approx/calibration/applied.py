@@ -6,13 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.build import build_fabric
+from sim_approx.placing.build import build_fabric
 from step.language.function import Function
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.lowering.plans.plan import Timing
-from step.programs.inputs import BoundInputs
-from step.programs.serialize import encode
+from step.programs.data.inputs import BoundInputs
+from step.programs.files.serialize import encode
 
 INSTANT = Timing(1, 0, streams=True)
 """Of a function that takes no time of its own: what is left is the unit's."""

@@ -58,7 +58,7 @@ class PlainMemory:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How well a program is predicted of whose run nothing was taken; see `cosim.compare.Comparison`."""
+    """How well a program is predicted of whose run nothing was taken; see `cosim.comparing.compare.Comparison`."""
 
     program: str
     tokens: int

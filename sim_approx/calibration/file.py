@@ -13,7 +13,7 @@ from step.errors import FabricError
 from step.host.files import write_atomically
 from step.host.sources import source_digest
 from step.lowering.fabric import FabricConfig
-from step.programs.json_file import read_json, written_by
+from step.programs.files.json_file import read_json, written_by
 
 FORMAT = "step-calibration-1"
 PARAMETERS = ("matmul_lanes", "vector_lanes", "stages", "link_bytes", "arithmetic")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sim_approx.build import TimingOf
 from sim_approx.calibration.applied import Applied, asked
 from sim_approx.calibration.entries import Unit
 from sim_approx.calibration.file import Calibration, rtl_digest
+from sim_approx.placing.build import TimingOf
 from step.errors import FabricError
 from step.language.function import Function
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.lowering.plans.plan import Timing
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One run on the compiled engine, with the interface of `sim_approx.engine.Engine`."""
+"""One run on the compiled engine, with the interface of `sim_approx.engine.events.Engine`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
 from sim_approx.compiled.pack import Handles, Packed
-from sim_approx.engine import Ending, Events, Told, Watch
-from sim_approx.memory import Memory
-from sim_approx.words import RowsOf, unknown
+from sim_approx.engine.events import Ending, Events, Told, Watch
+from sim_approx.engine.words import RowsOf, unknown
+from sim_approx.memory.channels import Memory
 from step.firing.machine import Channel, Machine, rows
 from step.firing.words import number, only
 from step.language.faults import Fault, Violation
@@ -124,7 +124,10 @@ class CompiledEngine:
         told: Told | None = None,
         jump: bool = True,
     ) -> Ending:
-        """As `sim_approx.engine.Engine.run`; ``jump``: repetitions of a regular phase are counted, to the same end."""
+        """As `sim_approx.engine.events.Engine.run`.
+
+        ``jump``: repetitions of a regular phase are counted, to the same end.
+        """
         library, functions, packed = self._library, self._functions, self._packed
         functions.forget()
         packed.rewind()

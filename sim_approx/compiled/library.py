@@ -22,9 +22,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sim_approx import off_chip, units
+from sim_approx import units
 from sim_approx.compiled.fields import Kind
 from sim_approx.compiled.rule import Rule
+from sim_approx.memory import off_chip
 from step import rules
 from step.firing.machine import Machine
 from step.host import library

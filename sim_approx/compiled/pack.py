@@ -15,7 +15,7 @@ import numpy as np
 from sim_approx.compiled import fields
 from sim_approx.compiled.fields import Kind
 from sim_approx.compiled.library import Layout
-from sim_approx.memory import Memory
+from sim_approx.memory.channels import Memory
 from step.firing.machine import Channel, Machine, Pace, Sizes, Unread
 from step.language.loops import RegularStream, Stops, Walk
 from step.language.tokens import NOTHING, UNKNOWN, Token

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim_approx.build import Fabric
 from sim_approx.explain.edges import Kind
+from sim_approx.placing.build import Fabric
 
 MEMORY = "off-chip memory"
 BANKS = "banks of the scratchpad"

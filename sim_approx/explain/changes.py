@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from sim_approx.build import TimingOf, build_fabric, formula_timing
 from sim_approx.explain.causes import WORKS, Causes
 from sim_approx.explain.edges import Edges, Kind, Paces
 from sim_approx.explain.path import Path, binding_edges
 from sim_approx.explain.record import NOBODY, Record
-from sim_approx.simulation import Simulation, simulate
+from sim_approx.placing.build import TimingOf, build_fabric, formula_timing
+from sim_approx.running.simulation import Simulation, simulate
 from step.cli.options import with_settings
 from step.language.function import Function
 from step.language.graph import Graph, Node
 from step.lowering.fabric import LIMITS, FabricConfig
 from step.lowering.netlist import Netlist, lower
 from step.lowering.plans.plan import Plan, Timing
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 from step.running.result import Activity
 
 CHANNELS = 6

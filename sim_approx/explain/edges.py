@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sim_approx.build import Fabric
 from sim_approx.explain.record import NOBODY, Event, Record
+from sim_approx.placing.build import Fabric
 
 
 class Kind(enum.Enum):

@@ -12,7 +12,7 @@ from sim_approx.explain.path import Path, critical_path
 from sim_approx.explain.record import Record
 from sim_approx.explain.usage import Usage, usage
 from sim_approx.explain.waits import Account, accounts
-from sim_approx.simulation import Simulation, simulate
+from sim_approx.running.simulation import Simulation, simulate
 from step.language.validate import check_outputs
 from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sim_approx.build import Fabric
 from sim_approx.explain.causes import Cause, Causes
 from sim_approx.explain.edges import Edge, Edges, Kind, Paces
 from sim_approx.explain.record import NOBODY, Record
+from sim_approx.placing.build import Fabric
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
-from sim_approx.engine import Ending, Engine, Events, Sized, Told, Watch, Watched
-from sim_approx.memory import Memory, Port
-from sim_approx.words import Clock, Delayed
+from sim_approx.engine.events import Ending, Engine, Events, Sized, Told, Watch, Watched
+from sim_approx.engine.words import Clock, Delayed
+from sim_approx.memory.channels import Memory, Port
 from step.firing.machine import COMPUTES, ENDS, Channel, Entrance, Machine, Starved, Waits
 from step.language.tokens import Token
 from step.running.result import Activity

@@ -14,7 +14,7 @@ import numpy as np
 from sim_approx.explain.explanation import Explanation
 from sim_approx.explain.timeline import timeline
 from sim_approx.explain.usage import Roofline
-from step.programs.drawing import svg
+from step.programs.pictures.drawing import svg
 from step.programs.tables import Markup, bar, table
 from step.running.result import Activity, ChannelEvents
 from step.running.run import ACTIVITIES, COLOURS

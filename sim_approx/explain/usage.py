@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import sympy
 
-from sim_approx.build import Fabric
 from sim_approx.explain.record import NOBODY, Record
+from sim_approx.placing.build import Fabric
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import Tile

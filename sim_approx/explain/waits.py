@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sim_approx.build import Fabric
 from sim_approx.explain.causes import BANKS, Causes
 from sim_approx.explain.record import Record, Wait
+from sim_approx.placing.build import Fabric
 from step.firing.machine import Machine
 from step.running.result import Activity
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.site import Site, function_sizes, rows_of_state
+from sim_approx.placing.site import Site, function_sizes, rows_of_state
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, put, reserve, room, take, values
 from step.language.dims import product

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.site import Site
-from sim_approx.words import Banks, Buffers, begin, enter, fill, lay, pass_through
+from sim_approx.engine.words import Banks, Buffers, begin, enter, fill, lay, pass_through
+from sim_approx.placing.site import Site
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine
 from step.firing.words import fault, front, need, put, reserve, room, take
 from step.language.faults import Fault
@@ -15,7 +15,7 @@ from step.ops.bufferize import Bufferize as Operator
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Bufferize(Machine):
-    """A token each firing goes into the buffer; its channels are those of `sim_approx.scratchpad.ShareSite`.
+    """A token each firing goes into the buffer; its channels are those of `sim_approx.memory.scratchpad.ShareSite`.
 
     ``slots`` tokens lie in a page, of which there are ``most``; ``beats`` are the words of a tile. Words: ``slot`` that
     is filled next, ``page`` of it, and of the present buffer the numbers of its ``entries`` and ``pages``.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.site import Site, routing_sizes
+from sim_approx.placing.site import Site, routing_sizes
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import going, lowest, need, need_oldest, oldest, only, put, room, several, take, without
 from step.language.tokens import Token

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from operator import getitem
 from typing import Any
 
-from sim_approx.site import Site, is_dynamic, rows_of_result
-from sim_approx.words import RowsOf, unknown
+from sim_approx.engine.words import RowsOf, unknown
+from sim_approx.placing.site import Site, is_dynamic, rows_of_result
 from step.errors import FabricError
 from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
 from step.firing.words import need, need_all, put, room, take, values

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.site import Site
-from sim_approx.words import unknown
+from sim_approx.engine.words import unknown
+from sim_approx.placing.site import Site
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import need, put, room, take
 from step.language.tokens import DONE, Token, empty

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.off_chip import WRITE_DEPTH
-from sim_approx.site import Site
+from sim_approx.memory.off_chip import WRITE_DEPTH
+from sim_approx.placing.site import Site
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import need, put, room, take
 from step.language.tokens import Token

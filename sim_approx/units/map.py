@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.site import Site, function_sizes, rows_of_result
+from sim_approx.placing.site import Site, function_sizes, rows_of_result
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, number, put, room, take, values
 from step.language.faults import Fault, aligned

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
-from sim_approx.site import Site
+from sim_approx.memory.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
+from sim_approx.placing.site import Site
 from step.firing.machine import ENDS, Machine
 from step.firing.words import fault, need, number, put, room, take
 from step.language.faults import Fault

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.off_chip import WRITE_DEPTH, deliver
-from sim_approx.site import Site
-from sim_approx.words import write
+from sim_approx.engine.words import write
+from sim_approx.memory.off_chip import WRITE_DEPTH, deliver
+from sim_approx.placing.site import Site
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import fault, need_all, number, put, room, take
 from step.language.faults import Fault, aligned

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sim_approx.site import Site, routing_sizes
+from sim_approx.placing.site import Site, routing_sizes
 from step.firing.machine import COMPUTES, ENDS, Machine, Mask
 from step.firing.words import (
     all_done,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.site import Site
+from sim_approx.placing.site import Site
 from step.firing.machine import ENDS, Machine
 from step.firing.words import need, take
 from step.language.tokens import Token

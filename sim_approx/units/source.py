@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.site import Site
+from sim_approx.placing.site import Site
 from step.firing.machine import ENDS, Machine, Stream
 from step.firing.words import put, room
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim_approx.site import Site
-from sim_approx.words import Banks, Buffers, drop, enter, entry, page_count, page_of, pass_through
+from sim_approx.engine.words import Banks, Buffers, drop, enter, entry, page_count, page_of, pass_through
+from sim_approx.placing.site import Site
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine
 from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault
@@ -16,7 +16,7 @@ from step.ops.streamify import Streamify as Operator
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Streamify(Machine):
-    """A token of the buffer each firing; its channels are those of `sim_approx.scratchpad.ShareSite`.
+    """A token of the buffer each firing; its channels are those of `sim_approx.memory.scratchpad.ShareSite`.
 
     ``extra``: dimensions that the reads make, ``depth``: those of a read. ``walk`` and ``levels`` are slots and stops
     of an affine read. Words: ``step`` of the read, ``index`` of the read where they are counted.

@@ -11,7 +11,7 @@ from step.cli.console import show_json, talk
 from step.cli.options import json_option, parse_bindings
 from step.errors import SimulationError
 from step.host.files import writing
-from step.programs.npz import arrays_of, readable, write_arrays
+from step.programs.data.npz import arrays_of, readable, write_arrays
 from step.programs.program import load_program
 from step.running.interpreter import interpret
 from step.running.sample import sample

@@ -15,7 +15,7 @@ from step.errors import FormatError, InputError
 from step.host.files import write_atomically, writing
 from step.host.floors import from_floor
 from step.lowering.fabric import with_settings
-from step.programs.depth_binding import DepthBinding
+from step.programs.files.depths import DepthBinding
 from step.programs.program import Program, load_program
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from step.cli.console import show_json
-from step.programs.json_file import schema, schema_names
+from step.programs.files.json_file import schema, schema_names
 
 
 @click.command()

@@ -10,10 +10,10 @@ from step.cli.console import show_json, show_written
 from step.cli.options import json_option, open_program, settings_option
 from step.errors import InputError
 from step.host.files import write_atomically, writing
-from step.programs.drawing import dot, drawn, svg
-from step.programs.outline import text
+from step.programs.files.serialize import graph_to_json
+from step.programs.pictures.drawing import dot, drawn, svg
+from step.programs.pictures.outline import text
 from step.programs.program import Program
-from step.programs.serialize import graph_to_json
 
 BY_ENDING = {"": "text", ".txt": "text", ".dot": "dot", ".svg": "svg", ".png": "png", ".pdf": "pdf"}
 BINARY = ("png", "pdf")

@@ -18,9 +18,9 @@ from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import check_feasible
 from step.lowering.netlist import DEEPEST, Channel, Netlist, lower
-from step.programs.depth_binding import DataSet, DepthBinding
-from step.programs.digest import data_digest
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
+from step.programs.files.depths import DataSet, DepthBinding
+from step.programs.files.digest import data_digest
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
 from step.running.backend import checked_options

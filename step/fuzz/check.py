@@ -14,7 +14,7 @@ from step.errors import EnvironmentProblem, StepError
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.tokens import Token
-from step.programs.equality import same_tokens
+from step.programs.data.equality import same_tokens
 from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program
 from step.running.backend import runner

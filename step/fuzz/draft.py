@@ -10,7 +10,7 @@ from step.fuzz.growth import Growth
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import from_nested, to_nested
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 from step.running.interpreter import Interpretation, interpret
 from step.samples.draft import Draft, Piece
 

@@ -12,7 +12,7 @@ from step.language.faults import Violation
 from step.language.graph import Graph, Node
 from step.language.tiling import accessed
 from step.language.tokens import Token
-from step.programs.inputs import cut_tiles
+from step.programs.data.inputs import cut_tiles
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Any
 from step.errors import FormatError
 from step.host.files import write_atomically
 from step.host.sources import source_digest
-from step.programs.json_file import read_json
+from step.programs.files.json_file import read_json
 from step.programs.program import Program
 
 FORMAT = "step-fuzz-1"

@@ -12,7 +12,7 @@ from step.language.dims import Dim, dim
 from step.language.graph import Graph, Node
 from step.language.tokens import Token, from_nested, to_nested
 from step.language.types import Buffer
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.program import Program
 from step.running.interpreter import interpret
 

@@ -18,8 +18,8 @@ from step.language.validate import check
 from step.lowering.fabric import FabricConfig
 from step.lowering.memory import MemoryMap, Scratchpad, memory_map, scratchpads
 from step.lowering.netlist import Netlist, lower_checked
-from step.programs.inputs import BoundInputs, as_data, bind_inputs
-from step.programs.npz import load_inputs
+from step.programs.data.inputs import BoundInputs, as_data, bind_inputs
+from step.programs.data.npz import load_inputs
 from step.programs.program import Program, load_program
 
 Inputs = Mapping[str, Any] | BoundInputs | Path | str

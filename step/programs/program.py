@@ -26,13 +26,13 @@ from step.language.operator import StreamType
 from step.language.tiling import stored
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
-from step.programs.equality import same_arrays
-from step.programs.given import Data
-from step.programs.inputs import bind_inputs
-from step.programs.json_file import read_json, written_by
-from step.programs.npz import array_bytes, arrays_of, load_inputs, read_arrays
-from step.programs.python_file import made_by
-from step.programs.serialize import graph_from_json, graph_to_json
+from step.programs.data.equality import same_arrays
+from step.programs.data.given import Data
+from step.programs.data.inputs import bind_inputs
+from step.programs.data.npz import array_bytes, arrays_of, load_inputs, read_arrays
+from step.programs.files.json_file import read_json, written_by
+from step.programs.files.python_file import made_by
+from step.programs.files.serialize import graph_from_json, graph_to_json
 
 FORMAT = "step-program-2"
 
@@ -44,10 +44,10 @@ _DATA = {"inputs": "input", "expected": "expected output"}
 
 @dataclass(eq=False, repr=False)
 class Program(metaclass=Checked):
-    """``inputs`` has data per tensor and source name (see `step.programs.inputs.bind_inputs`).
+    """``inputs`` has data per tensor and source name (see `step.programs.data.inputs.bind_inputs`).
 
     The data is the program's own: later changes of a given array or list change nothing. Writable
-    data is copied for that, a read-only array is not (see `step.programs.given`).
+    data is copied for that, a read-only array is not (see `step.programs.data.given`).
 
     ``expected`` may hold arrays in float64 that the outputs of those names should be close to: the largest difference
     may be ``tolerance`` times the largest expected magnitude. A tensor that is stored is an output

@@ -20,7 +20,7 @@ from step.language.parameters import Within, settled
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Prepared, prepare
 from step.running.interpreter import meaning
 from step.running.result import RunResult, Status

@@ -15,7 +15,7 @@ from step.running.backend import options_for
 
 
 class Comparison(Protocol):
-    """What `compare` found; see `cosim.compare.Comparison` for all of it."""
+    """What `compare` found; see `cosim.comparing.compare.Comparison` for all of it."""
 
     @property
     def passed(self) -> bool:

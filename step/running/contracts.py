@@ -20,7 +20,7 @@ from step.language.symbols import measure
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector
 from step.lowering.fabric import FabricConfig
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 
 
 class ShapeChecks:

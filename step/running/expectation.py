@@ -11,7 +11,7 @@ import numpy as np
 from step.errors import InputError
 from step.language.tiling import stored
 from step.language.tokens import Token
-from step.programs.inputs import cut_tiles
+from step.programs.data.inputs import cut_tiles
 from step.programs.program import Program
 
 

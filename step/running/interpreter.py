@@ -27,9 +27,9 @@ from step.language.symbols import evaluate, measure
 from step.language.tokens import Token
 from step.language.validate import check
 from step.lowering.netlist import insert_broadcasts
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
+from step.programs.data.stored import Tensors
 from step.programs.prepare import Inputs, Openable, Prepared, open_program
-from step.programs.stored import Tensors
 from step.running.contracts import ShapeChecks, first_fault, promised_streams, stream_fault
 
 
@@ -193,7 +193,7 @@ def interpret(
     record: bool = False,
     arrivals: Mapping[str, Sequence[int]] | None = None,
 ) -> Interpretation:
-    """Run ``graph`` on ``inputs`` (tensor and source name -> data, see `step.programs.inputs.bind_inputs`).
+    """Run ``graph`` on ``inputs`` (tensor and source name -> data, see `step.programs.data.inputs.bind_inputs`).
 
     ``record`` keeps the tokens of all streams. ``arrivals`` replays the order in which operators took their data in a
     timed run: per node, the input port of every data token; behind the end of a record that was cut short the order is

@@ -15,7 +15,7 @@ from step.language.operator import StreamType
 from step.language.tiling import stored
 from step.language.tokens import Token, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
-from step.programs.inputs import join_tiles
+from step.programs.data.inputs import join_tiles
 from step.programs.program import Program
 from step.programs.tables import table
 

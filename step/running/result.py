@@ -19,7 +19,7 @@ from step.host.names import Named
 from step.host.paths import named_file
 from step.language.dtypes import DTYPES, as_dtype
 from step.language.tokens import NOTHING, UNKNOWN, Token
-from step.programs.json_file import read_json, validate, written_by
+from step.programs.files.json_file import read_json, validate, written_by
 
 FORMAT = "step-result-3"
 

@@ -22,7 +22,7 @@ from step.language.stream import Stream
 from step.language.symbols import check_values
 from step.language.tokens import Token, from_nested, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.running.interpreter import interpret
 
 TEMPLATE_EXTENT = 2

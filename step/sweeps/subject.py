@@ -11,8 +11,8 @@ import sympy
 from step.errors import InputError, SimulationError, UnboundSymbol
 from step.language.symbols import replaced
 from step.lowering.fabric import LIMITS, FabricConfig, MemoryConfig, with_settings
-from step.programs.digest import data_digest, graph_digest
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
+from step.programs.files.digest import data_digest, graph_digest
 from step.programs.metrics import metrics_of
 from step.programs.prepare import prepare
 from step.programs.program import Program, load_program

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, NoReturn
 
-from sim_approx.build import Fabric, TimingOf, build_fabric
-from sim_approx.dram import DramChannel
-from sim_approx.memory import Memory
-from sim_approx.words import Banks
+from sim_approx.engine.words import Banks
+from sim_approx.memory.channels import Memory
+from sim_approx.memory.dram import DramChannel
+from sim_approx.placing.build import Fabric, TimingOf, build_fabric
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Unread
 from step.language.faults import Fault
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 from step.running.result import control_word
 
 STARVED, BUSY, BLOCKED, FINISHED = range(4)

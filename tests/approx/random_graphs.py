@@ -22,7 +22,7 @@ from step.language.tokens import DONE, Token, empty, from_nested
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.plans.plan import Timing
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 from step.running.interpreter import interpret
 
 SCALAR = Tile(BF16)

@@ -19,7 +19,7 @@ from step.language.stream import Stream
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist, lower
 from step.lowering.plans.plan import Timing
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
 
 LONGEST = 100_000
 

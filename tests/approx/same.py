@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim_approx.build import TimingOf
-from sim_approx.memory import Memory
-from sim_approx.simulation import Simulation, Values, simulate
+from sim_approx.memory.channels import Memory
+from sim_approx.placing.build import TimingOf
+from sim_approx.running.simulation import Simulation, Values, simulate
 from step.firing.machine import Machine
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 from step.running.result import Status
 
 

@@ -19,7 +19,7 @@ from step import BF16, FP32, UINT32, FabricConfig, Graph, MemoryConfig, Program,
 from step.errors import FabricError, FormatError
 from step.functions import Add, CountFrom, Exp, Matmul, RetileRow
 from step.fuzz import program as fuzz
-from step.programs.json_file import validate
+from step.programs.files.json_file import validate
 from step.running.result import RunResult
 
 MEND = "measure what small needs: step calibrate PROGRAM -o {path}"

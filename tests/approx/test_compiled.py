@@ -23,7 +23,7 @@ from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.lowering.plans.plan import Timing
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.running.result import Status
 
 LONGEST = 5000

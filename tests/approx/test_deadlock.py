@@ -17,7 +17,7 @@ from step.language.tokens import Token, parse
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.plan import Timing
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status
 

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from drams import SMALL, random_dram
 
-from sim_approx.dram import CLOSED, DramChannel
+from sim_approx.memory.dram import CLOSED, DramChannel
 from step.lowering.dram import PRESETS, Dram
 from step.lowering.fabric import MemoryConfig
 

@@ -11,7 +11,7 @@ from same import both
 from cosim import backend as rtl
 from sim_approx import backend as approx
 from sim_approx.backend import Simulator
-from sim_approx.simulation import simulate
+from sim_approx.running.simulation import simulate
 from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
 from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
@@ -21,7 +21,7 @@ from step.language.loops import SHORT, RegularStream
 from step.lowering.netlist import lower
 from step.lowering.plans import matmul
 from step.lowering.plans.plan import Application, Plan
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult
 

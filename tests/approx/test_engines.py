@@ -28,7 +28,7 @@ from step.language.graph import Graph
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.running.result import Status
 
 FABRIC = FabricConfig()

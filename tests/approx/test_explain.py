@@ -21,7 +21,6 @@ from test_dynamic_tiles import data, expert
 
 from benchmarks.bandwidth import compute_bound, memory_bound
 from sim_approx.backend import run
-from sim_approx.build import build_fabric
 from sim_approx.explain.changes import Retiming, without_work
 from sim_approx.explain.edges import Paces
 from sim_approx.explain.explanation import Explanation, explain
@@ -29,15 +28,16 @@ from sim_approx.explain.path import binding_edges
 from sim_approx.explain.record import Record
 from sim_approx.explain.report import report
 from sim_approx.explain.timeline import timeline
-from sim_approx.simulation import simulate
+from sim_approx.placing.build import build_fabric
+from sim_approx.running.simulation import simulate
 from step import BF16, FabricConfig, Tile
 from step.errors import FabricError
 from step.functions import Exp, Mul
 from step.language.graph import Graph
 from step.lowering.fabric import MemoryConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
-from step.programs.json_file import validate
+from step.programs.data.inputs import bind_inputs
+from step.programs.files.json_file import validate
 from step.programs.metrics import metrics
 from step.programs.program import Program, load_program
 from step.running.interpreter import bind

@@ -20,8 +20,8 @@ from scenarios import FABRIC, SCENARIOS, Scenario
 
 import step
 from benchmarks import approx_speed
-from sim_approx import simulation
-from sim_approx.simulation import EngineName, Model, Simulation, simulate
+from sim_approx.running import simulation
+from sim_approx.running.simulation import EngineName, Model, Simulation, simulate
 from step.errors import InputError
 from step.functions.cast import Cast
 from step.functions.matmul import Matmul
@@ -31,7 +31,7 @@ from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
 from step.lowering.plans.plan import Timing
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.result import RunResult
 

@@ -7,7 +7,7 @@ import pytest
 from same import both
 from scenarios import FABRIC, SCENARIOS
 
-from sim_approx.simulation import Model, simulate
+from sim_approx.running.simulation import Model, simulate
 from step.functions.cast import Cast
 from step.language import loops
 from step.language.dtypes import BF16
@@ -15,8 +15,8 @@ from step.language.graph import Graph
 from step.language.loops import RegularStream
 from step.language.types import Tile
 from step.lowering.netlist import lower
-from step.programs import inputs
-from step.programs.inputs import bind_inputs
+from step.programs.data import inputs
+from step.programs.data.inputs import bind_inputs
 from step.running.result import Status
 
 

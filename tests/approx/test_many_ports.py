@@ -9,12 +9,12 @@ from clocked import clocked
 from test_random import check
 
 from benchmarks import memory
-from sim_approx.build import formula_timing
-from sim_approx.simulation import simulate
+from sim_approx.placing.build import formula_timing
+from sim_approx.running.simulation import simulate
 from step.lowering.dram import PRESETS
 from step.lowering.fabric import MemoryConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 
 
 @pytest.mark.parametrize(("kind", "queue", "out_of_turn"), [("hbm2", 3, 2), ("ddr4", 8, 30)])

@@ -16,7 +16,7 @@ from test_deadlock import fork_join
 
 import step
 from sim_approx.backend import run
-from sim_approx.simulation import Model, simulate
+from sim_approx.running.simulation import Model, simulate
 from step.errors import Deadlock, EnvironmentProblem, FabricError, InputError, Runaway, StreamFault
 from step.functions.cast import Cast
 from step.language.dtypes import BF16
@@ -24,7 +24,7 @@ from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.result import RunResult, Status
 
@@ -173,7 +173,7 @@ def test_progress(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nobody_waits_for_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs that nobody wants any more end soon."""
-    monkeypatch.setattr("sim_approx.simulation.SAID_AFTER", 0)
+    monkeypatch.setattr("sim_approx.running.simulation.SAID_AFTER", 0)
     endless = Graph("endless")
     endless.source("x", Tile(BF16), [endless.symbol("N")]).sink("y")
     tokens = np.broadcast_to(np.zeros((), BF16.numpy), (10**12, 1, 1))
@@ -185,7 +185,7 @@ def test_nobody_waits_for_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What would be kept of a run is known before it."""
-    monkeypatch.setattr("sim_approx.footprint.free_bytes", lambda: 200_000_000)
+    monkeypatch.setattr("sim_approx.running.footprint.free_bytes", lambda: 200_000_000)
     graph = Graph("large")
     graph.source("x", Tile(BF16, 2, 2), [graph.symbol("N"), 10]).map(Cast(BF16)).sink("y")
     tokens = np.broadcast_to(np.zeros((), BF16.numpy), (10**5, 10, 2, 2))

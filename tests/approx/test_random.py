@@ -9,7 +9,7 @@ import pytest
 from clocked import Reference, clocked
 from random_graphs import Program
 
-from sim_approx.simulation import Simulation, simulate
+from sim_approx.running.simulation import Simulation, simulate
 from step.errors import Deadlock, StreamFault
 from step.lowering.netlist import lower
 from step.running.result import Activity, Status

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from same import both
 
-from sim_approx.simulation import simulate
+from sim_approx.running.simulation import simulate
 from step import BF16, FabricConfig, Graph, MemoryConfig, Stream, Tile
 from step.functions import Cast, Matmul, Mul, RetileRow, RetileStreamify, Silu
 from step.lowering.netlist import Netlist, lower
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.running.result import Status
 
 COLS, LARGEST = 8, 9

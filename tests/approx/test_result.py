@@ -14,7 +14,7 @@ from sim_approx.backend import run
 from step.errors import FabricError, FormatError, InputError
 from step.language.graph import Graph
 from step.lowering.netlist import lower
-from step.programs.json_file import schema, validate
+from step.programs.files.json_file import schema, validate
 from step.running.result import RunResult
 
 SOME = SCENARIOS[::9]

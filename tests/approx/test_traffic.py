@@ -7,13 +7,13 @@ import pytest
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 from sim_approx.backend import Simulator
-from sim_approx.simulation import EngineName
+from sim_approx.running.simulation import EngineName
 from step.language.dtypes import BF16, BOOL, FP32, DType
 from step.language.graph import Graph
 from step.language.symbols import evaluate, measure
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import Status, TrafficResult
 from step.running.traffic import tile_bytes

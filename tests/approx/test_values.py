@@ -14,7 +14,7 @@ from step.language.tokens import DONE, UNKNOWN, Token
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 from step.running.interpreter import interpret
 
 

@@ -18,12 +18,12 @@ from commanding import ROOT, Result, Step, commanding
 from kept_tools import cold_cache
 from progress_lines import without_progress
 
-from cosim import compare as comparing
-from cosim.buffers import BufferComparison
-from cosim.toolchain import HINTS, find_toolchain
-from cosim.traffic import TrafficComparison
+from cosim.building.toolchain import HINTS, find_toolchain
+from cosim.comparing import compare as comparing
+from cosim.comparing.buffers import BufferComparison
+from cosim.comparing.traffic import TrafficComparison
 from sim_approx import backend as approx
-from step.programs.json_file import validate
+from step.programs.files.json_file import validate
 from step.programs.program import load_program
 from step.running.result import RunResult, Status, TrafficResult
 

@@ -10,7 +10,7 @@ from commanding import Step, commanding
 from model_as_rtl import model_as_rtl
 
 from cosim.calibration.campaign import Campaign
-from step.programs.json_file import validate
+from step.programs.files.json_file import validate
 
 PROGRAM = """\
 import numpy as np

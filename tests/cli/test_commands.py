@@ -19,7 +19,7 @@ from commanding import ROOT, Step, commanding
 from step import BF16, Graph, Tile
 from step.errors import BuildError, FormatError
 from step.lowering.dram import Dram
-from step.programs.json_file import schema
+from step.programs.files.json_file import schema
 from step.programs.program import load_program, load_programs
 
 SIMPLE = "examples/moe_simple.py"
@@ -88,7 +88,7 @@ def test_compare_warns_too(step: Any, small: Path, monkeypatch: pytest.MonkeyPat
     def missing(*_: Any, **options: Any) -> None:
         raise BuildError("there is no simulator")
 
-    monkeypatch.setattr("cosim.compare.compare", missing)
+    monkeypatch.setattr("cosim.comparing.compare.compare", missing)
     result = step("compare", small)
     assert (result.code, result.out) == (2, "")
     assert result.err == (

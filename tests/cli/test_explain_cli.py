@@ -11,7 +11,7 @@ import pytest
 from commanding import Step, commanding
 
 from step.errors import FormatError
-from step.programs.json_file import validate
+from step.programs.files.json_file import validate
 
 FRAGILE = "tests/integration/fragile.py"  # its simulator is built for other tests too
 SWIGLU = "examples/swiglu.py"

@@ -24,7 +24,7 @@ from step.language.operator import Placed, Process, Surroundings
 from step.language.tokens import Token
 from step.language.types import Tile
 from step.ops.promote import Promote
-from step.programs.json_file import validate
+from step.programs.files.json_file import validate
 from step.programs.program import Program, load_program
 from step.rules import promote as fired_promote
 

@@ -227,7 +227,7 @@ def test_what_can_not_be_expected(step: Step, expected: str, message: str) -> No
 
 def test_an_expectation_of_a_size_that_only_a_run_tells(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     """Told before anything is built."""
-    monkeypatch.setattr("cosim.compare.run_rtl", lambda *_, **__: pytest.fail("it is built"))
+    monkeypatch.setattr("cosim.comparing.compare.run_rtl", lambda *_, **__: pytest.fail("it is built"))
     Path("p.py").write_text(
         PROGRAM.format("", ", expected={'y': [1, 2]}").replace("[3])", '[graph.symbol("N")])'),
     )
@@ -278,7 +278,7 @@ def test_a_file_system_that_can_only_be_read(step: Step, monkeypatch: pytest.Mon
         touch(path)
 
     monkeypatch.setattr(Path, "touch", locked)
-    monkeypatch.setattr("cosim.bench_run.build", lambda *_, **__: pytest.fail("it is built"))
+    monkeypatch.setattr("cosim.running.bench_run.build", lambda *_, **__: pytest.fail("it is built"))
     assert step("run", "p.py", "--waves", "x.vcd") == (
         1, "", "error: waves can not go to x.vcd: Read-only file system\n"
     )  # fmt: skip
@@ -303,8 +303,8 @@ def test_a_cache_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
 
 
 def test_a_build_on_a_full_disk_leaves_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cosim.build import run_or_fail
-    from cosim.toolchain import Toolchain
+    from cosim.building.build import run_or_fail
+    from cosim.building.toolchain import Toolchain
 
     monkeypatch.setenv("STEP_CACHE", str(tmp_path))
     tools: Any = type("Tools", (Toolchain,), {"__init__": lambda self: None, "environment": dict(os.environ)})()

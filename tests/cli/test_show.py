@@ -12,8 +12,8 @@ from commanding import Step, commanding
 
 from step import BF16, FabricConfig, Graph, Tile
 from step.language.dtypes import UINT32
-from step.programs.outline import text
-from step.programs.serialize import graph_from_json
+from step.programs.files.serialize import graph_from_json
+from step.programs.pictures.outline import text
 
 SIMPLE = "examples/moe_simple.py"
 

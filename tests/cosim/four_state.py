@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cosim.design import Design, MemoryPort, StreamPort
+from cosim.building.design import Design, MemoryPort, StreamPort
 
 ICARUS = shutil.which("iverilog")
 

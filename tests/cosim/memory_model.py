@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.dram import DramChannel
+from sim_approx.memory.dram import DramChannel
 from step.lowering.fabric import MemoryConfig
 
 

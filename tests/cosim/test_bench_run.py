@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from designs import DONE, memory_ports, nothing, pass_through, payload
 
-from cosim import toolchain
-from cosim.bench_run import run_directory, simulate
+from cosim.building import toolchain
+from cosim.running.bench_run import run_directory, simulate
 from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError
 
 
@@ -122,7 +122,7 @@ def test_waves_of_another_kind(tmp_path):
 
 
 def test_fst_needs_lz4(tmp_path, monkeypatch):
-    monkeypatch.setattr("cosim.build.has_lz4", lambda: False)
+    monkeypatch.setattr("cosim.building.build.has_lz4", lambda: False)
     with pytest.raises(EnvironmentProblem) as error:
         simulate(pass_through(tmp_path), sources={"a": [DONE]}, waves=tmp_path / "run.fst")
     assert str(error.value) == f"lz4.h is missing: {toolchain.HINTS['lz4']}"
@@ -195,7 +195,7 @@ def test_a_disk_that_fills_up_during_a_run(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "runs"))
     (tmp_path / "runs").mkdir()
     design = pass_through(tmp_path / "design")
-    monkeypatch.setattr("cosim.bench_run.has_room", lambda _: False)
+    monkeypatch.setattr("cosim.running.bench_run.has_room", lambda _: False)
     with pytest.raises(EnvironmentProblem) as error:
         simulate(design, sources={"a": [DONE]})
     head, _, tail = str(error.value).partition("/step-run-")
@@ -211,13 +211,13 @@ def test_a_disk_that_fills_up_with_waves(tmp_path, monkeypatch):
         (tmp_path / "x.vcd").write_text("$date")
         raise SimulationError("the simulator broke off")
 
-    monkeypatch.setattr("cosim.bench_run.run_simulator", break_off)
-    monkeypatch.setattr("cosim.bench_run.build", lambda *_, **__: None)
+    monkeypatch.setattr("cosim.running.bench_run.run_simulator", break_off)
+    monkeypatch.setattr("cosim.running.bench_run.build", lambda *_, **__: None)
     design = pass_through(tmp_path / "design")
     with pytest.raises(SimulationError, match="broke off"):
         simulate(design, sources={"a": [DONE]}, waves=tmp_path / "x.vcd")
     assert not (tmp_path / "x.vcd").exists()
-    monkeypatch.setattr("cosim.bench_run.has_room", lambda directory: directory != tmp_path)
+    monkeypatch.setattr("cosim.running.bench_run.has_room", lambda directory: directory != tmp_path)
     with pytest.raises(EnvironmentProblem) as error:
         simulate(design, sources={"a": [DONE]}, waves=tmp_path / "x.vcd")
     assert str(error.value) == (

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from designs import DONE, pass_through, payload, write_design
 
-from cosim.bench_run import simulate
-from cosim.build import OPTIMIZATION, build
-from cosim.cache import cache_directory, cached, content_key
-from cosim.design import load_design
-from cosim.harness import HARDWARE, bench_text
-from cosim.process import run_logged
-from cosim.toolchain import find_toolchain
+from cosim.building.build import OPTIMIZATION, build
+from cosim.building.design import load_design
+from cosim.building.harness import HARDWARE, bench_text
+from cosim.building.toolchain import find_toolchain
+from cosim.cache.builds import cache_directory, cached, content_key
+from cosim.running.bench_run import simulate
+from cosim.running.process import run_logged
 from step.errors import BuildError, EnvironmentProblem
 
 
@@ -127,8 +127,8 @@ def test_a_missing_file_is_told(tmp_path):
 BUILD_SCRIPT = """
 import sys
 sys.path[:0] = sys.argv[2:]
-from cosim.build import build
-from cosim.cache import cache_directory
+from cosim.building.build import build
+from cosim.cache.builds import cache_directory
 print("started", flush=True)
 print(build(sys.argv[1]).seconds > 0)
 """

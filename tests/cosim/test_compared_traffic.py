@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cosim.traffic import compare_traffic
+from cosim.comparing.traffic import compare_traffic
 from sim_approx import backend as approx
 from step.language.dtypes import FP32
 from step.language.graph import Graph

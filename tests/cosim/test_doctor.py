@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from cosim import toolchain
-from cosim.doctor import Finding, diagnose
-from cosim.toolchain import find_toolchain, find_verilator
+from cosim.building import toolchain
+from cosim.building.doctor import Finding, diagnose
+from cosim.building.toolchain import find_toolchain, find_verilator
 from step.errors import EnvironmentProblem
 
 

@@ -8,15 +8,15 @@ import pytest
 from four_state import ICARUS, unknown_at_ports
 from scenarios import SCENARIOS, Scenario
 
-from cosim.design import load_design
-from cosim.program_data import memory_image, source_transfers
-from hw.edge import unpack_transfers
-from hw.emit import emit
-from hw.layout import input_formats
+from cosim.building.design import load_design
+from cosim.running.program_data import memory_image, source_transfers
+from hw.links.edge import unpack_transfers
+from hw.links.layout import input_formats
+from hw.verilog.emit import emit
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
 
 pytestmark = pytest.mark.skipif(ICARUS is None, reason="needs Icarus Verilog")

@@ -8,12 +8,12 @@ import subprocess
 import pytest
 from designs import port, write_design
 
-from cosim import hierarchy
-from cosim.bench_run import simulate
-from cosim.build import simulator_main, verilator_flags
-from cosim.design import load_design
-from cosim.hierarchy import Hierarchy
-from cosim.toolchain import find_toolchain
+from cosim.building import hierarchy
+from cosim.building.build import simulator_main, verilator_flags
+from cosim.building.design import load_design
+from cosim.building.hierarchy import Hierarchy
+from cosim.building.toolchain import find_toolchain
+from cosim.running.bench_run import simulate
 
 LEAF = (
     """module leaf(

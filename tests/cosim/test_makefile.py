@@ -8,8 +8,8 @@ from pathlib import Path
 
 from designs import DONE, pass_through, payload
 
-from cosim.design import load_design
-from cosim.run_files import read_run, write_inputs
+from cosim.building.design import load_design
+from cosim.running.run_files import read_run, write_inputs
 
 MAKEFILE = Path(__file__).parents[2] / "verilator.mk"
 

@@ -12,7 +12,7 @@ from designs import memory_ports
 from drams import SMALL
 from memory_model import Port, run
 
-from cosim.bench_run import simulate
+from cosim.running.bench_run import simulate
 from step.lowering.dram import PRESETS
 from step.lowering.fabric import MemoryConfig
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cosim.buffers import BufferComparison, compare_buffers
+from cosim.comparing.buffers import BufferComparison, compare_buffers
 from sim_approx import backend as approx
 from step.language.dtypes import FP32
 from step.language.graph import Graph

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cosim.bench_run import run_simulator
-from cosim.build import build
-from cosim.design import load_design
-from cosim.program_data import memory_image, source_transfers
-from cosim.run_files import read_run, write_inputs
-from hw.emit import emit
+from cosim.building.build import build
+from cosim.building.design import load_design
+from cosim.running.bench_run import run_simulator
+from cosim.running.program_data import memory_image, source_transfers
+from cosim.running.run_files import read_run, write_inputs
+from hw.verilog.emit import emit
 from step.functions import Cast, Matmul, RetileRow, Silu
 from step.language.dtypes import BF16, FP32
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 
 FABRIC = FabricConfig(tile=4, matmul_lanes=2, vector_lanes=2)
 
@@ -50,7 +50,7 @@ def test_any_contents_at_power_on_give_the_same_run(tmp_path: Path) -> None:
         directory = tmp_path / f"run{number}"
         directory.mkdir()
         write_inputs(design, directory, source_transfers(netlist, bound), memory_image(netlist, bound))
-        run_simulator(built, "cosim.bench", directory, ["+max_cycles=10000", "+log", *contents], None)
+        run_simulator(built, "cosim.running.bench", directory, ["+max_cycles=10000", "+log", *contents], None)
         found = read_run(design, directory, 0.0)
         same = ("status", "cycles", "sinks", "memory", "faults")
         return {name: getattr(found, name) for name in same} | {

@@ -21,7 +21,7 @@ from cosim.synthesis.jobs import Stop, side_by_side
 from cosim.synthesis.report import Clock, Part, Report
 from cosim.synthesis.surround import behind_pins, between_channels
 from hw.fabric import elaborate
-from hw.layout import output_formats
+from hw.links.layout import output_formats
 from step.errors import BuildError, EnvironmentProblem, FabricError
 from step.language.dtypes import FP32
 from step.language.graph import Graph

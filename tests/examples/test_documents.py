@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from progress_lines import without_progress
 
-from step.programs.json_file import schema
+from step.programs.files.json_file import schema
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

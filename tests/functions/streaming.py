@@ -12,7 +12,7 @@ import patterns
 from amaranth.sim import Simulator
 
 from hw.functions.datapath import Datapath
-from hw.layout import TokenFormat, control_bits, pack_words
+from hw.links.layout import TokenFormat, control_bits, pack_words
 from step.language.dims import dim
 from step.language.types import ElementType, Tile
 from step.lowering.fabric import FabricConfig

@@ -24,7 +24,7 @@ from hw.arithmetic.integers import FromInteger, ToInteger
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
 from hw.arithmetic.rsqrt import Rsqrt
 from hw.arithmetic.silu import Silu
-from hw.shared import Parametric
+from hw.verilog.modules import Parametric
 from step.functions.exp import exp
 from step.functions.gelu import gelu
 from step.functions.matmul import Matmul

@@ -17,9 +17,9 @@ from verilated import HARMLESS, Verilated, kinds, lint
 
 from cosim.synthesis.estimate import Counts
 from hw.arithmetic.model import SOURCES
-from hw.convert import ModuleLibrary
 from hw.functions.datapath import Datapath
 from hw.functions.matmul import MatmulDatapath, datapath
+from hw.verilog.convert import ModuleLibrary
 from step.functions.matmul import Matmul
 from step.language.dims import dim
 from step.language.dtypes import BF16, INT8, INT32

@@ -14,7 +14,7 @@ import numpy as np
 from amaranth.back import verilog
 from amaranth.lib.wiring import In
 
-from hw.shared import Parametric
+from hw.verilog.modules import Parametric
 
 HARNESS = """
 #include "V{top}.h"
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {{
 
 
 class Library:
-    """Collects the distinct components of a design, as `hw.shared.ModuleLibrary`."""
+    """Collects the distinct components of a design, as `hw.verilog.modules.ModuleLibrary`."""
 
     def __init__(self) -> None:
         self.modules: dict[str, str] = {}

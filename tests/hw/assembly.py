@@ -8,8 +8,8 @@ from amaranth.hdl import Const, Elaboratable, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.shared import Shared
-from hw.structure import Structure, flat_ports
+from hw.verilog.modules import Shared
+from hw.verilog.structure import Structure, flat_ports
 
 
 class Assembly(wiring.Component):

@@ -10,15 +10,15 @@ from typing import Any
 from amaranth.sim import Simulator
 from assembly import Assembly
 
-from cosim.program_data import memory_image, source_transfers
+from cosim.running.program_data import memory_image, source_transfers
 from hw.fabric import Fabric, PlacedChannel, elaborate
-from hw.layout import pack_header, pack_words, unpack_element, unpack_header, unpack_words
+from hw.links.layout import pack_header, pack_words, unpack_element, unpack_header, unpack_words
 from step.language.faults import Fault
 from step.language.graph import Graph
 from step.language.tokens import UNKNOWN, Token
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
 
 
 @dataclass

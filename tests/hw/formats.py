@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.layout import TokenFormat
+from hw.links.layout import TokenFormat
 
 
 def one_word(rank: int, bits: int, *, control: bool = False) -> TokenFormat:

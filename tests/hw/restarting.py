@@ -11,10 +11,10 @@ from amaranth.hdl import ClockDomain, Elaboratable, Module, ResetSignal, Signal
 from amaranth.sim import Simulator
 from assembly import Assembly
 
-from cosim.program_data import memory_image, source_transfers
+from cosim.running.program_data import memory_image, source_transfers
 from hw.fabric import elaborate
 from step.lowering.netlist import Netlist
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 
 PATIENCE = 20_000
 """Cycles after which a run hangs."""

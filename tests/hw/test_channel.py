@@ -10,7 +10,7 @@ import pytest
 from amaranth.sim import Simulator
 from formats import words
 
-from hw.channel import Channel
+from hw.links.channel import Channel
 
 
 class Model:

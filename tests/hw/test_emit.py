@@ -14,12 +14,12 @@ import pytest
 from kept_tools import cold_cache
 from scenarios import FABRIC, SCENARIOS
 
-from cosim.design import load_design
-from cosim.harness import bench_text
-from cosim.toolchain import find_toolchain
-from hw.convert import ModuleLibrary
-from hw.emit import SIDECAR, Design, emit
+from cosim.building.design import load_design
+from cosim.building.harness import bench_text
+from cosim.building.toolchain import find_toolchain
 from hw.fabric import elaborate
+from hw.verilog.convert import ModuleLibrary
+from hw.verilog.emit import SIDECAR, Design, emit
 from step.errors import FabricError
 from step.functions.matmul import Matmul
 from step.host.installing import MANIFEST
@@ -28,7 +28,7 @@ from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import Netlist, lower
-from step.programs.json_file import validate
+from step.programs.files.json_file import validate
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from step.language.dtypes import BF16
 from step.language.faults import Fault
 from step.language.graph import Graph
 from step.language.types import Tile
-from step.programs.inputs import BoundInputs
+from step.programs.data.inputs import BoundInputs
 from step.running.interpreter import interpret
 from step.running.result import Activity
 

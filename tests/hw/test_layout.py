@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scenarios import element_value
 
-from hw.edge import data_bits, pack_transfers, unpack_transfers
-from hw.layout import (
+from hw.links.edge import data_bits, pack_transfers, unpack_transfers
+from hw.links.layout import (
     TokenFormat,
     pack_header,
     pack_tiles,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cosim.toolchain import find_toolchain
-from hw.emit import Design, emit
+from cosim.building.toolchain import find_toolchain
+from hw.verilog.emit import Design, emit
 from step.language.dtypes import FP32
 from step.language.graph import Graph
 from step.language.types import Tile

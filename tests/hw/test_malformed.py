@@ -14,7 +14,7 @@ from step.language.graph import Graph
 from step.language.types import Selector, Tile, Tuple
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.running.contracts import stream_fault
 
 FABRIC = FabricConfig(tile=4, link_bytes=8)

@@ -12,7 +12,7 @@ from scenarios import SCENARIOS, Scenario
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 
 FABRIC = FabricConfig(tile=4, matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=8))
 

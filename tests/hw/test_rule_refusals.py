@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from formats import one_word
 
-from hw.layout import TokenFormat
+from hw.links.layout import TokenFormat
 from hw.rules.unit import Translated
 from hw.rules.words import HardwareError
 from step.firing.declared import Declared

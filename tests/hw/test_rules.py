@@ -11,10 +11,10 @@ from amaranth.back import rtlil
 from amaranth.hdl import Const, Module, Mux, Signal
 from formats import one_word
 
-from hw.firing import Firing, RuleError
-from hw.layout import Format, TokenFormat
-from hw.rule import Rule
-from hw.unit import Unit
+from hw.firing.machine import Firing, RuleError
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.layout import Format, TokenFormat
 
 Fire = Callable[[Module, Firing], None]
 TOKEN = one_word(3, 8)

@@ -13,9 +13,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from scenarios import FABRIC, SCENARIOS, Scenario
 
-from hw.convert import ModuleLibrary
-from hw.emit import emit
-from hw.shared import Parametric
+from hw.verilog.convert import ModuleLibrary
+from hw.verilog.emit import emit
+from hw.verilog.modules import Parametric
 from step.language.graph import Graph
 from step.lowering.netlist import lower
 

@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 from assembly import Assembly
 
 from hw.fabric import elaborate
-from hw.status import ProgramStatus
+from hw.firing.status import ProgramStatus
 from step.language.dtypes import FP32
 from step.language.faults import Fault
 from step.language.graph import Graph

@@ -14,7 +14,7 @@ from fabric_bench import Run, packed, simulate
 from scenarios import FABRIC, SCENARIOS, Scenario
 from scenarios.scenario import STREAMS
 
-from hw.layout import pack_element
+from hw.links.layout import pack_element
 from step.language.dtypes import FP32
 from step.language.graph import Graph
 from step.language.tokens import Token

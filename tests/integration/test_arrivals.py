@@ -9,7 +9,7 @@ import pytest
 from scenarios import FABRIC
 
 from cosim import backend as rtl
-from cosim.compare import compare
+from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from step.language.dtypes import INT32
 from step.language.graph import Graph

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cosim import backend as rtl
-from cosim.compare import compare
+from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from step.errors import Runaway
 from step.language.dtypes import BF16, BOOL, INT8, INT32, DType

@@ -15,7 +15,7 @@ from scenarios import SCENARIOS
 import step
 from benchmarks import unit_rates
 from cosim import backend as rtl
-from cosim.compare import compare
+from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from step.lowering.fabric import MemoryConfig
 from step.programs.program import Program, load_program

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cosim.design import load_design
-from cosim.run_files import read_run
+from cosim.building.design import load_design
+from cosim.running.run_files import read_run
 from sim_approx import backend as approx
 from step.programs.program import load_program
 

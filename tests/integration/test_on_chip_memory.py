@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cosim import backend as rtl
-from cosim.buffers import compare_buffers
+from cosim.comparing.buffers import compare_buffers
 from sim_approx import backend as approx
 from step.errors import Deadlock, SimulationError, StreamFault
 from step.functions.retile import RetileRow, RetileStreamify

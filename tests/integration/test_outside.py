@@ -158,7 +158,7 @@ def test_there_is_no_published_timing_of_it() -> None:
 
 MAGNITUDE = """
 import numpy as np
-from cosim.compare import compare
+from cosim.comparing.compare import compare
 from step import BF16, Graph, Program, Tile
 from step.functions import Magnitude
 

@@ -23,7 +23,7 @@ ONCE = {
     ("step/lowering/feasible.py", "_check_node"),
     ("step/lowering/memory.py", "memory_map"),
     ("step/lowering/memory.py", "scratchpads"),
-    ("step/programs/inputs.py", "bind_inputs"),
+    ("step/programs/data/inputs.py", "bind_inputs"),
 }
 """What prepares a program, with its file; `_check_node` once for each unit."""
 ROOT = Path(step.__file__).parents[1]

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from restart import build, restarts
 
-from cosim.design import load_design
-from cosim.program_data import memory_image, source_transfers
-from hw.emit import emit
+from cosim.building.design import load_design
+from cosim.running.program_data import memory_image, source_transfers
+from hw.verilog.emit import emit
 from step.language.dtypes import BF16, INT32, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 
 FABRIC = FabricConfig(tile=4, link_bytes=8, outstanding=4, memory=MemoryConfig(beat_bytes=8))
 NUMBER = Tile(UINT32)

@@ -12,7 +12,7 @@ import pytest
 from scenarios import FABRIC
 
 from cosim import backend as rtl
-from cosim.compare import compare
+from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from step.errors import StreamFault
 from step.functions import Add, Matmul

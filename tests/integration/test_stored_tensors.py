@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cosim import backend as rtl
-from cosim.compare import compare
+from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from step.errors import StreamFault
 from step.running.interpreter import interpret

@@ -8,16 +8,16 @@ import pytest
 from farm import farm
 from scenarios import SCENARIOS, Scenario
 
-from cosim.compare import equal_values
-from cosim.edges import drive_edges
-from cosim.program_data import source_transfers
-from hw.edge import unpack_transfers
-from hw.emit import emit
-from hw.layout import input_formats
+from cosim.comparing.compare import equal_values
+from cosim.running.edges import drive_edges
+from cosim.running.program_data import source_transfers
+from hw.links.edge import unpack_transfers
+from hw.links.layout import input_formats
+from hw.verilog.emit import emit
 from step.language.graph import Graph
 from step.language.tokens import Token
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.interpreter import interpret
 

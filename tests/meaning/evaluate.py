@@ -15,7 +15,7 @@ from step.language.graph import Graph, Node
 from step.language.tiling import stored
 from step.language.tokens import Token, from_nested, to_nested
 from step.lowering.netlist import insert_broadcasts
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
 
 
 @dataclass

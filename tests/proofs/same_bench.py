@@ -7,9 +7,9 @@ from typing import Any
 from amaranth.hdl import Assert, Cat, Module, Mux, Value
 from unit_bench import UnitBench, equal
 
-from hw.rule import Rule
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
 from hw.rules.unit import Translated
-from hw.unit import Unit
 from step.firing.declared import Declared
 
 

@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 from amaranth.hdl import Assert, Assume, ClockDomain, Elaboratable, Module, Mux, Signal, Value
 
-from hw import scratchpad, share
-from hw.share import ShareFormat
+from hw.memory import scratchpad, share
+from hw.memory.share import ShareFormat
 from step.lowering.memory import IN_FLIGHT
 
 

@@ -11,10 +11,10 @@ from amaranth.hdl import Array, Assert, Cat, Module, Mux, Signal, Value
 from refuting import check
 from unit_bench import UnitBench, words
 
-from hw import firing as skeleton
+from hw.firing import machine as skeleton
+from hw.firing.unit import Unit
 from hw.functions.datapath import Datapath
-from hw.layout import TokenFormat
-from hw.unit import Unit
+from hw.links.layout import TokenFormat
 from hw.units import accum
 from step.lowering.plans.plan import Timing
 

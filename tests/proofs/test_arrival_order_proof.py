@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Assert, ClockDomain, Elaboratable, Module, Mux, Signal
 from refuting import check
 
-from hw import arrival_order
+from hw.firing import arrival_order
 
 AGES = 4
 """Cycles of waiting that the bench tells apart; the longer ones are alike for it."""

@@ -13,8 +13,8 @@ from amaranth.hdl import Array, Assert, Assume, Cat, ClockDomain, Const, Elabora
 from proving import refuted
 from refuting import check
 
-from hw import scratchpad
-from hw.share import ShareFormat
+from hw.memory import scratchpad
+from hw.memory.share import ShareFormat
 
 
 class Access:

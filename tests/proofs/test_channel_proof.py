@@ -10,7 +10,7 @@ from amaranth.hdl import Array, Assert, Assume, ClockDomain, Const, Elaboratable
 from amaranth.lib import data
 from refuting import check
 
-from hw import channel
+from hw.links import channel
 
 HEADERS = [
     ("place == room - step, 0", "place == room - 2 * step, 0"),

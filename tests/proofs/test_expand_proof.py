@@ -10,8 +10,8 @@ from proving import refuted
 from refuting import check_rule
 from unit_bench import UnitBench, bare, control, equal, translated, words
 
-from hw.layout import TokenFormat
-from hw.unit import Unit
+from hw.firing.unit import Unit
+from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
 from step.rules.expand import Follow, Repeat
 

@@ -10,8 +10,8 @@ from amaranth.hdl import Array, Assert, C, Cat, Module, Mux, Signal
 from refuting import check
 from unit_bench import UnitBench, bare, control, words
 
-from hw.layout import TokenFormat
-from hw.unit import Unit
+from hw.firing.unit import Unit
+from hw.links.layout import TokenFormat
 from hw.units import generate
 
 LISTED = [

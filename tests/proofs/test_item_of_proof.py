@@ -9,9 +9,9 @@ from amaranth.hdl import Assert, C, Cat, Module, Signal
 from refuting import check
 from unit_bench import UnitBench, bare, control, equal, words
 
-from hw import firing as skeleton
-from hw.layout import TokenFormat
-from hw.unit import Unit
+from hw.firing import machine as skeleton
+from hw.firing.unit import Unit
+from hw.links.layout import TokenFormat
 from hw.units import item_of
 
 MUTANTS = [

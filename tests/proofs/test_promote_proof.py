@@ -10,11 +10,11 @@ from proving import refuted
 from refuting import check, check_rule
 from unit_bench import UnitBench, bare, control, equal, translated, words
 
-from hw import firing as skeleton
-from hw import unit
-from hw.layout import TokenFormat
-from hw.rule import Rule
-from hw.unit import Unit
+from hw.firing import machine as skeleton
+from hw.firing import unit
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
 from step.rules.promote import Promote
 

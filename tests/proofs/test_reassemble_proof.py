@@ -11,8 +11,8 @@ from amaranth.hdl import Assert, Cat, Module, Mux, Signal
 from refuting import check
 from unit_bench import UnitBench, bare, control, equal, words
 
-from hw.layout import TokenFormat
-from hw.unit import Unit
+from hw.firing.unit import Unit
+from hw.links.layout import TokenFormat
 from hw.units import reassemble
 
 AGES = 3

@@ -7,7 +7,7 @@ from amaranth.hdl import Assert, Const, Module, Signal, Value
 from refuting import check
 from shares_bench import Pages
 
-from hw import scratchpad, share
+from hw.memory import scratchpad, share
 from step.lowering.memory import IN_FLIGHT
 
 SUPPLY = [

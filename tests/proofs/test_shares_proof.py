@@ -20,8 +20,8 @@ from mutants import mutant
 from refuting import check
 from shares_bench import Side
 
-from hw import scratchpad, share
-from hw.share import FillerSignature, ReaderSignature, ShareFormat
+from hw.memory import scratchpad, share
+from hw.memory.share import FillerSignature, ReaderSignature, ShareFormat
 from step.lowering.memory import IN_FLIGHT
 
 ANY_END = mutant(share, "m.d.comb += end.eq(Mux(odd, self.ends[1], self.ends[0]))", "self.end = end")

@@ -10,8 +10,8 @@ from proving import refuted
 from same_bench import Same
 from unit_bench import bare, control, words
 
-from hw.layout import TokenFormat
-from hw.rule import Rule
+from hw.firing.rule import Rule
+from hw.links.layout import TokenFormat
 from hw.units import reshape
 from step.firing.declared import Declared
 from step.rules import reshape as reshape_rule

@@ -8,10 +8,10 @@ from proving import refuted
 from refuting import check, check_rule
 from unit_bench import UnitBench, control, equal, translated, words
 
-from hw import firing as skeleton
-from hw.layout import TokenFormat
-from hw.rule import Rule
-from hw.unit import Unit
+from hw.firing import machine as skeleton
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
 from step.rules.zip import Zip

@@ -10,11 +10,11 @@ from typing import Any
 
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
 
-from hw import firing as skeleton
-from hw.layout import TokenFormat
-from hw.rule import Rule
+from hw.firing import machine as skeleton
+from hw.firing.rule import Rule
+from hw.firing.unit import Unit
+from hw.links.layout import TokenFormat
 from hw.rules.unit import Translated
-from hw.unit import Unit
 from step.firing.declared import Declared
 from step.firing.machine import Machine
 

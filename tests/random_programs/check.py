@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from meaning.evaluate import Evaluation, difference, evaluate
 
 from random_programs import build
-from sim_approx.simulation import Values, simulate
+from sim_approx.running.simulation import Values, simulate
 from step.errors import FabricError, StepError
 from step.fuzz.program import fabric
 from step.language.graph import Graph
 from step.language.tokens import Token, from_nested
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import insert_broadcasts, lower
-from step.programs.inputs import BoundInputs, bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status
 

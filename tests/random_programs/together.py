@@ -15,13 +15,13 @@ from cosim import backend as rtl
 from random_programs import build
 from random_programs.check import Disagreement, again, check_interpreter, check_outputs
 from sim_approx import backend as approx
-from sim_approx.simulation import simulate
+from sim_approx.running.simulation import simulate
 from step.errors import StepError
 from step.fuzz.program import LARGEST_BUFFER
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 from step.running.result import Status
 
 FABRIC = replace(

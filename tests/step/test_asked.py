@@ -13,7 +13,7 @@ import step
 from step import FP32, FabricConfig, Graph, Program, Tile
 from step.errors import FormatError, InputError, SettingError, StepError, UnknownName
 from step.host.files import cache_directory
-from step.programs.depth_binding import DepthBinding
+from step.programs.files.depths import DepthBinding
 from step.running.result import RunResult
 
 
@@ -21,7 +21,7 @@ from step.running.result import RunResult
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Nothing is built, and nothing is left where it should not be."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("cosim.bench_run.build", lambda *_, **__: pytest.fail("it is built"))
+    monkeypatch.setattr("cosim.running.bench_run.build", lambda *_, **__: pytest.fail("it is built"))
     monkeypatch.setattr("cosim.backend.emit", lambda *_, **__: pytest.fail("it is written"))
     yield tmp_path
     assert not (tmp_path / "gone").exists()

@@ -15,7 +15,7 @@ import pytest
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
 from step.functions import Scale
-from step.programs.layered import layered_svg
+from step.programs.pictures.layered import layered_svg
 from step.programs.tables import bar, table
 
 
@@ -96,7 +96,9 @@ def test_a_picture_has_every_box_inside_and_every_edge_from_box_to_box() -> None
 def test_without_anything_that_draws_there_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setitem(sys.modules, "grandalf.graphs", None)
-    monkeypatch.delitem(sys.modules, "step.programs.layered", raising=False)  # what was drawn before has imported it
+    monkeypatch.delitem(
+        sys.modules, "step.programs.pictures.layered", raising=False
+    )  # what was drawn before has imported it
     assert program()._repr_svg_() is None
 
 

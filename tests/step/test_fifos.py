@@ -23,7 +23,7 @@ from step.fifos.shrink import LEAST, shrink
 from step.functions import Add, Mul, RetileRow, RetileStreamify, RowMax
 from step.lowering.links import slot_bits
 from step.lowering.netlist import lower
-from step.programs.depth_binding import DepthBinding
+from step.programs.files.depths import DepthBinding
 from step.programs.program import load_program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

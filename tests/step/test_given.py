@@ -15,7 +15,7 @@ import step
 from step import BF16, FP32, INT32, Graph, Program, Selector, Tile, Tuple, bits, masks
 from step.errors import InputError
 from step.language.tokens import DONE, UNKNOWN, Token
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 
 
 class Foreign:

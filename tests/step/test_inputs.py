@@ -18,8 +18,8 @@ from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
 from step.language.graph import Graph
 from step.language.tokens import DONE, Token, show
 from step.language.types import Selector, Tile, Tuple
-from step.programs.given import Bits
-from step.programs.inputs import bind_inputs, cut_tiles
+from step.programs.data.given import Bits
+from step.programs.data.inputs import bind_inputs, cut_tiles
 
 
 def selected(dims: list[Any], value: Any, targets: int = 3) -> str:

@@ -23,7 +23,7 @@ UPPER_FLOORS = {"hw", "sim_approx", "sim_published", "cosim"}
 
 FLOORS = ("step", "hw", "sim_approx", "sim_published", "cosim")
 LONG = {
-    "step/language/graph.py", "step/programs/serialize.py", "hw/firing.py", "sim_approx/engine.py",
+    "step/language/graph.py", "step/programs/files/serialize.py", "hw/firing/machine.py", "sim_approx/engine/events.py",
 "sim_approx/compiled/rule.py", "step_models/decoder.py", "step_models/moe.py",
     "step_models/attention.py",
 }  # fmt: skip

@@ -18,7 +18,7 @@ from step.language.loops import SHORT, RegularStream, Stops, Walk, listed
 from step.language.operator import StreamType
 from step.language.tokens import UNKNOWN, from_nested
 from step.language.types import Tile
-from step.programs.inputs import bind_inputs
+from step.programs.data.inputs import bind_inputs
 
 EXTENTS = some.lists(some.integers(1, 4), min_size=1, max_size=4).map(tuple)
 

@@ -16,8 +16,8 @@ from step.language.dtypes import BF16, INT32
 from step.language.graph import Graph
 from step.language.tokens import show
 from step.language.types import ElementType, Selector, Tile, Tuple
-from step.programs.inputs import bind_inputs
-from step.programs.npz import load_inputs
+from step.programs.data.inputs import bind_inputs
+from step.programs.data.npz import load_inputs
 
 NUMBER = Tile(INT32)
 

@@ -13,7 +13,7 @@ import step
 from step import FP32, FabricConfig, Graph, Program, Tile
 from step.errors import EnvironmentProblem, FormatError, InputError, Runaway, SimulationError
 from step.functions import Scale
-from step.programs.npz import write_arrays
+from step.programs.data.npz import write_arrays
 from step.running.result import RunResult
 
 DATA = {"x": [1, 2, 3]}
@@ -126,6 +126,6 @@ def test_a_run_that_fails_says_how_far_it_came() -> None:
 
 
 def test_a_comparison_needs_the_floor_that_compares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cosim.compare", None)
-    message = "step.compare needs the module cosim.compare; install it with: pip install 'step-fabric[sim]'"
+    monkeypatch.setitem(sys.modules, "cosim.comparing.compare", None)
+    message = "step.compare needs the module cosim.comparing.compare; install it with: pip install 'step-fabric[sim]'"
     assert text_of(EnvironmentProblem, lambda: step.compare(program())) == message

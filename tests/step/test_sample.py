@@ -17,9 +17,9 @@ from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.graph import Graph
 from step.language.tokens import show
 from step.language.types import Selector, Tile, Tuple
-from step.programs.equality import same_arrays
-from step.programs.inputs import BoundInputs, bind_inputs
-from step.programs.npz import arrays_of, load_inputs, readable, write_arrays
+from step.programs.data.equality import same_arrays
+from step.programs.data.inputs import BoundInputs, bind_inputs
+from step.programs.data.npz import arrays_of, load_inputs, readable, write_arrays
 from step.programs.program import load_program
 from step.running.interpreter import bind, interpret
 from step.running.sample import sample

@@ -41,11 +41,11 @@ from step.language.tokens import DONE, Token, parse
 from step.language.types import Buffer, Selector, Tile, Tuple
 from step.lowering.dram import PRESETS, Dram
 from step.lowering.fabric import FabricConfig, MemoryConfig
-from step.programs.equality import same_tokens
-from step.programs.inputs import bind_inputs
-from step.programs.json_file import schema, schema_names, validate
+from step.programs.data.equality import same_tokens
+from step.programs.data.inputs import bind_inputs
+from step.programs.files.json_file import schema, schema_names, validate
+from step.programs.files.serialize import graph_to_json
 from step.programs.program import Program, load_program
-from step.programs.serialize import graph_to_json
 from step.running.interpreter import interpret
 
 

@@ -117,7 +117,7 @@ def test_files_of_their_own(tree: Path) -> None:
     assert source_digest("published", tree / "step.cli" / "file.py") == before
 
 
-NEUTRAL = ("step.errors", "step.host", "step.samples", "step.programs.json_file", "step.programs.json_file")
+NEUTRAL = ("step.errors", "step.host", "step.samples", "step.programs.files.json_file", "step.programs.files.json_file")
 """Texts of errors, files and libraries, samples of operators, formats of files: they decide no result."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import step
 import step.functions
 import step.ops
-from sim_approx.build import build_fabric
+from sim_approx.placing.build import build_fabric
 from step.language.graph import Graph
 from step.language.operator import OPERATORS, Operator
 from step.lowering.fabric import FabricConfig

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from cosim import harness
-from cosim.design import Design, StreamPort
-from cosim.run_files import write_inputs
-from cosim.toolchain import find_toolchain
+from cosim.building import harness
+from cosim.building.design import Design, StreamPort
+from cosim.building.toolchain import find_toolchain
+from cosim.running.run_files import write_inputs
 from step.lowering.fabric import MemoryConfig
 
 MEMORY = [path for path in harness.HARDWARE if path.name.startswith("sim_memory")]

@@ -9,13 +9,13 @@ from amaranth.hdl import Elaboratable, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.beats import WRITE_DEPTH, BeatRule, gather_beat
-from hw.channel import ConsumerSignature
-from hw.firing import Firing
-from hw.layout import Format, TokenFormat, WriteFormat, input_formats
-from hw.memory_port import MEMORY_RESET, MemoryPort, outside
-from hw.shared import Parametric, Shared
-from hw.unit import STATUS, Unit, join, pass_status
+from hw.firing.machine import Firing
+from hw.firing.unit import STATUS, Unit, join, pass_status
+from hw.links.beats import WRITE_DEPTH, BeatRule, gather_beat
+from hw.links.channel import ConsumerSignature
+from hw.links.layout import Format, TokenFormat, WriteFormat, input_formats
+from hw.memory.port import MEMORY_RESET, MemoryPort, outside
+from hw.verilog.modules import Parametric, Shared
 from permit.ops.permitted_store import DATA
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap

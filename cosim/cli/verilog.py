@@ -1,0 +1,74 @@
+"""``step verilog``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cosim.building.design import SIDECAR, load_design
+from cosim.running.program_data import memory_image, source_transfers
+from cosim.running.run_files import write_inputs
+from hw.verilog.emit import emit
+from step.cli.console import show_json, working
+from step.cli.options import binding_option, json_option, open_program, program_options
+from step.errors import InputError
+from step.host.files import writing
+from step.host.installing import installing
+from step.programs.prepare import prepare
+
+
+@click.command()
+@program_options
+@binding_option
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write."
+)
+@click.option(
+    "--bench", is_flag=True, help="For simulation: with probes, and with the program's input data in DIR/data."
+)
+@click.option(
+    "--style",
+    type=click.Choice(["fpga", "asic"]),
+    default="fpga",
+    show_default=True,
+    help="Whether registers have a value at power-on (fpga), or only from reset (asic).",
+)
+@json_option
+def verilog(
+    program: str,
+    inputs: Path | None,
+    settings: tuple[str, ...],
+    binding: Path | None,
+    output: Path,
+    bench: bool,
+    style: str,
+    as_json: bool,
+) -> None:
+    """Write a program's RTL as Verilog, with a sidecar (fabric.json) that names everything.
+
+    Without --bench the Verilog is for synthesis. With it, `make -f verilator.mk DIR=...` builds and runs it. Of what it
+    wrote to DIR before nothing is left; files of others, and those that were changed since, stay.
+    """
+    opened = open_program(program, inputs, settings, binding)
+    if bench and not opened.inputs:
+        raise InputError("--bench needs input data, but the program has none; give --inputs FILE.npz")
+    prepared = prepare(opened)
+    netlist = prepared.netlist
+    with working() as progress:
+        progress("writing Verilog")
+        design = emit(netlist, probes=bench, initial_values=style == "fpga")
+        with writing(output / SIDECAR if output.is_dir() else output), installing(output, last=SIDECAR) as staged:
+            design.write(staged)
+            if bench:
+                data = staged / "data"
+                data.mkdir()
+                sources, memory = source_transfers(netlist, prepared.data), memory_image(netlist, prepared.data)
+                write_inputs(load_design(staged), data, sources, memory)
+    if as_json:
+        show_json(design.sidecar)
+    else:
+        click.echo(
+            f"{output}: {len(design.files)} files, top module {design.sidecar['module']}, "
+            f"{len(netlist.units)} units, {len(netlist.channels)} channels"
+        )

@@ -1,0 +1,1 @@
+"""RTL, fast model, interpreter and symbolic metric beside each other."""

@@ -1,0 +1,257 @@
+"""Runs a program on every back end and compares: meaning, cycles, and the time of every token."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cosim.backend import run_rtl
+from cosim.comparing.buffers import BufferComparison, compare_buffers
+from cosim.comparing.traffic import TrafficComparison, compare_traffic
+from cosim.running.bench_run import wave_kind
+from sim_approx import backend as approx
+from sim_approx.calibration.file import Calibration
+from sim_approx.calibration.lookup import calibrated
+from step.host.progress import Progress, silent
+from step.language.symbols import measure
+from step.language.tokens import Token
+from step.programs.prepare import Prepared, prepare
+from step.programs.program import Program
+from step.programs.tables import table
+from step.running.expectation import deviation
+from step.running.interpreter import meaning
+from step.running.result import ChannelEvents, OperatorResult
+
+
+@dataclass(frozen=True)
+class OperatorComparison:
+    """Activity of one operator in both timed back ends.
+
+    ``mismatches`` counts the tokens that it sent whose cycle or control differs.
+    """
+
+    name: str
+    exact: OperatorResult
+    approximate: OperatorResult
+    mismatches: int
+
+    @property
+    def error(self) -> float:
+        """Relative error of the cycles in which it is busy."""
+        return _error(self.exact.busy, self.approximate.busy)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "error": self.error}
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """What `compare` found for one program.
+
+    ``mismatches`` counts the tokens whose cycle or control differs between RTL and fast model, of ``tokens`` in all
+    channels; ``first_mismatch`` names the earliest one. ``outputs_equal``: the RTL's outputs equal the interpreter's
+    bit for bit (which replays the RTL's order of arrival where an operator depends on it). ``buffers`` are peaks of
+    on-chip memory, of which ``first_peak`` names the first that is wrong, and ``first_traffic`` is that of the off-chip
+    ``traffic``. ``deviation`` is the largest difference to the program's float64 expectation, relative to its largest
+    magnitude; None where it has none. ``first_unexpected`` names the first scalar that is further away than the
+    tolerance allows.
+    """
+
+    program: str
+    exact_cycles: int
+    approximate_cycles: int
+    tokens: int
+    mismatches: int
+    first_mismatch: str | None
+    outputs_equal: bool
+    first_difference: str | None
+    buffers: tuple[BufferComparison, ...]
+    first_peak: str | None
+    traffic: tuple[TrafficComparison, ...]
+    first_traffic: str | None
+    deviation: float | None
+    tolerance: float | None
+    first_unexpected: str | None
+    build_seconds: float
+    rtl_seconds: float
+    rtl_cycles_per_second: float
+    approx_seconds: float
+    approx_tokens_per_second: float
+    operators: tuple[OperatorComparison, ...]
+
+    @property
+    def error(self) -> float:
+        """Relative error of the approximate cycles."""
+        return _error(self.exact_cycles, self.approximate_cycles)
+
+    @property
+    def speedup(self) -> float:
+        """How many times faster the fast model was than the simulation of the RTL."""
+        return self.rtl_seconds / self.approx_seconds if self.approx_seconds else 0.0
+
+    @property
+    def agreed(self) -> bool:
+        """Outputs equal, every token on time, and memory used as it must be, on chip and off chip."""
+        on_time = self.mismatches == 0 and self.exact_cycles == self.approximate_cycles
+        return self.outputs_equal and on_time and self.first_peak is None and self.first_traffic is None
+
+    @property
+    def passed(self) -> bool:
+        """Agreed, and the float64 expectation within its tolerance."""
+        return self.agreed and self.first_unexpected is None
+
+    @property
+    def complaints(self) -> list[str]:
+        """A line for each kind of thing that is wrong: where first."""
+        lines = (self.first_mismatch, self.first_difference, self.first_peak, self.first_traffic, self.first_unexpected)
+        return [line for line in lines if line]
+
+    def __repr__(self) -> str:
+        verdict = "equal" if self.passed else "NOT equal"
+        return f"<comparison of {self.program}: {self.exact_cycles:,} cycles, {self.tokens:,} tokens, {verdict}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, Any]] = [
+            ("cycles in RTL", self.exact_cycles),
+            ("cycles in the fast model", self.approximate_cycles),
+            ("tokens", self.tokens),
+            ("tokens off time", self.mismatches),
+            ("bytes moved off chip", sum(each.exact.bytes for each in self.traffic)),
+            ("outputs", "equal" if self.outputs_equal else "DIFFER"),
+            ("largest deviation from float64", "-" if self.deviation is None else f"{self.deviation:.2%}"),
+            ("RTL cycles/s", round(self.rtl_cycles_per_second)),
+            ("fast model: times as fast", round(self.speedup, 1)),
+            *(("first difference", line) for line in self.complaints),
+        ]
+        return table(("", self.program), rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        plain = asdict(self)
+        if self.deviation is not None and not math.isfinite(self.deviation):
+            plain["deviation"] = None  # JSON knows no NaN, and no infinity
+        operators = [each.to_json() for each in self.operators]
+        return {**plain, "operators": operators, "error": self.error, "speedup": self.speedup, "passed": self.passed}
+
+
+def _error(exact: int, approximate: int) -> float:
+    return (approximate - exact) / exact if exact else 0.0
+
+
+def compare(
+    program: Program,
+    progress: Progress = silent,
+    prepared: Prepared | None = None,
+    *,
+    max_cycles: int | None = None,
+    waves: Path | None = None,
+    optimize: bool = True,
+    calibration: Path | str | None = None,
+) -> Comparison:
+    """Interpret ``program``, simulate its RTL, run the fast model, and compare.
+
+    ``max_cycles`` and ``waves`` are those of the back ends, ``calibration`` is that of the fast model. Without
+    ``optimize`` the simulator is built faster and runs slower: for short runs. ``prepared``: the program, where
+    somebody has that already. Raises the errors of the back ends, and before any of them runs `InputError` for what
+    can not be expected.
+    """
+    wave_kind(waves)  # told before the work
+    prepared = prepared or prepare(program)
+    if program.check_expected():
+        deviation(program, meaning(prepared).outputs)  # sizes that only a run tells
+    netlist = prepared.netlist
+    if calibration is not None:  # what it lacks is told before the RTL is built
+        calibrated(Calibration.load(Path(calibration)), netlist, prepared.data)
+    progress(f"{program.name}: building and simulating the RTL")
+    exact = run_rtl(prepared, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress)
+    progress(f"{program.name}: running the fast model")
+    approximate = approx.run(prepared, events=True, max_cycles=max_cycles, calibration=calibration)
+    progress(f"{program.name}: interpreting")
+    meant = meaning(prepared, exact.result.arrivals)
+    off_time, first_mismatch = _compare_events(exact.result.events or {}, approximate.events or {})
+    sent_off_time = Counter[str]()
+    for channel in netlist.channels:
+        sent_off_time[channel.producer[0]] += off_time[channel.name]
+    difference = _compare_outputs(exact.result.outputs or {}, meant.outputs)
+    symbols = measure(program.graph, meant.checkers)
+    buffers = compare_buffers(netlist, exact.result, approximate, symbols)
+    traffic = compare_traffic(netlist, exact.result, approximate, symbols)
+    expectation = deviation(program, meant.outputs)
+    return Comparison(
+        program=program.name,
+        exact_cycles=exact.result.cycles,
+        approximate_cycles=approximate.cycles,
+        tokens=exact.result.tokens,
+        mismatches=off_time.total(),
+        first_mismatch=first_mismatch,
+        outputs_equal=difference is None,
+        first_difference=difference,
+        buffers=buffers,
+        first_peak=next((each.difference for each in buffers if each.difference), None),
+        traffic=traffic,
+        first_traffic=next((each.difference for each in traffic if each.difference), None),
+        deviation=None if expectation is None else expectation.relative,
+        tolerance=None if expectation is None else expectation.tolerance,
+        first_unexpected=None if expectation is None else expectation.first,
+        build_seconds=exact.build_seconds,
+        rtl_seconds=exact.result.wall_seconds,
+        rtl_cycles_per_second=exact.cycles_per_second,
+        approx_seconds=approximate.wall_seconds,
+        approx_tokens_per_second=approximate.tokens_per_second,
+        operators=tuple(
+            OperatorComparison(name, each, approximate.operators[name], sent_off_time[name])
+            for name, each in exact.result.operators.items()
+        ),
+    )
+
+
+def _compare_events(
+    exact: Mapping[str, ChannelEvents], approximate: Mapping[str, ChannelEvents]
+) -> tuple[Counter[str], str | None]:
+    """Number of tokens that differ in each channel, and a line about the earliest."""
+    mismatches = Counter[str]()
+    earliest: tuple[int, str] | None = None
+    for name, left in exact.items():
+        right = approximate[name]
+        common = min(len(left.cycles), len(right.cycles))
+        differ = (left.cycles[:common] != right.cycles[:common]) | (left.control[:common] != right.control[:common])
+        mismatches[name] = int(differ.sum()) + abs(len(left.cycles) - len(right.cycles))
+        if differ.any():
+            token = int(np.argmax(differ))
+            cycle = int(left.cycles[token])
+            if earliest is None or cycle < earliest[0]:
+                earliest = (
+                    cycle,
+                    f"{name}: token {token} at {cycle} in the RTL, {int(right.cycles[token])} in the model",
+                )
+        elif len(left.cycles) != len(right.cycles) and earliest is None:
+            earliest = 1 << 62, f"{name}: {len(left.cycles)} tokens in the RTL, {len(right.cycles)} in the model"
+    return mismatches, earliest[1] if earliest else None
+
+
+def _compare_outputs(exact: Mapping[str, list[Token]], meaning: Mapping[str, list[Token]]) -> str | None:
+    """A line about the first output that is not equal bit for bit, or None."""
+    for name, wanted in meaning.items():
+        got = exact[name]
+        if len(got) != len(wanted):
+            return f"{name}: {len(got)} tokens from the RTL, {len(wanted)} from the interpreter"
+        for position, (left, right) in enumerate(zip(got, wanted, strict=True)):
+            if (left.stop, left.rank) != (right.stop, right.rank) or not equal_values(left.value, right.value):
+                return f"{name}: token {position} is not equal"
+    return None
+
+
+def equal_values(left: Any, right: Any) -> bool:
+    """Whether two elements are equal bit for bit (NaN equals NaN, +0 does not equal -0)."""
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(map(equal_values, left, right))
+    return bool(left == right)

@@ -1,0 +1,163 @@
+"""Runs a fabric's bench in a process of its own, and reads back what the simulation hardware recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cocotb_tools.config import pygpi_entry_point
+
+from cosim.building.build import Build, build
+from cosim.building.design import Design, load_design
+from cosim.building.toolchain import Toolchain
+from cosim.running.process import run_logged
+from cosim.running.run_files import RawRun, read_run, write_inputs
+from step.errors import InputError, SimulationError
+from step.host.files import FULL, check_writable, full_disk, has_room
+
+NO_LIMIT = 1 << 36
+
+
+def simulate(
+    origin: Design | Path | str | Mapping[str, Any],
+    *,
+    sources: Mapping[str, Sequence[int]] | None = None,
+    memory: bytes = b"",
+    max_cycles: int = NO_LIMIT,
+    watchdog: int | None = None,
+    log: bool = True,
+    waves: Path | None = None,
+    optimize: bool = True,
+    progress: Callable[[int], None] | None = None,
+    building: Callable[[str], None] | None = None,
+) -> RawRun:
+    """Build (through the cache) and run a design.
+
+    ``sources`` are the transfers of each source, ``memory`` the contents from beat 0 on (the rest is zero). It goes
+    on until nothing moved for ``watchdog`` cycles (the design's ``settling_cycles``), and ``max_cycles`` at most.
+    ``waves`` is a path ending in ``.vcd`` or ``.fst``. ``progress`` is told the cycle now and then, ``building`` the
+    steps of a build.
+
+    Raises `InputError` for data that does not fit the ports, `BuildError`, `EnvironmentProblem`, and
+    `SimulationError` where the simulator breaks; a stalled, runaway or faulty run is a result.
+    """
+    design = origin if isinstance(origin, Design) else load_design(origin)
+    kind = wave_kind(waves)
+    with run_directory() as directory:
+        write_inputs(design, directory, sources or {}, memory)
+        built = build(design, waves=kind, optimize=optimize, progress=building)
+        arguments = [f"+max_cycles={max_cycles}", *(["+log"] if log else [])]
+        if watchdog is not None:
+            arguments.append(f"+watchdog={watchdog}")
+        if waves is not None:
+            waves.unlink(missing_ok=True)
+            arguments += ["--trace", "--trace-file", str(waves.absolute())]
+        with whole_or_gone(waves):
+            run_simulator(built, "cosim.running.bench", directory, arguments, progress)
+        run = read_run(design, directory, built.seconds)
+    if waves is not None and (not waves.is_file() or waves.stat().st_size == 0):
+        raise SimulationError(f"the simulator wrote no waves to {waves}")
+    return run
+
+
+@contextlib.contextmanager
+def run_directory() -> Iterator[Path]:
+    """A directory for the files of one run, gone afterwards.
+
+    Raises `EnvironmentProblem` where its disk is full at the end: the simulation hardware does not notice, and what it
+    wrote may be a part of what it had to write.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="step-run-"))
+    full = full_disk(directory, "set TMPDIR to another place")
+    try:
+        yield directory
+        if not has_room(directory):
+            raise full
+    except OSError as error:
+        raise (full if error.errno in FULL else error) from None
+    except SimulationError as error:
+        raise (error if has_room(directory) else full) from None
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def whole_or_gone(waves: Path | None) -> Iterator[None]:
+    """Leaves no part of ``waves`` behind a run that breaks off; `EnvironmentProblem` where their disk is full."""
+    try:
+        yield
+    except BaseException as error:
+        if waves is not None:
+            full = isinstance(error, SimulationError) and not has_room(waves.absolute().parent)
+            waves.unlink(missing_ok=True)
+            if full:
+                raise full_disk(waves, "let it be written to another place") from None
+        raise
+
+
+def run_simulator(
+    built: Build,
+    module: str,
+    directory: Path,
+    arguments: Sequence[str],
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Run the cocotb tests of ``module`` in the simulator; `SimulationError` with the end of its log if it breaks."""
+    environment = {
+        **built.toolchain.environment,
+        **cocotb_environment(built.toolchain, built.top, module),
+        "COCOTB_RESULTS_FILE": str(directory / "results.xml"),
+        "STEP_RUN_DIRECTORY": str(directory),
+    }
+    log = directory / "simulator.log"
+    poll = None if progress is None else lambda: _report(directory, progress)
+    command = [str(built.executable), f"+directory={directory}", *arguments]
+    status = run_logged(command, log, directory=directory, environment=environment, poll=poll)
+    if status != 0 or not (directory / "bench.json").is_file():
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
+        raise SimulationError("\n".join([f"the simulator broke off ({how}):", *(f"  {line}" for line in lines[-8:])]))
+
+
+def cocotb_environment(toolchain: Toolchain, top: str, module: str) -> dict[str, str]:
+    """The variables by which the simulator finds Python, cocotb, and the tests of ``module``."""
+    package_root = str(Path(__file__).parents[2])
+    return {
+        "COCOTB_TOPLEVEL": top,
+        "TOPLEVEL_LANG": "verilog",
+        "COCOTB_TEST_MODULES": module,
+        "COCOTB_LOG_LEVEL": "WARNING",
+        "COCOTB_ANSI_OUTPUT": "0",
+        "COCOTB_REWRITE_ASSERTION_FILES": "",
+        "COCOTB_TRUST_INERTIAL_WRITES": "1",
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "PYTHONPATH": os.pathsep.join([package_root, *(path for path in sys.path if path)]),
+        "GPI_USERS": f"{toolchain.libpython};{pygpi_entry_point()}",
+    }
+
+
+def _report(directory: Path, progress: Callable[[int], None]) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        progress(int((directory / "progress").read_text()))
+
+
+def wave_kind(waves: Path | None) -> str | None:
+    """``"vcd"`` or ``"fst"``; raises `InputError` where ``waves`` can not be written, or end in something else."""
+    if waves is None:
+        return None
+    kind = waves.suffix.removeprefix(".")
+    if kind not in ("vcd", "fst"):
+        raise InputError(f"waves must go to a file that ends in .vcd or .fst, not {str(waves)!r}")
+    if not waves.absolute().parent.is_dir():
+        raise InputError(f"waves can not go to {waves}: {waves.parent} is no directory")
+    try:
+        check_writable(waves)
+    except OSError as error:
+        raise InputError(f"waves can not go to {waves}: {error.strerror}") from None
+    return kind

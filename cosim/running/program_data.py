@@ -1,0 +1,37 @@
+"""A program's input data as the simulation hardware wants it: transfers and a memory image."""
+
+from __future__ import annotations
+
+from hw.links.edge import pack_transfers
+from hw.links.layout import output_formats, pack_tiles
+from step.language.tiling import accessed
+from step.lowering.memory import memory_map
+from step.lowering.netlist import Netlist
+from step.programs.data.inputs import BoundInputs
+
+
+def source_transfers(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]]:
+    """The transfers of every source."""
+    return {
+        node.name: [
+            transfer
+            for token in data.streams[node.name]
+            for transfer in pack_transfers(token, node.output_types[0].element, *output_formats(node, netlist))
+        ]
+        for node in netlist.units
+        if node.operator.given() is not None
+    }
+
+
+def memory_image(netlist: Netlist, data: BoundInputs) -> bytes:
+    """Off-chip memory before a run: the declared tensors in their regions."""
+    layout = memory_map(netlist)
+    beat = netlist.fabric.memory.beat_bytes
+    image = bytearray(layout.beats * beat)
+    for node in netlist.units:
+        access = accessed(node)
+        if access is not None and access.tensor is not None:
+            start = (layout.loads.get(node.name) or layout.stores[node.name]).base * beat
+            packed = pack_tiles(data.tiles(access.tensor, access.tile.shape), access.tile, beat)
+            image[start : start + len(packed)] = packed
+    return bytes(image)

@@ -1,0 +1,54 @@
+"""What the top module says of the whole program: whether it is over, and who met a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from hw.verilog.modules import Parametric
+
+
+class ProgramStatus(Parametric):
+    """Gathers the status of ``units`` units, two cycles later.
+
+    ``done``: all of the ``enders`` units whose end is the program's have handled Done. ``fault`` and ``fault_unit``
+    are the code and the number of the first unit, in the program's order, of those that met a fault; 0 without one.
+    """
+
+    def __init__(self, units: int, enders: int) -> None:
+        self._units, self._enders = units, enders
+        ports: dict[str, Any] = {f"fault{unit}": In(4) for unit in range(units)}
+        ports |= {f"finished{ender}": In(1) for ender in range(enders)}
+        super().__init__(
+            {**ports, "done": Out(1), "fault": Out(4), "fault_unit": Out(max(1, (units - 1).bit_length()))}
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self._units, self._enders
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        codes = [getattr(self, f"fault{unit}") for unit in range(self._units)]
+        finished = Signal(self._enders)
+        stopped = Signal(self._units)  # a unit that stopped keeps its code
+        first = Signal(self._units)  # one bit at most
+        m.d.sync += finished.eq(Cat(getattr(self, f"finished{ender}") for ender in range(self._enders)))
+        m.d.sync += stopped.eq(Cat(code.any() for code in codes))
+        m.d.comb += first.eq(stopped & -stopped)
+        m.d.sync += [
+            self.done.eq(finished.all()),
+            self.fault.eq(_any(Mux(first[unit], code, 0) for unit, code in enumerate(codes))),
+            self.fault_unit.eq(_any(Mux(first[unit], unit, 0) for unit in range(self._units))),
+        ]
+        return m
+
+
+def _any(values: Iterable[Value]) -> Value:
+    """All of ``values``, or-ed."""
+    return reduce(or_, values, Const(0))

@@ -1,0 +1,82 @@
+"""From the words of a link to the beats of off-chip memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In
+
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.links.layout import TokenFormat, WriteFormat
+
+WRITE_DEPTH = 2
+"""Of the channel in front of the memory, besides what is in flight."""
+
+
+@dataclass(frozen=True)
+class BeatRule(Rule):
+    """One beat of ``data`` per firing, for which it reads all its words; a token leaves with its last beat.
+
+    Addresses count from ``base`` on. They wait for the data, and go beside it.
+    """
+
+    data: TokenFormat
+    write: WriteFormat
+
+    @property
+    def initiation_interval(self) -> int:
+        return words_of_beat(self.data, self.write.bits)
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.initiation_interval
+
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        return {"base": In(32)}
+
+    @property
+    def beats(self) -> int:
+        """Of a tile."""
+        return beats_of_tile(self.data, self.write.bits)
+
+
+def words_of_beat(token: TokenFormat, beat_bits: int) -> int:
+    """Words that one beat of a tile takes; so long a firing is busy that makes one."""
+    return min(token.cycles, max(1, beat_bits // token.link_bits))
+
+
+def beats_of_tile(token: TokenFormat, beat_bits: int) -> int:
+    """Beats of one tile."""
+    return -(-token.bits // beat_bits)
+
+
+def gather_beat(m: Module, firing: Firing, port: int, token: TokenFormat, beat: Signal, beat_bits: int) -> Value:
+    """The bits of ``beat`` of the tile in front of input ``port`` at a firing, in the cycle of its last word.
+
+    It is several words, or a part of one. What is behind the end of the tile is zero.
+    """
+    link_bits = max(token.link_bits, token.bits) if token.control else token.link_bits
+    words, parts = words_of_beat(token, beat_bits), max(1, link_bits // beat_bits)
+    if token.beats > 1:
+        firing.read_from(port, beat * words if parts == 1 else beat >> (parts.bit_length() - 1))
+    word = firing.word(port)
+    data = Signal(beat_bits)
+    if words > 1:
+        before, place = Signal((words - 1) * token.word_bits, reset_less=True), firing.phase()
+        for number in range(words - 1):
+            with m.If(place == number):
+                m.d.sync += before.word_select(number, len(word)).eq(word)
+        m.d.comb += data.eq(Cat(before, word))
+    elif parts > 1:
+        m.d.comb += data.eq(word.word_select(firing.latched(beat)[: parts.bit_length() - 1], beat_bits))
+    else:
+        m.d.comb += data.eq(word)
+    rest = token.bits % beat_bits
+    if rest == 0:
+        return data
+    return Mux(firing.latched(beat == token.bits // beat_bits), data[:rest], data)

@@ -1,0 +1,156 @@
+"""Channels: the FIFOs between units, which cut every combinational path, with headers and data apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.links.layout import Format
+from hw.memory.kinds import BLOCK_RAM, Shallow
+from hw.verilog.modules import Parametric
+
+
+class ProducerSignature(wiring.Signature):
+    """The writing side of a channel, as seen by the writer.
+
+    ``space``: a slot is neither occupied nor claimed. ``claim`` takes a slot; ``valid`` writes ``header`` into the
+    oldest claimed one, in the same cycle or any later one. The words of a value follow on ``word`` from the cycle
+    after that on, one a cycle.
+    """
+
+    def __init__(self, format: Format) -> None:
+        super().__init__({"space": In(1), "claim": Out(1), "valid": Out(1)} | _fields(format))
+
+
+class ConsumerSignature(wiring.Signature):
+    r"""The reading side of a channel, as seen by the channel.
+
+    A stream of ``header``\ s. The words of a value stay until ``drop``, in the cycle in which its header is taken or in
+    a later one. ``open``: from the next cycle on ``word`` has the words of the oldest value that is not dropped, one a
+    cycle, beginning with word ``offset``; values of one word need not be opened.
+    """
+
+    def __init__(self, format: Format) -> None:
+        members: dict[str, Any] = {"valid": Out(1), "ready": In(1)} | _fields(format)
+        if format.word_bits:
+            members["drop"] = In(1)
+        if format.beats > 1:
+            members |= {"open": In(1), "offset": In(range(format.beats))}
+        super().__init__(members)
+
+
+def _fields(format: Format) -> dict[str, Any]:
+    """The ports of headers and words, both away from the writer."""
+    members: dict[str, Any] = {"header": Out(format.header)} if format.header.size else {}
+    return members | ({"word": Out(format.word_bits)} if format.word_bits else {})
+
+
+class Channel(Parametric):
+    """A FIFO of ``depth`` slots for tokens of ``format``.
+
+    A header written in cycle t can be read in t+1; a slot freed in t can be claimed in t+1. Headers are a ring in a
+    memory that is read without a clock, so all that its outputs depend on are registers. Words lie in a ring of their
+    own, with room for a value in every slot and for ``spare`` values more, which the reader may take before it drops
+    them. They are written one cycle behind their header, and read one cycle behind it, so that either address comes
+    from a register; a word may be overwritten in the cycle in which it is read for the last time.
+
+    ``deep``: the words are in block RAM, which has its address a cycle before the word. So that no word is read in the
+    cycle in which it is written, a header written in t is only shown in t+2.
+    """
+
+    def __init__(self, format: Format, depth: int, spare: int = 0, *, deep: bool = False) -> None:
+        self._format, self._depth, self._spare = format, depth, spare if format.word_bits else 0
+        self._deep = deep
+        super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(format))})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (
+            self._format.header.size,
+            self._format.word_bits,
+            self._format.beats,
+            self._depth,
+            self._spare,
+            self._deep,
+        )
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        leaves = Signal()
+        claimed = count(
+            m, "claimed", self._depth, up=self.i.claim, down=leaves
+        )  # slots that are occupied or spoken for
+        shown = self.i.valid
+        if self._deep:
+            shown = Signal(name="shown")
+            m.d.sync += shown.eq(self.i.valid)
+        occupied = count(m, "occupied", self._depth, up=shown, down=leaves)
+        m.d.comb += [
+            self.i.space.eq(claimed != self._depth),
+            self.o.valid.eq(occupied != 0),
+            leaves.eq(self.o.valid & self.o.ready),
+        ]
+        if self._format.header.size:
+            write_place = place(m, "write_place", self._depth, self.i.valid)
+            read_place = place(m, "read_place", self._depth, leaves)
+            headers = Shallow(m, "headers", self._format.header.size, self._depth)
+            headers.write(self.i.valid, write_place, Value.cast(self.i.header))
+            m.d.comb += Value.cast(self.o.header).eq(headers.read(read_place))
+        if self._format.word_bits:
+            self._words(m)
+        return m
+
+    def _words(self, m: Module) -> None:
+        beats = self._format.beats
+        room = (self._depth + self._spare) * beats
+        begins = self.i.valid & self.i.header.value
+        arrives = Signal()
+        if beats == 1:
+            m.d.sync += arrives.eq(begins)
+        else:
+            left = Signal(range(beats + 1))  # words of the value that is being written
+            m.d.comb += arrives.eq(left != 0)
+            with m.If(begins):
+                m.d.sync += left.eq(beats)
+            with m.Elif(arrives):
+                m.d.sync += left.eq(left - 1)
+        oldest = place(m, "oldest", room, self.o.drop, beats)
+        address = Signal(range(room))
+        following = Signal(range(room))
+        m.d.comb += following.eq(oldest if beats == 1 else Mux(self.o.open, oldest + self.o.offset, address + 1))
+        m.d.sync += address.eq(following)
+        write_place = place(m, "word_place", room, arrives)
+        if self._deep:
+            m.submodules.words = ring = Memory(shape=self._format.word_bits, depth=room, init=[], attrs=BLOCK_RAM)
+            write, read = ring.write_port(), ring.read_port()
+            m.d.comb += [write.addr.eq(write_place), write.data.eq(self.i.word), write.en.eq(arrives)]
+            m.d.comb += [read.addr.eq(following), read.en.eq(1), self.o.word.eq(read.data)]
+        else:
+            words = Shallow(m, "words", self._format.word_bits, room)
+            words.write(arrives, write_place, self.i.word)
+            m.d.comb += self.o.word.eq(words.read(address))
+
+
+def count(m: Module, name: str, most: int, *, up: Value, down: Value, by: int = 1, reset_less: bool = False) -> Signal:
+    """A count of up to ``most``: ``by`` more with ``up``, one less with ``down``."""
+    count = Signal(range(most + 1), name=name, reset_less=reset_less)
+    with m.If(up & ~down):
+        m.d.sync += count.eq(count + by)
+    with m.Elif(~up & down):
+        m.d.sync += count.eq(count - 1)
+    if by > 1:
+        with m.Elif(up & down):
+            m.d.sync += count.eq(count + (by - 1))
+    return count
+
+
+def place(m: Module, name: str, room: int, moves: Value, step: int = 1, *, reset_less: bool = False) -> Signal:
+    """A place in a ring of ``room`` that moves on by ``step``."""
+    place = Signal(range(room), name=name, reset_less=reset_less)
+    with m.If(moves):
+        m.d.sync += place.eq(Mux(place == room - step, 0, place + step))
+    return place

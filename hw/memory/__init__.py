@@ -1,0 +1,1 @@
+"""Memories on and off the chip: ports, loads, scratchpads and their shares."""

@@ -1,0 +1,82 @@
+"""Ports of off-chip memory, which knows nothing of the fabric's reset, and so goes on through it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Elaboratable, Module, ResetSignal, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hw.links.channel import ProducerSignature, count, place
+from hw.links.layout import AddressFormat, WriteFormat
+from hw.memory.kinds import Shallow
+from hw.verilog.modules import Parametric
+
+MEMORY_RESET = "memory_rst"
+"""The port of the fabric, and of all units at memory, that is up where memory forgets what it was asked for."""
+
+
+class MemoryPort(Parametric):
+    """A channel of ``depth`` slots in front of memory, each token of which memory answers ``answers`` times.
+
+    A reset in the midst of a run takes back nothing that memory may have seen: what stands in the channel stays on
+    offer until it is taken, and what was asked for comes. So all this outlasts the reset, but nothing new enters before
+    the last answer is there, and the unit sees (``answered``) only those to what it asked for itself. What a fabric
+    does whose reset finds nothing on its way has no cycle more. ``most``: answers that may be due at a time.
+
+    Only ``memory_rst`` clears what outlasts the reset: where memory is reset too it has nothing to answer any more.
+    What comes without being due is not looked at, nor is an input that is unknown before the reset.
+    """
+
+    def __init__(self, format: AddressFormat | WriteFormat, depth: int, answers: int = 0, most: int = 0) -> None:
+        self._format, self._depth, self._answers, self._most = format, depth, answers, most
+        members: dict[str, Any] = {"answer": In(1), "answered": Out(1)} if answers else {}
+        super().__init__(
+            {
+                "i": In(ProducerSignature(format)),
+                "o": Out(stream.Signature(format.header)),
+                MEMORY_RESET: In(1),
+                **members,
+            }
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self._format.header.size, self._depth, self._answers, self._most
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        enters, leaves = Signal(name="enters"), Signal(name="leaves")
+        draining = Signal(reset_less=True)  # from a reset on, until nothing is due
+        # slots that are occupied or spoken for since the reset
+        claimed = count(m, "claimed", self._depth, up=self.i.claim, down=leaves & ~draining)
+        occupied = count(m, "occupied", self._depth, up=enters, down=leaves, reset_less=True)
+        write_place = place(m, "write_place", self._depth, enters, reset_less=True)
+        read_place = place(m, "read_place", self._depth, leaves, reset_less=True)
+        headers = Shallow(m, "headers", self._format.header.size, self._depth)
+        headers.write(enters, write_place, Value.cast(self.i.header))
+        m.d.comb += [
+            self.i.space.eq((claimed != self._depth) & ~draining),
+            enters.eq(self.i.valid & ~ResetSignal()),
+            self.o.valid.eq(occupied != 0),
+            Value.cast(self.o.payload).eq(headers.read(read_place)),
+            leaves.eq(self.o.valid & self.o.ready),
+        ]
+        due, lasting = occupied, [draining, occupied, write_place, read_place]
+        if self._answers:
+            expected = Signal()
+            due = count(m, "due", self._most, up=enters, down=expected, by=self._answers, reset_less=True)
+            m.d.comb += expected.eq(self.answer & (due != 0))
+            m.d.comb += self.answered.eq(expected & ~draining)
+            lasting.append(due)
+        m.d.sync += draining.eq((draining | ResetSignal()) & (due != 0))
+        with m.If(getattr(self, MEMORY_RESET)):
+            m.d.sync += [each.eq(0) for each in lasting]
+        return m
+
+
+def outside(m: Module, port: Any, unit: Any, external: Any) -> None:
+    """Connect ``port`` with the stream ``external``, which is as wide, and the memory's reset of the ``unit``."""
+    m.d.comb += [Value.cast(external.payload).eq(Value.cast(port.o.payload)), external.valid.eq(port.o.valid)]
+    m.d.comb += [port.o.ready.eq(external.ready), getattr(port, MEMORY_RESET).eq(getattr(unit, MEMORY_RESET))]

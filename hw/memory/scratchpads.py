@@ -1,0 +1,49 @@
+"""The scratchpads of a program: which hardware they are, and who is at which of their ports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hw.links.layout import input_formats
+from hw.memory.scratchpad import Scratchpad
+from hw.memory.share import ShareFormat
+from step.language.graph import Node
+from step.lowering.memory import Scratchpad as Shares
+from step.lowering.memory import Share, scratchpads
+from step.lowering.netlist import Netlist
+
+
+def share_format(node: Node, netlist: Netlist) -> ShareFormat | None:
+    """The buffers that ``node`` fills or reads; None: nobody reads what it fills."""
+    for scratchpad in scratchpads(netlist):
+        for share in scratchpad.shares:
+            if node in (share.filler, share.reader):
+                return _format(share, scratchpad, netlist)
+    return None
+
+
+def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
+    (token,) = input_formats(share.filler, netlist)
+    readers = [each.reader for each in scratchpad.shares if each.beats]
+    order = sorted(readers, key=netlist.units.index)
+    return ShareFormat(
+        rank=len(share.buffer.shape),
+        word_bits=token.word_bits,
+        beats=share.beats,
+        slots=share.slots,
+        pages=share.pages,
+        reads_first=order.index(share.reader) if share.beats else 0,
+        control=token.bits if token.control else 0,
+    )
+
+
+def hardware(scratchpad: Shares, netlist: Netlist) -> Scratchpad:
+    """The memory of ``scratchpad``."""
+    formats = [_format(share, scratchpad, netlist) for share in scratchpad.shares]
+    return Scratchpad(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
+
+
+def ports(scratchpad: Shares) -> Mapping[str, str]:
+    """For each unit at ``scratchpad``, the port where it is."""
+    fillers = {share.filler.name: f"filler{at}" for at, share in enumerate(scratchpad.shares)}
+    return fillers | {share.reader.name: f"reader{at}" for at, share in enumerate(scratchpad.shares)}

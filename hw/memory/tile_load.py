@@ -1,0 +1,144 @@
+"""Loads: one machine issues requests, another one delivers tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amaranth.hdl import Elaboratable, Module, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.firing.unit import STATUS, Unit, join, pass_status
+from hw.functions.words import whole
+from hw.links.channel import Channel, ConsumerSignature
+from hw.links.layout import AddressFormat, Format, TileFormat, TokenFormat
+from hw.links.tile_queue import TileQueue
+from hw.memory.port import MEMORY_RESET, MemoryPort, outside
+from hw.verilog.modules import Parametric, Shared
+
+REQUEST, PENDING = 0, 1
+"""Outputs of the machine that issues requests: addresses, and what is to come of them."""
+
+REQUEST_DEPTH = 2
+
+
+@dataclass(frozen=True)
+class Deliver(Rule):
+    """Joins what a token will be with its tile; a header that carries its tile waits for all the words."""
+
+    pending: TokenFormat
+    token: TokenFormat
+
+    @property
+    def _data(self) -> TokenFormat:
+        """What comes from memory, which is always words."""
+        return replace(self.token, control=False)
+
+    @property
+    def tile(self) -> TileFormat:
+        """What must have come."""
+        return TileFormat(self._data.word_bits, self._data.beats)
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.tile.beats if self.token.control else 0
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.pending, self.tile)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        pending = firing.need(0)
+        with m.If(pending.value):
+            firing.wait(firing.visible(1))
+            firing.take(1)
+        firing.put(0, pending)
+        self.give(m, firing)
+        firing.occupy(when=pending.value)
+        firing.take(0)
+        firing.finish(pending.done)
+
+    def give(self, m: Module, firing: Firing) -> None:
+        """What leaves with the header."""
+        firing.pass_data(1, 0)
+        if self.token.control:
+            tile = whole(m, "tile", firing.word(1), firing.phase(), self._data, self.tile.beats - 1)
+            firing.late(0, control=tile)
+
+
+class TileLoad(Parametric):
+    """The two machines, the queues between them, and the assembly of tiles from beats."""
+
+    def __init__(
+        self, issue: Rule, deliver: Deliver, beat_bits: int, beats: int, outstanding: int, *, deep: bool
+    ) -> None:
+        self.deep = deep
+        self.issue, self.deliver = issue, deliver
+        self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding
+        members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
+        response = wiring.Signature({"payload": Out(beat_bits), "valid": Out(1)})  # always ready: see `TileQueue`
+        super().__init__(
+            {
+                **members,
+                "output0": Unit(deliver).signature.members["output0"],
+                "base": In(32),
+                "request": Out(stream.Signature(32)),
+                "response": In(response),
+                MEMORY_RESET: In(1),
+                **STATUS,
+            }
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.issue, self.deliver, self.beat_bits, self.beats, self.outstanding, self.deep
+
+    @property
+    def in_flight(self) -> int:
+        """As `Unit.in_flight`."""
+        return Unit(self.deliver).in_flight
+
+    @property
+    def longest_pause(self) -> int:
+        """As `Unit.longest_pause`."""
+        return Unit(self.deliver).longest_pause
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        m.submodules.issue = issue = Shared(Unit(self.issue))
+        m.submodules.deliver = deliver = Shared(Unit(self.deliver))
+        memory = MemoryPort(AddressFormat(), REQUEST_DEPTH, self.beats, self.outstanding * self.beats)
+        m.submodules.requests = requests = Shared(memory)
+        m.submodules.pending = pending = Shared(Channel(self.deliver.pending, self.outstanding))
+        queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding, deep=self.deep)
+        m.submodules.tiles = tiles = Shared(queue)
+        for port in range(len(self.issue.inputs)):
+            join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))
+        join(m, issue.output0, requests.i)
+        join(m, issue.output1, pending.i)
+        outside(m, requests, self, self.request)
+        join(m, pending.o, deliver.input0)
+        join(m, tiles.o, deliver.input1)
+        join(m, deliver.output0, self.output0)
+        m.d.comb += [
+            issue.base.eq(self.base),
+            requests.answer.eq(self.response.valid),
+            tiles.valid.eq(requests.answered),
+        ]
+        if self.deliver.tile.word_bits:
+            m.d.comb += tiles.beat.eq(self.response.payload)
+        pass_status(m, deliver, self)
+        m.d.comb += self.fault.eq(issue.fault)
+        return m
+
+
+def beat_of(address: Value, tiles: int, beats: int) -> Value:
+    """The first beat of the tile at ``address``, if there are so many ``tiles`` of ``beats``."""
+    return address[: max(1, (tiles - 1).bit_length())] * beats

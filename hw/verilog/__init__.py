@@ -1,0 +1,1 @@
+"""From Amaranth modules to Verilog files, and the sidecar that describes them."""

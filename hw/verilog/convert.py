@@ -1,0 +1,185 @@
+"""From components to Verilog, each distinct one once, with the text kept on disk.
+
+A text is a function of the component's class and parameters, the sources of this toolkit and the versions of the
+tools; that is its key in the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+import textwrap
+import warnings
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from amaranth._toolchain.yosys import YosysBinary, find_yosys
+from amaranth.hdl import UnusedElaboratable
+
+from hw.verilog.modules import Parametric
+from hw.verilog.rtlil import plain_rtlil
+from hw.verilog.wide_ports import allow_wide_modules
+from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
+from step.host.sources import source_digest
+from step.host.usage import is_recent, mark_used
+
+
+@dataclass(frozen=True)
+class ModuleText:
+    """Verilog of a component, without that of its children.
+
+    ``children`` are the modules that it instantiates, one entry per instance. ``model`` says that it is for
+    simulation only.
+    """
+
+    name: str
+    text: str
+    children: tuple[str, ...] = ()
+    model: bool = False
+
+
+@functools.cache
+def tool_versions() -> dict[str, str]:
+    """What takes part in the conversion."""
+    return {"amaranth": version("amaranth"), "yosys": ".".join(str(part) for part in _yosys().version())}
+
+
+def _yosys() -> type[YosysBinary]:
+    return find_yosys(lambda found: found >= (0, 40))
+
+
+class ModuleLibrary:
+    """Collects the distinct components of a design (see `hw.verilog.modules.ModuleLibrary`) and gives their texts."""
+
+    def __init__(self, directory: Path | None = None, *, initial_values: bool = True) -> None:
+        self._initial_values = initial_values
+        self._directory = (directory or cache_directory()) / "verilog"
+        self._components: dict[str, Parametric] = {}
+        self._used: list[str] = []
+
+    def require(self, component: Parametric) -> str:
+        name = component.module_name
+        known = self._components.setdefault(name, component)
+        same = type(known) is type(component) and known.parameters == component.parameters
+        assert same, f"two components have the module name {name}: {known.parameters} and {component.parameters}"
+        self._used.append(name)
+        return name
+
+    def texts(self) -> dict[str, ModuleText]:
+        """Verilog of everything required so far and of all that it needs, by module name, sorted."""
+        found: dict[str, ModuleText] = {}
+        elaborated: dict[str, tuple[str, tuple[str, ...]]] = {}
+        waiting = list(self._components)
+        while waiting:
+            name = waiting.pop()
+            component = self._components[name]
+            if name in found or name in elaborated:
+                continue
+            if (cached := self._load(self._file(component))) is not None:
+                found |= {each.name: each for each in cached}
+            elif hasattr(component, "verilog"):
+                found[name] = ModuleText(name, component.verilog(), model=True)
+                self._save(found[name])
+            else:
+                elaborated[name] = self._elaborate(component)
+                waiting += elaborated[name][1]
+        texts = to_verilog({name: text for name, (text, _) in elaborated.items()})
+        for name, (_, children) in elaborated.items():
+            found[name] = ModuleText(name, _described(self._components[name]) + texts[name], children)
+            self._save(found[name])
+        return dict(sorted(found.items()))
+
+    def _elaborate(self, component: Parametric) -> tuple[str, tuple[str, ...]]:
+        """RTLIL of ``component``, and the modules that it instantiates."""
+        self._used = []
+        allow_wide_modules()
+        try:
+            text = plain_rtlil(component, component.module_name, self, self._initial_values)
+        except BaseException:
+            # What was broken off (Ctrl-C, an error) was not used up, and Amaranth would warn of that besides.
+            warnings.simplefilter("ignore", UnusedElaboratable)
+            raise
+        return text, tuple(self._used)
+
+    # -- the cache: a file per module, which names those of its children ------------------------------------------
+
+    def _file(self, component: Parametric) -> str:
+        what = (type(component).__module__, type(component).__qualname__, repr(component.parameters))
+        made = (source_digest("verilog"), repr(tool_versions()), repr(self._initial_values))
+        key = "\n".join([component.module_name, *what, *made])
+        return f"{component.module_name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+
+    def _load(self, file: str) -> list[ModuleText] | None:
+        """The module in ``file`` and all below it; None where any of it is missing."""
+        try:
+            path = self._directory / file
+            entry = json.loads(path.read_text())
+            if not is_recent(path):
+                mark_used(path)
+        except (FileNotFoundError, ValueError):
+            return None
+        found = [ModuleText(entry["name"], entry["text"], tuple(entry["children"]), entry["model"])]
+        for child in entry["files"]:
+            below = self._load(child)
+            if below is None:
+                return None
+            found += below
+        return found
+
+    def _save(self, text: ModuleText) -> None:
+        files = [self._file(self._components[child]) for child in sorted(set(text.children))]
+        entry = json.dumps({**asdict(text), "files": files})
+        with writing_cache():
+            self._directory.mkdir(exist_ok=True)
+            write_atomically(self._directory / self._file(self._components[text.name]), entry.encode())
+
+
+def _described(component: Parametric) -> str:
+    """A comment that says what the module is made of, for digests in names say nothing."""
+    lines = textwrap.wrap(f"{component.stem} {component.parameters}", 116, break_on_hyphens=False)
+    return "".join(f"// {line}\n" for line in lines)
+
+
+_MODULE = re.compile(r"^module (\w+)\(.*?^endmodule$", re.MULTILINE | re.DOTALL)
+_NAMED = re.compile(r"^module \\(\w+)$", re.MULTILINE)
+
+
+def to_verilog(modules: dict[str, str]) -> dict[str, str]:
+    """SystemVerilog of modules given as RTLIL, by name; one call of Yosys, which takes longer to start than to run.
+
+    Submodules that are not shared come with the module that they are part of.
+    """
+    if not modules:
+        return {}
+    script = (
+        *("read_rtlil <<rtlil", *modules.values(), "rtlil", "proc -nomux -norom", "memory_collect"),
+        *("attrmap -remove full_case", "write_verilog -sv"),
+    )
+    with caching_tools():
+        written = _yosys().run(["-q", "-"], "\n".join(script), ignore_warnings=True)  # of any process that is left
+    texts = {match[1]: laid_out(match[0]) for match in _MODULE.finditer(written)}
+    return {name: "\n".join(texts[each] for each in _NAMED.findall(text)) for name, text in modules.items()}
+
+
+_PORT = re.compile(r"^  (input|output) (.*?)(\w+);\n  (wire|reg) .*?( = .*)?;\n", re.MULTILINE)
+_ASSIGNMENTS = re.compile(r"(?:^  assign .*\n)+", re.MULTILINE)
+_ZEROS = re.compile(r"(?<='h)0+(?=[0-9a-f])")
+_KEYWORD = re.compile(r"\\(\w+) ")
+
+
+def laid_out(text: str) -> str:
+    """A module with its ports in its header, short zeros, and an underscore behind names that are keywords.
+
+    Assignments that stand together are sorted: Yosys writes them in an order that depends on all that it has read.
+    """
+    text = "".join(line for line in text.splitlines(True) if not line.startswith("  (* init = "))
+    text = _KEYWORD.sub(r"\1_", _ZEROS.sub("", text))
+    header, body = text.split(";\n", maxsplit=1)
+    declared = {match[3]: "  {0} {3} {1}{2}{4}".format(*match.groups("")) for match in _PORT.finditer(body)}
+    name, ports = header.split("(")
+    listed = ",\n".join(declared[port] for port in re.findall(r"\w+", ports))
+    body = _ASSIGNMENTS.sub(lambda match: "".join(sorted(match[0].splitlines(True))), _PORT.sub("", body))
+    return f"{name} (\n{listed}\n);\n{body}\n"

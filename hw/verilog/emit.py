@@ -1,0 +1,169 @@
+"""Verilog of a program's fabric, and the sidecar that describes it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import Value
+
+from hw.arithmetic.model import SOURCES
+from hw.fabric import elaborate
+from hw.memory.port import MEMORY_RESET
+from hw.verilog.convert import ModuleLibrary, ModuleText
+from hw.verilog.file_lists import CORE, FILE_LIST, core_text, file_list_text
+from hw.verilog.header import header
+from hw.verilog.sidecar import sidecar
+from hw.verilog.structure import Structure
+from step.errors import FabricError
+from step.host.installing import installing
+from step.lowering.netlist import Netlist
+
+SIDECAR = "fabric.json"
+WAIVERS = Path(__file__).with_name("waivers.vlt")
+HEAVY = 200_000
+"""Characters of Verilog, all instances below counted, from which on a repeated module is worth a build of its own."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """Emitted Verilog: ``files`` by name, and the ``sidecar`` as plain data."""
+
+    files: dict[str, str]
+    sidecar: dict[str, Any]
+
+    @property
+    def hash(self) -> str:
+        """Digest of everything but the comment at the head of the top module, which has it."""
+        return str(self.sidecar["hash"])
+
+    def write(self, directory: Path) -> None:
+        """Write the files and the sidecar into ``directory``."""
+        for name, text in {**self.files, SIDECAR: json.dumps(self.sidecar, indent=2) + "\n"}.items():
+            (directory / name).write_text(text)
+
+
+def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool, initial_values: bool = True) -> Design:
+    """Emit the fabric of ``netlist``, into ``directory`` if one is given, where no file of an earlier one is left.
+
+    ``probes`` adds the ports that the cosimulation looks at; without them all that is emitted can be synthesised.
+    ``initial_values``: registers have their value at power-on too, as FPGAs can; for an ASIC only reset gives it.
+    Equal programs give equal bytes. Raises `FabricError` for programs that the fabric can not hold.
+    """
+    if not probes:
+        check_synthesisable(netlist)
+    fabric = elaborate(netlist, probes=probes)
+    library = ModuleLibrary(initial_values=initial_values)
+    for instance in fabric.structure.instances:
+        library.require(instance.component)
+    modules = library.texts()
+    files = {f"{module.name}.sv": module.text for module in modules.values()}
+    top = f"{fabric.structure.name}.sv"
+    files[top] = top_text(fabric.structure)
+    files[WAIVERS.name] = WAIVERS.read_text()
+    cpp = SOURCES if any(module.model for module in modules.values()) else ()
+    files |= {source.name: source.read_text() for source in cpp}
+    sources = [name for name in files if name.endswith(".sv")]
+    files[FILE_LIST] = file_list_text(sources)
+    files[CORE] = core_text(fabric.structure.name, sources, [WAIVERS.name])
+    heavy = heavy_modules(Counter(each.component.module_name for each in fabric.structure.instances), modules)
+    design = Design(files, sidecar(fabric, files, heavy))
+    files[top] = header(fabric, design.hash, initial_values) + files[top]
+    if directory is not None:
+        with installing(Path(directory), last=SIDECAR) as staged:
+            design.write(staged)
+    return design
+
+
+def check_synthesisable(netlist: Netlist) -> None:
+    """Raise `FabricError` for a fabric that can only be simulated."""
+    if netlist.fabric.arithmetic == "model":
+        raise FabricError('arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"')
+
+
+def top_text(structure: Structure) -> str:
+    """SystemVerilog of the module that wires everything."""
+    ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
+    lines = [f"module {structure.name} ("]
+    attributes = _interface_attributes(structure)
+    lines += _separated(
+        f"{attributes.get(name, '')}  {direction} wire {_range(width)}{name}"
+        for name, (direction, width) in ports.items()
+    )
+    lines.append(");")
+    lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
+    for instance in structure.instances:
+        clock: dict[str, str | int] = {"clk": "clk", "rst": "rst"} if instance.component.clocked else {}
+        lines += ["", f"  // {instance.comment}", f"  {instance.component.module_name} {instance.name} ("]
+        widths = {
+            "__".join(map(str, path)): len(Value.cast(value))
+            for path, _, value in instance.component.signature.flatten(instance.component)
+        }
+        connections = {**clock, **{port: instance.connections.get(port, "") for port in widths}}
+        lines += _separated(
+            f"    .{port}({net if isinstance(net, str) else _constant(net, widths[port])})"
+            for port, net in connections.items()
+        )
+        lines.append("  );")
+    for port, expressions in structure.gathered.items():
+        lines += ["", f"  assign {port} = {{"]
+        lines += _separated(f"    {each}" for each in reversed(expressions))
+        lines.append("  };")
+    return "\n".join([*lines, "endmodule"]) + "\n"
+
+
+def _interface_attributes(structure: Structure) -> dict[str, str]:
+    """Lines in front of ports that tell Vivado which clock and reset the streams have, and which way the reset goes."""
+    streams = [name.removesuffix("_tvalid") for name in structure.ports if name.endswith("_tvalid")]
+    if not streams:
+        return {}
+    high = 'X_INTERFACE_PARAMETER = "POLARITY ACTIVE_HIGH" *)'
+    clock = f"ASSOCIATED_BUSIF {':'.join(streams)}, ASSOCIATED_RESET rst"
+    return {
+        "clk": f'  (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 clk CLK", X_INTERFACE_PARAMETER = "{clock}" *)\n',
+        **{
+            reset: f'  (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 {reset} RST", {high}\n'
+            for reset in ("rst", MEMORY_RESET)
+        },
+    }
+
+
+def _constant(value: int, width: int) -> str:
+    return f"{width}'h{value:x}"
+
+
+def _range(width: int) -> str:
+    return f"[{width - 1}:0] " if width > 1 else ""
+
+
+def _separated(items: Any) -> list[str]:
+    """The lines with a comma behind each but the last."""
+    lines = list(items)
+    return [f"{line}," for line in lines[:-1]] + lines[-1:]
+
+
+def heavy_modules(top: Counter[str], modules: dict[str, ModuleText]) -> list[str]:
+    """The outermost modules that are large and instantiated several times; ``top`` counts the top's instances."""
+    weights: dict[str, int] = {}
+
+    def weight(name: str) -> int:
+        if name not in weights:
+            weights[name] = len(modules[name].text) + sum(weight(child) for child in modules[name].children)
+        return weights[name]
+
+    chosen: list[str] = []
+    level = top
+    while level:
+        below: Counter[str] = Counter()
+        for name, count in level.items():
+            if weight(name) < HEAVY:
+                continue
+            if count > 1:
+                chosen.append(name)
+            else:
+                below.update(modules[name].children)
+        level = below
+    return sorted(set(chosen))

@@ -1,0 +1,137 @@
+"""The sidecar: what stands beside the Verilog of a fabric, so that others can drive it without reading that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from hw.fabric import Fabric
+from hw.links.edge import data_bits
+from hw.links.layout import TokenFormat, input_formats, output_formats
+from hw.verilog.convert import tool_versions
+from hw.verilog.file_lists import CORE, FILE_LIST
+from step.language.graph import Node
+from step.language.operator import Access, StreamType
+from step.lowering.memory import Region
+
+
+def sidecar(fabric: Fabric, files: Mapping[str, str], hierarchical: Sequence[str]) -> dict[str, Any]:
+    """Plain data that names everything in ``files`` (name to text) of ``fabric``; its ``hash`` is a digest of all."""
+    netlist, memory = fabric.netlist, fabric.memory
+    given = [node for node in netlist.units if node.operator.given() is not None]
+    handed_out = [node for node in netlist.units if node.operator.hands_out]
+    digest = hashlib.sha256()
+    for name, text in sorted(files.items()):
+        digest.update(f"{name}\n{len(text)}\n{text}".encode())
+    plain: dict[str, Any] = {
+        "format": "step-sidecar-3",
+        "module": fabric.structure.name,
+        "sources": [_stream(each, each.output_types[0], *output_formats(each, netlist)) for each in given],
+        "sinks": [_stream(each, each.input_types[0], *input_formats(each, netlist)) for each in handed_out],
+        "reads": [
+            _region(fabric, memory.loads[node.name], access)
+            for node in netlist.units
+            if (access := node.operator.reads(node)) is not None
+        ],
+        "writes": [
+            _region(fabric, memory.stores[node.name], access) | {"acknowledged": access.acknowledged}
+            for node in netlist.units
+            if (access := node.operator.writes(node)) is not None
+        ],
+        "channels": [
+            {
+                "index": channel.edge.index,
+                "name": channel.edge.name,
+                "wires": channel.stem,
+                "producer": list(channel.edge.producer),
+                "consumer": list(channel.edge.consumer),
+                "header_bits": channel.format.header.size,
+                "word_bits": channel.format.word_bits,
+                "beats": channel.format.beats,
+                "rank": channel.edge.type.rank,
+                "depth": channel.edge.depth,
+                "capacity": channel.capacity,
+                "element": str(channel.edge.type.element),
+            }
+            for channel in fabric.channels
+        ],
+        "units": [
+            {
+                "index": index,
+                "name": unit.node.name,
+                "operator": unit.node.operator.name,
+                "module": unit.component.module_name,
+                "instance": unit.instance,
+                "source": str(unit.node.location),
+            }
+            for index, unit in enumerate(fabric.units)
+        ],
+        "buffers": [
+            {
+                "name": share.filler.name,
+                "reader": share.reader.name,
+                "scratchpad": pad.scratchpad.index,
+                "instance": pad.stem,
+                "pages": share.pages,
+                "slots": share.slots,
+                "beats": share.beats,
+                "element": str(share.buffer),
+            }
+            for pad in fabric.scratchpads
+            for share in pad.scratchpad.shares
+        ],
+        "memory": {**asdict(netlist.fabric.memory), "beats_total": memory.beats},
+        "settling_cycles": fabric.settling_cycles,
+        "fabric": netlist.fabric.to_json(),
+        "files": [name for name in files if name.endswith(".sv")],
+        "waivers": [name for name in files if name.endswith(".vlt")],
+        "lists": [FILE_LIST, CORE],
+        "cpp": [name for name in files if name.endswith(".cpp")],
+        "hierarchical": list(hierarchical),
+        "versions": tool_versions(),
+    }
+    digest.update(json.dumps(plain).encode())
+    return {**plain, "hash": digest.hexdigest()}
+
+
+def _stream(node: Node, stream: StreamType, format: TokenFormat) -> dict[str, Any]:
+    """A source or a sink."""
+    return {
+        "name": node.name,
+        "port": node.name,
+        "data_bits": data_bits(format),
+        "user_bits": format.header_bits,
+        "beats": format.cycles,
+        "rank": stream.rank,
+        "element": str(stream.element),
+    }
+
+
+def _region(fabric: Fabric, region: Region, access: Access) -> dict[str, Any]:
+    """A memory port: what lies where, in beats; strides are those of the ``grid`` of tiles."""
+    graph = fabric.netlist.graph
+    rows, cols = access.tile.shape
+    shape, grid = None, None if access.tiles is None else [access.tiles]
+    if access.tensor is not None:
+        *outer, height, width = shape = list(graph.tensors[access.tensor].shape)
+        grid = [*outer, height // rows, width // cols]
+    strides = [region.beats_per_tile]
+    for extent in reversed(grid[1:] if grid else []):
+        strides.insert(0, strides[0] * extent)
+    return {
+        "name": region.node,
+        "port": region.node,
+        "bits": 8 * fabric.netlist.fabric.memory.beat_bytes,
+        "base": region.base,
+        "beats": region.beats,
+        "size_beats": region.beats_per_tile,
+        "tensor": access.tensor,
+        "shape": shape,
+        "dtype": str(access.tile.dtype),
+        "tile": [rows, cols],
+        "grid": grid,
+        "strides": strides,
+    }

@@ -1,0 +1,51 @@
+"""A design as instances joined by wires: what the fabric's top is made of, before it is text or simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from amaranth.hdl import Value
+from amaranth.lib import wiring
+
+from hw.verilog.modules import Parametric
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One use of a component.
+
+    ``connections``: port (as in Verilog) to the name of a wire or port of the design, or a constant; an output
+    that is not there stays open. ``comment`` says what it is for.
+    """
+
+    name: str
+    component: Parametric
+    connections: dict[str, str | int]
+    comment: str
+
+
+@dataclass
+class Structure:
+    """``wires`` and ``ports`` have their widths by name; a port also its direction, ``"input"`` or ``"output"``.
+
+    ``gathered``: ports that put Verilog expressions side by side, lowest first; they exist in the text only.
+    """
+
+    name: str
+    instances: list[Instance] = field(default_factory=list)
+    wires: dict[str, int] = field(default_factory=dict)
+    ports: dict[str, tuple[str, int]] = field(default_factory=dict)
+    gathered: dict[str, list[str]] = field(default_factory=dict)
+
+
+def flat_ports(component: wiring.Component) -> Iterator[tuple[str, Any, Any]]:
+    """Name (as in Verilog), member and value of every port of ``component``."""
+    for path, member, value in component.signature.flatten(component):
+        yield "__".join(str(step) for step in path), member, value
+
+
+def port_widths(component: wiring.Component) -> dict[str, int]:
+    """Width of every port."""
+    return {name: len(Value.cast(value)) for name, _, value in flat_ports(component)}

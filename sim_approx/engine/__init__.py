@@ -1,0 +1,1 @@
+"""The event engine, and the words of its machines."""

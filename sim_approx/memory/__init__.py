@@ -1,0 +1,1 @@
+"""Memories of the timing model: off-chip channels, DRAM, scratchpads."""

@@ -1,0 +1,200 @@
+"""The off-chip memory: channels of beats that the ports of the fabric share.
+
+Written by hand, as who is served next depends on time: every cycle each port presents at most one beat, and each
+memory channel grants one beat per ``interval``, to the first presenting port after the one that it granted last. With
+DRAM behind it (`sim_approx.memory.dram`) a channel grants only while its queue has room, and takes the beat out of turn
+whose data can pass first; what a port gets comes in the order in which it asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sim_approx.engine.words import Clock, put_at
+from sim_approx.memory.dram import DramChannel
+from step.firing.machine import Channel, Machine, Starved
+from step.firing.words import bits, lowest, take
+from step.language.tokens import UNKNOWN, Token
+from step.lowering.fabric import MemoryConfig
+
+ARRIVED = Token(UNKNOWN)
+"""Says that a tile is there; its value travels with what the unit expects."""
+
+
+@dataclass(slots=True, eq=False)
+class Port:
+    """A port: the channel that beats are asked for or written through, and where a token comes back for a tile.
+
+    ``beats`` are those of a tile, ``beat`` is the one presented next, and its ``address``. ``arrived``: when the last
+    beat granted is there.
+    """
+
+    asks: Channel
+    arrives: Channel | None
+    beats: int
+    writes: bool = False
+    number: int = -1
+    beat: int = 0
+    address: int = 0
+    arrived: int = -1
+
+    @property
+    def granted(self) -> int:
+        """Beats that passed so far: a write is taken with its beat, a request with the last one that it is for."""
+        return self.asks.taken if self.writes else self.asks.taken * self.beats + self.beat
+
+
+class MemoryPorts:
+    """The ports of a program's units: reads first, each kind in the order of the units."""
+
+    def __init__(self) -> None:
+        self.reads: list[Port] = []
+        self.writes: list[Port] = []
+
+    def read(self, requests: Channel, arrives: Channel, beats: int) -> None:
+        """A load asks for ``beats`` beats per request, and gets a token for each through ``arrives``."""
+        self.reads.append(Port(requests, arrives, beats))
+
+    def write(self, writes: Channel, visible: Channel | None = None, beats: int = 1) -> None:
+        """A store writes one beat per token; ``visible`` gets a token when ``beats`` of them can be read."""
+        self.writes.append(Port(writes, visible, beats, writes=True))
+
+
+class Memory(Machine):
+    """All memory channels, behind ``ports``.
+
+    A tile enters its load unit's queue ``latency`` cycles after its last beat was granted or, with DRAM, after its data
+    have passed; and one that was written can be read then.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_drams",
+        "_free_at",
+        "_idle",
+        "_later",
+        "_out_of_turn",
+        "_waiting",
+        "_wants",
+        "config",
+        "last_read",
+        "last_write",
+        "ports",
+        "told",
+    )
+
+    def __init__(self, config: MemoryConfig, clock: Clock, of: MemoryPorts) -> None:
+        ports = [*of.reads, *of.writes]
+        for number, port in enumerate(ports):
+            port.number = number
+        super().__init__(
+            inputs=tuple(port.asks for port in ports), outputs=tuple(port.arrives for port in ports if port.arrives)
+        )
+        self._clock, self.ports, self._idle = clock, ports, list(ports)
+        self.configure(config)
+
+    def configure(self, config: MemoryConfig) -> None:
+        """Be the memory of ``config``, which has beats as wide as before; nothing was asked for yet."""
+        self.config, self.latency = config, config.latency
+        self._wants = [0] * config.channels
+        self._later = [0] * config.channels
+        self._free_at = [0] * config.channels
+        self._drams = [DramChannel(config) for _ in range(config.channels)] if config.dram else []
+        self._out_of_turn = [0] * config.channels
+        self._waiting = 0
+        self.told: Callable[[Port], None] | None = None
+        """Who is told of every beat that a memory channel grants, before it is."""
+        self.last_read = self.last_write = -config.latency
+        """Cycle in which the last beat is on a read port, or is visible in memory."""
+
+    def granted(self) -> list[int]:
+        """Beats that passed so far, by port."""
+        return [port.granted for port in self.ports]
+
+    def writing(self) -> bool:
+        """Whether a beat waits to be written."""
+        return any(port.asks.tokens for port in self.ports if port.writes)
+
+    def fire(self) -> int | None:
+        """What the memory does in this cycle; starves where no port presents a beat."""
+        idle = [port for port in self._idle if not self._present(port)]
+        if not self._waiting:
+            self._idle = idle
+            for port in idle:
+                port.asks.reader_waits = True
+            raise Starved
+        now, waiting, rest = self._clock.now, self._waiting, 0
+        while waiting:
+            low = waiting & -waiting
+            waiting ^= low
+            channel = low.bit_length() - 1
+            if self._free_at[channel] <= now:
+                winner = self._next_in_dram(channel, now) if self._drams else self._next_in_turn(channel)
+                if winner >= 0:
+                    idle.append(self._grant(channel, winner, now))
+            if self._wants[channel]:
+                rest |= low
+        self._waiting = rest
+        self._idle = idle
+        return None
+
+    def _present(self, port: Port) -> bool:
+        if not port.asks.tokens:
+            return False
+        port.address = port.asks.tokens[0].value + (0 if port.writes else port.beat)
+        channel = port.address // self.config.interleave & (self.config.channels - 1)
+        self._wants[channel] |= 1 << port.number
+        self._waiting |= 1 << channel
+        return True
+
+    def _next_in_turn(self, channel: int) -> int:
+        """The port whose turn it is."""
+        wants = self._wants[channel]
+        return lowest(wants & self._later[channel] or wants)
+
+    def _next_in_dram(self, channel: int, now: int) -> int:
+        """The port whose data can pass first, then the one whose turn is first; -1 while the queue is full."""
+        dram, clock = self._drams[channel], self._drams[channel].clock_of(now)
+        if not dram.has_room(clock):
+            return -1
+        dram.refresh(clock)
+        turn = best = self._next_in_turn(channel)
+        if self._out_of_turn[channel] < dram.dram.out_of_turn:
+            wants, later = self._wants[channel], self._later[channel]
+            first = 0
+            for number in (*bits(wants & later), *bits(wants & ~later)):
+                port = self.ports[number]
+                _, data = dram.plan(*dram.place(port.address), port.writes, clock)
+                if number == turn or data < first:
+                    best, first = number, data
+        self._out_of_turn[channel] = 0 if best == turn else self._out_of_turn[channel] + 1
+        return best
+
+    def _grant(self, channel: int, number: int, now: int) -> Port:
+        """Serve a port; it presents its next beat in the next cycle."""
+        self._wants[channel] ^= 1 << number
+        self._later[channel] = -1 << (number + 1)
+        self._free_at[channel] = now + self.config.interval
+        port = self.ports[number]
+        if self.told is not None:
+            self.told(port)
+        arrival = now
+        if self._drams:
+            dram = self._drams[channel]
+            end = dram.grant(*dram.place(port.address), port.writes, dram.clock_of(now))
+            arrival = dram.cycle_of(end)
+        port.arrived = max(port.arrived + 1, arrival + self.config.latency)
+        port.beat += 1
+        if port.writes:
+            take(port.asks)
+            self.last_write = max(self.last_write, port.arrived)
+        else:
+            self.last_read = max(self.last_read, port.arrived)
+        if port.beat == port.beats:
+            port.beat = 0
+            if not port.writes:
+                take(port.asks)
+            if port.arrives is not None:
+                put_at(port.arrives, ARRIVED, port.arrived)
+        return port

@@ -1,0 +1,126 @@
+"""Scratchpads as the timing model sees them: pages and banks that several machines draw on.
+
+Pages are tokens of channels, so that what one cycle takes and gives back is seen in the next one. Of the free pages,
+which several machines want, each has a channel of its own, its *lane*: what one takes, it takes from the lanes of all.
+Machines that draw on the same thing are tried in the order of the program within a cycle, and `Machine.contends` says
+so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypedDict, TypeVar
+
+from sim_approx.engine.words import Banks, Buffers, Clock
+from step.firing.machine import Channel, Machine
+from step.language.tokens import Token
+from step.lowering.memory import IN_FLIGHT, Share, scratchpads
+from step.lowering.netlist import Netlist
+
+AnyMachine = TypeVar("AnyMachine", bound=Machine)
+
+
+class SharePorts(TypedDict):
+    """What a machine that fills or reads a share knows of it."""
+
+    slots: int
+    in_flight: Channel
+    taken: tuple[Channel, ...]
+    buffers: Buffers
+    number: int
+    page_words: int
+
+
+@dataclass(frozen=True)
+class ShareSite:
+    """A share of a scratchpad.
+
+    ``in_flight`` has a token per buffer, ``pages`` one per page that anybody took, in the lane of this share, and
+    ``rivals`` in those of the others. ``held`` and ``all_pages`` are there to be counted: the pages of this share, and
+    those of the program. ``supply`` are the free pages, the first ones last; ``returned`` come back from this
+    share; ``buffers`` has what was filled and is not read yet.
+    ``fills`` and ``reads`` are banks that others use too, if there are others; ``number`` is what this share is there.
+    """
+
+    share: Share
+    in_flight: Channel
+    pages: Channel
+    rivals: tuple[Channel, ...]
+    held: Channel
+    all_pages: Channel
+    supply: tuple[Channel, ...]
+    returned: Channel
+    buffers: Buffers
+    fills: Banks | None
+    reads: Banks | None
+    number: int
+    page_words: int
+
+    @property
+    def counted(self) -> tuple[Channel, ...]:
+        return self.held, self.all_pages
+
+    @property
+    def taken(self) -> tuple[Channel, ...]:
+        """Channels that get a token with every page that this share takes."""
+        return self.pages, *self.rivals, *self.counted
+
+    def ports(self) -> SharePorts:
+        """Keyword arguments of a machine that fills or reads the share."""
+        return {
+            "slots": self.share.slots,
+            "in_flight": self.in_flight,
+            "taken": self.taken,
+            "buffers": self.buffers,
+            "number": self.number,
+            "page_words": self.page_words,
+        }
+
+    def used_by(self, machine: AnyMachine) -> AnyMachine:
+        """``machine``, which fills or reads the share, as those of the rivals do in the same cycle."""
+        machine.contends = bool(self.rivals)
+        return machine
+
+
+@dataclass(frozen=True)
+class ShareSites:
+    """All shares of a netlist, by the names of their units; ``all_pages`` is what is counted of all together."""
+
+    by_unit: dict[str, ShareSite]
+    by_filler: dict[str, ShareSite]
+    all_pages: Channel | None
+
+
+def share_sites(netlist: Netlist, channel: Callable[[int], Channel], clock: Clock) -> ShareSites:
+    """Place what the scratchpads of ``netlist`` are made of; ``channel`` makes a channel of a depth."""
+    by_filler: dict[str, ShareSite] = {}
+    pads = scratchpads(netlist)
+    everything = channel(sum(pad.pages for pad in pads)) if pads else None
+    for pad in pads:
+        fresh = channel(pad.pages)
+        fresh.tokens.extend(Token(page) for page in range(pad.pages))
+        fresh.space = 0
+        returned = [channel(pad.pages) for _ in pad.shares]
+        pages = [channel(pad.pages) for _ in pad.shares]
+        fills, reads = Banks(pad.banks, clock), Banks(pad.banks, clock)
+        for at, share in enumerate(pad.shares):
+            assert everything is not None
+            site = ShareSite(
+                share,
+                channel(IN_FLIGHT),
+                pages[at],
+                (*pages[:at], *pages[at + 1 :]),
+                channel(pad.pages),
+                everything,
+                (*reversed(returned), fresh),
+                returned[at],
+                Buffers(),
+                fills if share.beats and len(pad.shares) > 1 else None,
+                reads if share.beats and len(pad.shares) > 1 else None,
+                at,
+                pad.page_words,
+            )
+            by_filler[share.filler.name] = site
+    by_reader = {site.share.reader.name: site for site in by_filler.values()}
+    return ShareSites(by_filler | by_reader, by_filler, everything)

@@ -1,0 +1,1 @@
+"""From a netlist to machines and channels."""

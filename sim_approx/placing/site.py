@@ -1,0 +1,193 @@
+"""What a unit sees of the program when its machines are placed, and the pace of those that take dynamic tiles.
+
+Tiles of dynamic size: a firing with one of n rows takes what it takes with a static tile of n rows. No hardware has
+them yet: this says what a fabric would do whose links and units handle the rows that there are. A value is its rows
+here: where nobody wants to know the scalars, their number stands for the tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableSequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypedDict
+
+from sim_approx.engine.words import RowsOf, unknown
+from sim_approx.memory.channels import MemoryPorts
+from sim_approx.memory.scratchpad import AnyMachine, ShareSite
+from step.errors import FabricError
+from step.firing.machine import Channel, Machine, Pace, Sizes, Stream
+from step.language.function import Function
+from step.language.graph import Node
+from step.language.loops import RegularStream
+from step.language.tokens import UNKNOWN, Token
+from step.language.types import ElementType, Tile
+from step.lowering.fabric import FabricConfig
+from step.lowering.links import beats
+from step.lowering.memory import MemoryMap
+from step.lowering.plans import plan_of
+from step.lowering.plans.plan import Plan, UnitPlan
+from step.programs.data.inputs import BoundInputs
+from step.programs.data.stored import Tensors
+
+
+class Ports(TypedDict):
+    """The channels of a unit that is one machine."""
+
+    inputs: tuple[Channel, ...]
+    outputs: tuple[Channel, ...]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the unit of ``node`` goes.
+
+    ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
+    cycles that it takes, of a tile of dynamic size those of one row; ``carries``: somebody reads values of
+    an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
+    ``channel`` makes an internal channel of a depth, ``timing_of`` looks up the plan of a function;
+    ``outputs_of_run``, ``arrivals`` (see `step.running.result.RunResult`) and ``machines`` collect what is placed.
+    """
+
+    node: Node
+    inputs: tuple[Channel, ...]
+    outputs: tuple[Channel, ...]
+    elements_in: tuple[ElementType | None, ...]
+    elements_out: tuple[ElementType | None, ...]
+    beats_in: tuple[int, ...]
+    beats_out: tuple[int, ...]
+    carries: bool
+    fabric: FabricConfig
+    data: BoundInputs
+    tensors: Tensors
+    computes: bool
+    memory: MemoryPorts
+    memory_map: MemoryMap
+    share: ShareSite | None
+    channel: Callable[[int], Channel]
+    timing_of: Callable[[Node, Function, bool], Plan]
+    outputs_of_run: dict[str, list[Token]]
+    arrivals: dict[str, list[int]]
+    machines: list[Machine]
+
+    def ports(self) -> Ports:
+        """Keyword arguments of a machine that has the unit's channels for its own."""
+        return {"inputs": self.inputs, "outputs": self.outputs}
+
+    @property
+    def beats(self) -> int:
+        """Cycles that a firing takes in which a value passes."""
+        return max(*self.beats_in, *self.beats_out)
+
+    def words_of_beat(self, port: int) -> int:
+        """Words of the tiles at input ``port`` that make a beat of off-chip memory."""
+        return min(self.beats_in[port], max(1, self.fabric.memory.beat_bytes // self.fabric.link_bytes))
+
+    def beats_with(self, rows: int) -> tuple[int, ...]:
+        """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
+        return tuple(
+            beats(each.with_rows(rows) if isinstance(each, Tile) else each, self.fabric.link_bytes)
+            for each in (*self.elements_in, *self.elements_out)
+        )
+
+    def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int = 1) -> UnitPlan:
+        """How long a firing takes that applies ``function``, whose results may be ``stored``.
+
+        Tiles of dynamic size have so many ``rows``. Without a reader of its results there is no hardware for it.
+        """
+        *before, behind = self.beats_with(rows)
+        (result,) = self.elements_out
+        if result is None:
+            return UnitPlan(None, tuple(before), behind, stored=stored)
+        if rows == 1:
+            plan = self.timing_of(self.node, function, reduce)
+        else:
+            plan = plan_of(self.node, function, self.fabric, reduce=reduce, rows=rows)
+        return UnitPlan(plan, tuple(before), behind, result.is_control, stored)
+
+    def tiles(self) -> MutableSequence[Any]:
+        """The tiles of the declared tensor that the unit reads or writes, as far as they are wanted."""
+        return self.tensors.tiles(self.node, known=self.computes)
+
+    def stream(self) -> Stream:
+        """What the unit plays, with values only where they are wanted; tiles of dynamic size have rows in any case."""
+        tokens = self.data.streams[self.node.name]
+        if self.computes or not self.node.output_types[0].element.is_static:
+            return tokens
+        if isinstance(tokens, RegularStream):
+            return RegularStream(tokens.extents)
+        return [Token(UNKNOWN, each.stop) if each.has_value else each for each in tokens]
+
+    def output(self) -> list[Token]:
+        """The list that gets the tokens which leave the program through this unit."""
+        return self.outputs_of_run.setdefault(self.node.name, [])
+
+    def add(self, machine: AnyMachine) -> AnyMachine:
+        """Place ``machine``."""
+        self.machines.append(machine)
+        return machine
+
+
+def is_dynamic(element: ElementType | None) -> bool:
+    """Whether ``element`` is a tile whose rows only a run tells."""
+    return isinstance(element, Tile) and not element.rows.is_static
+
+
+def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Sizes] | None) -> None:
+    """Give ``machine``, where it reads or writes tiles of dynamic size, its ``sizes``.
+
+    ``sizes(site, machine)`` gives them; raises `FabricError` where there is none.
+    """
+    if not any(map(is_dynamic, (*site.elements_in, *site.elements_out))):
+        return
+    if sizes is None:
+        raise FabricError(
+            f"{site.node.describe()}: only the interpreter has tiles of dynamic size at this operator; "
+            "pack their rows into tiles of a static size"
+        )
+    machine.sizes = cache(sizes(site, machine))
+    machine.sized = tuple(is_dynamic(each.element) for each in site.node.output_types)
+
+
+def routing_sizes(site: Site, machine: Machine) -> Sizes:
+    """Of a unit that sends on what it gets, word by word."""
+    latency = machine.latency
+    return lambda rows: Pace(max(site.beats_with(rows)), latency)
+
+
+def function_sizes(site: Site, function: Function, *, reduce: bool) -> Sizes:
+    """Of a unit that applies ``function``; a tile without rows takes as long as one with one."""
+
+    def pace(rows: int) -> Pace:
+        timing = site.timing(function, reduce=reduce, stored=reduce, rows=max(1, rows))
+        return Pace(timing.initiation_interval, timing.latency, site.beats_with(rows)[-1])
+
+    return pace
+
+
+def rows_of_result(site: Site) -> Callable[..., Any]:
+    """Stands for a function whose result nobody needs: of dynamic tiles it has the rows, which may decide."""
+    result = site.node.output_types[0].element
+    return RowsOf(_alike(site, result)[:1]) if is_dynamic(result) else unknown
+
+
+def rows_of_state(site: Site) -> tuple[Any, Callable[..., Any]]:
+    """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
+
+    These are those of an operand that has the same by type, else they grow by those of the first one.
+    """
+    first, result = site.node.inputs[0].element, site.node.output_types[0].element
+    if not is_dynamic(result):
+        return UNKNOWN, unknown
+    same = [port + 1 for port in _alike(site, result)]  # behind the state
+    if same:
+        return 0, RowsOf((same[0],))
+    assert isinstance(first, Tile)
+    return 0, RowsOf((0,), int(first.rows)) if first.rows.is_static else RowsOf((0, 1))
+
+
+def _alike(site: Site, result: ElementType) -> tuple[int, ...]:
+    """The inputs whose tiles have as many rows as ``result``."""
+    assert isinstance(result, Tile)
+    elements = [each.element for each in site.node.inputs]
+    return tuple(port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows)

@@ -1,0 +1,1 @@
+"""Runs of the timing model, to whatever end they come."""

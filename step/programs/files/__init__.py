@@ -1,0 +1,1 @@
+"""Programs as files: Python, JSON, their schemas and digests."""

@@ -1,0 +1,79 @@
+"""Depths of a program's channels as a file, with the fabric and the data that they were found for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from step.errors import FormatError
+from step.host.files import write_atomically, writing
+from step.host.paths import named_file
+from step.programs.data.inputs import bind_inputs
+from step.programs.files.digest import data_digest, graph_digest
+from step.programs.files.json_file import read_json, written_by
+from step.programs.program import Program
+
+FORMAT = "step-binding-1"
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Input data by its ``digest``, the ``cycles`` of a run with it, and its file, or None for the program's own."""
+
+    name: str | None
+    digest: str
+    cycles: int
+
+
+@dataclass(frozen=True)
+class DepthBinding:
+    """``depths`` of the channels of the lowered program, by name.
+
+    ``graph`` is a digest of the program called ``program``, ``fabric`` and ``data`` what the depths were found for.
+    """
+
+    program: str
+    graph: str
+    fabric: Mapping[str, Any]
+    data: tuple[DataSet, ...]
+    depths: Mapping[str, int]
+
+    @classmethod
+    def of(cls, program: Program, data: tuple[DataSet, ...], depths: Mapping[str, int]) -> DepthBinding:
+        """``depths`` that were found for ``program`` on ``data``."""
+        return cls(program.name, graph_digest(program.graph), program.fabric.to_json(), data, depths)
+
+    @classmethod
+    def load(cls, path: Path | str) -> DepthBinding:
+        """Read a file of `save`; raises `FormatError` for other files."""
+        data = read_json(named_file(path, "a binding"), "binding")
+        sets = tuple(DataSet(**each) for each in data["data"])
+        return cls(data["program"], data["graph"], data["fabric"], sets, data["depths"])
+
+    def save(self, path: Path | str) -> None:
+        """Write the depths to ``path`` as JSON; the file is there as a whole or not at all."""
+        data = {"format": FORMAT, "written_by": written_by(), **asdict(self)}
+        path = named_file(path, "a binding")
+        with writing(path):
+            write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
+
+    def applied(self, program: Program) -> Program:
+        """``program`` with these depths; raises `FormatError` where they are those of another program."""
+        if graph_digest(program.graph) != self.graph:
+            raise FormatError(
+                f"the depths are those of another program called {self.program}, or of {program.name} before it was "
+                "changed: `step fifos` finds new ones"
+            )
+        return replace(program, graph=replace(program.graph, depths=dict(self.depths)))
+
+    def doubts(self, program: Program) -> Iterator[str]:
+        """Why the depths may lose cycles, or deadlock, in a run of ``program``."""
+        if program.fabric.to_json() != self.fabric:
+            yield "the depths were found for another fabric: they may lose cycles, or deadlock"
+        if program.inputs:
+            digest = data_digest(program.graph, bind_inputs(program.graph, program.inputs))
+            if digest not in {each.digest for each in self.data}:
+                yield "the depths were found for other data: they may lose cycles, or deadlock"

@@ -1,0 +1,28 @@
+"""Which program, and which data: digests that do not change with names of files, comments or source lines."""
+
+from __future__ import annotations
+
+import hashlib
+
+from step.language.graph import Graph
+from step.programs.data.inputs import BoundInputs
+from step.programs.data.npz import arrays_of
+
+
+def graph_digest(graph: Graph) -> str:
+    """That of the operators of ``graph`` with their names, parameters, inputs, depths and types."""
+    text = "\n".join(
+        f"{node.name} {node.operator!r} {[(*each.key, each.depth) for each in node.inputs]} "
+        f"{[str(each) for each in node.output_types]}"
+        for node in graph
+    )
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def data_digest(graph: Graph, data: BoundInputs) -> str:
+    """That of all values in ``data`` for ``graph``."""
+    digest = hashlib.sha256()
+    for name, array in sorted(arrays_of(graph, data).items()):
+        digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,84 @@
+"""JSON files in the published formats, their schemas, and what is wrong with one, and who wrote it."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from step.errors import FormatError
+from step.host.paths import check_readable
+
+
+def schema_names() -> list[str]:
+    """Names of all published schemas."""
+    found = (each.name for each in files("step.programs.files.schemas").iterdir())
+    return sorted(name.removesuffix(".json") for name in found if name.endswith(".json"))
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """The schema called ``name``; raises `FormatError` for other names."""
+    if name not in schema_names():
+        raise FormatError(f"schema must be one of {', '.join(schema_names())}, not {name!r}")
+    loaded: dict[str, Any] = json.loads((files("step.programs.files.schemas") / f"{name}.json").read_text())
+    return loaded
+
+
+def validate(data: Any, name: str, where: str) -> None:
+    """Raise `FormatError` with the place of the first problem unless ``data`` fits the schema ``name``.
+
+    ``where`` is the file that the data is from.
+    """
+    import jsonschema  # which takes a while, and few commands need
+
+    problem = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema(name)).iter_errors(data))
+    if problem is not None:
+        raise FormatError(f"{where}: {problem.json_path}: {problem.message}")
+
+
+PACKAGE = "step-fabric"
+
+
+def written_by() -> str:
+    """The version that writes files now, as it stands in them."""
+    return f"{PACKAGE} {version(PACKAGE)}"
+
+
+def read_json(path: Path, name: str) -> Any:
+    """The data in ``path``, valid against the schema ``name``; raises `FormatError` for all else."""
+    check_readable(path)
+    try:
+        data = json.loads(path.read_text())
+        _check_release(data, name, path)
+        validate(data, name, str(path))
+    except OSError as error:
+        raise FormatError(f"{path} can not be read: {error.strerror}") from None
+    except RecursionError:
+        raise FormatError(f"{path} is no {name}: its JSON is nested too deeply") from None
+    except ValueError as error:  # of the decoders, and an integer with thousands of digits
+        raise FormatError(f"{path} is no JSON: {error}") from None
+    return data
+
+
+def _check_release(data: Any, name: str, path: Path) -> None:
+    """Raise `FormatError` for data of the format that another release has."""
+    known = schema(name)["properties"]["format"]["const"]
+    stem, _, number = known.rpartition("-")
+    found = data.get("format") if isinstance(data, dict) else None
+    match = re.fullmatch(rf"{stem}-([0-9]{{1,9}})", found) if isinstance(found, str) else None
+    if match is None or match[1] == number:
+        return
+    if int(match[1]) < int(number):
+        raise FormatError(f"{path} has the format {found} of an earlier release; save the {name} again")
+    writer = re.fullmatch(rf"{PACKAGE} ([\w.+-]+)", str(data.get("written_by")))
+    newer = f"{PACKAGE} {writer[1]}" if writer else "a newer release"
+    mend = f"'{PACKAGE}>={writer[1]}'" if writer else f"--upgrade {PACKAGE}"
+    raise FormatError(
+        f"{path} has the format {found} and was written by {newer}; this is {written_by()}, which reads {known}: "
+        f"pip install {mend}"
+    )

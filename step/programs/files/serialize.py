@@ -1,0 +1,305 @@
+"""Graphs as JSON and back.
+
+The text is never evaluated: a parameter is a number, a name, a list or a tagged object, and shapes are inferred anew
+from the operators. What the file says about shapes is compared with that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from step.errors import FormatError, GraphError, ProgramError, TypeMismatch
+from step.language.dims import Dim, DimKind, Shape, dim, format_shape
+from step.language.dtypes import DType, as_dtype
+from step.language.function import Function, function_named
+from step.language.graph import Feedback, Graph, Tensor
+from step.language.location import UNKNOWN_LOCATION, Location
+from step.language.operator import StreamType, operator_named
+from step.language.parameters import fits, parameter_types
+from step.language.stream import Stream
+from step.language.types import Buffer, ElementType, Selector, Tile, Tuple
+from step.programs.files.expression import decode_extent, encode_extent
+
+
+def encode(value: Any) -> Any:
+    """A parameter as plain data; raises `ProgramError` for a dimension that only the program's file can make."""
+    match value:
+        case float() if not math.isfinite(value):
+            return {"float": str(value)}
+        case None | bool() | int() | float() | str():
+            return value
+        case np.generic():
+            return encode(value.item())
+        case tuple():
+            return [encode(each) for each in value]
+        case range():
+            return {"range": [value.start, value.stop, value.step]}
+        case Dim():
+            return _encode_dim(value)
+        case DType():
+            return {"dtype": value.name}
+        case Tile():
+            return {"tile": [value.dtype.name, encode(value.rows), encode(value.cols)]}
+        case Selector():
+            return {"selector": value.targets}
+        case Tuple():
+            return {"tuple": encode(value.items)}
+        case Buffer():
+            return {"buffer": encode(value.tile), "shape": encode(value.shape)}
+        case Tensor():
+            return {"tensor": value.name}
+        case Function():
+            return {"function": value.name, "parameters": _parameters(value)}
+    raise TypeError(f"{value!r} can not be saved")
+
+
+def _encode_dim(value: Dim) -> Any:
+    """A number (static), a symbol (of the kind that it was declared with), or what a regular one is derived from."""
+    if value.is_static:
+        return int(value)
+    if value.extent.is_Symbol:
+        return encode_extent(value.extent)
+    if value.is_ragged:
+        raise ProgramError(f"the dimension {value} can not be saved: a ragged one must be a symbol")
+    return {"dynamic": encode_extent(value.extent)}
+
+
+def _parameters(owner: Any) -> dict[str, Any]:
+    return {each.name: encode(getattr(owner, each.name)) for each in fields(owner)}
+
+
+def decode(value: Any, graph: Graph) -> Any:
+    """The opposite of `encode`; raises `FormatError` for what it does not know."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case {"float": "inf" | "-inf" | "nan" as text}:
+            return float(text)
+        case list():
+            return tuple(decode(each, graph) for each in value)
+        case {"range": [int(start), int(stop), int(step)]} if step:
+            return range(start, stop, step)
+        case {"symbol": str(name)}:
+            if name not in graph.symbols:
+                raise FormatError(f"symbol {name!r} is used before it is declared")
+            return graph.symbols[name].dim
+        case {"dynamic": tree}:
+            return _dynamic(tree, graph)
+        case {"dtype": str(name)}:
+            return as_dtype(name)
+        case {"tile": [str(dtype), rows, cols]}:
+            return Tile(as_dtype(dtype), *_dims([rows, cols], graph))
+        case {"selector": int(targets)}:
+            return Selector(targets)
+        case {"tuple": list(items)}:
+            return Tuple(decode(items, graph))
+        case {"buffer": tile, "shape": list(dims)}:
+            return Buffer(decode(tile, graph), _dims(dims, graph))
+        case {"tensor": str(name)}:
+            if name not in graph.tensors:
+                raise FormatError(f"tensor {name!r} is not declared")
+            return graph.tensors[name]
+        case {"function": str(name), "parameters": dict(parameters)}:
+            return _construct(function_named(name), parameters, graph)
+    raise FormatError(f"a parameter can not be {value!r}")
+
+
+def _dynamic(tree: Any, graph: Graph) -> Dim:
+    extent = decode_extent(tree, graph.symbols)
+    if not extent.is_integer or extent.is_negative:
+        raise FormatError(f"an extent must be an integer >= 0, which {extent} is not")
+    return Dim(extent, DimKind.DYNAMIC)
+
+
+def _dims(values: list[Any], graph: Graph) -> tuple[Dim, ...]:
+    try:
+        return tuple(dim(decode(each, graph)) for each in values)
+    except TypeMismatch as error:
+        raise FormatError(str(error)) from None
+
+
+def _construct(owner: Any, parameters: dict[str, Any], graph: Graph) -> Any:
+    known = {each.name for each in fields(owner)}
+    for name in parameters:
+        if name not in known:
+            raise FormatError(f"{owner.name} has no parameter {name!r}; it has {', '.join(sorted(known)) or 'none'}")
+    values = {name: decode(each, graph) for name, each in parameters.items()}
+    hints = parameter_types(owner)
+    for name, each in values.items():
+        if hints[name] == Shape and isinstance(each, tuple):
+            values[name] = _dims(parameters[name], graph)
+        if not fits(values[name], hints[name]):
+            raise FormatError(f"{owner.name}: parameter {name!r} can not be {parameters[name]!r}")
+    try:
+        return owner(**values)
+    except TypeMismatch as error:
+        raise FormatError(f"{owner.name}: {error}") from None
+
+
+def graph_to_json(graph: Graph) -> dict[str, Any]:
+    """``graph`` as plain data, operators in the order in which they were placed."""
+    return {
+        "name": graph.name,
+        "symbols": [
+            {"name": name, "ragged": info.dim.is_ragged, "source": str(info.born)}
+            for name, info in graph.symbols.items()
+            if info.declared
+        ],
+        "tensors": [
+            {"name": each.name, "shape": list(each.shape), "dtype": each.dtype.name} for each in graph.tensors.values()
+        ],
+        "feedbacks": [_feedback_to_json(each) for each in graph.feedbacks.values()],
+        "nodes": [
+            {
+                "name": node.name,
+                "op": node.operator.name,
+                "parameters": _parameters(node.operator),
+                "inputs": [_input_to_json(stream) for stream in node.inputs],
+                "outputs": [
+                    {"shape": format_shape(each.shape), "element": str(each.element)} for each in node.output_types
+                ],
+                "source": str(node.location),
+            }
+            for node in graph
+        ],
+        "refinements": [{"stream": name, "shape": encode(dims)} for name, dims in graph.refinements.items()],
+        **({"depths": dict(graph.depths)} if graph.depths else {}),
+    }
+
+
+def _input_to_json(stream: Stream) -> dict[str, Any]:
+    return {"stream": str(stream), **({} if stream.depth is None else {"depth": stream.depth})}
+
+
+def _feedback_to_json(edge: Feedback) -> dict[str, Any]:
+    return {
+        "name": edge.name,
+        "element": encode(edge.type.element),
+        "shape": encode(edge.type.shape),
+        "stream": None if edge.source is None else str(edge.source),
+        "source": str(edge.location),
+    }
+
+
+def graph_from_json(data: dict[str, Any]) -> Graph:
+    """Build the graph that ``data`` describes (valid against the program schema).
+
+    Raises `GraphError` for streams that nobody writes and cycles without a declared feedback edge, `FormatError` for
+    what the schema can not say, and `TypeMismatch` where types do not fit.
+    """
+    graph = Graph(data["name"])
+    for each in data["symbols"]:
+        graph.symbol(each["name"], ragged=each["ragged"], location=_location(each["source"]))
+    for each in data["tensors"]:
+        graph.tensor(each["name"], each["shape"], as_dtype(each["dtype"]))
+    streams: dict[str, Stream] = {}
+    edges = list(data["feedbacks"])
+    refinements = {each["stream"]: each["shape"] for each in data["refinements"]}
+
+    def declare_edges() -> None:
+        """Feedback edges in their order, as far as there are the symbols of their shapes."""
+        while edges and _symbols_of(edges[0]["shape"]) <= set(graph.symbols):
+            edge = edges.pop(0)
+            streams[edge["name"]] = _feedback(edge, graph)
+
+    def written(name: str) -> Stream:
+        """The stream as its readers see it: its assumed shape may have symbols that are younger than itself."""
+        if name in refinements:
+            streams[name] = graph.refine(streams[name], _dims(refinements.pop(name), graph))
+        return streams[name]
+
+    _check_order(data, {each["name"] for each in edges})
+    for each in data["nodes"]:
+        declare_edges()
+        inputs = []
+        for entry in each["inputs"]:
+            if entry["stream"] not in streams:
+                if edges:  # a symbol of its shape is missing, and it is said which
+                    _feedback(edges[0], graph)
+                raise GraphError(
+                    f"{each['op']} {each['name']!r} ({each['source']}) reads {entry['stream']!r}, which nobody writes"
+                )
+            stream = written(entry["stream"])
+            inputs.append(stream.buffered(entry["depth"]) if "depth" in entry else stream)
+        operator = _construct(operator_named(each["op"]), each["parameters"], graph)
+        outputs = graph.add(operator, inputs, name=each["name"], location=_location(each["source"]))
+        streams |= {str(output): output for output in outputs}
+    declare_edges()
+    for each in edges:
+        _feedback(each, graph)
+    for name in list(refinements):
+        if name not in streams:
+            raise GraphError(f"the shape of {name!r} is assumed, but nobody writes that stream")
+        written(name)
+    graph.refinements = {each["stream"]: graph.refinements[each["stream"]] for each in data["refinements"]}
+    graph.depths = dict(data.get("depths", {}))
+    for each in data["nodes"]:
+        for port, output in enumerate(graph.nodes[each["name"]].output_types):
+            _check_shape(each, port, output)
+    for each in data["feedbacks"]:
+        if each["stream"] is not None:
+            if each["stream"] not in streams:
+                raise GraphError(f"feedback {each['name']!r} comes from {each['stream']!r}, which nobody writes")
+            graph.feedbacks[each["name"]].close(streams[each["stream"]])
+    return graph
+
+
+def _feedback(entry: dict[str, Any], graph: Graph) -> Stream:
+    element = decode(entry["element"], graph)
+    if not isinstance(element, ElementType):
+        raise FormatError(f"feedback {entry['name']!r}: an element type can not be {entry['element']!r}")
+    shape = _dims(entry["shape"], graph)
+    return graph.feedback(element, shape, name=entry["name"], location=_location(entry["source"])).stream
+
+
+def _symbols_of(encoded: Any) -> set[str]:
+    """Names of the symbols in plain data."""
+    if isinstance(encoded, list):
+        return set().union(*map(_symbols_of, encoded))
+    if isinstance(encoded, dict):
+        return {encoded["symbol"]} if isinstance(encoded.get("symbol"), str) else _symbols_of(list(encoded.values()))
+    return set()
+
+
+def _check_order(data: dict[str, Any], known: set[str]) -> None:
+    """Every stream must be written before it is read; else it is a cycle, or nobody writes it."""
+    written = set(known)
+    later = {each["name"] for each in data["nodes"]}
+    for each in data["nodes"]:
+        for entry in each["inputs"]:
+            name = entry["stream"]
+            if name in written:
+                continue
+            producer = name.partition(".")[0]
+            if producer in later:
+                raise GraphError(
+                    f"{each['op']} {each['name']!r} ({each['source']}) reads {name!r}, which is written only after it: "
+                    "these operators form a cycle without a declared feedback edge"
+                )
+            raise GraphError(f"{each['op']} {each['name']!r} ({each['source']}) reads {name!r}, which nobody writes")
+        operator = operator_named(each["op"])
+        count = len(each["outputs"])
+        written |= {each["name"]} if count == 1 else set()
+        written |= {f"{each['name']}.{port}" for port in range(count)} | {
+            f"{each['name']}.{suffix}" if suffix else each["name"] for suffix in operator.output_names
+        }
+        later.discard(each["name"])
+
+
+def _check_shape(entry: dict[str, Any], port: int, stream: StreamType) -> None:
+    stated = entry["outputs"][port] if port < len(entry["outputs"]) else None
+    found = {"shape": format_shape(stream.shape), "element": str(stream.element)}
+    if stated != found:
+        raise TypeMismatch(
+            f"{entry['op']} {entry['name']!r} ({entry['source']}): the file says that output {port} is {stated}, "
+            f"but it is {found}"
+        )
+
+
+def _location(text: str) -> Location:
+    file, colon, line = text.rpartition(":")
+    return Location(file, int(line)) if colon and line.isdigit() else UNKNOWN_LOCATION

@@ -1,0 +1,1 @@
+"""Programs to look at: in words, as SVG, in notebooks."""

@@ -1,0 +1,86 @@
+"""Pictures of a program: Graphviz text, what Graphviz makes of it, and SVG without it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from step.errors import EnvironmentProblem
+from step.language.graph import Graph
+from step.lowering.fabric import FabricConfig
+from step.programs.pictures.outline import COLOURS, edges, ends, label
+
+_DEFAULT = FabricConfig()
+_BY_KIND: Mapping[str, str] = MappingProxyType({})
+
+
+def dot(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] = _BY_KIND) -> str:
+    """The graph in Graphviz' language: boxes are operators, edges carry shape, element type, depth and ports.
+
+    ``fills``: colours of operators by name, instead of those of their kinds.
+    """
+    lines = [
+        f"digraph {_quoted(graph.name)} {{",
+        "  rankdir=TB; node [shape=box, style=filled, fontname=Helvetica];",
+        "  edge [fontsize=9, labelfontsize=8, labeldistance=1.6];",
+    ]
+    for node in graph:
+        colour, name = fills.get(node.name, COLOURS[node.operator.kind]), _quoted(node.name)
+        text = _quoted("\\n".join(label(node)))
+        lines.append(f'  {name} [label={text}, fillcolor="{colour}", tooltip={_quoted(str(node.location))}];')
+    for edge in edges(graph, fabric):
+        output, input = map(_quoted, ends(graph, edge))
+        text = _quoted(f"{edge.type}\\ndepth {edge.depth}")
+        places = f"{_quoted(edge.producer)} -> {_quoted(edge.consumer)}"
+        lines.append(f"  {places} [label={text}, taillabel={output}, headlabel={input}];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    r"""A string of Graphviz, in which ``\n`` is the only escape."""
+    return '"' + text.replace('"', '\\"') + '"'
+
+
+def svg(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] = _BY_KIND) -> str:
+    """The graph as SVG: drawn by Graphviz where ``dot`` is installed, else laid out by grandalf.
+
+    ``fills`` as in `dot`. Raises `EnvironmentProblem` where neither is there.
+    """
+    if shutil.which("dot") is not None:
+        return drawn(graph, fabric, "svg", fills).decode()
+    try:
+        from step.programs.pictures.layered import layered_svg
+    except ModuleNotFoundError:
+        raise EnvironmentProblem(
+            "an SVG needs Graphviz' dot, or the module grandalf; install it with: pip install 'step-fabric[show]'"
+        ) from None
+    return layered_svg(graph, fabric, fills)
+
+
+def picture(graph: Graph) -> str | None:
+    """The SVG for a notebook; None where nothing that draws is installed, and the notebook shows a line of text."""
+    try:
+        return svg(graph)
+    except EnvironmentProblem:
+        return None
+
+
+def drawn(graph: Graph, fabric: FabricConfig, form: str, fills: Mapping[str, str] = _BY_KIND) -> bytes:
+    """The graph as ``form`` (``png``, ``pdf``, ``svg``), drawn by Graphviz; ``fills`` as in `dot`.
+
+    Raises `EnvironmentProblem` where ``dot`` is not installed, or does not do it.
+    """
+    program = shutil.which("dot")
+    if program is None:
+        raise EnvironmentProblem(
+            f"a {form.upper()} needs Graphviz' dot: install graphviz (Debian: apt install graphviz); "
+            "an SVG can be drawn without it"
+        )
+    done = subprocess.run(
+        [program, f"-T{form}"], input=dot(graph, fabric, fills).encode(), capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        raise EnvironmentProblem(f"{program} drew no {form.upper()}: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout

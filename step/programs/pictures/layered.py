@@ -1,0 +1,102 @@
+"""SVG of a program without Graphviz: grandalf lays out the boxes, layer by layer."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+
+from grandalf.graphs import Edge, Graph, Vertex
+from grandalf.layouts import SugiyamaLayout
+
+from step.language.graph import Graph as Program
+from step.language.graph import Node
+from step.lowering.fabric import FabricConfig
+from step.programs.pictures.outline import COLOURS, edges, ends, label
+
+MARGIN = 20
+LINE = 14
+"""Height of a line of text."""
+
+
+class _Box:
+    """Size and place of a node, as grandalf wants it; ``xy`` is the middle."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.w, self.h = 14 + 7.0 * max(map(len, lines)), 8.0 + LINE * len(lines)
+        self.xy = (0.0, 0.0)
+
+
+def layered_svg(graph: Program, fabric: FabricConfig, fills: Mapping[str, str]) -> str:
+    """The picture: a box for each operator, and for each edge its ports and depth, with its type as a tooltip.
+
+    ``fills``: colours of operators by name, instead of those of their kinds.
+    """
+    boxes = _placed(graph)
+    width = max((box.xy[0] + box.w / 2 for box in boxes.values()), default=0) + MARGIN
+    height = max((box.xy[1] + box.h / 2 for box in boxes.values()), default=0) + MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        'font-family="Helvetica, sans-serif" font-size="11">',
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        '<path d="M0 0L8 4L0 8z"/></marker></defs>',
+        '<rect width="100%" height="100%" fill="white"/>',
+    ]
+    for edge in edges(graph, fabric):
+        start, end = boxes[edge.producer], boxes[edge.consumer]
+        x1, y1, x2, y2 = start.xy[0], start.xy[1] + start.h / 2, end.xy[0], end.xy[1] - end.h / 2
+        middle = (y1 + y2) / 2
+        title = html.escape(f"{edge.stream}: {edge.type}, depth {edge.depth}")
+        parts.append(
+            f'<path d="M{x1:.1f} {y1:.1f}C{x1:.1f} {middle:.1f} {x2:.1f} {middle:.1f} {x2:.1f} {y2:.1f}" fill="none" '
+            f'stroke="#777" marker-end="url(#tip)"><title>{title}</title></path>'
+        )
+        output, input = ends(graph, edge)
+        # Points of the curve that are far enough from its ends that those of other edges are elsewhere.
+        parts += _small(x1 + 0.2 * (x2 - x1), y1 + 0.33 * (y2 - y1), output)
+        parts += _small((x1 + x2) / 2, middle, f"depth {edge.depth}")
+        parts += _small(x1 + 0.8 * (x2 - x1), y1 + 0.67 * (y2 - y1), input)
+    for node in graph:
+        parts += _drawn(node, boxes[node.name], fills.get(node.name, COLOURS[node.operator.kind]))
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _placed(graph: Program) -> dict[str, _Box]:
+    """Every operator's box in its place; what is not connected stands side by side."""
+    vertices = {node.name: Vertex(node) for node in graph}
+    for node in graph:
+        vertices[node.name].view = _Box(label(node))
+    joined = [Edge(vertices[each.producer], vertices[each.consumer]) for each in edges(graph, FabricConfig())]
+    shift = 0.0
+    for component in Graph(list(vertices.values()), joined).C:
+        layout = SugiyamaLayout(component)
+        layout.yspace = 4 * LINE  # room for three small lines
+        layout.init_all()
+        layout.draw()
+        boxes = [vertex.view for vertex in component.sV]
+        left = min(box.xy[0] - box.w / 2 for box in boxes)
+        top = min(box.xy[1] - box.h / 2 for box in boxes)
+        for box in boxes:
+            box.xy = (box.xy[0] - left + shift + MARGIN, box.xy[1] - top + MARGIN)
+        shift = max(box.xy[0] + box.w / 2 for box in boxes)
+    return {name: vertex.view for name, vertex in vertices.items()}
+
+
+def _small(x: float, y: float, text: str) -> list[str]:
+    return [f'<text x="{x:.1f}" y="{y:.1f}" font-size="8" fill="#555">{html.escape(text)}</text>'] if text else []
+
+
+def _drawn(node: Node, box: _Box, fill: str) -> list[str]:
+    x, y = box.xy[0] - box.w / 2, box.xy[1] - box.h / 2
+    bold = ' font-weight="bold"'
+    lines = [
+        f'<text x="{box.xy[0]:.1f}" y="{y + LINE * (number + 1):.1f}" text-anchor="middle"'
+        f"{bold if number == 0 else ''}>{html.escape(line.strip())}</text>"
+        for number, line in enumerate(box.lines)
+    ]
+    return [
+        f'<g><title>{html.escape(str(node.location))}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.w:.1f}" '
+        f'height="{box.h}" rx="4" fill="{fill}" stroke="#555"/>',
+        *lines,
+        "</g>",
+    ]

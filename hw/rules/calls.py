@@ -23,8 +23,11 @@ class Calls(Expressions):
         if not call.keywords:
             arguments: list[Any] = []
             for each in call.args:
-                starred = isinstance(each, ast.Starred)
-                arguments += self.value(each.value, path) if starred else [self.value(each, path)]
+                match each:
+                    case ast.Starred(value=tokens):
+                        arguments += self.value(tokens, path)
+                    case _:
+                        arguments.append(self.value(each, path))
             match call.func:
                 case ast.Name(id=name) if ("name", name) not in path.said:
                     word = self.text.scope.get(name, vars(builtins).get(name))
@@ -37,9 +40,8 @@ class Calls(Expressions):
                         case Arriving(first=first):
                             return self._arriving(call, arguments, first)
         said = ", ".join(sorted([*(each.__name__ for each in WORDS), "fault"]))
-        return self.text.refuse(
-            call, ast.unparse(call), f"it says {said}, and a parameter that is side_by_side or an Item"
-        )
+        hint = f"it says {said}, and a parameter that is side_by_side or an Item"
+        return self.text.refuse(call, ast.unparse(call), hint)
 
     def _say(self, call: ast.Call, path: Path, word: str, side: str, port: Any) -> int:
         """Note that ``word`` is said of ``port``."""

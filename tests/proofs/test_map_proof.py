@@ -69,6 +69,15 @@ class Mapped(UnitBench):
     def patience(self) -> int:
         return self.rule.initiation_interval - 1
 
+    def expected(self, m: Module, beats: int) -> Value:
+        """What becomes of the values in front, in so many words."""
+        given = [
+            front.control if each.control else self.words[port]
+            for port, (front, each) in enumerate(zip(self.fronts, self.rule.inputs, strict=True))
+            if each.items
+        ]
+        return reduce(xor, (parity(each, beats) for each in given), Const(0))
+
     def check(self, m: Module, unit: Unit) -> None:
         rule, (first, *others), (put,), (sent,) = self.rule, self.fronts, self.puts, self.sent
         agree: Value = Const(1)
@@ -76,16 +85,10 @@ class Mapped(UnitBench):
             same = [getattr(each, name) == getattr(first, name) for name in ("done", "value", "stop", "rank")]
             agree = agree & Cat(*same).all()
         inside: Value = Const(1)
-        for port, bound in rule.bounds:
+        for port, bound in getattr(rule, "bounds", ()):
             inside = inside & (~first.value | (self.fronts[port].control < bound))
         beats, value = max(1, rule.result.beats), Signal(max(1, rule.result.beats))
-        given = [
-            front.control if each.control else self.words[port]
-            for port, (front, each) in enumerate(zip(self.fronts, rule.operands, strict=True))
-            if each.items
-        ]
-        if given:
-            m.d.comb += value.eq(reduce(xor, (parity(each, beats) for each in given)))
+        m.d.comb += value.eq(self.expected(m, beats))
         fault = Mux(agree, Mux(inside, 0, Fault.OUT_OF_RANGE), Fault.STOPS_DISAGREE)
         takes, there = Cat(*self.takes), Cat(*self.visible).all()
         m.d.comb += [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Array, Assert, Assume, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
-from refuting import check
+from refuting import check, proofs
 
 from hw.links import channel
 
@@ -135,12 +135,12 @@ class Words(ChannelBench):
         m.d.comb += Assert(~reading | (reader.word == words[beat]))
 
 
-@pytest.mark.parametrize(("depth", "mutants"), [(2, HEADERS), (3, HEADERS[:1]), (4, [])])
+@proofs(("depth", "mutants"), [(2, HEADERS), (3, HEADERS[:1]), (4, [])])
 def test_headers_come_out_as_they_went_in(depth: int, mutants: list[tuple[str, str]]) -> None:
     check(channel, lambda module: Headers(0, depth, 0, module), mutants)
 
 
-@pytest.mark.parametrize(
+@proofs(
     ("beats", "depth", "spare", "mutants"),
     [
         (1, 2, 0, ONE_WORD),

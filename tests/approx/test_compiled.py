@@ -29,9 +29,10 @@ from step.running.result import Status
 LONGEST = 5000
 
 
+@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("values", ["control", "all"])
-def test_scenarios(values: str) -> None:
-    for scenario in SCENARIOS:
+def test_scenarios(values: str, share: int) -> None:
+    for scenario in SCENARIOS[::share]:
         run_scenario(scenario, values)
 
 

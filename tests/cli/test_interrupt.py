@@ -157,6 +157,7 @@ def test_the_same_command_works_after_an_interruption(session: Session) -> None:
     assert len([path for path in session.cache.glob("simulator-*") if path.is_dir()]) == 1
 
 
+@pytest.mark.slow
 def test_an_interrupted_synthesis_goes_on_where_it_was(tmp_path: Path) -> None:
     session = Session(tmp_path, "synth", "--no-place")
 

@@ -109,6 +109,7 @@ def test_an_interrupted_build_leaves_nothing(session: Session) -> None:
     session.is_clean()
 
 
+@pytest.mark.slow
 def test_a_build_whose_command_is_told_to_end(session: Session) -> None:
     """SIGTERM reaches the command alone: what it started ends all the same."""
     code, out, err = session.interrupt_when(lambda: session.compiles("runtime"), terminate)

@@ -52,12 +52,6 @@ def test_runs_and_clean(tmp_path):
     assert not (design / "build").exists()
 
 
-def test_what_waves_would_be_built_with(tmp_path):
-    done = make(with_data(tmp_path / "design", [DONE]), "waves", "--dry-run")
-    assert done.returncode == 0, done.stderr
-    assert "--trace" in done.stdout and f"{tmp_path / 'design' / 'build'}/waves.vcd" in done.stdout
-
-
 @pytest.mark.slow
 def test_waves(tmp_path):
     design = with_data(tmp_path / "design", [payload(1), DONE])

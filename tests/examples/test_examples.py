@@ -204,7 +204,7 @@ def rows_of(program: Program) -> list[bytes]:
     return [token.value.tobytes() for token in outputs["output"] if token.has_value]
 
 
-@pytest.mark.parametrize("regions", SHARED)
+@pytest.mark.parametrize("regions", [*(pytest.param(each, marks=pytest.mark.slow) for each in SHARED[:-1]), SHARED[-1]])
 def test_experts_by_turns_on_the_trace(regions: int) -> None:
     program = moe_multiplexed.build(measured_routing(moe_mixtral.TRACE, EXPERTS), regions)
     alone = moe_mixtral.program()

@@ -56,6 +56,6 @@ def test_a_length_beyond_the_cache() -> None:
     assert str(error.value) == (
         f"map 'end' ({program.graph.nodes['end'].location}): "
         "a request has to be one of 0 to 15, and to have less than 34 rows of the cache\n"
-        "  token 4 of sequence is 4\n"
-        "  token 4 of lengths_broadcast.0 is 34"
+        "  token 2 of sequence is 2\n"
+        "  token 2 of lengths_broadcast.0 is 34"
     )

@@ -126,7 +126,7 @@ from step.fuzz.program import program
 
 seen = set()
 for seed in range(200):
-    made = program(seed, operators=(3, 25), roomy=True)
+    made = program(seed, operators=(3, 12), roomy=True)
     kinds = {node.operator.name for node in made.graph}
     functions = {node.operator.function.name for node in made.graph if hasattr(node.operator, "function")}
     found = (kinds | functions) & {"permitted_store", "magnitude"}

@@ -166,7 +166,7 @@ MUTANTS = [
     [
         ((2, 2), 4, 2, 0, MUTANTS),
         ((3, 2), 4, 2, 1, []),
-        ((1, 2, 1), 4, 2, 1, []),
+        pytest.param((1, 2, 1), 4, 2, 1, [], marks=pytest.mark.slow),
         pytest.param((2, 1), 4, 2, 0, [], marks=pytest.mark.slow),
         pytest.param((3, 2), 8, 4, 1, [], marks=pytest.mark.slow),
     ],

@@ -87,6 +87,7 @@ def killed(point: Point) -> dict[str, object]:
     return published.measured(point)
 
 
+@pytest.mark.slow
 def test_a_point_whose_process_is_killed_is_told_and_the_others_go_on(tmp_path: Path) -> None:
     told: list[str] = []
     campaign = replace(published.CAMPAIGN, measured=killed)

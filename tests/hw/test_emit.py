@@ -183,7 +183,7 @@ def check_lint(graph: Graph, probes: bool, directory: Path) -> None:
     assert lint(design, directory) == ""
 
 
-@pytest.mark.parametrize("probes", [False, True])
+@pytest.mark.parametrize("probes", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_lint_is_clean(probes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all modules, in one design."""
     monkeypatch.undo()  # the cache of all: lint minds only the text

@@ -35,7 +35,7 @@ PER_BUILD = 1
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_meaning_and_metrics(operator: str) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         graph = Graph("contract")

@@ -26,7 +26,7 @@ some_or_all_mutants = pytest.mark.parametrize("thorough", [False, pytest.param(T
 
 
 def proofs(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pytest.MarkDecorator:
-    """Parameters of a proof per row, which ends with its mutants; behind each a slow one, if there are more mutants."""
+    """Parameters of a proof per row, which ends with its mutants; with all of these it is slow, as it is without any."""
     return pytest.mark.parametrize(tuple(names), [each for row in rows for each in _cases(row)])
 
 
@@ -35,7 +35,7 @@ def _cases(row: Sequence[Any]) -> Iterator[Any]:
         yield row
         return
     *given, mutants = row
-    yield pytest.param(*given, _few(mutants))
+    yield pytest.param(*given, _few(mutants), marks=[] if mutants else [pytest.mark.slow])
     if len(mutants) > FEW:
         yield pytest.param(*given, mutants, marks=pytest.mark.slow)
 

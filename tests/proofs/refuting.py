@@ -26,7 +26,7 @@ some_or_all_mutants = pytest.mark.parametrize("thorough", [False, pytest.param(T
 
 
 def proofs(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pytest.MarkDecorator:
-    """Parameters of a proof per row, which ends with its mutants; with all of these it is slow, as it is without any."""
+    """Parameters of a proof per row, which ends with its mutants; slow with all of these, or without any."""
     return pytest.mark.parametrize(tuple(names), [each for row in rows for each in _cases(row)])
 
 

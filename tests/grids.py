@@ -43,4 +43,9 @@ def _marked(names: Iterable[str], values: list[list[Any]], some: Collection[tupl
         )
         for point in product(*(range(len(axis)) for axis in values))
     ]
-    return pytest.mark.parametrize(list(names), points, ids=str)
+    return pytest.mark.parametrize(list(names), points, ids=_name)
+
+
+def _name(value: Any) -> str:
+    """The name of a value, the same in every process: that of a function, which else would be shown by its address."""
+    return str(getattr(value, "__name__", value))

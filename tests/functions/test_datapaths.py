@@ -136,7 +136,8 @@ def test_retile_slicer(function: RetileStreamify) -> None:
     assert got == wanted
 
 
-@pytest.mark.parametrize("arithmetic", ["rtl", pytest.param("model", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("arithmetic", ["rtl", "model"])
 def test_verilog_of_datapaths_has_only_harmless_warnings(arithmetic: str, tmp_path: Path) -> None:
     fabric = FabricConfig(vector_lanes=4, arithmetic=arithmetic)
     cases = (

@@ -96,8 +96,7 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
     """Make hardware of every unit and channel of ``netlist``.
 
     ``probes`` adds the ports that show every channel's tokens and every unit's status; without them there are those of
-    `ProgramStatus`. Raises `FabricError` for
-    operators and element types that the fabric does not have, and for tiles that do not fit in a token.
+    `ProgramStatus`. Raises `FabricError` for operators and element types that the fabric does not have.
     """
     check_feasible(netlist)
     memory = memory_map(netlist)

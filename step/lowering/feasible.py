@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from step.errors import FabricError
 from step.language.dims import element_count
 from step.language.graph import Node
@@ -118,13 +116,6 @@ def _check_element(element: ElementType, fabric: FabricConfig, where: str) -> No
             raise FabricError(
                 f"{where} carries {element}, a tile of dynamic size, and a wire has a fixed width; "
                 "lower the program to tiles of static size first"
-            )
-        case Tile() if int(element.elements) > fabric.tile**2:
-            least = math.isqrt(int(element.elements) - 1) + 1
-            raise FabricError(
-                f"{where} carries {element} of {int(element.elements)} scalars, but a token of this fabric carries at "
-                f"most {fabric.tile} x {fabric.tile} = {fabric.tile**2}; lower the program to smaller tiles first, or "
-                f"choose a fabric with tile={least}"
             )
         case Tuple():
             for item in element.items:

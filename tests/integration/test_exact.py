@@ -129,7 +129,7 @@ def test_experts_by_turns_are_exact() -> None:
         [[7, 4], [7, 6], [4, 7], [4, 7], [5, 4], [7, 5]],
     ):
         program = moe_multiplexed.build(np.array(trace), 2, hidden=16, inner=8, tile_rows=2, step=8)
-        check(replace(program, fabric=replace(program.fabric, tile=8, link_bytes=8, matmul_lanes=4)))
+        check(replace(program, fabric=replace(program.fabric, link_bytes=8, matmul_lanes=4)))
 
 
 @pytest.mark.slow

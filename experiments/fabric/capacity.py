@@ -57,8 +57,8 @@ def words(results: Path) -> str:
         "Each point above has a fabric large enough for it: a page, which holds the largest tile of a buffer, has "
         f"from {min(pages):,} to {max(pages):,} bytes, and tiles of dynamic size may have any number of rows. Here the "
         "on-chip memory is given. The table has the fastest schedule that fits: of static tiles; of dynamic ones with "
-        "this routing, unknown in advance; and of dynamic ones that fit any routing, as hardware needs. A size that is not "
-        "in the table has the schedule of the next smaller one."
+        "this routing, unknown in advance; and of dynamic ones that fit any routing, as hardware needs. A size that is "
+        "not in the table has the schedule of the next smaller one."
     )
 
 

@@ -128,7 +128,7 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
     capacity = edge.depth + getattr(producer, "in_flight", 0)
     spare = components[consumer].spare(port) if hasattr(components[consumer], "spare") else 0
     legal = re.sub(r"\W", "_", edge.name)
-    format = TokenFormat.of(edge, netlist.fabric.link_bytes)
+    format = TokenFormat.of(edge, netlist.fabric)
     return PlacedChannel(
         edge, format, Channel(format, capacity, spare, deep=netlist.is_deep(edge)), f"c{edge.index}_{legal}", capacity
     )

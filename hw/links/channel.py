@@ -55,9 +55,9 @@ class Channel(Parametric):
     A header written in cycle t can be read in t+1; a slot freed in t can be claimed in t+1. Headers are a ring in a
     memory that is read without a clock, so all that its outputs depend on are registers. Words lie in a ring of their
     own, with room for a value (of a tile of dynamic size: for the most rows) in every slot, and for ``spare`` values
-    more, which the reader may take before it drops them. They are written one cycle behind their header, and read one cycle
-    behind it, so that either address comes from a register; a word may be overwritten in the cycle in which it is read
-    for the last time.
+    more, which the reader may take before it drops them. They are written one cycle behind their header, and read one
+    cycle behind it, so that either address comes from a register; a word may be overwritten in the cycle in which it is
+    read for the last time.
 
     ``deep``: the words are in block RAM, which has its address a cycle before the word. So that no word is read in the
     cycle in which it is written, a header written in t is only shown in t+2.

@@ -23,7 +23,7 @@ HARDWARE = (
 )
 MADE_OF = {
     "verilog": HARDWARE,
-    "rtl": (*HARDWARE, "cosim.verilog"),
+    "rtl": (*HARDWARE, "cosim.building.verilog"),
     "fabric": (
         *("step.language", "step.functions", "step.ops", "step.firing", "step.rules", "step.library"),
         *("step.lowering", "step.programs", "step.running", "step_models", "sim_approx"),
@@ -103,9 +103,12 @@ def _files(root: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _folder(package: str) -> Path:
-    """Where the files of ``package`` lie, or the file that it is."""
+    """Where the files of ``package`` lie, or the file that it is: a name of nothing would be part of no digest."""
     top, *inner = package.split(".")
     spec = find_spec(top)
     assert spec is not None and spec.submodule_search_locations is not None, package
     found = Path(spec.submodule_search_locations[0]).joinpath(*inner)
-    return found if found.is_dir() else found.with_suffix(".py")
+    if not found.is_dir():
+        found = found.with_suffix(".py")
+        assert found.is_file(), f"{package} is neither a package nor a module"
+    return found

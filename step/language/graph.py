@@ -301,7 +301,7 @@ class Graph(GraphMethods):
 
     def _repr_svg_(self) -> str | None:
         """The picture that notebooks show."""
-        drawing = find_module("step.programs", "drawing")  # of a later room
+        drawing = find_module("step.programs.pictures", "drawing")  # of a later room
         assert drawing is not None
         picture: str | None = drawing.picture(self)
         return picture

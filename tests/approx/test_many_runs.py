@@ -153,7 +153,11 @@ def test_threads() -> None:
 @pytest.mark.parametrize("engine", ["compiled", "python"])
 def test_progress(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long runs say how far they are; who is told may end them, and the next run begins anew."""
-    for what, value in (("simulation.SAID_AFTER", 0), ("compiled.engine.SLICE", 20), ("engine.BETWEEN", 4)):
+    for what, value in (
+        ("running.simulation.SAID_AFTER", 0),
+        ("compiled.engine.SLICE", 20),
+        ("engine.events.BETWEEN", 4),
+    ):
         monkeypatch.setattr(f"sim_approx.{what}", value)
     program = Program(fork_join(9), {"x": STREAM * 20})
     lines: list[str] = []

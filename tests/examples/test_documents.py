@@ -130,9 +130,9 @@ def extended(tmp_path: Path) -> Path:
         first, _, code = each.partition("\n")
         (tmp_path / first.removeprefix("# ")).write_text(code)
     (meaning,) = (each for each in python if each.startswith("# at the end of "))
-    (lane,) = (each for each in python if each.startswith("# above LANES in "))
+    (lane,) = (each for each in python if each.startswith("# above datapath in "))
     insert(tmp_path, meaning, "", "")
-    insert(tmp_path, lane, "LANES: dict[type[Function], type[Lane]] = {", "MaxMagnitude: MaxMagnitudeLane, ")
+    insert(tmp_path, lane, "datapath = on_lanes(\n    {", "MaxMagnitude: MaxMagnitudeLane, ")
     path = tmp_path / "hw" / "functions" / "elementwise.py"
     imports = "from step.functions.elementwise import MaxMagnitude\n"
     path.write_text(path.read_text().replace("from amaranth", f"{imports}from amaranth", 1))

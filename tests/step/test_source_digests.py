@@ -94,7 +94,7 @@ def digests() -> dict[str, str]:
         ("hw/model.cpp", "int model;  // changed", RTL),
         ("hw/text.md", "Other words.", set()),
         ("hw/new.py", "", RTL),
-        ("cosim.verilog/file.py", "changed = 1", {"rtl"}),
+        ("cosim.building.verilog/file.py", "changed = 1", {"rtl"}),
         ("step.ops/file.py", "changed = 1", RTL | MODEL | {"fuzz"}),
         ("step.fuzz/file.py", "changed = 1", {"fuzz"}),
         ("step.lowering/file.py", "# A comment.\n" + CODE, set()),
@@ -117,7 +117,12 @@ def test_files_of_their_own(tree: Path) -> None:
     assert source_digest("published", tree / "step.cli" / "file.py") == before
 
 
-NEUTRAL = ("step.errors", "step.host", "step.samples", "step.programs.files.json_file", "step.programs.files.json_file")
+def test_names_of_nothing_are_refused() -> None:
+    with pytest.raises(AssertionError, match=r"^step\.language\.gone is neither a package nor a module$"):
+        sources._folder("step.language.gone")
+
+
+NEUTRAL = ("step.errors", "step.host", "step.samples", "step.programs.files.json_file")
 """Texts of errors, files and libraries, samples of operators, formats of files: they decide no result."""
 
 

@@ -44,7 +44,7 @@ class PermittedStore(Machine):
 def build(site: Site) -> Machine:
     region = site.memory_map.stores[site.node.name]
     writes = site.channel(WRITE_DEPTH)
-    site.memory.write_port(writes)
+    site.memory.write(writes)
     words = site.words_of_beat(DATA)
     return site.add(
         PermittedStore(

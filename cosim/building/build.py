@@ -143,6 +143,8 @@ class _Recipe:
                 *(self.toolchain.make, "-C", "objects", "-f", "Vtop_hier.mk" if self.hierarchical else "Vtop.mk"),
                 *("-j", str(len(os.sched_getaffinity(0)))),
                 *self.toolchain.make_variables,
+                # Without optimization, most of the time goes into headers: one file that includes all reads them once.
+                *(["VM_PARALLEL_BUILDS=0"] if self.optimization == NO_OPTIMIZATION else []),
                 # A large design has headers of its own, which Verilator precompiles: a compiler takes one such file.
                 f"OPT_FAST={self.optimization} $(if $(filter 1,$(VM_PARALLEL_BUILDS)),,-include {headers})",
                 f"OPT_SLOW={NO_OPTIMIZATION}",

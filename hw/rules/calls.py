@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hw.rules.expressions import Expressions, Known
 from hw.rules.facts import never
 from hw.rules.numbers import Number, bit, const, either, leaf, less
-from hw.rules.values import ANY, Carried, Joined, Literal, Path, Port, Symbol
+from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol
 from step.firing import words
 from step.language.faults import aligned
 from step.language.tokens import Token, empty
-
-WORDS: Mapping[Any, str] = {
-    each: f"_{each.__name__.lower()}"
-    for each in (
-        *(words.need, words.need_all, words.room, words.take, words.put, words.values, words.chosen),
-        *(aligned, Token, empty, min),
-    )
-}
-"""By function, the method that does it here."""
 
 
 class Calls(Expressions):
@@ -30,20 +21,29 @@ class Calls(Expressions):
 
     def call(self, call: ast.Call, path: Path) -> Any:
         if not call.keywords:
-            given = (each.value if isinstance(each, ast.Starred) else each for each in call.args)
-            arguments = [self.value(each, path) for each in given]
+            arguments: list[Any] = []
+            for each in call.args:
+                match each:
+                    case ast.Starred(value=tokens):
+                        arguments += self.value(tokens, path)
+                    case _:
+                        arguments.append(self.value(each, path))
             match call.func:
                 case ast.Name(id=name) if ("name", name) not in path.said:
                     word = self.text.scope.get(name, vars(builtins).get(name))
                     if callable(word) and word in WORDS:
-                        return getattr(self, WORDS[word])(call, path, *arguments)
+                        return WORDS[word](self, call, path, *arguments)
                 case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                    if self.parameters.get(name) == words.side_by_side.__name__:
-                        return self._side_by_side(call, *arguments)
+                    match self.parameters.get(name):
+                        case words.side_by_side.__name__:
+                            return self._arriving(call, arguments)
+                        case Arriving(first=first):
+                            return self._arriving(call, arguments, first)
         said = ", ".join(sorted([*(each.__name__ for each in WORDS), "fault"]))
-        return self.text.refuse(call, ast.unparse(call), f"it says {said}, and a parameter that is side_by_side")
+        hint = f"it says {said}, and a parameter that is side_by_side or an Item"
+        return self.text.refuse(call, ast.unparse(call), hint)
 
-    def _say(self, call: ast.Call, path: Path, word: str, port: Any, side: str) -> int:
+    def _say(self, call: ast.Call, path: Path, word: str, side: str, port: Any) -> int:
         """Note that ``word`` is said of ``port``."""
         if not isinstance(port, Port) or port.side != side:
             self.text.refuse(call, ast.unparse(call), f"{word} is said of one {side}")
@@ -52,24 +52,10 @@ class Calls(Expressions):
         path.said[word, port.number] = const(1)
         return port.number
 
-    # -- what is said --------------------------------------------------------------------------------------------------
-
-    def _need(self, call: ast.Call, path: Path, port: Any) -> Symbol:
-        return self.fronts[self._say(call, path, "need", port, "input")]
-
-    def _need_all(self, call: ast.Call, path: Path, ports: list[Port]) -> list[Symbol]:
-        return [self._need(call, path, each) for each in ports]
-
-    def _room(self, call: ast.Call, path: Path, port: Any) -> None:
-        self._say(call, path, "room", port, "output")
-
-    def _take(self, call: ast.Call, path: Path, port: Any) -> None:
-        self._say(call, path, "take", port, "input")
-
     def _put(self, call: ast.Call, path: Path, port: Any, token: Any) -> None:
         if not isinstance(token, Symbol):
             self.text.refuse(call, ast.unparse(call), "what is put is a token")
-        number = self._say(call, path, "put", port, "output")
+        number = self._say(call, path, "put", "output", port)
         format, bits = self.outputs[number], token.numbers()
         control = (1 << format.bits) - 1 if format.control else None
         for name, most in (("stop", format.rank), ("rank", format.rank), ("control", control)):
@@ -78,8 +64,6 @@ class Calls(Expressions):
                 hint = f"there it is at most {most}: say so before, or by a fault"
                 self.text.refuse(call, f"a {name} between {lo} and {hi} in output {number}", hint)
         path.said["token", number] = token
-
-    # -- what is given -------------------------------------------------------------------------------------------------
 
     def _token(self, call: ast.Call, path: Path, carries: Any, *parts: Number) -> Symbol:
         if isinstance(carries, Number):
@@ -93,25 +77,36 @@ class Calls(Expressions):
     def _empty(self, call: ast.Call, path: Path, rank: Number, stop: Number | None = None) -> Symbol:
         return Symbol(rank if stop is None else stop, rank, const(0), Carried(const(0)))
 
-    def _aligned(self, call: ast.Call, path: Path, tokens: list[Symbol]) -> Symbol:
+    def _aligned(self, call: ast.Call, path: Path, *tokens: Symbol) -> Symbol:
         for port in range(1, len(tokens)):
             path.said[("differ",)] = either(path.flag("differ"), leaf(("differ", 0, port), 0, 1))
         return tokens[0]
 
-    def _values(self, call: ast.Call, path: Path, tokens: list[Symbol]) -> list[Carried]:
-        return [each.carries for each in tokens]
-
-    def _side_by_side(self, call: ast.Call, values: list[Carried]) -> Carried:
+    def _arriving(self, call: ast.Call, values: list[Carried], first: int | None = None) -> Carried:
+        """The values of inputs one after the other, or an item that begins with word ``first`` of one."""
         found = [each.source for each in values if isinstance(each, Carried) and isinstance(each.source, Number)]
-        ports = tuple(self.sources[each.lo] for each in found if each.op == "const")
-        if len(ports) < len(values) or not all(isinstance(each, int) for each in ports):
-            self.text.refuse(call, ast.unparse(call), "side by side are values of inputs")
-        return Carried(const(1), self.source(Joined(ports)))
+        whole = [self.sources[each.lo] for each in found if each.op == "const"]
+        if len(whole) < len(values) or not all(isinstance(each, Arriving) and each.is_whole for each in whole):
+            self.text.refuse(call, ast.unparse(call), "its values are those of inputs")
+        return Carried(const(1), self.source(Arriving(tuple(each.ports[0] for each in whole), first)))
 
     def _chosen(self, call: ast.Call, path: Path, ports: list[Port], mask: Any) -> list[Port]:
         if not isinstance(mask, Carried) or mask.control is ANY:
             self.text.refuse(call, ast.unparse(call), "a mask is the value of a selector")
         return [each._replace(when=bit(mask.control, each.number)) for each in ports]
 
-    def _min(self, call: ast.Call, path: Path, a: Number, b: Number) -> Number:
-        return self.either(less(a, b), Known(a), Known(b), path)
+
+WORDS: Mapping[Any, Callable[..., Any]] = {
+    words.need: lambda rule, call, path, port: rule.fronts[rule._say(call, path, "need", "input", port)],
+    words.need_all: lambda rule, call, path, ports: [WORDS[words.need](rule, call, path, each) for each in ports],
+    words.room: lambda rule, call, path, port: rule._say(call, path, "room", "output", port),
+    words.take: lambda rule, call, path, port: rule._say(call, path, "take", "input", port),
+    words.values: lambda rule, call, path, tokens: [each.carries for each in tokens],
+    min: lambda rule, call, path, a, b: rule.either(less(a, b), Known(a), Known(b), path),
+    words.put: Calls._put,
+    words.chosen: Calls._chosen,
+    aligned: Calls._aligned,
+    Token: Calls._token,
+    empty: Calls._empty,
+}
+"""By function, what it does here."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 from hw.links.layout import TokenFormat
@@ -12,7 +13,7 @@ from hw.rules.calls import Calls
 from hw.rules.expressions import SOURCE, Known
 from hw.rules.facts import Facts, Law, never
 from hw.rules.numbers import Number, both, const, either, invert, leaf
-from hw.rules.values import ANY, Carried, Joined, Literal, Path, Port, Said, Symbol, joined, leaves
+from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Said, Symbol, joined, leaves
 from hw.rules.words import Words, text_of
 from step.firing.machine import Machine
 from step.language.faults import Fault
@@ -41,8 +42,8 @@ class Execution(Calls):
         self.flag = self.end.flag
         self._check_room()
         for port, format in enumerate(outputs):
-            if format.word_bits:
-                self._check_words(port, format)
+            self._check_words(port, format)
+        self.offsets = self._opened(inputs)
 
     def _settled(self) -> Said:
         """What the rule does, when its words have the ranges that it gives them."""
@@ -67,22 +68,35 @@ class Execution(Calls):
         carries = self.token(port).carries
         return {} if carries is ANY else {each: self.sources[each] for each in leaves(carries.source)}
 
+    def split(self, port: int) -> tuple[list[Arriving], dict[int, Literal]]:
+        """The same, those that arrive and the constants."""
+        ways = self.ways(port)
+        literals = {number: each for number, each in ways.items() if isinstance(each, Literal)}
+        return [each for each in ways.values() if isinstance(each, Arriving)], literals
+
     def held(self) -> set[int]:
         """The inputs whose tokens state words keep."""
-        return {self.sources[each] for each in self.words.held.values()}
+        return {self.sources[each].ports[0] for each in self.words.held.values()}
 
     def drops(self, port: int) -> Number:
         """When the oldest value of the held input ``port`` goes out."""
         found = const(0)
         for output in range(len(self.outputs)):
-            if port in self.ways(output).values():
+            if Arriving((port,)) in self.ways(output).values():
                 found = either(found, both(self.flag("put", output), self.token(output).carries.there))
         return found
 
-    def tuples(self) -> Iterator[tuple[int, ...]]:
-        """The inputs whose words go out one after the other."""
-        for port in range(len(self.outputs)):
-            yield from (each.ports for each in self.ways(port).values() if isinstance(each, Joined))
+    def _opened(self, inputs: Sequence[TokenFormat]) -> tuple[int, ...]:
+        """By input, how many cycles behind a firing its words begin to come."""
+        found: dict[int, int] = {}
+        for place in (each for output in range(len(self.outputs)) for each in self.split(output)[0]):
+            begins = accumulate((tuple_words(inputs[each]) for each in place.ports), initial=place.first or 0)
+            for port, begin in zip(place.ports, begins, strict=False):
+                begin = begin if inputs[port].word_bits else 0
+                if found.setdefault(port, begin) != begin or (begin and port in self.held()):
+                    hint = "all of an input come at one time, those of tokens that it holds at once"
+                    self.text.refuse(self.text.body[0], f"words of input {port} {begin} cycles behind a firing", hint)
+        return tuple(found.get(port, 0) for port in range(len(inputs)))
 
     def _check_room(self) -> None:
         """Where a token is put there must be room for it, and only there: else the floors disagree."""
@@ -95,13 +109,13 @@ class Execution(Calls):
 
     def _check_words(self, port: int, format: TokenFormat) -> None:
         """Words come from one place; or, in its stead, from one constant; or from constants that are a word each."""
-        ways = list(self.ways(port).values())
-        places = [each for each in ways if not isinstance(each, Literal)]
-        constants = len(ways) - len(places)
-        one_place = len(places) == 1 and (not constants or (constants == 1 and isinstance(places[0], int)))
-        if not one_place and (places or not constants or format.beats > 1):
-            what = " or ".join(f"input {each}" if isinstance(each, int) else str(each) for each in ways) or "nothing"
-            hint = "they are those of one input, a constant instead, or values side by side"
+        places, literals = self.split(port)
+        whole = all(each.is_whole for each in places)
+        one_place = len(places) == 1 and len(literals) <= whole
+        fine = one_place if places else literals and format.beats <= 1
+        if not fine and (format.word_bits or not whole):
+            what = " or ".join(map(str, self.ways(port).values())) or "nothing"
+            hint = "they are those of one input, a constant instead, values side by side, or an item"
             self.text.refuse(self.text.body[0], f"the words of output {port} out of {what}", hint)
 
     # -- statements ----------------------------------------------------------------------------------------------------
@@ -160,6 +174,11 @@ class Execution(Calls):
                 path.said["word", name] = self.words.assigned(name, value, path.facts, target)
             case _:
                 self.text.refuse(target, ast.unparse(target), "it assigns to names and its own words")
+
+
+def tuple_words(format: TokenFormat) -> int:
+    """Words of an item in a tuple; those of control are there only."""
+    return format.beats or -(-format.bits // format.link_bits)
 
 
 def _front(port: int, format: TokenFormat) -> Symbol:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hw.links.layout import TokenFormat
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
-from hw.rules.values import ANY, Carried, Joined, Literal, Path, Port, Symbol, join, joined, known
+from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import Text
 
 SOURCE = 2
@@ -32,7 +32,7 @@ COMPARED: Mapping[type, Callable[[Number, Number], Number]] = {
 class Expressions:
     """What a rule says of the tokens in ``fronts``, by ``parameters`` and ``outputs``.
 
-    ``sources`` are all that words come from: inputs, constants and tuples, each by its number.
+    ``sources`` are all that words come from: inputs, parts of them and constants, each by its number.
     """
 
     def __init__(
@@ -40,9 +40,9 @@ class Expressions:
     ) -> None:
         self.text, self.parameters, self.fronts, self.outputs = text, parameters, fronts, outputs
         self.present: dict[str, Any] = {}
-        self.sources: list[Any] = [*range(-SOURCE, 0), *range(len(fronts))]
+        self.sources: list[Any] = [*[None] * SOURCE, *(Arriving((port,)) for port in range(len(fronts)))]
 
-    def source(self, words: Literal | Joined) -> Number:
+    def source(self, words: Literal | Arriving) -> Number:
         """The number of a source that is no input."""
         if words not in self.sources:
             self.sources.append(words)

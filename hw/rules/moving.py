@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
+from hw.functions.words import whole
 from hw.links.layout import TokenFormat
-from hw.rules.execution import Execution
+from hw.rules.execution import Execution, tuple_words
 from hw.rules.numbers import Number
-from hw.rules.values import ANY, Joined, Literal
+from hw.rules.values import Arriving, Literal
 
 
 def words_of(literal: Literal, format: TokenFormat) -> list[Value]:
@@ -23,14 +24,11 @@ def words_of(literal: Literal, format: TokenFormat) -> list[Value]:
 
 
 def send_words(executed: Execution, m: Module, firing: Firing, made: Callable[[Number], Value], port: int) -> None:
-    """What goes out on output ``port`` of ``firing`` behind a header are the words of its sources."""
-    rule = firing.unit.rule
-    format: TokenFormat = rule.outputs[port]
-    if not format.word_bits:
+    """What goes out on output ``port`` of ``firing`` behind a header, or late in it, are the words of its sources."""
+    rule, format = firing.unit.rule, firing.unit.rule.outputs[port]
+    places, literals = executed.split(port)
+    if not format.word_bits and (not format.control or all(each.is_whole for each in places)):
         return
-    ways = executed.ways(port)
-    source: Any = executed.token(port).carries.source if ways else ANY
-    literals = {number: words_of(each, format) for number, each in ways.items() if isinstance(each, Literal)}
 
     def chosen(number: Number, by: dict[int, Value]) -> Value:
         """The one of ``by`` whose source goes out."""
@@ -39,19 +37,40 @@ def send_words(executed: Execution, m: Module, firing: Firing, made: Callable[[N
         test, yes, no, _ = number.args
         return Mux(made(test), chosen(yes, by), chosen(no, by))
 
-    (place,) = [each for each in ways.values() if not isinstance(each, Literal)] or [None]
-    if place is None:
-        word = firing.latched(chosen(source, {number: each for number, (each,) in literals.items()}))
-        word = firing.lagging(word) if rule.latency else word
-    elif isinstance(place, Joined):
-        word = side_by_side(m, firing, place.ports)
+    source, taken = executed.token(port).carries.source, 0  # cycles that the word took to come this far
+    constants = {number: words_of(each, format) for number, each in literals.items()}
+    if not places:
+        word: Value = firing.latched(chosen(source, {number: each for number, (each,) in constants.items()}))
+    elif len(places[0].ports) > 1:
+        word = side_by_side(m, firing, places[0].ports)
     else:
-        word = firing.word(place)
-    if place is not None and literals:
-        (padding,) = literals.values()
-        pads = firing.latched(chosen(source, {number: Const(int(number in literals), 1) for number in ways}))
+        word = firing.word(places[0].ports[0])
+    if places and constants:
+        (padding,), ways, taken = constants.values(), executed.ways(port), min(rule.latency, 1)
+        pads = firing.latched(chosen(source, {number: Const(int(number in constants), 1) for number in ways}))
         word = padded(m, firing, pads, Array(padding)[firing.phase()], word)
-    firing.send(port, word)
+    if places and places[0].first is not None:
+        word, taken = item_of(m, firing, format, places[0], word)
+    if taken > rule.latency:
+        hint = f"what it sends is there after {taken}"
+        executed.text.refuse(executed.text.body[0], f"a latency of {rule.latency}", hint)
+    for _ in range(rule.latency - taken):
+        word = firing.lagging(word)
+    if format.control:
+        firing.late(port, control=word)
+    else:
+        firing.send(port, word)
+
+
+def item_of(m: Module, firing: Firing, format: TokenFormat, place: Arriving, word: Value) -> tuple[Value, int]:
+    """The words of the item at ``place`` in a tuple that ``word`` has, or its control; and when it is there."""
+    (port,), first = place.ports, place.first or 0
+    if firing.unit.rule.inputs[port].beats > 1:
+        firing.read_from(port, first)
+    if not format.control:
+        return word[: format.word_bits], first
+    item = replace(format, control=False)
+    return whole(m, "item", word, firing.phase() - first, item, item.beats - 1), first + item.beats
 
 
 def padded(m: Module, firing: Firing, pads: Value, constant: Value, word: Value) -> Value:
@@ -81,8 +100,3 @@ def side_by_side(m: Module, firing: Firing, ports: tuple[int, ...]) -> Value:
                     m.d.comb += word.eq(part)
             begin += count
     return word
-
-
-def tuple_words(format: TokenFormat) -> int:
-    """Words of an item in a tuple; those of control are there only."""
-    return format.beats or -(-format.bits // format.link_bits)

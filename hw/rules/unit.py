@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 from amaranth.hdl import Module
@@ -13,10 +12,10 @@ from hw.firing.rule import Rule
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.rules.execution import Execution, executed
-from hw.rules.moving import tuple_words
-from hw.rules.values import Literal
+from hw.rules.values import Arriving, Literal
 from hw.rules.writing import Writing
 from step.firing.declared import Declared, declared_rule
+from step.firing.item import Item
 from step.firing.machine import Machine
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
@@ -39,9 +38,11 @@ class Translated(Rule):
 
     @classmethod
     def of(cls, declared: Declared, reads: tuple[TokenFormat, ...], writes: tuple[TokenFormat, ...]) -> Translated:
-        """What is ``declared``, with values as their bits, and functions by their names."""
-        parameters = tuple((name, _plain(value)) for name, value in sorted(declared.parameters.items()))
-        return cls(declared.machine, parameters, reads, writes, declared.latency)
+        """What is ``declared``, with values as their bits, and functions as hardware knows them."""
+        link = (*reads, *writes)[0].link_bits // 8
+        parameters = tuple((name, _plain(value, link)) for name, value in sorted(declared.parameters.items()))
+        latency = declared.cycles(link, carries=any(each.items for each in writes))
+        return cls(declared.machine, parameters, reads, writes, latency)
 
     @property
     def execution(self) -> Execution:
@@ -54,13 +55,7 @@ class Translated(Rule):
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """Items of a tuple leave one after the other, and their channels are opened so."""
-        found = [0] * len(self.reads)
-        for ports in self.execution.tuples():
-            begins = accumulate([tuple_words(self.reads[each]) for each in ports], initial=0)
-            for each, begin in zip(ports, begins, strict=False):
-                found[each] = begin if self.reads[each].word_bits else 0
-        return tuple(found)
+        return self.execution.offsets
 
     def fire(self, m: Module, firing: Firing) -> None:
         Writing(self.execution, m, firing).write()
@@ -73,7 +68,9 @@ def translated(node: Node, netlist: Netlist) -> Unit:
     return Unit(Translated.of(declared, input_formats(node, netlist), output_formats(node, netlist)))
 
 
-def _plain(value: Any) -> Any:
-    """A parameter as hardware has it."""
+def _plain(value: Any, link_bytes: int) -> Any:
+    """A parameter as hardware has it: an item is where it begins in a tuple, other functions are names."""
+    if isinstance(value, Item):
+        return Arriving((), value.first(link_bytes))
     plain = isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(each, int) for each in value))
     return value if plain else value.__name__ if callable(value) else Literal.of(value)

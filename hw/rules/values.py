@@ -35,10 +35,20 @@ class Literal:
 
 
 @dataclass(frozen=True)
-class Joined:
-    """The words of a tuple: those of the values in front of these inputs, one after the other."""
+class Arriving:
+    """The words of the values in front of these inputs, one after the other; those of an item from ``first`` on."""
 
     ports: tuple[int, ...]
+    first: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether they are the value of one input, as it comes."""
+        return len(self.ports) == 1 and self.first is None
+
+    def __str__(self) -> str:
+        inputs = " beside ".join(f"input {each}" for each in self.ports)
+        return inputs if self.first is None else f"an item of {inputs}"
 
 
 class Carried(NamedTuple):

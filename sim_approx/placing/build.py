@@ -167,4 +167,5 @@ def _declared(site: Site, declared: Declared) -> Machine:
     parameters = dict(declared.parameters)
     if not site.computes:
         parameters |= dict.fromkeys(declared.functions, unknown)
-    return site.add(declared.machine(**site.ports(), **parameters, latency=declared.latency, interval=site.beats))
+    latency = declared.cycles(site.fabric.link_bytes, carries=site.carries)
+    return site.add(declared.machine(**site.ports(), **parameters, latency=latency, interval=site.beats))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,19 @@ class Declared:
     """The ``machine`` that is the whole unit of a node, with its ``parameters``, and its ``latency`` in cycles.
 
     A firing that computes occupies the unit while the words of a value pass. Parameters are integers, tuples of
-    integers, values, and functions of values.
+    integers, values, and functions of values. A ``latency`` that is there for values alone is a function of the bytes
+    of a link.
     """
 
     machine: type[Machine]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    latency: int = 0
+    latency: int | Callable[[int], int] = 0
+
+    def cycles(self, link_bytes: int, *, carries: bool) -> int:
+        """The latency on links of ``link_bytes``; ``carries``: somebody reads the values that go out."""
+        if isinstance(self.latency, int):
+            return self.latency
+        return self.latency(link_bytes) if carries else 0
 
     @property
     def functions(self) -> list[str]:

@@ -8,13 +8,18 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from amaranth.back import rtlil
 from formats import one_word
 
+from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
 from hw.rules.unit import Translated
 from hw.rules.words import HardwareError
 from step.firing.declared import Declared
+from step.firing.item import Item
 from step.firing.machine import Machine
+from step.language.dtypes import INT8
+from step.language.types import Tile, Tuple
 
 HEAD = """\
 from __future__ import annotations
@@ -27,7 +32,7 @@ from step.language.tokens import Token, empty
 class Odd(Machine):
     count: int
     table: tuple[int, ...]
-    apply: object
+    apply: object; part: object
     index: int = 0
     held: Token | None = None; other: Token | None = None
     notes: list[int] | None = None
@@ -53,7 +58,7 @@ def machine(tmp_path: Path, body: str) -> type[Machine]:
 
 def read(odd: type[Machine], out: TokenFormat = STREAM) -> Translated:
     """The rule with two inputs and one output of ``out``, executed."""
-    given = {"count": 3, "table": tuple(range(40)), "apply": print}
+    given = {"count": 3, "table": tuple(range(40)), "apply": print, "part": Item(Tuple((Tile(INT8),) * 2), 1)}
     rule = Translated.of(Declared(odd, given), (STREAM, one_word(0, 2, control=True)), (out,))
     assert rule.execution
     return rule
@@ -107,7 +112,7 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
             "x = need(self.inputs[0])\nfor each in range(x.stop): take(self.inputs[0])",
             "17: no hardware can be made of range(x.stop); "
             "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, take, values, "
-            "and a parameter that is side_by_side",
+            "and a parameter that is side_by_side or an Item",
         ),
         (
             "for each in self.table: take(self.inputs[0])",
@@ -137,7 +142,7 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
         ),
         (
             "x = need(self.inputs[0])\nif self.held: take(self.inputs[0])",
-            "17: no hardware can be made of self.held; it has inputs, outputs, apply, count, table",
+            "17: no hardware can be made of self.held; it has inputs, outputs, apply, count, part, table",
         ),
         (
             "x = need(self.inputs[0])\nif x: take(self.inputs[0])",
@@ -156,13 +161,13 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
             "x = front(self.inputs[0])",
             "16: no hardware can be made of front(self.inputs[0]); "
             "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, take, values, "
-            "and a parameter that is side_by_side",
+            "and a parameter that is side_by_side or an Item",
         ),
         (
             "x = need(self.inputs[0])\ny = Token(self.apply(x.value), x.stop)",
             "17: no hardware can be made of self.apply(x.value); "
             "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, take, values, "
-            "and a parameter that is side_by_side",
+            "and a parameter that is side_by_side or an Item",
         ),
         (
             "x = need(self.inputs[0])\nself.held = x\nself.other = x",
@@ -172,15 +177,53 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
             "x = need(self.inputs[0])\ny = need(self.inputs[1])\nroom(self.outputs[0])\n"
             "put(self.outputs[0], Token(x.value if y.done else y.value))",
             "16: no hardware can be made of the words of output 0 out of input 0 or input 1; "
-            "they are those of one input, a constant instead, or values side by side",
+            "they are those of one input, a constant instead, values side by side, or an item",
         ),
         (
             "self.held = Token(1)",
             "16: no hardware can be made of what self.held holds; it may hold tokens of one input alone",
+        ),
+        (
+            "x = need(self.inputs[0])\nroom(self.outputs[0])\n"
+            "put(self.outputs[0], Token(self.part(x.value) if x.stop else x.value))",
+            "16: no hardware can be made of the words of output 0 out of input 0 or an item of input 0; "
+            "they are those of one input, a constant instead, values side by side, or an item",
+        ),
+        (
+            "x = need(self.inputs[0])\nheld = self.held\nself.held = x\n"
+            "if held is not None:\n    room(self.outputs[0]); put(self.outputs[0], Token(self.part(held.value)))",
+            "16: no hardware can be made of words of input 0 1 cycles behind a firing; "
+            "all of an input come at one time, those of tokens that it holds at once",
+        ),
+        (
+            "x = need(self.inputs[0])\ny = Token(self.part(self.part(x.value)))",
+            "17: no hardware can be made of self.part(self.part(x.value)); its values are those of inputs",
         ),
     ],
 )
 def test_text(tmp_path: Path, body: str, error: str) -> None:
     with pytest.raises(HardwareError) as caught:
         read(machine(tmp_path, body))
+    assert str(caught.value) == f"{tmp_path}/odd.py:{error}"
+
+
+def test_control_that_is_an_item_or_is_not(tmp_path: Path) -> None:
+    odd = machine(
+        tmp_path,
+        "x = need(self.inputs[0])\ny = need(self.inputs[1])\nroom(self.outputs[0])\n"
+        "put(self.outputs[0], Token(self.part(x.value) if x.stop else y.value))",
+    )
+    with pytest.raises(HardwareError) as caught:
+        read(odd, one_word(2, 8, control=True))
+    assert str(caught.value) == (
+        f"{tmp_path}/odd.py:16: no hardware can be made of the words of output 0 out of input 1 or an item of input 0; "
+        "they are those of one input, a constant instead, values side by side, or an item"
+    )
+
+
+def test_an_item_that_leaves_before_it_is_there(tmp_path: Path) -> None:
+    rule = read(machine(tmp_path, PASSES.replace("0], x)", "0], Token(self.part(x.value)))")))
+    with pytest.raises(HardwareError) as caught:
+        rtlil.convert(Unit(rule), name="odd")
+    error = "16: no hardware can be made of a latency of 0; what it sends is there after 1"
     assert str(caught.value) == f"{tmp_path}/odd.py:{error}"

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from cosim.building import harness
+from cosim.building.build import cached_runtime
 from cosim.building.design import Design, StreamPort
 from cosim.building.toolchain import find_toolchain
 from cosim.running.run_files import write_inputs
@@ -26,9 +27,12 @@ def build(design: Design, directory: Path, sources: Mapping[str, Sequence[int]])
     files = ["restarting.sv", *design.verilog, *MEMORY, *design.cpp, Path(__file__).with_name("bench.cpp")]
     flags = ["--cc", "--exe", "--top-module", "restarting", "-Mdir", "objects", "--no-timing"]
     flags += ["-Wno-fatal", "-Wno-lint", "-Wno-style"]
+    library = cached_runtime(tools, None, lambda text: None)
+    there = " ".join(str(library / f"verilated{part}.o") for part in ("", "_dpi", "_threads"))
+    levels = ["OPT_FAST=-O1", "OPT_SLOW=-O0", "VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"USER_LDLIBS={there}"]
     commands = [
         [str(tools.verilator.path), *flags, *map(str, files)],
-        [tools.make, "-C", "objects", "-f", "Vrestarting.mk", *tools.make_variables, "OPT_FAST=-O1", "OPT_SLOW=-O0"],
+        [tools.make, "-C", "objects", "-f", "Vrestarting.mk", *tools.make_variables, *levels],
     ]
     for command in commands:
         done = subprocess.run(

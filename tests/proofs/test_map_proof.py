@@ -1,0 +1,140 @@
+"""Map's control: what comes out is of the values in front, with their stop; a fault where inputs do not agree."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import xor
+from typing import Any
+
+import pytest
+from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal, Value
+from refuting import check
+from unit_bench import UnitBench, bare, control, words
+
+from hw.firing.unit import Unit
+from hw.functions.datapath import Datapath
+from hw.links.layout import TokenFormat
+from hw.units import map as map_unit
+from step.language.faults import Fault
+from step.lowering.plans.plan import Timing
+
+MUTANTS = [
+    ("stop=token.stop", "stop=0"),
+    ("rank=token.rank", "rank=0"),
+    ("firing.take(port)", "firing.take(0)"),
+    ("firing.occupy(when=token.value)", "firing.occupy(when=token.stop)"),
+    ("firing, token.value).result, token.value)", "firing, token.value).operand0, token.value)"),
+    ("self.start(m, firing, token.value)", "self.start(m, firing, token.stop)"),
+    ("token = firing.need_aligned()", "token = firing.need(0)"),
+]
+BOUNDS = [
+    ("index.control >= bound", "index.control > bound"),
+    ("index.value & (index.control >= bound)", "index.control >= bound"),
+    ("firing.fault(Fault.OUT_OF_RANGE)", "firing.fault(Fault.STOPS_DISAGREE)"),
+]
+
+
+def parity(operand: Value, width: int) -> Value:
+    """The exclusive or of the parts of ``operand`` that are ``width`` bits wide; of a narrower one that of its bits."""
+    parts = [operand[at : at + width] for at in range(0, len(operand), width)]
+    return reduce(xor, parts) if len(operand) >= width else operand.xor()
+
+
+class Parity(Datapath):
+    """A function of all operands, and of all of their words: their exclusive or."""
+
+    def __init__(self, operands: tuple[TokenFormat, ...], result: TokenFormat, *, streams: bool) -> None:
+        widths = [each.word_bits if streams else each.bits for each in operands]
+        super().__init__(
+            Timing(1, 1, streams), widths, result.word_bits if streams else result.bits, reduce=False, latency=1
+        )
+        self.count = len(operands)
+
+    @property
+    def parameters(self) -> tuple[()]:
+        return ()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        operands = [getattr(self, f"operand{port}") for port in range(self.count)]
+        with m.If(self.start | self.streams):
+            m.d.sync += self.result.eq(reduce(xor, (parity(each, len(self.result)) for each in operands)))
+        return m
+
+
+class Mapped(UnitBench):
+    """What comes out is what was expected of it when its claim was made, `Rule.latency` cycles ago."""
+
+    @property
+    def patience(self) -> int:
+        return self.rule.initiation_interval - 1
+
+    def expected(self, m: Module, beats: int) -> Value:
+        """What becomes of the values in front, in so many words."""
+        given = [
+            front.control if each.control else self.words[port]
+            for port, (front, each) in enumerate(zip(self.fronts, self.rule.inputs, strict=True))
+            if each.items
+        ]
+        return reduce(xor, (parity(each, beats) for each in given), Const(0))
+
+    def check(self, m: Module, unit: Unit) -> None:
+        rule, (first, *others), (put,), (sent,) = self.rule, self.fronts, self.puts, self.sent
+        agree: Value = Const(1)
+        for each in others:
+            same = [getattr(each, name) == getattr(first, name) for name in ("done", "value", "stop", "rank")]
+            agree = agree & Cat(*same).all()
+        inside: Value = Const(1)
+        for port, bound in getattr(rule, "bounds", ()):
+            inside = inside & (~first.value | (self.fronts[port].control < bound))
+        beats, value = max(1, rule.result.beats), Signal(max(1, rule.result.beats))
+        m.d.comb += value.eq(self.expected(m, beats))
+        fault = Mux(agree, Mux(inside, 0, Fault.OUT_OF_RANGE), Fault.STOPS_DISAGREE)
+        takes, there = Cat(*self.takes), Cat(*self.visible).all()
+        m.d.comb += [
+            Assert(~takes.any() | (takes.all() & there & (fault == 0))),
+            Assert(unit.output0.claim == takes.all()),
+            Assert((unit.fault == 0) | (there & (unit.fault == fault))),
+        ]
+        header = Cat(first.done, first.value, first.stop, first.rank)
+        line = Cat(takes.all(), header, value)
+        for cycle in range(rule.latency):
+            later = Signal(line.shape(), name=f"later{cycle}")
+            m.d.sync += later.eq(line)
+            line = later
+        leaves = Cat(sent.done, sent.value, sent.stop, sent.rank)
+        m.d.comb += [Assert(put == line[0]), Assert(~put | (leaves == line[1 : 1 + len(header)]))]
+        if rule.result.control:
+            m.d.comb += Assert(~(put & sent.value) | (sent.control == line[-beats:]))
+        self.expects[0] = line[-beats:]
+
+
+def mapped(
+    module: Any, operands: tuple[TokenFormat, ...], result: TokenFormat, *, streams: bool = False, bound: int = 0
+) -> Mapped:
+    """The last operand is an index below ``bound``, if there is one."""
+    bounds = ((len(operands) - 1, bound),) if bound else ()
+    datapath = Parity(operands, result, streams=streams) if result.items else None
+    return Mapped(module.Map(operands, result, datapath, bounds))
+
+
+@pytest.mark.parametrize(
+    ("operands", "result", "streams", "bound", "mutants"),
+    [
+        ((words(1, 2), words(1, 2)), words(1, 2), False, 0, MUTANTS),
+        ((words(1, 2), words(1, 2)), words(1, 2), True, 0, []),
+        ((words(1, 1),), words(1, 1), False, 0, []),
+        ((words(1, 2),), words(1, 1), False, 0, []),
+        ((words(1, 1), control(1, 2)), words(1, 1), False, 3, BOUNDS),
+        ((words(0, 2),), control(0), False, 0, []),
+        ((bare(2), bare(2)), bare(2), False, 0, []),
+    ],
+)
+def test_results_are_of_what_stands_in_front(
+    operands: tuple[TokenFormat, ...],
+    result: TokenFormat,
+    streams: bool,
+    bound: int,
+    mutants: list[tuple[str, str]],
+) -> None:
+    check(map_unit, lambda module: mapped(module, operands, result, streams=streams, bound=bound), mutants)

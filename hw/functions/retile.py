@@ -10,7 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.store import Parts, Store, arriving, run
+from hw.functions.sequence import later
+from hw.functions.store import Parts, Store, arriving, run, since
 from hw.verilog.modules import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
@@ -28,7 +29,7 @@ def datapath(function: Function, application: Application, plan: Plan) -> Parame
 @datapath.register(RetileCol)
 def _(function: RetileRow | RetileCol, application: Application, plan: JoinPlan) -> Datapath:
     if plan.in_rows:
-        return RetileStore(plan, control=application.inputs[0].is_control)
+        return RetileStore(plan, control=application.inputs[0].is_control, dynamic=application.dynamic)
     return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
 
 
@@ -42,9 +43,11 @@ class RetileStore(Datapath):
 
     Tiles are whole words of the result, or whole parts of one; those that are ``control`` come in one piece, however
     narrow the link is. They are written where they belong; a word leaves before the next tiles overwrite it.
+    ``dynamic``: the result may be fewer tiles.
     """
 
-    def __init__(self, plan: JoinPlan, *, control: bool) -> None:
+    def __init__(self, plan: JoinPlan, *, control: bool, dynamic: bool = False) -> None:
+        self.dynamic = dynamic
         count, width, link_bits = plan.count, plan.width, plan.link_bits
         self.count, self.width, self.link_bits, self.control = count, width, link_bits, control
         self.words = 1 if control else -(-width // link_bits)
@@ -55,7 +58,7 @@ class RetileStore(Datapath):
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.count, self.width, self.link_bits, self.control
+        return self.count, self.width, self.link_bits, self.control, *(["dynamic"] if self.dynamic else [])
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -65,7 +68,10 @@ class RetileStore(Datapath):
         m.d.comb += number.eq(Mux(self.start & self.first, 0, following))
         with m.If(comes):
             m.d.sync += following.eq(number + 1)
-        _, word, _ = run(m, "word", self.emit, self.left.count)
+        if self.dynamic:
+            word = later(m, since(m, "word", self.emit, self.left.count - 1), 1, "word")
+        else:
+            _, word, _ = run(m, "word", self.emit, self.left.count)
         store = Store(m, "tiles", self.written, self.left, 1)
         store.write(comes, number, C(0, 1), self.operand0)
         m.d.comb += self.result.eq(store.read(word, C(0, 1)))

@@ -11,7 +11,6 @@ means nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -27,6 +26,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, stop_bits, words
 from step.lowering.links import word_bits as widest_word
 from step.lowering.netlist import Channel, Netlist
+from step.lowering.plans.rows import parts
 
 
 class Format(Protocol):
@@ -112,8 +112,12 @@ class TokenFormat:
 
     @property
     def cycles(self) -> int:
-        """Cycles that a value takes on the link."""
+        """Cycles that a value takes on the link, with the most rows."""
         return max(1, self.beats)
+
+    def words_of(self, rows: Any) -> Any:
+        """Words of a value; of a tile of dynamic size with so many ``rows``: a number, or hardware."""
+        return self.beats
 
 
 @dataclass(frozen=True)
@@ -128,18 +132,20 @@ class DynamicFormat(TokenFormat):
         return self.bits // self.row_bits
 
     @property
+    def rows_bits(self) -> int:
+        """Bits of a number of rows; one more than the most is told as well, so that it can be refused."""
+        return (self.most_rows + 1).bit_length()
+
+    @property
     def header_bits(self) -> int:
-        return super().header_bits + self.most_rows.bit_length()
+        return super().header_bits + self.rows_bits
 
     @property
     def header(self) -> data.StructLayout:
-        return data.StructLayout({**super().header.members, "rows": self.most_rows.bit_length()})
+        return data.StructLayout({**super().header.members, "rows": self.rows_bits})
 
     def words_of(self, rows: Any) -> Any:
-        """Words of a tile with so many ``rows``: a number, or hardware."""
-        common = math.gcd(self.row_bits, self.link_bits)
-        row, link = self.row_bits // common, self.link_bits // common  # a power of two
-        return (rows * row + (link - 1)) >> (link.bit_length() - 1)
+        return parts(rows, self.row_bits, self.link_bits)
 
 
 def input_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
@@ -221,7 +227,10 @@ def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[in
     """The words of ``value`` on a link of ``format``."""
     mask = (1 << format.link_bits) - 1
     packed = []
-    counts = (format.words_of(len(value)),) if isinstance(format, DynamicFormat) else format.item_words
+    counts = format.item_words
+    if isinstance(format, DynamicFormat):
+        assert isinstance(element, Tile)
+        element, counts = element.with_rows(len(value)), (format.words_of(len(value)),)
     for part, count in zip(_items(value, element), counts, strict=True):
         packed += [part >> number * format.link_bits & mask for number in range(count)]
     return packed
@@ -248,7 +257,8 @@ def pack_header(token: Token, format: TokenFormat) -> int:
     header = token.stop << 2 | token.rank << 2 + format.stop_bits
     if token.has_value:
         header |= 2 | (control_bits(token.value) << format.header_bits if format.control else 0)
-        header |= len(token.value) << 2 + 2 * format.stop_bits if isinstance(format, DynamicFormat) else 0
+        if isinstance(format, DynamicFormat):
+            header |= min(len(token.value), format.most_rows + 1) << 2 + 2 * format.stop_bits
     return int(header)
 
 
@@ -260,7 +270,7 @@ def control_bits(value: Any) -> int:
 def rows_of(header: int, format: TokenFormat) -> int:
     """The rows of the tile of dynamic size with ``header``; 0 for other elements."""
     dynamic = isinstance(format, DynamicFormat)
-    return header >> 2 + 2 * format.stop_bits & (1 << format.most_rows.bit_length()) - 1 if dynamic else 0
+    return header >> 2 + 2 * format.stop_bits & (1 << format.rows_bits) - 1 if dynamic else 0
 
 
 def unpack_header(header: int, format: TokenFormat, value: Any = None) -> Token:

@@ -11,7 +11,7 @@ from hw.firing.function_rule import FunctionRule
 from hw.firing.machine import Firing
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
-from hw.links.layout import input_formats, output_formats, pack_element
+from hw.links.layout import DynamicFormat, input_formats, output_formats, pack_element
 from hw.verilog.modules import Parametric
 from step.language.dims import product
 from step.language.faults import Fault
@@ -40,6 +40,8 @@ class Accum(FunctionRule):
         counted = None if self.count is None else self._counted(m, firing, token)
         fresh = Signal(init=1)  # nothing was reduced since the last emission
         outside, ends = token.rank > self.rank, token.stop >= self.rank
+        rows = self._rows_of_state(m, firing, token, fresh)
+        pace = self.pace(rows)
         puts = Signal()
         value = Signal()
         m.d.comb += [puts.eq(ends | token.done), value.eq(~(outside | token.done))]
@@ -50,6 +52,7 @@ class Accum(FunctionRule):
             value=value,
             stop=Mux(token.done, 0, token.stop - self.rank),
             rank=Mux(outside, token.rank - self.rank, 0),
+            **self.field(rows),
         )
         if counted is not None:
             with m.If(ends & ~outside & (counted != self.count)):
@@ -59,10 +62,22 @@ class Accum(FunctionRule):
         firing.finish(token.done)
         for port in range(len(self.operands)):
             firing.take(port)
-        firing.occupy(when=token.value)
-        firing.reserve(0, when=puts & value)
+        firing.occupy(when=token.value, cycles=pace.initiation_interval)
+        firing.reserve(0, when=puts & value, cycles=pace.burst)
         if self.datapath is not None:
             self._compute(m, firing, token.value, fresh, puts & value)
+
+    def _rows_of_state(self, m: Module, firing: Firing, token: Any, fresh: Signal) -> Any:
+        """The rows of the state, with those of this firing; 0 where they are static."""
+        if not isinstance(self.result, DynamicFormat):
+            return 0
+        before, rows = Signal(range(self.most_rows + 1)), Signal(range(2 * self.most_rows + 1), name="rows")
+        firing.next(before, rows)
+        more = self.operands[0].bits // self.result.row_bits
+        m.d.comb += rows.eq(Mux(fresh, 0, before) + Mux(token.value, more, 0))
+        with m.If(token.value & (rows > self.most_rows)):
+            firing.fault(Fault.TOO_MANY_ROWS)
+        return rows[: len(before)]
 
     def _counted(self, m: Module, firing: Firing, token: Any) -> Signal:
         """Values of the reduction, with this one; saturates above ``count``."""

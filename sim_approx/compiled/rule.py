@@ -85,6 +85,7 @@ WORDS: dict[str, tuple[str, tuple[Kind, ...], Kind]] = {
     "without": ("{}.without({})", (MASK, INT), MASK),
     "only": ("ASK(e.only({}))", (INT,), VALUE),
     "number": ("ASK(e.number({}))", (VALUE,), INT),
+    "rows": ("ASK(e.rows({}))", (VALUE,), INT),
     "all_done": ("all_done({})", (TOKENS,), BOOL),
     "min": ("least({}, {})", (INT, INT), INT),
 }

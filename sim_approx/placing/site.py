@@ -43,7 +43,7 @@ class Site:
     """Where the unit of ``node`` goes.
 
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
-    cycles that it takes, of a tile of dynamic size those of one row; ``carries``: somebody reads values of
+    cycles that it takes, of a tile of dynamic size those with the most rows; ``carries``: somebody reads values of
     an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
     ``channel`` makes an internal channel of a depth, ``timing_of`` looks up the plan of a function;
     ``outputs_of_run``, ``arrivals`` (see `step.running.result.RunResult`) and ``machines`` collect what is placed.
@@ -90,16 +90,17 @@ class Site:
             for each in (*self.elements_in, *self.elements_out)
         )
 
-    def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int = 1) -> UnitPlan:
+    def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int | None = None) -> UnitPlan:
         """How long a firing takes that applies ``function``, whose results may be ``stored``.
 
-        Tiles of dynamic size have so many ``rows``. Without a reader of its results there is no hardware for it.
+        Tiles of dynamic size have the most rows, or so many ``rows``. Without a reader of its results there is no
+        hardware for it.
         """
-        *before, behind = self.beats_with(rows)
+        *before, behind = self.beats_with(self.fabric.dynamic_rows if rows is None else rows)
         (result,) = self.elements_out
         if result is None:
             return UnitPlan(None, tuple(before), behind, stored=stored)
-        if rows == 1:
+        if rows is None:
             plan = self.timing_of(self.node, function, reduce)
         else:
             plan = plan_of(self.node, function, self.fabric, reduce=reduce, rows=rows)
@@ -152,14 +153,19 @@ def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Siz
 def routing_sizes(site: Site, machine: Machine) -> Sizes:
     """Of a unit that sends on what it gets, word by word."""
     latency = machine.latency
-    return lambda rows: Pace(max(site.beats_with(rows)), latency)
+
+    def pace(rows: int) -> Pace:
+        cycles = max(site.beats_with(rows))
+        return Pace(cycles, latency, cycles)
+
+    return pace
 
 
 def function_sizes(site: Site, function: Function, *, reduce: bool) -> Sizes:
-    """Of a unit that applies ``function``; a tile without rows takes as long as one with one."""
+    """Of a unit that applies ``function``."""
 
     def pace(rows: int) -> Pace:
-        timing = site.timing(function, reduce=reduce, stored=reduce, rows=max(1, rows))
+        timing = site.timing(function, reduce=reduce, stored=reduce, rows=rows)
         return Pace(timing.initiation_interval, timing.latency, site.beats_with(rows)[-1])
 
     return pace

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.placing.site import Site, function_sizes, rows_of_state
+from sim_approx.placing.site import Site, function_sizes, is_dynamic, rows_of_state
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
-from step.firing.words import fault, need_all, put, reserve, room, take, values
+from step.firing.words import fault, need_all, put, reserve, room, rows, take, values
+from step.functions.retile import RetileRow
 from step.language.dims import product
 from step.language.faults import Fault, aligned
 from step.language.tokens import Token, empty
+from step.language.types import Tile
 from step.ops.accum import Accum as Operator
 
 
@@ -19,15 +21,21 @@ from step.ops.accum import Accum as Operator
 class Accum(Machine):
     """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have.
 
-    Words: ``state`` (value), ``count`` of elements since the last result.
+    A state that grows (`RetileRow`) has ``most_rows`` at most; every element adds ``more`` to them, or, where this is 0,
+    its own. Else ``most_rows`` is 0. An element of dynamic size, at input ``tiled`` (-1: there is none), takes the time
+    that its rows take. Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state.
     """
 
     rank: int
     promised: int | None
+    most_rows: int
+    more: int
+    tiled: int
     update: Callable[..., Any]
     initial: Any
     state: Any
     count: int = 0
+    height: int = 0
 
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
@@ -36,6 +44,11 @@ class Accum(Machine):
         outside = x.rank > self.rank
         if ends and not outside and self.promised is not None and self.count + x.has_value != self.promised:
             fault(Fault.WRONG_COUNT)
+        height = self.height
+        if self.most_rows and x.has_value:
+            height = self.height + (self.more if self.more else rows(x.value))
+            if height > self.most_rows:
+                fault(Fault.TOO_MANY_ROWS)
         if ends or x.done:
             room(self.outputs[0])
         for each in self.inputs:
@@ -45,8 +58,8 @@ class Accum(Machine):
             return ENDS
         if x.has_value:
             self.state = self.update(self.state, *values(tokens))
-            self.resize(self.state)
             self.count += 1
+            self.height = height
         if outside:
             put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))
         elif ends:
@@ -55,6 +68,9 @@ class Accum(Machine):
                 reserve(self.outputs[0], self.burst)
             self.state = self.initial
             self.count = 0
+            self.height = 0
+        if x.has_value and self.tiled >= 0:
+            self.resize(tokens[self.tiled].value)
         return COMPUTES if x.has_value else None
 
 
@@ -68,6 +84,8 @@ def build(site: Site) -> Machine:
     # A state that is no result at first (an empty tile) becomes one after the promised number of elements.
     counted = not element.accepts(start)
     initial, update = (start, function.update) if site.computes else rows_of_state(site)
+    first, tiled = site.node.inputs[0].element, [port for port, each in enumerate(site.elements_in) if is_dynamic(each)]
+    grows = is_dynamic(site.elements_out[0]) and isinstance(function, RetileRow)
     return site.add(
         Accum(
             **site.ports(),
@@ -76,6 +94,9 @@ def build(site: Site) -> Machine:
             rank=operator.rank,
             burst=timing.burst,
             promised=int(product(inner)) if counted else None,
+            most_rows=site.fabric.dynamic_rows if grows else 0,
+            more=int(first.rows) if isinstance(first, Tile) and first.rows.is_static else 0,
+            tiled=tiled[0] if tiled else -1,
             update=update,
             initial=initial,
             state=initial,

@@ -18,6 +18,7 @@ class Fault(enum.IntEnum):
     NO_TOKEN = 6
     NO_SUCH_TARGET = 7
     BUFFER_TOO_LARGE = 8
+    TOO_MANY_ROWS = 9
 
 
 SHOWS_VALUES = frozenset({Fault.OUT_OF_RANGE})
@@ -32,6 +33,7 @@ MEANING = {
     Fault.NO_TOKEN: "what it is given is no token that its stream may have next",
     Fault.NO_SUCH_TARGET: "a selector names a target that is not there",
     Fault.BUFFER_TOO_LARGE: "a buffer is larger than its scratchpad of {fabric.scratchpad_bytes} bytes",
+    Fault.TOO_MANY_ROWS: "a tile has more rows than the {fabric.dynamic_rows} of dynamic_rows, the most of this fabric",
 }
 
 

@@ -88,10 +88,11 @@ class Netlist:
         return [self.by_producer.get((node.name, port)) for port in range(len(node.output_types))]
 
     def beats(self, channel: Channel | None) -> int:
-        """Cycles that a value takes on ``channel``, with tiles of dynamic size those of one row; None is that behind an
-        output that nobody reads."""
+        """Cycles that a value takes on ``channel``, of tiles of dynamic size that with the most rows; None is that
+        behind an output that nobody reads."""
         element = None if channel is None else channel.element
-        return beats(element.with_rows(1) if isinstance(element, Tile) else element, self.fabric.link_bytes)
+        most = self.fabric.dynamic_rows
+        return beats(element.with_rows(most) if isinstance(element, Tile) else element, self.fabric.link_bytes)
 
     def is_deep(self, channel: Channel) -> bool:
         """Whether a header is seen a cycle later, as the words of ``channel`` are in block RAM, or in a buffer."""

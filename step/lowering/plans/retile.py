@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from step.functions.retile import RetileRow, RetileStreamify
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.plans.plan import Application, Plan
+from step.lowering.plans.plan import Application, Plan, Timing
 
 PARTS = 4
 """Columns narrower than this part of a link are joined in registers: memories of so few places take as much."""
@@ -21,7 +22,7 @@ def plan(function: Function, application: Application) -> Plan:
         lines = 1 if function.axis == "row" else tile.shape[0]
         return SplitPlan(tile.bits, lines, result.bits // lines, link, tile.is_control, result.is_control)
     lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
-    return JoinPlan(result.bits // tile.bits, lines, tile.bits // lines, link)
+    return JoinPlan(-(-result.bits // tile.bits), lines, tile.bits // lines, link)
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class JoinPlan:
 
     One behind the other, whole words, or whole parts of a word, are taken as they come; the result leaves one cycle
     behind the last tile's first word. So it is with columns, of whole words or of a part of one that is large enough.
-    Other tiles have to be there as a whole.
+    Other tiles have to be there as a whole. Where only a run tells the number of tiles, ``count`` is the most.
     """
 
     count: int
@@ -57,6 +58,10 @@ class JoinPlan:
     @property
     def initiation_interval(self) -> int:
         return -(-self.lines * self.width // self.link_bits) if self.streams else 1
+
+    def at(self, rows: Any) -> Timing:
+        """The cycles where the result has so many ``rows``."""
+        return Timing(self.initiation_interval, self.latency, self.streams)
 
     @property
     def _fits(self) -> bool:

@@ -16,13 +16,17 @@ PUBLISHED = FabricConfig(
 links of 64 bytes, and 1024 bytes a cycle of off-chip memory."""
 
 
-def fitting(graph: Graph, fabric: FabricConfig = PUBLISHED) -> FabricConfig:
-    """``fabric`` with pages large enough for all static tiles that the streams of ``graph`` carry."""
+def fitting(graph: Graph, fabric: FabricConfig = PUBLISHED, *, rows: int = 1) -> FabricConfig:
+    """``fabric`` with pages large enough for all static tiles that the streams of ``graph`` carry.
+
+    Tiles of dynamic size may have so many ``rows``.
+    """
     tiles = [tile for stream in graph.streams() for tile in stream.element.tiles if tile.is_static]
     page = max((int(tile.bytes) for tile in tiles), default=1)
     page_bytes = max(fabric.page_bytes, 1 << (page - 1).bit_length())
     return replace(
         fabric,
+        dynamic_rows=max(fabric.dynamic_rows, rows),
         page_bytes=page_bytes,
         scratchpad_bytes=-(-fabric.scratchpad_bytes // page_bytes) * page_bytes,
     )

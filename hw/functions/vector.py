@@ -194,7 +194,10 @@ class VectorDatapath(Datapath):
             m.d.comb += self.result.eq(results)
             return
         if self.plan.dynamic:
-            group, last = Signal(range(self.groups), name="result_group"), later(m, ends, self.lane.depth, "result_ends")
+            group, last = (
+                Signal(range(self.groups), name="result_group"),
+                later(m, ends, self.lane.depth, "result_ends"),
+            )
             with m.If(arrives):
                 m.d.sync += group.eq(Mux(last, 0, group + 1))
             word = since(m, "word", self.leave, self.shape.beats)

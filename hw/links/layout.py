@@ -26,7 +26,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, stop_bits, words
 from step.lowering.links import word_bits as widest_word
 from step.lowering.netlist import Channel, Netlist
-from step.lowering.plans.rows import parts
+from step.lowering.plans.rows import largest, parts
 
 
 class Format(Protocol):
@@ -146,6 +146,11 @@ class DynamicFormat(TokenFormat):
 
     def words_of(self, rows: Any) -> Any:
         return parts(rows, self.row_bits, self.link_bits)
+
+
+def cycles_of(format: TokenFormat, header: Any) -> Any:
+    """Cycles that the value with ``header`` takes on a link of ``format``."""
+    return largest(1, format.words_of(header.rows)) if isinstance(format, DynamicFormat) else format.cycles
 
 
 def input_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:

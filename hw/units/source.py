@@ -15,13 +15,12 @@ from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
 from hw.links.edge import AxiStreamSignature, data_bits
-from hw.links.layout import DynamicFormat, Format, TokenFormat, output_formats
+from hw.links.layout import DynamicFormat, Format, TokenFormat, cycles_of, output_formats
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.language.types import ElementType, Selector, Tuple
 from step.lowering.netlist import Netlist
-from step.lowering.plans.rows import largest
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Source(Rule):
         firing.wait(external.tvalid)
         place = self._place(m, firing, header.value, external.tlast)
         if isinstance(self.token, DynamicFormat):
-            firing.reserve(0, when=header.value & external.tlast, cycles=largest(1, self.token.words_of(header.rows)))
+            firing.reserve(0, when=header.value & external.tlast, cycles=cycles_of(self.token, header))
             with m.If(header.value & (header.rows > self.token.most_rows)):
                 firing.fault(Fault.TOO_MANY_ROWS)
         with m.If(header.value & Cat(*self._beyond(external, place)).any()):
@@ -98,10 +97,7 @@ class Source(Rule):
         ended = Signal(range(rank + 1), init=rank)  # the last stop
         with m.If(firing.fires & last):
             m.d.sync += ended.eq(header.stop)
-        words: Any = self.token.cycles
-        if isinstance(self.token, DynamicFormat):
-            words = largest(1, self.token.words_of(header.rows))
-        whole = last == (~header.value | (place == words - 1))
+        whole = last == (~header.value | (place == cycles_of(self.token, header) - 1))
         done = ~header.value & (header.stop == 0) & (header.rank == 0) & (ended == rank)
         value = (header.rank == 0) & (header.stop <= rank)
         empty = (header.rank != 0) & (header.rank <= header.stop) & (header.stop <= rank) & (header.rank <= ended)
@@ -138,9 +134,7 @@ def _selectors(element: ElementType, token: TokenFormat) -> tuple[tuple[int, int
     counts = token.item_words or (1,)
     ends = zip(_items(element), counts, accumulate(counts), strict=True)
     found = (
-        (end - 1, item.bits - (count - 1) * token.link_bits)
-        for item, count, end in ends
-        if isinstance(item, Selector)
+        (end - 1, item.bits - (count - 1) * token.link_bits) for item, count, end in ends if isinstance(item, Selector)
     )
     return tuple((at, bits) for at, bits in found if bits < data_bits(token))
 

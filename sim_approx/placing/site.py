@@ -26,7 +26,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.links import beats
 from step.lowering.memory import MemoryMap
 from step.lowering.plans import plan_of
-from step.lowering.plans.plan import Plan, UnitPlan
+from step.lowering.plans.plan import DynamicPlan, Plan, UnitPlan
 from step.programs.data.inputs import BoundInputs
 from step.programs.data.stored import Tensors
 
@@ -100,11 +100,17 @@ class Site:
         (result,) = self.elements_out
         if result is None:
             return UnitPlan(None, tuple(before), behind, stored=stored)
-        if rows is None:
-            plan = self.timing_of(self.node, function, reduce)
-        else:
-            plan = plan_of(self.node, function, self.fabric, reduce=reduce, rows=rows)
+        plan = self.timing_of(self.node, function, reduce)
+        if rows is not None:
+            plan = self.plan_at(plan, function, rows, reduce=reduce)
         return UnitPlan(plan, tuple(before), behind, result.is_control, stored)
+
+    def plan_at(self, plan: Plan, function: Function, rows: int, *, reduce: bool) -> Plan:
+        """What the ``plan`` of ``function`` is with so many ``rows``; where no hardware handles tiles of dynamic size,
+        it takes as long as one of static tiles."""
+        if isinstance(plan, DynamicPlan):
+            return plan.at(rows)
+        return plan_of(self.node, function, self.fabric, reduce=reduce, rows=max(1, rows))
 
     def tiles(self) -> MutableSequence[Any]:
         """The tiles of the declared tensor that the unit reads or writes, as far as they are wanted."""

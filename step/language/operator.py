@@ -97,6 +97,10 @@ class Surroundings(Protocol):
         """Send ``token`` on output ``port``."""
         ...
 
+    def fits(self, port: int, value: Any) -> None:
+        """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than the fabric allows."""
+        ...
+
     def tiles(self) -> MutableSequence[np.ndarray]:
         """The tiles of the declared tensor that the operator reads or writes, row-major over the tiled tensor.
 

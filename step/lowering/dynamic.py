@@ -11,7 +11,9 @@ from step.lowering.plans import plan_of
 from step.lowering.plans.plan import DynamicPlan
 from step.lowering.plans.retile import JoinPlan
 
-PASSING = frozenset({"broadcast", "expand", "flatten", "partition", "promote", "sink", "source"})
+PASSING = frozenset(
+    {"broadcast", "eager_merge", "expand", "flatten", "partition", "promote", "reassemble", "reshape", "sink", "source"}
+)
 """Operators that pass such tiles on."""
 
 

@@ -94,6 +94,12 @@ class Netlist:
         most = self.fabric.dynamic_rows
         return beats(element.with_rows(most) if isinstance(element, Tile) else element, self.fabric.link_bytes)
 
+    @cached_property
+    def tiled(self) -> frozenset[Port]:
+        """The outputs that tiles with a dynamic number of rows leave, whose values somebody needs."""
+        elements = ((each.producer, each.element) for each in self.channels)
+        return frozenset(port for port, each in elements if isinstance(each, Tile) and not each.rows.is_static)
+
     def is_deep(self, channel: Channel) -> bool:
         """Whether a header is seen a cycle later, as the words of ``channel`` are in block RAM, or in a buffer."""
         if isinstance(channel.type.element, Buffer):

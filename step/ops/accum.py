@@ -43,6 +43,7 @@ class Accum(_Reduction):
                 continue
             if token.has_value:
                 state = self.function.update(state, *(each.value for each in tokens))
+                around.fits(0, state)
             if token.stop >= self.rank:
                 if not element.accepts(state):
                     raise Violation(Fault.WRONG_COUNT)

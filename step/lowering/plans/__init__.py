@@ -11,26 +11,18 @@ from step.host.extensions import needed_module
 from step.language.function import Function
 from step.language.graph import Node
 from step.lowering.fabric import FabricConfig
-from step.lowering.plans.plan import Application, DynamicPlan, Plan
+from step.lowering.plans.plan import Application, Plan
 
 
-def plan_of(
-    node: Node, function: Function, fabric: FabricConfig, *, reduce: bool, rows: int | None = None
-) -> Plan:
+def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool, rows: int | None = None) -> Plan:
     """The plan of ``function``, which ``node`` applies; `FabricError`, with the source line, where there is none.
 
-    Tiles of dynamic size have the most rows, or so many ``rows``; functions that have no hardware for them then take as
-    long as for static tiles.
+    Tiles of dynamic size have the most rows; or so many ``rows`` of their own, as static ones.
     """
     family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
     application = Application.at(node, fabric, reduce=reduce)
     try:
-        plan: Plan = family.plan(function, application.with_rows(fabric.dynamic_rows))
-        if rows is None:
-            return plan
-        if isinstance(plan, DynamicPlan):
-            return plan.at(rows)
-        found: Plan = family.plan(function, application.with_rows(max(1, rows)))
+        plan: Plan = family.plan(function, application.with_rows(fabric.dynamic_rows if rows is None else rows))
     except FabricError as error:
         raise FabricError(f"{node.describe()}: {error}") from None
-    return found
+    return plan

@@ -44,8 +44,8 @@ class Datapath(Parametric):
     ``first`` without ``start`` says that nothing was reduced. The words of a state are out when the next one leaves.
     A reduction may go on behind an ``emit``; then its elements leave the words of a state the time to go out.
 
-    One for tiles of a dynamic number of rows, ``most_rows`` at most, has their ``rows`` (>= 1) with ``start``. Where the
-    latency follows from them (`DynamicPlan`), the words of the result begin with ``leave``.
+    One for tiles with a dynamic number of rows, ``most_rows`` at most, has their ``rows`` (>= 1) with ``start``. Where
+    the latency follows from them (`DynamicPlan`), the words of the result begin with ``leave``.
     """
 
     def __init__(

@@ -91,8 +91,8 @@ class _Later:
 class Sized:
     """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
-    What is no value takes as long as a tile without rows. Tokens stay in order: one that is faster waits until the words
-    of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of it.
+    What is no value takes as long as a tile without rows. Tokens stay in order: one that is faster waits until the
+    words of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of it.
     """
 
     __slots__ = ("_agenda", "_machine", "_tiles", "last", "words")

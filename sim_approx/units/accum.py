@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_approx.placing.site import Site, function_sizes, is_dynamic, rows_of_state
-from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
-from step.firing.words import fault, need_all, put, reserve, room, rows, take, values
+from step.firing.machine import COMPUTES, ENDS, Machine, Sizes, rows
+from step.firing.words import fault, need_all, put, reserve, room, take, values
 from step.functions.retile import RetileRow
 from step.language.dims import product
 from step.language.faults import Fault, aligned
@@ -21,9 +21,9 @@ from step.ops.accum import Accum as Operator
 class Accum(Machine):
     """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have.
 
-    A state that grows (`RetileRow`) has ``most_rows`` at most; every element adds ``more`` to them, or, where this is 0,
-    its own. Else ``most_rows`` is 0. An element of dynamic size, at input ``tiled`` (-1: there is none), takes the time
-    that its rows take. Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state.
+    A state that grows (`RetileRow`) has ``most_rows`` at most; every element adds ``more`` to them, or, where this is
+    0, its own. Else ``most_rows`` is 0. An element of dynamic size, at input ``tiled`` (-1: there is none), takes the
+    time that its rows take. Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state.
     """
 
     rank: int

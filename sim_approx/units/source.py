@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sim_approx.placing.site import Site, is_dynamic
-from step.firing.machine import ENDS, Machine, Pace, Sizes, Stream
-from step.firing.words import fault, put, reserve, room, rows
+from step.firing.machine import ENDS, Machine, Pace, Sizes, Stream, rows
+from step.firing.words import fault, put, reserve, room
 from step.language.faults import Fault
 
 

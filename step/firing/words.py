@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from step.firing.machine import UNLIMITED, Blocked, Channel, Mask, Starved, rows
+from step.firing.machine import UNLIMITED, Blocked, Channel, Mask, Starved
 from step.language.faults import Fault, Violation
 from step.language.tokens import Token
 

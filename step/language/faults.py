@@ -33,8 +33,8 @@ MEANING = {
     Fault.NO_TOKEN: "what it is given is no token that its stream may have next",
     Fault.NO_SUCH_TARGET: "a selector names a target that is not there",
     Fault.BUFFER_TOO_LARGE: "a buffer is larger than its scratchpad of {fabric.scratchpad_bytes} bytes",
-    Fault.TOO_MANY_ROWS: "a tile has more than {fabric.dynamic_rows} rows, the most that this fabric has room for; choose a "
-    "fabric with a larger dynamic_rows",
+    Fault.TOO_MANY_ROWS: "a tile has more than {fabric.dynamic_rows} rows, the most that this fabric has room for; "
+    "choose a fabric with a larger dynamic_rows",
 }
 
 

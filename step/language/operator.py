@@ -98,7 +98,7 @@ class Surroundings(Protocol):
         ...
 
     def fits(self, port: int, value: Any) -> None:
-        """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than the fabric allows."""
+        """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than a fabric has."""
         ...
 
     def tiles(self) -> MutableSequence[np.ndarray]:

@@ -83,9 +83,9 @@ class _Run:
         self.ready: deque[str] = deque()
 
     def fits(self, port: int, value: Any) -> None:
-        if self.fabric is not None and (self._node().name, port) in self.tiled:
-            if len(value) > self.fabric.dynamic_rows:
-                raise Violation(Fault.TOO_MANY_ROWS)
+        tiled = self.fabric is not None and (self._node().name, port) in self.tiled
+        if tiled and len(value) > self.fabric.dynamic_rows:
+            raise Violation(Fault.TOO_MANY_ROWS)
 
     def emit(self, port: int, token: Token) -> None:
         node = self._node()

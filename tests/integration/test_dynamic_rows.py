@@ -9,7 +9,6 @@ import pytest
 from approx.same import both
 
 from cosim.comparing.compare import compare
-
 from step import BF16, FP32, FabricConfig, Graph, Program, Stream, Tile, run
 from step.errors import StepError
 from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, Scale, Silu

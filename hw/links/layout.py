@@ -274,8 +274,9 @@ def control_bits(value: Any) -> int:
 
 def rows_of(header: int, format: TokenFormat) -> int:
     """The rows of the tile of dynamic size with ``header``; 0 for other elements."""
-    dynamic = isinstance(format, DynamicFormat)
-    return header >> 2 + 2 * format.stop_bits & (1 << format.rows_bits) - 1 if dynamic else 0
+    if not isinstance(format, DynamicFormat):
+        return 0
+    return header >> 2 + 2 * format.stop_bits & (1 << format.rows_bits) - 1
 
 
 def unpack_header(header: int, format: TokenFormat, value: Any = None) -> Token:

@@ -23,7 +23,9 @@ class Accum(Machine):
 
     A state that grows (`RetileRow`) has ``most_rows`` at most; every element adds ``more`` to them, or, where this is
     0, its own. Else ``most_rows`` is 0. An element of dynamic size, at input ``tiled`` (-1: there is none), takes the
-    time that its rows take. Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state.
+    time that its rows take.
+
+    Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state.
     """
 
     rank: int

@@ -16,7 +16,6 @@ from step.language.dims import Shape
 from step.language.faults import aligned
 from step.language.function import CountedFunction
 from step.language.tokens import Token, empty
-from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Plan, Timing
 from step.ops.flat_map import FlatMap as Operator
 from step.rules.flatten import HoldingFlatten
@@ -195,8 +194,12 @@ def sizes(site: Site, machine: Machine) -> Sizes:
     operator = site.node.operator
     assert isinstance(operator, Operator)
 
+    if not site.carries:
+        return lambda rows: Pace(1, 0)
+    plan = site.timing_of(site.node, operator.function, False)
+
     def pace(rows: int) -> Pace:
-        timing = plan_of(site.node, operator.function, site.fabric, reduce=False, rows=max(1, rows))
+        timing = site.plan_at(plan, operator.function, rows, reduce=False)
         return Pace(timing.initiation_interval, timing.latency)
 
     return pace

@@ -99,7 +99,7 @@ class Surroundings(Protocol):
 
     def fits(self, port: int, value: Any) -> None:
         """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than a fabric has."""
-        ...
+        return
 
     def tiles(self) -> MutableSequence[np.ndarray]:
         """The tiles of the declared tensor that the operator reads or writes, row-major over the tiled tensor.
@@ -230,6 +230,10 @@ class Operator(metaclass=CheckedABC):
 
     def decides_on(self, inputs: int) -> Sequence[int]:
         """Which of the ``inputs`` ports have values that decide what the operator does."""
+        return ()
+
+    def counts_rows(self, node: Placed) -> Sequence[int]:
+        """Inputs whose tiles have a dynamic number of rows, which say how much leaves."""
         return ()
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:

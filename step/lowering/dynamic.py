@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from step.errors import FabricError
-from step.functions.retile import RetileRow
 from step.language.graph import Node
 from step.language.types import ElementType, Tile, Tuple
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import DynamicPlan
-from step.lowering.plans.retile import JoinPlan
+from step.lowering.plans.retile import JoinPlan, SplitPlan
 
 PASSING = frozenset(
     {"broadcast", "eager_merge", "expand", "flatten", "partition", "promote", "reassemble", "reshape", "sink", "source"}
@@ -40,10 +39,13 @@ def check_dynamic(node: Node, netlist: Netlist) -> None:
 
 def _computes(node: Node, netlist: Netlist) -> bool:
     """Whether there is a datapath for what ``node`` computes."""
-    function, reduce = getattr(node.operator, "function", None), node.operator.name == "accum"
-    if node.operator.name not in ("map", "accum") or function is None:
+    function, name = getattr(node.operator, "function", None), node.operator.name
+    if name not in ("map", "accum", "flat_map") or function is None:
         return False
-    plan = plan_of(node, function, netlist.fabric, reduce=reduce)
-    if reduce:
-        return isinstance(function, RetileRow) and isinstance(plan, JoinPlan) and plan.in_rows
-    return isinstance(plan, DynamicPlan)
+    plan = plan_of(node, function, netlist.fabric, reduce=name == "accum")
+    match name, plan:
+        case "accum", JoinPlan():
+            return plan.in_rows
+        case "flat_map", SplitPlan():
+            return plan.lines == 1 and not plan.makes_control and (plan.lies_whole or plan.lies_within)
+    return name == "map" and isinstance(plan, DynamicPlan)

@@ -178,7 +178,7 @@ class FabricConfig(metaclass=Checked):
 
     refused: ClassVar = FabricError
 
-    dynamic_rows: int = 16
+    dynamic_rows: int = 64
     matmul_lanes: int = 64
     vector_lanes: int = 16
     stages: int = 4

@@ -238,11 +238,12 @@ def carried(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset[
     They are needed by what leaves the program, by what decides, and by whatever makes a value of them that is needed.
     """
     nodes = {node.name: node for node in units}
-    todo = [
-        (node.name, port)
-        for node in nodes.values()
-        for port in (range(len(node.inputs)) if node.operator.ends_run else node.operator.decides_on(len(node.inputs)))
-    ]
+
+    def needed(node: Node) -> Iterable[int]:
+        operator, inputs = node.operator, len(node.inputs)
+        return range(inputs) if operator.ends_run else (*operator.decides_on(inputs), *operator.counts_rows(node))
+
+    todo = [(node.name, port) for node in nodes.values() for port in needed(node)]
     return frozenset(_upstream(nodes, producers, todo))
 
 

@@ -59,6 +59,7 @@ class _Run:
     ) -> None:
         self.graph, self.inputs, self.orders = graph, inputs, arrivals
         self.fabric = None if netlist is None else netlist.fabric
+        self.most_rows = 0 if netlist is None else netlist.fabric.dynamic_rows
         self.tiled = frozenset[tuple[str, int]]() if netlist is None else netlist.tiled
         self.tensors = Tensors(graph, inputs)
         self.readers = graph.readers()
@@ -83,8 +84,7 @@ class _Run:
         self.ready: deque[str] = deque()
 
     def fits(self, port: int, value: Any) -> None:
-        tiled = self.fabric is not None and (self._node().name, port) in self.tiled
-        if tiled and len(value) > self.fabric.dynamic_rows:
+        if (self._node().name, port) in self.tiled and len(value) > self.most_rows:
             raise Violation(Fault.TOO_MANY_ROWS)
 
     def emit(self, port: int, token: Token) -> None:

@@ -86,6 +86,10 @@ class SplitPlan:
 
     streams = False
 
+    def at(self, rows: Any) -> Timing:
+        """The cycles of the pieces of a tile with so many ``rows``."""
+        return Timing(self.initiation_interval, self.latency)
+
     @property
     def initiation_interval(self) -> int:
         return 1 if self.control else -(-self._piece // self.link_bits)

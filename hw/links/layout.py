@@ -180,6 +180,18 @@ class TileFormat:
 
 
 @dataclass(frozen=True)
+class HeaderFormat:
+    """The headers of ``token`` alone: its words go another way."""
+
+    token: TokenFormat
+    word_bits = beats = 0
+
+    @property
+    def header(self) -> data.StructLayout:
+        return self.token.header
+
+
+@dataclass(frozen=True)
 class WriteFormat:
     """A beat on its way to off-chip memory: the address (in beats), and ``bits`` of data beside it."""
 

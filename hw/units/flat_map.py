@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
+from hw.functions.columns import Columns
 from hw.functions.generator import INDEX_BITS, Generator
 from hw.functions.pieces import Pieces, piece_of
 from hw.functions.rows import HeldRows, Rows
-from hw.links.layout import DynamicFormat, Format, TokenFormat, input_formats, output_formats
+from hw.functions.store import since
+from hw.links.layout import (
+    DynamicFormat,
+    Format,
+    HeaderFormat,
+    TokenFormat,
+    cycles_of,
+    input_formats,
+    output_formats,
+)
 from hw.verilog.modules import Parametric, Shared
 from step.language.dims import Shape
 from step.language.faults import Fault
@@ -32,7 +45,8 @@ class FlatMap(Pieces):
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         index = Signal(range(max(2, len(self.stops))))
-        firing.occupy(when=token.value)
+        rows = {"rows": token.rows} if isinstance(self.piece, DynamicFormat) else {}
+        firing.occupy(when=token.value, cycles=cycles_of(self.piece, token) if rows else None)
         if self.piece.items and self.slicer.plan.collects_control:
             number, word = self.collect(m, firing, token.value, index == 0)
             firing.late(0, control=piece_of(m, self.slicer, self.gather(m, number, word), firing.delayed(index)))
@@ -43,7 +57,7 @@ class FlatMap(Pieces):
         rank = self.stops[-1]
         with m.If(token.value):
             own = Array(Const(stop, self.piece.stop_bits) for stop in self.stops)[index]
-            firing.put(0, value=1, stop=Mux(last, token.stop + rank, own), **control)
+            firing.put(0, value=1, stop=Mux(last, token.stop + rank, own), **control, **rows)
             firing.next(index, Mux(last, 0, index + 1))
             with m.If(last):
                 firing.take(0)
@@ -52,6 +66,32 @@ class FlatMap(Pieces):
             firing.put(0, done=token.done, stop=stop, rank=above)
             firing.take(0)
             firing.finish(token.done)
+
+
+@dataclass(frozen=True)
+class ColumnPieces(FlatMap):
+    """The pieces of a tile of dynamic size: columns, ``found`` in a memory, in the order of the pieces' words.
+
+    Word ``step`` is wanted, of the tile in the other ``part`` than the one before.
+    """
+
+    latency = 0  # type: ignore[assignment]
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (HeaderFormat(self.token),)
+
+    @property
+    def ports(self) -> Mapping[str, Any]:
+        steps = range(self.slicer.pieces * self.piece.beats)
+        return {"part": Out(1), "step": Out(steps), "found": In(self.piece.word_bits)}
+
+    def cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
+        part, unit = Signal(init=1), firing.unit
+        firing.next(part, part ^ (value & (index == 0)))
+        word = since(m, "word", firing.fired(), self.piece.beats)
+        m.d.comb += [unit.part.eq(part), unit.step.eq(firing.latched(index) * self.piece.beats + word)]
+        firing.send(0, unit.found)
 
 
 @dataclass(frozen=True)
@@ -119,10 +159,13 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     if isinstance(function, CountedFunction):
         return Unit(Counted(tokens, piece, made, function.fault))
     (token,) = tokens
-    if isinstance(token, DynamicFormat):
+    if isinstance(token, DynamicFormat) and not isinstance(piece, DynamicFormat):
         rows = Rows(token, piece, made, nested=bool(function.rank))
         return Unit(rows) if function.rank or not piece.rank else HeldRows(rows)
-    return Unit(FlatMap(token, piece, made, piece_stops(function.result_shape(node.inputs[0].element))))
+    stops = piece_stops(function.result_shape(node.inputs[0].element))
+    if isinstance(piece, DynamicFormat):
+        return Columns(ColumnPieces(token, piece, made, stops))
+    return Unit(FlatMap(token, piece, made, stops))
 
 
 def piece_stops(shape: Shape) -> tuple[int, ...]:

@@ -47,5 +47,5 @@ def _computes(node: Node, netlist: Netlist) -> bool:
         case "accum", JoinPlan():
             return plan.in_rows
         case "flat_map", SplitPlan():
-            return plan.lines == 1 and not plan.makes_control and (plan.lies_whole or plan.lies_within)
+            return not plan.makes_control and (plan.there or plan.lies_whole or plan.lies_within)
     return name == "map" and isinstance(plan, DynamicPlan)

@@ -9,6 +9,7 @@ from step.functions.retile import RetileRow, RetileStreamify
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.plans.plan import Application, Plan, Timing
+from step.lowering.plans.rows import largest, parts
 
 PARTS = 4
 """Columns narrower than this part of a link are joined in registers: memories of so few places take as much."""
@@ -20,7 +21,8 @@ def plan(function: Function, application: Application) -> Plan:
     assert isinstance(tile, Tile) and isinstance(result, Tile)
     if isinstance(function, RetileStreamify):
         lines = 1 if function.axis == "row" else tile.shape[0]
-        return SplitPlan(tile.bits, lines, result.bits // lines, link, tile.is_control, result.is_control)
+        there = application.dynamic and function.axis == "col"
+        return SplitPlan(tile.bits, lines, result.bits // lines, link, tile.is_control, result.is_control, there)
     lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
     return JoinPlan(-(-result.bits // tile.bits), lines, tile.bits // lines, link)
 
@@ -75,6 +77,7 @@ class SplitPlan:
 
     Pieces are read where they lie if that is a row of words, or of pieces in a word. Else the whole tile has to be
     there first. ``control``: the tile is; ``makes_control``: the piece is, and its header waits for the tile.
+    ``there``: the tile has come before the first piece, as columns of a tile of dynamic size want it.
     """
 
     bits: int
@@ -83,12 +86,14 @@ class SplitPlan:
     link_bits: int
     control: bool
     makes_control: bool
+    there: bool = False
 
     streams = False
 
     def at(self, rows: Any) -> Timing:
         """The cycles of the pieces of a tile with so many ``rows``."""
-        return Timing(self.initiation_interval, self.latency)
+        words = largest(1, parts(rows, self.width, self.link_bits))
+        return Timing(words if self.there else self.initiation_interval, self.latency)
 
     @property
     def initiation_interval(self) -> int:
@@ -98,7 +103,7 @@ class SplitPlan:
     def latency(self) -> int:
         if self.collects_control:
             return self._words + 1
-        return 0 if self.lies_whole or self.lies_within else self._words
+        return 0 if self.there or self.lies_whole or self.lies_within else self._words
 
     @property
     def collects_control(self) -> bool:

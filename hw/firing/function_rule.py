@@ -100,7 +100,9 @@ class FunctionRule(Rule):
         m.submodules.datapath = datapath = Shared(self.datapath)
         if self.datapath.streams:
             m.d.comb += datapath.start.eq(firing.fired(value))
-            self._size(m, firing, datapath, value, rows)
+            if not isinstance(rows, int):
+                m.d.comb += datapath.start.eq(firing.fired(value & (rows != 0)))
+                m.d.comb += datapath.rows.eq(firing.lagging(rows))
             for port, format in enumerate(self.operands):
                 if format.items:
                     m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
@@ -122,11 +124,8 @@ class FunctionRule(Rule):
                 )
         return datapath
 
-    def _size(self, m: Module, firing: Firing, datapath: Shared, value: Value, rows: Any) -> None:
-        """Tell the ``datapath`` the ``rows`` of what it starts on, and when a result leaves that has its own time."""
-        if isinstance(rows, int):
-            return
-        m.d.comb += [datapath.start.eq(firing.fired(value & (rows != 0))), datapath.rows.eq(firing.lagging(rows))]
+    def stamp(self, m: Module, firing: Firing, datapath: Shared, rows: Any) -> None:
+        """Tell the ``datapath`` when a result of so many ``rows`` leaves, where that is a time of its own."""
         pace = self.pace(rows)
         if not isinstance(pace.latency, int):
             enters = firing.stamp(0, pace.latency, largest(1, pace.result))

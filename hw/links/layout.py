@@ -21,7 +21,7 @@ from amaranth.lib import data
 from step.language.dtypes import BOOL
 from step.language.graph import Node
 from step.language.tokens import DONE, Token, empty
-from step.language.types import ElementType, Tile, Tuple
+from step.language.types import ElementType, Tile, Tuple, is_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, stop_bits, words
 from step.lowering.links import word_bits as widest_word
@@ -68,7 +68,7 @@ class TokenFormat:
         link = 8 * fabric.link_bytes
         if element is None:
             return cls(rank, (), link)
-        if isinstance(element, Tile) and not element.rows.is_static:
+        if isinstance(element, Tile) and is_dynamic(element):
             row = element.with_rows(1).bits
             return DynamicFormat(rank, (fabric.dynamic_rows * row,), link, row_bits=row)
         return cls(rank, item_bits(element), link, element.is_control)

@@ -11,6 +11,7 @@ from hw.firing.function_rule import FunctionRule
 from hw.firing.machine import Firing
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
+from hw.functions.retile import RetileStore
 from hw.links.layout import DynamicFormat, input_formats, output_formats, pack_element
 from hw.verilog.modules import Parametric
 from step.language.dims import product
@@ -40,8 +41,8 @@ class Accum(FunctionRule):
         counted = None if self.count is None else self._counted(m, firing, token)
         fresh = Signal(init=1)  # nothing was reduced since the last emission
         outside, ends = token.rank > self.rank, token.stop >= self.rank
-        rows = self._rows_of_state(m, firing, token, fresh)
-        pace = self.pace(rows)
+        more = self.rows(m, firing, token)
+        rows = self._rows_of_state(m, firing, token, fresh, more)
         puts = Signal()
         value = Signal()
         m.d.comb += [puts.eq(ends | token.done), value.eq(~(outside | token.done))]
@@ -62,19 +63,28 @@ class Accum(FunctionRule):
         firing.finish(token.done)
         for port in range(len(self.operands)):
             firing.take(port)
-        firing.occupy(when=token.value, cycles=pace.initiation_interval)
-        firing.reserve(0, when=puts & value, cycles=pace.burst)
+        firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
+        firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)
         if self.datapath is not None:
-            self._compute(m, firing, token.value, fresh, puts & value)
+            self._compute(m, firing, token.value, fresh, puts & value, more, rows)
 
-    def _rows_of_state(self, m: Module, firing: Firing, token: Any, fresh: Signal) -> Any:
-        """The rows of the state, with those of this firing; 0 where they are static."""
+    def _rows_of_state(self, m: Module, firing: Firing, token: Any, fresh: Signal, more: Any) -> Any:
+        """The rows of the state, with the ``more`` rows of this firing's element; 0 where they are static.
+
+        Where the state keeps the rows of its elements, all of these must have as many.
+        """
         if not isinstance(self.result, DynamicFormat):
             return 0
-        before, rows = Signal(range(self.most_rows + 1)), Signal(range(2 * self.most_rows + 1), name="rows")
+        before, rows = Signal(range(self.most_rows + 1)), Signal(range(2 * self.most_rows + 1), name="state_rows")
         firing.next(before, rows)
-        more = self.operands[0].bits // self.result.row_bits
-        m.d.comb += rows.eq(Mux(fresh, 0, before) + Mux(token.value, more, 0))
+        if not isinstance(self.datapath, RetileStore):
+            m.d.comb += rows.eq(Mux(token.value, more, Mux(fresh, 0, before)))
+            with m.If(token.value & ~fresh & (more != before)):
+                firing.fault(Fault.STOPS_DISAGREE)
+            return rows[: len(before)]
+        if isinstance(more, int):
+            more = Mux(token.value, self.operands[0].bits // self.result.row_bits, 0)
+        m.d.comb += rows.eq(Mux(fresh, 0, before) + more)
         with m.If(token.value & (rows > self.most_rows)):
             firing.fault(Fault.TOO_MANY_ROWS)
         return rows[: len(before)]
@@ -88,9 +98,15 @@ class Accum(FunctionRule):
         firing.next(before, Mux(token.stop >= self.rank, 0, counted))
         return counted
 
-    def _compute(self, m: Module, firing: Firing, value: Value, fresh: Signal, puts: Value) -> None:
-        """What leaves: with a ``value`` the datapath's state, else the initial one or what was left before."""
-        datapath = self.start(m, firing, value)
+    def _compute(
+        self, m: Module, firing: Firing, value: Value, fresh: Signal, puts: Value, more: Any, rows: Any
+    ) -> None:
+        """What leaves: with a ``value`` the datapath's state, else the initial one or what was left before.
+
+        A state of dynamic size has so many ``rows``, of which the element of this firing has ``more``.
+        """
+        datapath = self.start(m, firing, value, more)
+        self.stamp(m, firing, datapath, rows)
         first = firing.latched(fresh)
         m.d.comb += datapath.first.eq(first)
         if self.datapath is not None and self.datapath.streams:

@@ -40,7 +40,9 @@ class Map(FunctionRule):
         firing.finish(token.done)
         firing.occupy(when=token.value, cycles=self.pace(rows).initiation_interval)
         if self.datapath is not None:
-            self.give(m, firing, self.start(m, firing, token.value, rows).result, token.value)
+            datapath = self.start(m, firing, token.value, rows)
+            self.stamp(m, firing, datapath, rows)
+            self.give(m, firing, datapath.result, token.value)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

@@ -21,7 +21,7 @@ from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
 from step.language.tokens import UNKNOWN, Token
-from step.language.types import ElementType, Tile
+from step.language.types import ElementType, Tile, is_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import beats
 from step.lowering.memory import MemoryMap
@@ -73,6 +73,11 @@ class Site:
     def ports(self) -> Ports:
         """Keyword arguments of a machine that has the unit's channels for its own."""
         return {"inputs": self.inputs, "outputs": self.outputs}
+
+    @property
+    def tiled(self) -> tuple[int, ...]:
+        """The inputs with tiles of dynamic size."""
+        return tuple(port for port, each in enumerate(self.elements_in) if is_dynamic(each))
 
     @property
     def beats(self) -> int:
@@ -133,11 +138,6 @@ class Site:
         """Place ``machine``."""
         self.machines.append(machine)
         return machine
-
-
-def is_dynamic(element: ElementType | None) -> bool:
-    """Whether ``element`` is a tile whose rows only a run tells."""
-    return isinstance(element, Tile) and not element.rows.is_static
 
 
 def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Sizes] | None) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.placing.site import Site, function_sizes, is_dynamic, rows_of_state
-from step.firing.machine import COMPUTES, ENDS, Machine, Sizes, rows
+from sim_approx.placing.site import Site, function_sizes, rows_of_state
+from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, put, reserve, room, take, values
-from step.functions.retile import RetileRow
 from step.language.dims import product
-from step.language.faults import Fault, aligned
+from step.language.faults import Fault, aligned, rows_of, same_rows
+from step.language.reduction import rows_kept
 from step.language.tokens import Token, empty
-from step.language.types import Tile
+from step.language.types import Tile, is_dynamic
 from step.ops.accum import Accum as Operator
 
 
@@ -21,9 +21,9 @@ from step.ops.accum import Accum as Operator
 class Accum(Machine):
     """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have.
 
-    A state that grows (`RetileRow`) has ``most_rows`` at most; every element adds ``more`` to them, or, where this is
-    0, its own. Else ``most_rows`` is 0. An element of dynamic size, at input ``tiled`` (-1: there is none), takes the
-    time that its rows take.
+    A state of dynamic size has ``most_rows`` at most (0: it is static). It has the rows of the elements at input
+    ``kept``; or, where this is -1, of all elements together, ``more`` each or, where this is 0, its own. Inputs
+    ``tiled`` have elements of dynamic size: they take the time that their rows take.
 
     Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state.
     """
@@ -31,8 +31,9 @@ class Accum(Machine):
     rank: int
     promised: int | None
     most_rows: int
+    kept: int
     more: int
-    tiled: int
+    tiled: tuple[int, ...]
     update: Callable[..., Any]
     initial: Any
     state: Any
@@ -42,13 +43,19 @@ class Accum(Machine):
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
         x = aligned(*tokens)
+        same_rows(tokens, self.tiled)
         ends = x.stop >= self.rank
         outside = x.rank > self.rank
         if ends and not outside and self.promised is not None and self.count + x.has_value != self.promised:
             fault(Fault.WRONG_COUNT)
         height = self.height
         if self.most_rows and x.has_value:
-            height = self.height + (self.more if self.more else rows(x.value))
+            if self.kept >= 0:
+                height = rows_of(tokens[self.kept].value)
+                if self.count and height != self.height:
+                    fault(Fault.STOPS_DISAGREE)
+            else:
+                height = self.height + (self.more if self.more else rows_of(x.value))
             if height > self.most_rows:
                 fault(Fault.TOO_MANY_ROWS)
         if ends or x.done:
@@ -71,8 +78,8 @@ class Accum(Machine):
             self.state = self.initial
             self.count = 0
             self.height = 0
-        if x.has_value and self.tiled >= 0:
-            self.resize(tokens[self.tiled].value)
+        if x.has_value and self.tiled:
+            self.resize(tokens[self.tiled[0]].value)
         return COMPUTES if x.has_value else None
 
 
@@ -86,8 +93,7 @@ def build(site: Site) -> Machine:
     # A state that is no result at first (an empty tile) becomes one after the promised number of elements.
     counted = not element.accepts(start)
     initial, update = (start, function.update) if site.computes else rows_of_state(site)
-    first, tiled = site.node.inputs[0].element, [port for port, each in enumerate(site.elements_in) if is_dynamic(each)]
-    grows = is_dynamic(site.elements_out[0]) and isinstance(function, RetileRow)
+    first, kept = site.node.inputs[0].element, rows_kept(site.node)
     return site.add(
         Accum(
             **site.ports(),
@@ -96,9 +102,10 @@ def build(site: Site) -> Machine:
             rank=operator.rank,
             burst=timing.burst,
             promised=int(product(inner)) if counted else None,
-            most_rows=site.fabric.dynamic_rows if grows else 0,
+            most_rows=site.fabric.dynamic_rows if is_dynamic(site.elements_out[0]) else 0,
+            kept=-1 if kept is None else kept,
             more=int(first.rows) if isinstance(first, Tile) and first.rows.is_static else 0,
-            tiled=tiled[0] if tiled else -1,
+            tiled=site.tiled,
             update=update,
             initial=initial,
             state=initial,

@@ -9,7 +9,7 @@ from operator import getitem
 from typing import Any
 
 from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.placing.site import Site, is_dynamic, rows_of_result
+from sim_approx.placing.site import Site, rows_of_result
 from step.errors import FabricError
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, need_all, put, room, take, values
@@ -17,6 +17,7 @@ from step.language.dims import Shape
 from step.language.faults import aligned
 from step.language.function import CountedFunction
 from step.language.tokens import Token, empty
+from step.language.types import is_dynamic
 from step.lowering.plans.plan import Plan, Timing
 from step.ops.flat_map import FlatMap as Operator
 from step.rules.flatten import HoldingFlatten

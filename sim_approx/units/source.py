@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.placing.site import Site, is_dynamic
-from step.firing.machine import ENDS, Machine, Pace, Sizes, Stream, rows
+from sim_approx.placing.site import Site
+from step.firing.machine import ENDS, Machine, Pace, Sizes, Stream
 from step.firing.words import fault, put, reserve, room
-from step.language.faults import Fault
+from step.language.faults import Fault, rows_of
+from step.language.types import is_dynamic
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -27,7 +28,7 @@ class Source(Machine):
     def fire(self) -> int | None:
         token = self.tokens[self.position]
         if self.most_rows and token.has_value:
-            if rows(token.value) > self.most_rows:
+            if rows_of(token.value) > self.most_rows:
                 fault(Fault.TOO_MANY_ROWS)
             self.resize(token.value)
         if token.has_value and self.beat < self.burst - 1:

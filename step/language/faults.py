@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
+from typing import Any
 
 from step.language.tokens import Token
 
@@ -53,3 +55,14 @@ def aligned(*tokens: Token) -> Token:
         if (token.stop, token.rank, token.done) != (first.stop, first.rank, first.done):
             raise Violation(Fault.STOPS_DISAGREE)
     return first
+
+
+def same_rows(tokens: Sequence[Token], ports: Sequence[int]) -> None:
+    """Raise `Violation` unless the tiles that ``tokens`` have at ``ports`` have as many rows as each other."""
+    if ports and tokens[ports[0]].has_value and len({rows_of(tokens[port].value) for port in ports}) > 1:
+        raise Violation(Fault.STOPS_DISAGREE)
+
+
+def rows_of(tile: Any) -> int:
+    """How many rows a tile has; where nobody wants the scalars of one of dynamic size, it is that number."""
+    return tile if isinstance(tile, int) else len(tile)

@@ -20,10 +20,10 @@ from step.errors import TypeMismatch
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
-from step.language.faults import MEANING, Fault
+from step.language.faults import MEANING, Fault, aligned, same_rows
 from step.language.parameters import settle_parameters
 from step.language.tokens import Token
-from step.language.types import ElementType, Tile
+from step.language.types import ElementType, Tile, is_dynamic
 
 OPERATORS: dict[str, type[Operator]] = {}
 
@@ -262,6 +262,16 @@ def each_input(node: Placed) -> Generator[int, Token, list[Token]]:
     for port in range(len(node.input_types)):
         tokens.append((yield port))
     return tokens
+
+
+def each_aligned(node: Placed) -> Generator[int, Token, tuple[Token, list[Token]]]:
+    """Part of a process: one token of every input, and their common control; raises `Violation` where that differs, or
+    where tiles do not have the same dynamic number of rows."""
+    tokens = yield from each_input(node)
+    token = aligned(*tokens)
+    if token.has_value and len(tokens) > 1:
+        same_rows(tokens, [port for port, each in enumerate(node.input_types) if is_dynamic(each.element)])
+    return token, tokens
 
 
 def operator_named(name: str) -> type[Operator]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from step.errors import FabricError
 from step.language.graph import Node
-from step.language.types import ElementType, Tile, Tuple
+from step.language.types import is_dynamic
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import DynamicPlan
@@ -16,17 +16,11 @@ PASSING = frozenset(
 """Operators that pass such tiles on."""
 
 
-def is_dynamic(element: ElementType | None) -> bool:
-    """Whether ``element`` is a tile whose rows only a run tells, or has one."""
-    if isinstance(element, Tuple):
-        return any(map(is_dynamic, element.items))
-    return isinstance(element, Tile) and not element.rows.is_static
-
-
 def check_dynamic(node: Node, netlist: Netlist) -> None:
     """Raise `FabricError` where ``node`` has tiles with a dynamic number of rows, and there is no hardware for that."""
     channels = [*netlist.inputs(node), *netlist.outputs(node)]
-    if not any(is_dynamic(each.element) for each in channels if each is not None):
+    elements = [each.element for each in channels if each is not None and each.element is not None]
+    if not any(is_dynamic(tile) for element in elements for tile in element.tiles):
         return
     function = getattr(node.operator, "function", None)
     if node.operator.name not in PASSING and not _computes(node, netlist):
@@ -45,7 +39,7 @@ def _computes(node: Node, netlist: Netlist) -> bool:
     plan = plan_of(node, function, netlist.fabric, reduce=name == "accum")
     match name, plan:
         case "accum", JoinPlan():
-            return plan.in_rows
+            return plan.streams
         case "flat_map", SplitPlan():
             return not plan.makes_control and (plan.there or plan.lies_whole or plan.lies_within)
     return name == "map" and isinstance(plan, DynamicPlan)

@@ -19,7 +19,7 @@ from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.stream import Stream
-from step.language.types import Buffer, ElementType, Tile, Tuple
+from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic
 from step.language.validate import check
 from step.lowering.fabric import MOST_BITS, FabricConfig, MemoryConfig
 from step.lowering.links import beats
@@ -97,8 +97,7 @@ class Netlist:
     @cached_property
     def tiled(self) -> frozenset[Port]:
         """The outputs that tiles with a dynamic number of rows leave, whose values somebody needs."""
-        elements = ((each.producer, each.element) for each in self.channels)
-        return frozenset(port for port, each in elements if isinstance(each, Tile) and not each.rows.is_static)
+        return frozenset(each.producer for each in self.channels if is_dynamic(each.element))
 
     def is_deep(self, channel: Channel) -> bool:
         """Whether a header is seen a cycle later, as the words of ``channel`` are in block RAM, or in a buffer."""

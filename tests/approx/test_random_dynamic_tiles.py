@@ -24,7 +24,8 @@ COLS, LARGEST = 8, 9
 class Chain:
     """Tiles of so many ``rows`` go through random units; with ``static`` the type says how many.
 
-    ``everywhere``: every unit gets a tile, of two at least.
+    ``everywhere``: every unit gets a tile, of two at least; none is split into columns, which wait for all of a tile of
+    dynamic size.
     """
 
     def __init__(self, random: Random, rows: list[int], *, static: bool = False, everywhere: bool = False) -> None:
@@ -35,7 +36,8 @@ class Chain:
         self.inputs["x"] = [[values.random((1, COLS)).astype(BF16.numpy) for _ in range(each)] for each in rows]
         self.count, self.values, self.everywhere = len(rows), values, everywhere
         tiles = x.accum(RetileRow(), name="tile")
-        steps = [self.silu, self.square, self.product, self.split, self.again, self.around, self.routed, self.merged]
+        steps = [self.silu, self.square, self.product, self.again, self.around, self.routed, self.merged]
+        steps += [] if everywhere else [self.split]
         for step in random.choices(steps, k=random.randint(1, 6)):
             tiles = step(tiles.buffered(random.randint(2, 6)))
             if random.random() < 0.2:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from step.language.graph import Node
-from step.language.types import ElementType, Tile
+from step.language.types import ElementType, Tile, is_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.rows import largest
 
@@ -53,14 +53,20 @@ class Timing:
 class Application:
     """A function at its place in the fabric: elements of the types ``inputs`` become a ``result`` on ``fabric``.
 
-    ``reduce``: as the state of a reduction, which the elements update. ``dynamic``: tiles may have fewer rows.
+    ``reduce``: as the state of a reduction, which the elements update. ``fewer``: inputs whose tiles may have fewer
+    rows (-1: the result).
     """
 
     inputs: tuple[ElementType, ...]
     result: ElementType
     fabric: FabricConfig
     reduce: bool = False
-    dynamic: bool = False
+    fewer: frozenset[int] = frozenset()
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether tiles may have fewer rows."""
+        return bool(self.fewer)
 
     @classmethod
     def at(cls, node: Node, fabric: FabricConfig, *, reduce: bool) -> Application:
@@ -73,8 +79,9 @@ class Application:
             tuple(each.with_rows(rows) if isinstance(each, Tile) else each for each in elements)
             for elements in (self.inputs, (self.result,))
         )
-        dynamic = (*inputs, *result) != (*self.inputs, self.result)
-        return Application(inputs, result[0], self.fabric, self.reduce, dynamic)
+        fewer = {port for port, each in enumerate(self.inputs) if is_dynamic(each)}
+        fewer |= {-1} if is_dynamic(self.result) else set()
+        return Application(inputs, result[0], self.fabric, self.reduce, frozenset(fewer))
 
 
 @dataclass(frozen=True)

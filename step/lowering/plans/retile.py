@@ -24,7 +24,8 @@ def plan(function: Function, application: Application) -> Plan:
         there = application.dynamic and function.axis == "col"
         return SplitPlan(tile.bits, lines, result.bits // lines, link, tile.is_control, result.is_control, there)
     lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
-    return JoinPlan(-(-result.bits // tile.bits), lines, tile.bits // lines, link)
+    row = tile.bits // tile.shape[0] if 0 in application.fewer else 0
+    return JoinPlan(-(-result.bits // tile.bits), lines, tile.bits // lines, link, row)
 
 
 @dataclass(frozen=True)
@@ -33,25 +34,31 @@ class JoinPlan:
 
     One behind the other, whole words, or whole parts of a word, are taken as they come; the result leaves one cycle
     behind the last tile's first word. So it is with columns, of whole words or of a part of one that is large enough.
-    Other tiles have to be there as a whole. Where only a run tells the number of tiles, ``count`` is the most.
+    Other tiles have to be there as a whole.
+
+    Where only a run tells how many tiles there are, or their rows, of ``row`` bits (0: they are static), ``count`` and
+    ``lines`` are the most.
     """
 
     count: int
     lines: int
     width: int
     link_bits: int
+    row: int = 0
 
     latency = 1
 
     @property
     def in_rows(self) -> bool:
         """Tiles follow each other in a store."""
+        if self.row:
+            return self.lines == 1 and self.row % self.link_bits == 0
         return self.lines == 1 and (self._fits or self.count * self.width <= self.link_bits)
 
     @property
     def in_columns(self) -> bool:
         """Lines leave a memory in another order than they came."""
-        return self.lines > 1 and self._fits and self.link_bits <= PARTS * self.width
+        return self.lines > 1 and (self.row > 0 or (self._fits and self.link_bits <= PARTS * self.width))
 
     @property
     def streams(self) -> bool:
@@ -62,8 +69,9 @@ class JoinPlan:
         return -(-self.lines * self.width // self.link_bits) if self.streams else 1
 
     def at(self, rows: Any) -> Timing:
-        """The cycles where the result has so many ``rows``."""
-        return Timing(self.initiation_interval, self.latency, self.streams)
+        """The cycles of a tile with so many ``rows``."""
+        words = largest(1, parts(rows, self.row, self.link_bits)) if self.row else self.initiation_interval
+        return Timing(words, self.latency, self.streams)
 
     @property
     def _fits(self) -> bool:

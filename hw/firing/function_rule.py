@@ -14,6 +14,7 @@ from hw.functions.sequence import later
 from hw.functions.words import in_words, whole
 from hw.links.layout import DynamicFormat, Format, TokenFormat
 from hw.verilog.modules import Shared
+from step.language.faults import Fault
 from step.lowering.plans.plan import DynamicPlan, UnitPlan
 from step.lowering.plans.rows import largest
 
@@ -69,6 +70,32 @@ class FunctionRule(Rule):
         rows = Signal(range(self.most_rows + 1), name="rows")
         m.d.comb += rows.eq(Mux(token.value, firing.head(ports[0]).rows, 0))
         return rows
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether a state has the dynamic number of rows that its elements have, and not that of all together."""
+        return self.most_rows > 0 and not getattr(self.datapath, "adds_rows", False)
+
+    def state_rows(self, m: Module, firing: Firing, token: Any, fresh: Signal, more: Any) -> Any:
+        """The rows of the state, with the ``more`` rows of this firing's element; 0 where they are static.
+
+        Where the state keeps the rows of its elements, all of these must have as many.
+        """
+        if not isinstance(self.result, DynamicFormat):
+            return 0
+        before, rows = Signal(range(self.most_rows + 1)), Signal(range(2 * self.most_rows + 1), name="state_rows")
+        firing.next(before, rows)
+        if self.keeps_rows:
+            m.d.comb += rows.eq(Mux(token.value, more, Mux(fresh, 0, before)))
+            with m.If(token.value & ~fresh & (more != before)):
+                firing.fault(Fault.STOPS_DISAGREE)
+            return rows[: len(before)]
+        if isinstance(more, int):
+            more = Mux(token.value, self.operands[0].bits // self.result.row_bits, 0)
+        m.d.comb += rows.eq(Mux(fresh, 0, before) + more)
+        with m.If(token.value & (rows > self.most_rows)):
+            firing.fault(Fault.TOO_MANY_ROWS)
+        return rows[: len(before)]
 
     def field(self, rows: Any) -> dict[str, Any]:
         """Of the header of a result with so many ``rows``."""

@@ -48,6 +48,9 @@ class RetileStore(Datapath):
     ``dynamic``: the result may be fewer tiles, also ones of fewer rows, which are whole words then.
     """
 
+    adds_rows = True
+    """The state has the rows of all elements together."""
+
     def __init__(self, plan: JoinPlan, *, control: bool, dynamic: bool = False) -> None:
         self.dynamic = dynamic
         count, width, link_bits = plan.count, plan.width, plan.link_bits

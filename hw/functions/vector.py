@@ -14,6 +14,7 @@ from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import counter, later, loop_store
 from hw.functions.store import Parts, Store, WordRegisters, arriving, run, since
 from hw.links.layout import pack_element
+from hw.memory.kinds import Shallow
 from hw.verilog.modules import Shared
 from step.language.dtypes import DType
 from step.language.function import AccumFunction, Function
@@ -128,7 +129,7 @@ class VectorDatapath(Datapath):
         if self.identity is None:
             self._finish_map(m, results, arrives, ends)
         else:
-            operands.insert(0, self._reduce(m, results, arrives, begins, place))
+            operands.insert(0, self._reduce(m, results, arrives, begins, place, ends))
         scalars = [[each.word_select(lane, len(each) // self.lanes) for each in operands] for lane in range(self.lanes)]
         m.d.comb += results.eq(Cat(self.lane.connect(m, f"lane_{lane}", each) for lane, each in enumerate(scalars)))
         return m
@@ -193,30 +194,35 @@ class VectorDatapath(Datapath):
         if self.plan.leaves_at_once:
             m.d.comb += self.result.eq(results)
             return
+        group = self._arriving(m, arrives, ends)
         if self.plan.dynamic:
-            group, last = (
-                Signal(range(self.groups), name="result_group"),
-                later(m, ends, self.lane.depth, "result_ends"),
-            )
-            with m.If(arrives):
-                m.d.sync += group.eq(Mux(last, 0, group + 1))
             word = since(m, "word", self.leave, self.shape.beats)
         else:
-            group, _ = counter(m, self.groups, "result_group", arrives)
             begins = arrives & (group == self.plan.waiting - 1)
             _, word, _ = run(m, "word", begins, self.shape.beats)
         store = self._result_store(m, 1)  # a word leaves before the next element's groups come to its place
         store.write(arrives, group, C(0, 1), results)
         m.d.comb += self.result.eq(store.read(word, C(0, 1)))
 
-    def _reduce(self, m: Module, results: Value, arrives: Value, begins: Value, place: Value) -> Value:
+    def _arriving(self, m: Module, arrives: Value, ends: Value) -> Value:
+        """The number of the group that ``arrives``, where the one in front of the lanes ``ends`` a tile."""
+        if not self.plan.dynamic:
+            group, _ = counter(m, self.groups, "result_group", arrives)
+            return group
+        number, last = Signal(range(self.groups), name="result_group"), later(m, ends, self.lane.depth, "result_ends")
+        with m.If(arrives):
+            m.d.sync += number.eq(Mux(last, 0, number + 1))
+        return number
+
+    def _reduce(self, m: Module, results: Value, arrives: Value, begins: Value, place: Value, ends: Value) -> Value:
         """Keep the results as the state; returns its group ``place``, which is the lanes' first operand.
 
         A state that leaves late, by an ``emit`` alone, may meet a new reduction; that goes into another copy, unless
-        its groups come no earlier than the words of the old one leave.
+        its groups come no earlier than the words of the old one leave. One of dynamic size never does: whoever lets it
+        leave is busy for its groups.
         """
         assert self.identity is not None
-        copies = 1 if self.shape.beats == self.groups else 2
+        copies = 1 if self.shape.beats == self.groups or self.plan.dynamic else 2
         # of the reduction that began last
         fresh = Signal(reset_less=True)
         copy = Signal(range(copies))
@@ -225,11 +231,17 @@ class VectorDatapath(Datapath):
         now = Signal(len(tags), reset_less=True)  # the same for the group that is in front of the lanes
         with m.If(begins):
             m.d.sync += now.eq(Cat(fresh, copy) if self.plan.gathering else tags)
-        group, _ = counter(m, self.groups, "result_group", arrives)
+        group = self._arriving(m, arrives, ends)
         store = self._result_store(m, copies)
+        identity = Cat([C(self.identity, self.shape.dtype.bits)] * self.lanes)
+        if self.plan.dynamic:  # where nothing was reduced there are no rows
+            store.write(arrives, group, C(0, 1), results)
+            m.d.comb += self.result.eq(store.read(since(m, "word", self.leave, self.shape.beats), C(0, 1)))
+            states = Shallow(m, "states", len(results), self.groups)
+            states.write(arrives, group, results)
+            return Mux(now[0], identity, states.read(place))
         store.write(arrives, group, later(m, now[1:], self.lane.depth, "copy"), results)
         self._emit(m, store, tags[1:])
-        identity = Cat([C(self.identity, self.shape.dtype.bits)] * self.lanes)
         return Mux(now[0], identity, loop_store(m, self.groups, place, arrives, results))
 
     def _emit(self, m: Module, store: Store, copy: Value) -> None:

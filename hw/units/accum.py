@@ -11,8 +11,7 @@ from hw.firing.function_rule import FunctionRule
 from hw.firing.machine import Firing
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
-from hw.functions.retile import RetileStore
-from hw.links.layout import DynamicFormat, input_formats, output_formats, pack_element
+from hw.links.layout import input_formats, output_formats, pack_element
 from hw.verilog.modules import Parametric
 from step.language.dims import product
 from step.language.faults import Fault
@@ -42,7 +41,7 @@ class Accum(FunctionRule):
         fresh = Signal(init=1)  # nothing was reduced since the last emission
         outside, ends = token.rank > self.rank, token.stop >= self.rank
         more = self.rows(m, firing, token)
-        rows = self._rows_of_state(m, firing, token, fresh, more)
+        rows = self.state_rows(m, firing, token, fresh, more)
         puts = Signal()
         value = Signal()
         m.d.comb += [puts.eq(ends | token.done), value.eq(~(outside | token.done))]
@@ -63,31 +62,13 @@ class Accum(FunctionRule):
         firing.finish(token.done)
         for port in range(len(self.operands)):
             firing.take(port)
-        firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
+        if self.keeps_rows:  # a state takes its time, with an element or not
+            firing.occupy(when=token.value | (puts & value), cycles=self.pace(rows).initiation_interval)
+        else:
+            firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
         firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)
         if self.datapath is not None:
             self._compute(m, firing, token.value, fresh, puts & value, more, rows)
-
-    def _rows_of_state(self, m: Module, firing: Firing, token: Any, fresh: Signal, more: Any) -> Any:
-        """The rows of the state, with the ``more`` rows of this firing's element; 0 where they are static.
-
-        Where the state keeps the rows of its elements, all of these must have as many.
-        """
-        if not isinstance(self.result, DynamicFormat):
-            return 0
-        before, rows = Signal(range(self.most_rows + 1)), Signal(range(2 * self.most_rows + 1), name="state_rows")
-        firing.next(before, rows)
-        if not isinstance(self.datapath, RetileStore):
-            m.d.comb += rows.eq(Mux(token.value, more, Mux(fresh, 0, before)))
-            with m.If(token.value & ~fresh & (more != before)):
-                firing.fault(Fault.STOPS_DISAGREE)
-            return rows[: len(before)]
-        if isinstance(more, int):
-            more = Mux(token.value, self.operands[0].bits // self.result.row_bits, 0)
-        m.d.comb += rows.eq(Mux(fresh, 0, before) + more)
-        with m.If(token.value & (rows > self.most_rows)):
-            firing.fault(Fault.TOO_MANY_ROWS)
-        return rows[: len(before)]
 
     def _counted(self, m: Module, firing: Firing, token: Any) -> Signal:
         """Values of the reduction, with this one; saturates above ``count``."""
@@ -131,13 +112,13 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     initial = function.initial(result.element)
     whole = result.element.accepts(initial)  # else the result is only right after the promised number of values
     (format,) = output_formats(node, netlist)
-    return Unit(
-        Accum(
-            operands=input_formats(node, netlist),
-            result=format,
-            rank=operator.rank,
-            datapath=datapath_of(node, function, netlist, reduce=True) if format.items else None,
-            initial=pack_element(initial, result.element) if whole else 0,
-            count=None if whole else int(product(node.inputs[0].shape[-operator.rank :])),
-        )
+    (behind,) = netlist.outputs(node)
+    rule = Accum(
+        operands=input_formats(node, netlist),
+        result=format,
+        rank=operator.rank,
+        datapath=datapath_of(node, function, netlist, reduce=True) if format.items else None,
+        initial=pack_element(initial, result.element) if whole else 0,
+        count=None if whole else int(product(node.inputs[0].shape[-operator.rank :])),
     )
+    return Unit(rule, behind.depth if behind and rule.is_stamped else 0)

@@ -75,7 +75,7 @@ class ColumnPieces(FlatMap):
     Word ``step`` is wanted, of the tile in the other ``part`` than the one before.
     """
 
-    latency = 0  # type: ignore[assignment]
+    latency = 0
 
     @property
     def inputs(self) -> tuple[Format, ...]:

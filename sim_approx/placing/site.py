@@ -167,11 +167,11 @@ def routing_sizes(site: Site, machine: Machine) -> Sizes:
     return pace
 
 
-def function_sizes(site: Site, function: Function, *, reduce: bool) -> Sizes:
-    """Of a unit that applies ``function``."""
+def function_sizes(site: Site, function: Function, *, reduce: bool, stored: bool = False) -> Sizes:
+    """Of a unit that applies ``function``, as `Site.timing` has it."""
 
     def pace(rows: int) -> Pace:
-        timing = site.timing(function, reduce=reduce, stored=reduce, rows=rows)
+        timing = site.timing(function, reduce=reduce, stored=stored, rows=rows)
         return Pace(timing.initiation_interval, timing.latency, site.beats_with(rows)[-1])
 
     return pace

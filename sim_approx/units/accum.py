@@ -23,7 +23,8 @@ class Accum(Machine):
 
     A state of dynamic size has ``most_rows`` at most (0: it is static). It has the rows of the elements at input
     ``kept``; or, where this is -1, of all elements together, ``more`` each or, where this is 0, its own. Inputs
-    ``tiled`` have elements of dynamic size: they take the time that their rows take.
+    ``tiled`` have elements of dynamic size: they take the time that their rows take, as does a state that leaves
+    without an element.
 
     Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state.
     """
@@ -80,7 +81,7 @@ class Accum(Machine):
             self.height = 0
         if x.has_value and self.tiled:
             self.resize(tokens[self.tiled[0]].value)
-        return COMPUTES if x.has_value else None
+        return COMPUTES if x.has_value or (ends and not outside and self.kept >= 0) else None
 
 
 def build(site: Site) -> Machine:
@@ -117,4 +118,4 @@ def sizes(site: Site, machine: Machine) -> Sizes:
     """A state of dynamic size takes as long as a static one, with every element and on its way out."""
     operator = site.node.operator
     assert isinstance(operator, Operator)
-    return function_sizes(site, operator.function, reduce=True)
+    return function_sizes(site, operator.function, reduce=True, stored=True)

@@ -29,8 +29,10 @@ def rows_kept(node: Placed) -> int | None:
     """The input whose tiles have the dynamic rows of the state; None: there is none, or they are joined to its rows."""
     result = node.output_types[0].element
     elements = [each.element for each in node.input_types]
+    if not isinstance(result, Tile) or not is_dynamic(result):
+        return None
     kept = (port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows)
-    return next(kept, None) if isinstance(result, Tile) and is_dynamic(result) else None
+    return next(kept, None)
 
 
 @dataclass(frozen=True)

@@ -34,12 +34,12 @@ def check_dynamic(node: Node, netlist: Netlist) -> None:
 def _computes(node: Node, netlist: Netlist) -> bool:
     """Whether there is a datapath for what ``node`` computes."""
     function, name = getattr(node.operator, "function", None), node.operator.name
-    if name not in ("map", "accum", "flat_map") or function is None:
+    if name not in ("map", "accum", "scan", "flat_map") or function is None:
         return False
-    plan = plan_of(node, function, netlist.fabric, reduce=name == "accum")
+    plan = plan_of(node, function, netlist.fabric, reduce=name in ("accum", "scan"))
     match name, plan:
         case "accum", JoinPlan():
             return plan.streams
         case "flat_map", SplitPlan():
             return not plan.makes_control and (plan.there or plan.lies_whole or plan.lies_within)
-    return name == "map" and isinstance(plan, DynamicPlan)
+    return isinstance(plan, DynamicPlan)

@@ -25,7 +25,7 @@ class Chain:
     """Tiles of so many ``rows`` go through random units; with ``static`` the type says how many.
 
     ``everywhere``: every unit gets a tile, of two at least; none is split into columns, which wait for all of a tile of
-    dynamic size.
+    dynamic size, and no order follows from times.
     """
 
     def __init__(self, random: Random, rows: list[int], *, static: bool = False, everywhere: bool = False) -> None:
@@ -36,8 +36,8 @@ class Chain:
         self.inputs["x"] = [[values.random((1, COLS)).astype(BF16.numpy) for _ in range(each)] for each in rows]
         self.count, self.values, self.everywhere = len(rows), values, everywhere
         tiles = x.accum(RetileRow(), name="tile")
-        steps = [self.silu, self.square, self.product, self.again, self.around, self.routed, self.merged]
-        steps += [] if everywhere else [self.split]
+        steps = [self.silu, self.square, self.product, self.again, self.around, self.routed]
+        steps += [] if everywhere else [self.split, self.merged]
         for step in random.choices(steps, k=random.randint(1, 6)):
             tiles = step(tiles.buffered(random.randint(2, 6)))
             if random.random() < 0.2:
@@ -87,7 +87,7 @@ class Chain:
         if self.random.random() < 0.5:
             first.flat_map(RetileStreamify(1, "row")).sink(f"part{len(self.graph.nodes)}")
         else:
-            order = self.random.choice(["arrival", "index"])
+            order = "index" if self.everywhere else self.random.choice(["arrival", "index"])
             back = self.graph.reassemble([first.map(Silu()), second], which, order=order)
             back.flatten(0, 1).flat_map(RetileStreamify(1, "row")).sink(f"back{len(self.graph.nodes)}")
         return tiles

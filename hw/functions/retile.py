@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import later
-from hw.functions.store import Parts, Store, arriving, run, since
+from hw.functions.store import Parts, Store, arriving, coming, run, since
 from hw.verilog.modules import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
@@ -76,7 +76,10 @@ class RetileStore(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        comes = self._comes(m) if self.row else arriving(m, self.start, [self.words])[1][0]
+        if self.row:
+            comes, _ = coming(m, self.start, parts(self.rows, self.row, self.link_bits), self.words)
+        else:
+            _, (comes,) = arriving(m, self.start, [self.words])
         following = Signal(range(self.written.count))
         number = Signal(range(self.written.count))
         begins = self.first
@@ -94,15 +97,6 @@ class RetileStore(Datapath):
         store.write(comes, number, C(0, 1), self.operand0)
         m.d.comb += self.result.eq(store.read(word, C(0, 1)))
         return m
-
-    def _comes(self, m: Module) -> Value:
-        """Whether a word of a tile comes, which has as many as its rows take."""
-        left = Signal(range(self.words + 1))
-        with m.If(self.start):
-            m.d.sync += left.eq(parts(self.rows, self.row, self.link_bits) - 1)
-        with m.Elif(left != 0):
-            m.d.sync += left.eq(left - 1)
-        return self.start | (left != 0)
 
 
 class RetileColumns(Datapath):

@@ -116,6 +116,16 @@ def run(m: Module, name: str, begins: Value, count: int, known: Value | None = N
     return active, number, active & last
 
 
+def coming(m: Module, start: Value, count: Value, most: int) -> tuple[Value, Value]:
+    """The cycle with ``start`` and those behind it, ``count`` in all, at most ``most``: whether this is one of them,
+    and whether it is the last."""
+    left = Signal(range(most + 1), name="coming_left")
+    now = Signal(range(most + 1), name="coming_now")
+    m.d.comb += now.eq(Mux(start, count, left))
+    m.d.sync += left.eq(Mux(now == 0, 0, now - 1))
+    return now != 0, now == 1
+
+
 def since(m: Module, name: str, begins: Value, most: int) -> Value:
     """How many cycles ago it was that ``begins`` was set last; right up to ``most``."""
     number, following = (Signal(range(most + 1), name=f"{name}{each}") for each in ("", "_following"))

@@ -10,6 +10,7 @@ from hw.functions.datapath import Datapath
 from hw.functions.matmul_operands import Operands
 from hw.functions.matmul_order import Order
 from hw.functions.matmul_result import States, leave
+from hw.functions.matmul_slots import Slots
 from hw.functions.matmul_sums import accumulate, lane_of
 from hw.functions.sequence import later
 from step.language.dtypes import BF16
@@ -34,7 +35,7 @@ class MatmulDatapath(Datapath):
             plan.result.word_bits,
             reduce=plan.reduce,
             latency=plan.latency - plan.depth + depth,
-            busy=max(plan.loads(rows), plan.arrangement.computes(rows)),
+            busy=max(plan.loads(rows), plan.arrangement.interval(rows)),
         )
 
     @property
@@ -44,7 +45,7 @@ class MatmulDatapath(Datapath):
     def elaborate(self, platform: Any) -> Module:
         m, plan = Module(), self.plan
         operands = Operands(m, plan, self.start)
-        order = Order(m, plan.arrangement, operands.begins)
+        order = (Slots if plan.arrangement.products > 1 else Order)(m, plan, operands.begins)
         scalars = operands.scalars([self.operand0, self.operand1], order)
         states = States(m, plan, self.start, self.first, self.emit, operands.begins) if plan.reduce else None
         sums = accumulate(m, plan, scalars, order, order.first_k & (states.first if states else C(1, 1)))

@@ -10,6 +10,7 @@ from hw.functions.assembly import Assembly
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.matmul_moves import item_bits, left_moves, right_moves
 from hw.functions.matmul_order import Order
+from hw.functions.matmul_slots import Slots
 from hw.functions.sequence import counter, data_later
 from hw.verilog.modules import Shared
 from step.lowering.plans.matmul import MatmulPlan
@@ -31,14 +32,14 @@ class Operands:
             m.d.sync += loading.eq(~self._last)
         self.begins = self._comes & (self._word == plan.begin - 1)
 
-    def scalars(self, words: Sequence[Value], order: Order) -> list[Value]:
+    def scalars(self, words: Sequence[Value], order: Order | Slots) -> list[Value]:
         """Of each operand those that the lanes work on, a cycle behind ``order``."""
         moves = left_moves(self._plan), right_moves(self._plan)
         steps = Cat(order.row, order.k), Cat(order.across, order.k)
         found = []
         for port, word in enumerate(words):
             assembled = self._plan.assembled[port]
-            store = self._assembly(port, moves[port]) if assembled else self._turn(port, moves[port], order.ends)
+            store = self._assembly(port, moves[port]) if assembled else self._turn(port, moves[port], order)
             self._m.submodules[f"store_{port}"] = store
             write = self._comes & (self._word < self._plan.operands[port].beats)
             self._m.d.comb += [store.write.eq(write), store.write_step.eq(self._word), store.values.eq(word)]
@@ -55,12 +56,11 @@ class Operands:
         self._m.d.comb += store.swap.eq(self.begins)
         return store
 
-    def _turn(self, port: int, moves: tuple[Move, ...], ends: Value) -> Shared:
+    def _turn(self, port: int, moves: tuple[Move, ...], order: Order | Slots) -> Shared:
         copies = self._plan.copies[port]
         width, deep = item_bits(self._plan.operands[port]), self._plan.deep_operands[port]
         store = Shared(CornerTurn(moves, width, copies, deep=deep))
         if copies > 1:
             written, _ = counter(self._m, copies, f"written_{port}", self._comes & self._last)
-            read, _ = counter(self._m, copies, f"read_{port}", ends)
-            self._m.d.comb += [store.write_part.eq(written), store.read_part.eq(read)]
+            self._m.d.comb += [store.write_part.eq(written), store.read_part.eq(order.part(port))]
         return store

@@ -5,19 +5,19 @@ from __future__ import annotations
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
 from hw.functions.sequence import counter
-from step.lowering.plans.blocks import Arrangement
+from step.lowering.plans.matmul import MatmulPlan
 
 
 class Order:
     """Which block the lanes work on, and for which k, from the cycle behind ``begins`` on.
 
-    ``active``: they do; ``row`` and ``across``: the block's row and column, ``place``: its number in the order of the
-    result, and ``turn_place`` that in its turn; ``k``, and whether it is the first and the last one; ``ends``: it is
-    the last cycle of a product.
+    ``active``: they do; ``row`` and ``across``: the block's row and column; ``k``, and whether it is the first and the
+    last one.
     """
 
-    def __init__(self, m: Module, shape: Arrangement, begins: Value) -> None:
-        self._m = m
+    def __init__(self, m: Module, plan: MatmulPlan, begins: Value) -> None:
+        self._m, self._copies, self._shape = m, plan.copies, plan.arrangement
+        shape = self._shape
         heights = shape.heights(shape.rows)
         busy, turn_ends = Signal(name="busy"), Signal(name="turn_ends")
         self.active = Signal(name="active")
@@ -31,14 +31,13 @@ class Order:
             m.d.comb += [self.active.eq(busy & (slot < shape.blocks)), turn_ends.eq(busy & slots_end)]
         else:
             m.d.comb += [self.active.eq(busy), turn_ends.eq(busy & row_ends & group_ends)]
-        self.ends = turn_ends & self.last_k & last_group
+        self._ends = turn_ends & self.last_k & last_group
         with m.If(begins):
             m.d.sync += busy.eq(1)
-        with m.Elif(self.ends):
+        with m.Elif(self._ends):
             m.d.sync += busy.eq(0)
         self._turn_ends, self._last_group = turn_ends, last_group
         self.row = down if len(heights) == 1 else self._going_back("row", shape.row_blocks, self.active & row_ends)
-        self._shape = shape
 
     def _down(self, heights: tuple[int, ...], advance: Value, last_group: Value) -> tuple[Value, Value]:
         """The row of the block in its group, and whether it is the last one."""
@@ -80,3 +79,8 @@ class Order:
         with self._m.Elif(self.active):
             self._m.d.sync += place.eq(place + 1)
         return place
+
+    def part(self, port: int) -> Value:
+        """The part of the store of an operand in which that of the product is; once."""
+        part, _ = counter(self._m, self._copies[port], f"read_{port}", self._ends)
+        return part

@@ -7,6 +7,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.arithmetic.convert import Convert
 from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, MultiplyAccumulate
 from hw.functions.matmul_order import Order
+from hw.functions.matmul_slots import Slots
 from hw.functions.sequence import data_later, later
 from hw.memory.kinds import Deep, Shallow
 from hw.verilog.modules import Shared
@@ -22,7 +23,7 @@ def lane_of(plan: MatmulPlan) -> Lane:
     return MultiplyAccumulate(plan.arrangement.stages) if is_float else IntegerMultiplyAccumulate()
 
 
-def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Order, fresh: Value) -> Value:
+def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Order | Slots, fresh: Value) -> Value:
     """The sums that leave the lanes, of ``scalars`` a cycle behind ``order``; where ``fresh``, from zero on."""
     shape, lane = plan.arrangement, lane_of(plan)
     bits = plan.operands[0].dtype.bits
@@ -40,7 +41,7 @@ def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Order, 
     return _rounded(m, sums) if plan.result.dtype is BF16 else sums
 
 
-def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Order, fresh: Value, sums: Value) -> Value:
+def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Order | Slots, fresh: Value, sums: Value) -> Value:
     """What the lanes add to, when their products are there.
 
     In a turn that takes as long as a sum that is what leaves them, else it waits in a store: also a state that an

@@ -28,20 +28,25 @@ def blocks_of(plan: MatmulPlan, rows: int) -> Iterator[tuple[int, int, int, int]
             here = [(row, col) for row in range(first, first + height) for col in range(shape.col_blocks)]
             for at, (row, col) in enumerate(here):
                 yield row, col, k, cycle + at
-            cycle += max(len(here), shape.stages)
+            cycle += max(len(here) * shape.products, shape.stages)
         first += height
     assert first == -(-rows // shape.block_rows) and cycle == shape.computes(rows)
 
 
 def wrong(plan: MatmulPlan, starts: Sequence[int], rows: Sequence[int]) -> str | None:
-    """What goes wrong where products of so many ``rows`` start in these cycles, if anything does."""
+    """What goes wrong where products of so many ``rows`` start in these cycles, if anything does.
+
+    Slots are counted from cycle 0 on.
+    """
     shape, (left, right) = plan.arrangement, plan.operands
     writes: dict[int, list[tuple[Place, int]]] = {}
     reads: dict[int, list[tuple[Place, int, str]]] = {}
     lanes: dict[int, int] = {}
     sums: dict[tuple[int, int, int], int] = {}
     for number, (start, count) in enumerate(zip(starts, rows, strict=True)):
-        copies = [number % each for each in plan.copies]
+        copies, begin = [number % each for each in plan.copies], start + plan.begin
+        if shape.products > 1:
+            begin += (number % shape.products * shape.blocks - begin) % (shape.products * shape.blocks)
         result = Words(count, shape.cols, plan.result.dtype, plan.result.link_bits)
         for port, tile in enumerate((Words(count, left.cols, left.dtype, left.link_bits), right)):
             held = plan.assembled[port]
@@ -50,7 +55,7 @@ def wrong(plan: MatmulPlan, starts: Sequence[int], rows: Sequence[int]) -> str |
                 assert not held or word <= plan.begin - 1
                 writes.setdefault(at, []).append(((port, copies[port] * (not held), word), number))
         for row, col, k, cycle in blocks_of(plan, count):
-            at = start + plan.begin + cycle
+            at = begin + cycle
             if at in lanes:
                 return f"product {number} and product {lanes[at]} want the lanes in cycle {at}"
             lanes[at] = number

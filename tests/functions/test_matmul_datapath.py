@@ -125,6 +125,9 @@ PRODUCTS = [
     (4, 1, 4, fabric(4, 2, stages=4)),  # longer on its way out than it takes
     (1, 6, 4, fabric(2, 1, stages=1)),  # half a scalar in a word
     (3, 5, 7, fabric(8, 16, stages=4)),  # nothing fits
+    (2, 7, 4, fabric(8, 64, stages=4)),  # four products share a turn
+    (3, 3, 5, fabric(8, 64, stages=4)),  # two share one that is longer than a sum
+    (9, 3, 2, fabric(4, 16, stages=2)),  # groups of rows, and the last one is larger
 ]
 """Rows, inner extent and columns, and the fabric."""
 
@@ -208,7 +211,7 @@ def test_ties_are_broken_in_one_way() -> None:
     random = Random(5)
     for _ in range(300):
         rows, cols, lanes = (random.randint(1, 16) for _ in range(3))
-        shape = arrange(rows, 2, cols, lanes, random.randint(1, 4))
+        shape = arrange(rows, 2, cols, lanes, random.randint(1, 4), 1, False)
         assert shape == max(tied(shape, lanes), key=lambda each: each.block_cols)
 
 

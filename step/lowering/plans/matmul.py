@@ -30,7 +30,8 @@ def plan(function: Function, application: Application) -> MatmulPlan:
     left, right = (Words.of(each, fabric.link_bytes) for each in application.inputs)
     result = Words.of(application.result, fabric.link_bytes)
     stages = fabric.stages if left.dtype is BF16 else 1
-    arrangement = arrange(left.rows, left.cols, result.cols, fabric.matmul_lanes, stages)
+    words = max(left.beats, right.beats, 1 if application.reduce else result.beats)
+    arrangement = arrange(left.rows, left.cols, result.cols, fabric.matmul_lanes, stages, words, not application.reduce)
     whole = MatmulPlan(
         arrangement,
         (left, right),
@@ -87,7 +88,7 @@ class MatmulPlan:
     def interval_of(self, rows: int) -> int:
         """Cycles from the start of a product of so many ``rows`` to the next one."""
         leaves = 1 if self.reduce else replace(self.result, rows=rows).beats
-        return max(self.loads(rows), self.arrangement.computes(rows), leaves)
+        return max(self.loads(rows), self.arrangement.interval(rows), leaves)
 
     def latency_of(self, rows: int) -> int:
         """Cycles from the start of a product of so many ``rows`` to the first word of its result.
@@ -97,7 +98,7 @@ class MatmulPlan:
         complete = self._complete(rows)
         first, _ = _words(replace(self.result, rows=rows))
         ready = complete.max() if self.shifts else (complete - first).max()
-        return max(self.loads(rows), int(ready) + 1 + self.deep_results)
+        return max(self.loads(rows), int(ready) + self.arrangement.waits + 1 + self.deep_results)
 
     def loads(self, rows: int) -> int:
         """Cycles in which the operands come."""
@@ -124,7 +125,8 @@ class MatmulPlan:
         registers, or as banks. Two registers are counted as a LUT, as there are as many of both.
         """
         ports = zip(self.operands, self._banks, self._copies(self._soonest), strict=True)
-        left, right = (copies > 1 and 2 * each.scalars < 2.5 * banks for each, (banks, _), copies in ports)
+        twice = self.arrangement.products == 1
+        left, right = (twice and copies > 1 and 2 * each.scalars < 2.5 * banks for each, (banks, _), copies in ports)
         return left, right
 
     @cached_property
@@ -152,7 +154,7 @@ class MatmulPlan:
     def sums(self) -> int:
         """Blocks of sums that wait for their next turn: of a group, or where a state is kept of all."""
         shape = self.arrangement
-        return shape.blocks if self.reduce else max(shape.heights(shape.rows)) * shape.col_blocks
+        return shape.blocks if self.reduce else max(shape.heights(shape.rows)) * shape.col_blocks * shape.products
 
     @cached_property
     def copies(self) -> tuple[int, int]:
@@ -176,7 +178,7 @@ class MatmulPlan:
     def shifts(self) -> bool:
         """Whether the result waits in shift registers, which it leaves before a sum of the next one comes."""
         complete = self._complete(self.arrangement.rows)
-        taken = complete.max() - complete.min() + self.result.beats
+        taken = complete.max() - complete.min() + self.arrangement.waits + self.result.beats
         return not self.reduce and self.result.beats <= SHIFTED and bool(taken <= self.initiation_interval)
 
     @cached_property
@@ -191,12 +193,13 @@ class MatmulPlan:
         A word may come when its place is read the last time; in block RAM a cycle later.
         """
         interval, uses = self.initiation_interval, self._uses(self.arrangement.rows)
+        begin += self.arrangement.waits
         longest = (begin + int((read - first).max()) for (first, _), _, read in uses)
         left, right = (max(1, -(-(each + late) // interval)) for each, late in zip(longest, deep, strict=True))
         return left, right
 
     def _complete(self, rows: int) -> np.ndarray:
-        """For each scalar of the result, the cycle in which its sum is there."""
+        """For each scalar of the result, the cycle in which its sum is there, if the product waits for no slot."""
         shape = self.arrangement
         at, turn = shape.schedule(rows)
         last = (at + (shape.inner - 1) * turn)[np.arange(rows) // shape.block_rows]

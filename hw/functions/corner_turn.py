@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.memory.kinds import Shallow
+from hw.functions.sequence import data_later
+from hw.memory.kinds import Deep, Shallow
 from hw.verilog.modules import Parametric
 
 
@@ -30,15 +31,16 @@ class CornerTurn(Parametric):
     """Holds ``parts`` times the items of ``moves``, of ``width`` bits each. A single part has no number.
 
     With ``write`` the items of ``write_step`` are on ``values``, port 0 lowest, and go into ``write_part``; ``result``
-    has those of ``read_step`` of ``read_part`` at once. In no step have two items the same port.
+    has those of ``read_step`` of ``read_part`` at once, or where it is ``deep``, in block RAM, a cycle later; then
+    none may be read in the cycle in which it is written. In no step have two items the same port.
 
     What goes from one port to another one is a bank. So an item finds its bank without a multiplexer, and a port of
     ``result`` chooses among as many banks as there are ports that its items came through. Banks with equal addresses
     are one memory.
     """
 
-    def __init__(self, moves: tuple[Move, ...], width: int, parts: int) -> None:
-        self.moves, self.width, self.parts = moves, width, parts
+    def __init__(self, moves: tuple[Move, ...], width: int, parts: int, *, deep: bool = False) -> None:
+        self.moves, self.width, self.parts, self.deep = moves, width, parts, deep
         writes, write_ports, reads, read_ports = (range(max(each) + 1) for each in zip(*moves, strict=True))
         super().__init__(
             {
@@ -53,7 +55,7 @@ class CornerTurn(Parametric):
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return tuple(map(tuple, self.moves)), self.width, self.parts
+        return tuple(map(tuple, self.moves)), self.width, self.parts, *(["deep"] if self.deep else [])
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -75,8 +77,9 @@ class CornerTurn(Parametric):
         data: dict[tuple[int, int], Value] = {}
         write_part, read_part = (self.write_part, self.read_part) if self.parts > 1 else (Cat(), Cat())
         steps = range(max(move.write_step for move in self.moves) + 1)
+        kind = Deep if self.deep else Shallow
         for number, ((writes, reads), members) in enumerate(memories.items()):
-            memory = Shallow(m, f"memory_{number}", self.width * len(members), self.parts << place_bits)
+            memory = kind(m, f"memory_{number}", self.width * len(members), self.parts << place_bits)
             there = {step: int(step in dict(writes)) for step in steps}
             memory.write(
                 self.write & _lookup(m, self.write_step, there, 1),
@@ -90,6 +93,8 @@ class CornerTurn(Parametric):
             sources = sorted(source for source, to in banks if to == port)
             chosen = {move.read_step: sources.index(move.write_port) for move in self.moves if move.read_port == port}
             choice = _lookup(m, self.read_step, chosen, (len(sources) - 1).bit_length())
+            if self.deep and len(sources) > 1:
+                choice = data_later(m, choice, f"choice_{port}")
             items = [data[source, port] for source in sources]
             m.d.comb += self.result.word_select(port, self.width).eq(_chosen(items, choice))
         return m

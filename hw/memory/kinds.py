@@ -44,3 +44,27 @@ class Shallow:
         self._m.d.comb += port.addr.eq(place)
         data: Value = port.data
         return data
+
+
+class Deep:
+    """``depth`` words of ``width`` bits in block RAM, of which one is read a cycle behind its place.
+
+    No word may be read in the cycle in which it is written.
+    """
+
+    def __init__(self, m: Module, name: str, width: int, depth: int) -> None:
+        self._m = m
+        self._words = Memory(shape=width, depth=depth, init=[], attrs=BLOCK_RAM)
+        m.submodules[name] = self._words
+
+    def write(self, enable: Value, place: Value, word: Value) -> None:
+        """Write ``word`` at ``place``, if ``enable``; once for all."""
+        port = self._words.write_port()
+        self._m.d.comb += [port.en.eq(enable), port.addr.eq(place), port.data.eq(word)]
+
+    def read(self, place: Value) -> Value:
+        """The word that was at ``place`` a cycle ago."""
+        port = self._words.read_port()
+        self._m.d.comb += [port.en.eq(1), port.addr.eq(place)]
+        data: Value = port.data
+        return data

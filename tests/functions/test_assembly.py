@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
+from hw.functions.assembly import Assembly
 from hw.functions.corner_turn import Move
-from hw.functions.double_buffer import DoubleBuffer
 
 SCATTERED = tuple(Move(at // 4, at % 4, *divmod(at * 5 % 12, 3)) for at in range(12))
 IN_ORDER = tuple(Move(at // 2, at % 2, at, 0) for at in range(10))
 
 
 @pytest.mark.parametrize("last", [True, False])
-@pytest.mark.parametrize(("moves", "in_registers"), [(SCATTERED, True), (IN_ORDER[:2], True), (IN_ORDER, False)])
-def test_a_tile_is_read_while_the_next_one_comes(moves: tuple[Move, ...], in_registers: bool, last: bool) -> None:
-    buffer = DoubleBuffer(moves, 8, last=last)
-    assert buffer.in_registers == in_registers
+@pytest.mark.parametrize("moves", [SCATTERED, IN_ORDER[:2], IN_ORDER])
+def test_a_tile_is_read_while_the_next_one_comes(moves: tuple[Move, ...], last: bool) -> None:
+    buffer = Assembly(moves, 8, last=last)
     steps = max(move.write_step for move in moves) + 1
     random = Random(1)
     tiles = [[random.randrange(256) for _ in moves] for _ in range(4)]

@@ -9,23 +9,20 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 
 from hw.functions.corner_turn import CornerTurn, Move
-from hw.verilog.modules import Parametric, Shared
+from hw.verilog.modules import Parametric
 
 
-class DoubleBuffer(Parametric):
-    """The items of ``moves``, of ``width`` bits each, twice.
+class Assembly(Parametric):
+    """Puts the items of ``moves``, of ``width`` bits each, together in registers, while the tile before is read.
 
-    With ``write`` those of ``write_step`` are on ``values``. With ``swap`` all have come, from the next cycle on
-    ``result`` has those of ``read_step``, and the next tile may be written. ``last``: its last step comes with
-    ``swap``, else before it.
-
-    Tiles lie in the two parts of a `CornerTurn`, where its banks have some items each. Else they are put together in
-    registers, and with ``swap`` move on to others, which are read: so a multiplexer is as wide as one tile, not two.
+    With ``write`` those of ``write_step`` are on ``values``. With ``swap`` all have come, move on to other registers,
+    and from the next cycle on ``result`` has those of ``read_step``; the next tile may be written. ``last``: its last
+    step comes with ``swap``, else before it.
     """
 
     def __init__(self, moves: tuple[Move, ...], width: int, *, last: bool) -> None:
         self.moves, self.width, self.last = moves, width, last
-        turn = CornerTurn(moves, width, 2)
+        turn = CornerTurn(moves, width, 1)
         names = ("write", "write_step", "values", "read_step", "result")
         super().__init__({**{name: turn.signature.members[name] for name in names}, "swap": In(1)})
 
@@ -33,36 +30,8 @@ class DoubleBuffer(Parametric):
     def parameters(self) -> tuple[Any, ...]:
         return tuple(map(tuple, self.moves)), self.width, self.last
 
-    @property
-    def in_registers(self) -> bool:
-        """Whether that is smaller.
-
-        A bit of LUT RAM takes one and a half LUTs, and every input of a multiplexer about one: of those there are as
-        many as items in registers, or as banks. Two registers are counted as a LUT, as there are as many of both.
-        """
-        banks = {(move.write_port, move.read_port) for move in self.moves}
-        return 2 * len(self.moves) < 2.5 * len(banks)
-
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        if self.in_registers:
-            self._registers(m)
-        else:
-            self._memory(m)
-        return m
-
-    def _memory(self, m: Module) -> None:
-        half = Signal()
-        with m.If(self.swap):
-            m.d.sync += half.eq(~half)
-        m.submodules.turn = turn = Shared(CornerTurn(self.moves, self.width, 2))
-        m.d.comb += [
-            *(turn.write.eq(self.write), turn.write_part.eq(half), turn.write_step.eq(self.write_step)),
-            *(turn.values.eq(self.values), turn.read_part.eq(~half), turn.read_step.eq(self.read_step)),
-            self.result.eq(turn.result),
-        ]
-
-    def _registers(self, m: Module) -> None:
         steps = max(move.write_step for move in self.moves) + 1
         tile: list[Value] = []
         for step in range(steps):
@@ -82,6 +51,7 @@ class DoubleBuffer(Parametric):
                 if move.read_port == port
             }
             m.d.comb += self.result.word_select(port, self.width).eq(_chosen(items, self.read_step))
+        return m
 
 
 def _chosen(items: Mapping[int, Value], number: Value) -> Value:

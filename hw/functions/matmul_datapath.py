@@ -1,0 +1,54 @@
+"""Datapath of the matrix product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Module
+
+from hw.functions.datapath import Datapath
+from hw.functions.matmul_operands import Operands
+from hw.functions.matmul_order import Order
+from hw.functions.matmul_result import States, leave
+from hw.functions.matmul_slots import Slots
+from hw.functions.matmul_sums import accumulate, lane_of
+from hw.functions.sequence import later
+from step.language.dtypes import BF16
+from step.lowering.plans.matmul import MatmulPlan
+
+
+class MatmulDatapath(Datapath):
+    """``result`` = ``operand0`` x ``operand1``, plus the state in a reduction.
+
+    The words of an operand go into a store, from which its scalars go to the lanes while others come. The sums go
+    round through the lanes, and behind the last k into a store from which they leave in words.
+    """
+
+    plan: MatmulPlan
+
+    def __init__(self, plan: MatmulPlan) -> None:
+        rows, self.dtype = plan.arrangement.rows, plan.operands[0].dtype
+        depth = any(plan.deep_operands) + 1 + lane_of(plan).depth + (plan.result.dtype is BF16)
+        super().__init__(
+            plan,
+            [each.word_bits for each in plan.operands],
+            plan.result.word_bits,
+            reduce=plan.reduce,
+            latency=plan.latency - plan.depth + depth,
+            busy=max(plan.loads(rows), plan.arrangement.interval(rows)),
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.plan,)
+
+    def elaborate(self, platform: Any) -> Module:
+        m, plan = Module(), self.plan
+        operands = Operands(m, plan, self.start)
+        order = (Slots if plan.arrangement.products > 1 else Order)(m, plan, operands.begins)
+        scalars = operands.scalars([self.operand0, self.operand1], order)
+        states = States(m, plan, self.start, self.first, self.emit, operands.begins) if plan.reduce else None
+        sums = accumulate(m, plan, scalars, order, order.first_k & (states.first if states else C(1, 1)))
+        complete = later(m, order.active & order.last_k, plan.depth, "complete")
+        m.d.comb += self.result.eq(leave(m, plan, sums, complete, self.start, states))
+        return m

@@ -1,0 +1,63 @@
+"""The ways of scalars through a matrix product: from words to lanes, and from lanes to words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hw.functions.corner_turn import Move
+from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.words import Words
+
+
+def left_moves(plan: MatmulPlan) -> tuple[Move, ...]:
+    """From the words of the left operand to its ``block_rows`` scalars of a cycle; a step is (row block, k)."""
+    shape = plan.arrangement
+    moves: list[Move] = []
+    for i in range(shape.rows):
+        block, row = divmod(i, shape.block_rows)
+        for k in range(shape.inner):
+            moves += _out_of_words(i * shape.inner + k, plan.operands[0], block + (k << _width(shape.row_blocks)), row)
+    return tuple(moves)
+
+
+def right_moves(plan: MatmulPlan) -> tuple[Move, ...]:
+    """From the words of the right operand to its ``block_cols`` scalars of a cycle; a step is (column block, k)."""
+    shape = plan.arrangement
+    moves: list[Move] = []
+    for j in range(shape.cols):
+        block, col = divmod(j, shape.block_cols)
+        for k in range(shape.inner):
+            scalar = j * shape.inner + k if plan.transposed else k * shape.cols + j
+            moves += _out_of_words(scalar, plan.operands[1], block + (k << _width(shape.col_blocks)), col)
+    return tuple(moves)
+
+
+def result_moves(plan: MatmulPlan) -> tuple[Move, ...]:
+    """From the sums of a block, which is a step, to the words of the result."""
+    shape = plan.arrangement
+    moves: list[Move] = []
+    for i in range(shape.rows):
+        for j in range(shape.cols):
+            block = i // shape.block_rows * shape.col_blocks + j // shape.block_cols
+            lane = i % shape.block_rows * shape.block_cols + j % shape.block_cols
+            moves += [each.back() for each in _out_of_words(i * shape.cols + j, plan.result, block, lane)]
+    return tuple(moves)
+
+
+def item_bits(tile: Words) -> int:
+    """Bits of what moves: a scalar, or a word where that is narrower."""
+    return min(tile.dtype.bits, tile.word_bits)
+
+
+def _out_of_words(scalar: int, tile: Words, step: int, port: int) -> Iterator[Move]:
+    """The way of a scalar out of the words of a tile; in several pieces where words are narrower than scalars."""
+    width = item_bits(tile)
+    pieces, per_word = tile.dtype.bits // width, tile.word_bits // width
+    for piece in range(pieces):
+        word, place = divmod(scalar * pieces + piece, per_word)
+        yield Move(word, place, step, port * pieces + piece)
+
+
+def _width(extent: int) -> int:
+    """Bits of a `hw.functions.sequence.counter`."""
+    return max(1, (extent - 1).bit_length())

@@ -1,0 +1,79 @@
+"""The lanes of a matrix product, and the sums that go round through them."""
+
+from __future__ import annotations
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+
+from hw.arithmetic.convert import Convert
+from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, MultiplyAccumulate
+from hw.functions.matmul_order import Order
+from hw.functions.matmul_slots import Slots
+from hw.functions.sequence import data_later, later
+from hw.memory.kinds import Deep, Shallow
+from hw.verilog.modules import Shared
+from step.language.dtypes import BF16, FP32
+from step.lowering.plans.matmul import MatmulPlan
+
+Lane = MultiplyAccumulate | IntegerMultiplyAccumulate
+
+
+def lane_of(plan: MatmulPlan) -> Lane:
+    """What multiplies and adds in each lane."""
+    is_float = plan.operands[0].dtype is BF16
+    return MultiplyAccumulate(plan.arrangement.stages) if is_float else IntegerMultiplyAccumulate()
+
+
+def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Order | Slots, fresh: Value) -> Value:
+    """The sums that leave the lanes, of ``scalars`` a cycle behind ``order``; where ``fresh``, from zero on."""
+    shape, lane = plan.arrangement, lane_of(plan)
+    bits = plan.operands[0].dtype.bits
+    sums = Signal(shape.lanes * 32)
+    state = _state(m, plan, lane, order, fresh, sums)
+    for number in range(shape.lanes):
+        i, j = divmod(number, shape.block_cols)
+        m.submodules[f"lane_{number}"] = unit = Shared(lane_of(plan))
+        m.d.comb += [
+            unit.first.eq(scalars[0].word_select(i, bits)),
+            unit.second.eq(scalars[1].word_select(j, bits)),
+            unit.sum.eq(state.word_select(number, 32)),
+            sums.word_select(number, 32).eq(unit.result),
+        ]
+    return _rounded(m, sums) if plan.result.dtype is BF16 else sums
+
+
+def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Order | Slots, fresh: Value, sums: Value) -> Value:
+    """What the lanes add to, when their products are there.
+
+    In a turn that takes as long as a sum that is what leaves them, else it waits in a store: also a state that an
+    element behind a pause will want. From there it goes to the lanes at once, or where turns are longer than a sum
+    through a register.
+    """
+    shape = plan.arrangement
+    if shape.inner == 1 and not plan.reduce:
+        return C(0, len(sums))
+    turns = shape.turns(shape.rows)
+    before = lane.product_cycles + any(plan.deep_operands)  # cycles from the order to that before the state is wanted
+    if max(turns) == shape.stages and not plan.reduce:
+        return data_later(m, Mux(later(m, fresh, before, "fresh"), 0, sums), "state")
+    place, at_once = order.place(of_turn=not plan.reduce), min(turns) == shape.stages
+    read = later(m, Cat(order.active, fresh, place), before + at_once, "read")
+    written = later(m, read, 1 - at_once + lane.sum_cycles, "written")
+    store = (Deep if plan.deep_sums else Shallow)(m, "states", len(sums), plan.sums)
+    store.write(written[0], written[2:], sums)
+    state = store.read(read[2:])
+    if at_once:
+        return Mux(read[1], 0, state)
+    if plan.deep_sums:
+        return Mux(data_later(m, read[1], "fresh"), 0, state)
+    return data_later(m, Mux(read[1], 0, state), "state")
+
+
+def _rounded(m: Module, sums: Value) -> Value:
+    """The sums of the cycle before in the format of the result."""
+    before = data_later(m, sums, "unrounded")
+    rounded = []
+    for number in range(len(sums) // 32):
+        m.submodules[f"round_{number}"] = unit = Shared(Convert(FP32, BF16))
+        m.d.comb += unit.value.eq(before.word_select(number, 32))
+        rounded.append(unit.result)
+    return Cat(rounded)

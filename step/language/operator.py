@@ -97,6 +97,10 @@ class Surroundings(Protocol):
         """Send ``token`` on output ``port``."""
         ...
 
+    def computed(self, compute: Callable[..., Any], *values: Any) -> Any:
+        """``compute(*values)``, or what stands for it in a run that does not want to know: see `step.running.blank`."""
+        return compute(*values)
+
     def tiles(self) -> MutableSequence[np.ndarray]:
         """The tiles of the declared tensor that the operator reads or writes, row-major over the tiled tensor.
 

@@ -42,7 +42,7 @@ class Accum(_Reduction):
                 around.emit(0, empty(token.rank - self.rank, token.stop - self.rank))
                 continue
             if token.has_value:
-                state = self.function.update(state, *(each.value for each in tokens))
+                state = around.computed(self.function.update, state, *(each.value for each in tokens))
             if token.stop >= self.rank:
                 if not element.accepts(state):
                     raise Violation(Fault.WRONG_COUNT)

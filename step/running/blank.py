@@ -26,9 +26,10 @@ def blank(node: Placed, compute: Callable[..., Any], values: Sequence[Any]) -> A
     elements = [each.element for each in node.input_types]
     before, operands = values[: len(values) - len(elements)], values[len(values) - len(elements) :]
     extents = [_extent(side, result, elements, operands, before) for side in SIDES]
-    if None in extents:
+    known = [each for each in extents if each is not None]
+    if len(known) < len(extents):
         return compute(*values)
-    return np.broadcast_to(np.zeros((), result.dtype.numpy), extents)
+    return np.broadcast_to(np.zeros((), result.dtype.numpy), known)
 
 
 def _extent(

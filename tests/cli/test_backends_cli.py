@@ -259,7 +259,7 @@ def test_max_cycles(step: Step, fragile: str, backend: str) -> None:
 
 def test_what_the_fabric_can_not_hold_exits_with_1(step: Step) -> None:
     assert step("run", f"{MIXTRAL}:dynamic", "--backend", "rtl") == (1, "", DYNAMIC)
-    assert step("run", MIXTRAL, "--set", "tile=8", "--backend", "approx") == (1, "", TOO_LARGE)
+    assert step("run", MIXTRAL, "--set", "fabric.tile=8", "--backend", "approx") == (1, "", TOO_LARGE)
 
 
 def test_the_fast_model_runs_tiles_of_dynamic_size(step: Step) -> None:
@@ -473,7 +473,7 @@ def test_compare_with_what_is_for_one_program(
 
 
 def test_compare_with_modelled_arithmetic(step: Step) -> None:
-    (found,) = json.loads(step("compare", SIMPLE, "--set", "arithmetic=model", "--json").out)
+    (found,) = json.loads(step("compare", SIMPLE, "--set", "fabric.arithmetic=model", "--json").out)
     assert (found["passed"], found["exact_cycles"]) == (True, cycles_of_simple())
 
 
@@ -484,7 +484,7 @@ def test_compare_of_programs_that_fail(step: Step, fragile: str, form: tuple[str
     assert (result.code, result.out) == (4, "")
     assert result.err.startswith(DEADLOCK_HEAD)
     assert step("compare", f"{MIXTRAL}:dynamic", *form) == (1, "", DYNAMIC)
-    assert step("compare", MIXTRAL, "--set", "tile=8", *form) == (1, "", TOO_LARGE)
+    assert step("compare", MIXTRAL, "--set", "fabric.tile=8", *form) == (1, "", TOO_LARGE)
 
 
 def test_compare_keeps_what_came_before_a_failure(step: Step, fragile: str) -> None:
@@ -611,7 +611,7 @@ def test_verilog_without_data_has_no_bench(step: Step, fragile: str, tmp_path: P
 
 
 def test_models_are_for_a_bench_only(step: Step, tmp_path: Path) -> None:
-    model = ("verilog", SIMPLE, "-o", tmp_path / "v", "--set", "arithmetic=model")
+    model = ("verilog", SIMPLE, "-o", tmp_path / "v", "--set", "fabric.arithmetic=model")
     message = 'error: arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"\n'
     assert step(*model) == (1, "", message)
     assert not (tmp_path / "v").exists()

@@ -65,7 +65,8 @@ def seconds(body: Callable[[], Any]) -> tuple[float, Any]:
 
 def process(program: str, backend: str, arithmetic: str) -> float:
     """Wall time of ``step run``."""
-    command = [sys.executable, "-m", "step", "run", program, "--backend", backend, "--set", f"arithmetic={arithmetic}"]
+    setting = f"fabric.arithmetic={arithmetic}"
+    command = [sys.executable, "-m", "step", "run", program, "--backend", backend, "--set", setting]
     return seconds(lambda: subprocess.run(command, cwd=ROOT, capture_output=True, check=True))[0]
 
 

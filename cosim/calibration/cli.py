@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, talk, working
-from step.cli.options import json_option, settings_option, with_settings, writable
+from step.cli.options import json_option, set_fabric, settings_option, writable
 from step.errors import InputError
 from step.host.files import writing
 from step.lowering.fabric import FabricConfig
@@ -53,7 +53,7 @@ def calibrate(
     from cosim.calibration.campaign import Campaign
 
     measured, apart = _open(programs, settings), _open(held_out, settings)
-    fabrics = [each.fabric for each in (*measured, *apart)] or [with_settings(FabricConfig(), settings)]
+    fabrics = [each.fabric for each in (*measured, *apart)] or [set_fabric(FabricConfig(), settings)]
     writable(path)
     campaign = Campaign.on(path, fabrics, seed)
     try:
@@ -75,7 +75,7 @@ def _open(specs: tuple[str, ...], settings: tuple[str, ...]) -> list[Program]:
     if specs and not opened:
         raise InputError(f"there is no program in {', '.join(specs)}")
     for each in opened:
-        each.fabric = with_settings(each.fabric, settings)
+        each.fabric = set_fabric(each.fabric, settings)
     return opened
 
 

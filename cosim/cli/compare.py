@@ -12,6 +12,7 @@ from rich.table import Table
 from cosim.building.doctor import diagnose
 from step.cli.console import new_table, show_json, show_table, show_written, talk, warn, working
 from step.cli.options import (
+    arguments_option,
     binding_option,
     bound,
     calibration_option,
@@ -19,15 +20,17 @@ from step.cli.options import (
     explainer,
     inputs_option,
     json_option,
+    parse_arguments,
     save_json,
+    set_fabric,
     settings_option,
-    with_settings,
     writable,
 )
 from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError, StepError
 from step.programs.prepare import prepare
 from step.programs.program import Program, load_program, load_programs
 from step.running.backend import backend
+from step.sweeps.axis import Value
 
 if TYPE_CHECKING:
     from cosim.comparing.compare import Comparison
@@ -38,6 +41,7 @@ FORMAT = "step-comparison-1"
 @click.command()
 @click.argument("programs", nargs=-1, required=True)
 @inputs_option
+@arguments_option
 @settings_option
 @binding_option
 @calibration_option
@@ -50,6 +54,7 @@ FORMAT = "step-comparison-1"
 def compare(
     programs: tuple[str, ...],
     inputs: Path | None,
+    arguments: tuple[str, ...],
     settings: tuple[str, ...],
     binding: Path | None,
     calibration: Path | None,
@@ -69,7 +74,7 @@ def compare(
     from cosim.comparing.compare import compare as compare_program
 
     show_path = explainer(as_json) if explain else None
-    opened = _open(programs, inputs, waves, binding)
+    opened = _open(programs, parse_arguments(arguments), inputs, waves, binding)
     if save is not None:
         writable(save)
     found: list[Comparison] = []
@@ -77,7 +82,7 @@ def compare(
     try:
         with working() as progress:
             for program in opened:
-                program.fabric = with_settings(program.fabric, settings)
+                program.fabric = set_fabric(program.fabric, settings)
                 if binding is not None:
                     program = bound(program, binding)
                 prepared = prepare(program)
@@ -107,11 +112,17 @@ def compare(
         click.echo(f"ok: RTL, fast model and interpreter agree on {_several(len(found), 'program')}")
 
 
-def _open(specs: tuple[str, ...], inputs: Path | None, waves: Path | None, binding: Path | None) -> list[Program]:
+def _open(
+    specs: tuple[str, ...],
+    arguments: dict[str, Value],
+    inputs: Path | None,
+    waves: Path | None,
+    binding: Path | None,
+) -> list[Program]:
     """All programs, before the first of them is built."""
     if inputs is not None and len(specs) == 1:
-        return [load_program(specs[0], inputs)]
-    opened = [program for spec in specs for program in load_programs(spec)]
+        return [load_program(specs[0], inputs, arguments)]
+    opened = [program for spec in specs for program in load_programs(spec, arguments)]
     if not opened:
         raise FormatError(f"there is no program in {', '.join(specs)}")
     for option, value in (("--inputs", inputs), ("--waves", waves), ("--binding", binding)):

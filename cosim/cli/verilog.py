@@ -11,7 +11,7 @@ from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import write_inputs
 from hw.verilog.emit import emit
 from step.cli.console import show_json, working
-from step.cli.options import binding_option, json_option, open_program, program_options
+from step.cli.options import Given, binding_option, json_option, program_options
 from step.errors import InputError
 from step.host.files import writing
 from step.host.installing import installing
@@ -36,9 +36,7 @@ from step.programs.prepare import prepare
 )
 @json_option
 def verilog(
-    program: str,
-    inputs: Path | None,
-    settings: tuple[str, ...],
+    given: Given,
     binding: Path | None,
     output: Path,
     bench: bool,
@@ -50,7 +48,7 @@ def verilog(
     Without --bench the Verilog is for synthesis. With it, `make -f verilator.mk DIR=...` builds and runs it. Of what it
     wrote to DIR before nothing is left; files of others, and those that were changed since, stay.
     """
-    opened = open_program(program, inputs, settings, binding)
+    opened = given.program(binding)
     if bench and not opened.inputs:
         raise InputError("--bench needs input data, but the program has none; give --inputs FILE.npz")
     prepared = prepare(opened)

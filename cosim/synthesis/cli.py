@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 from rich.markup import escape
@@ -14,7 +13,7 @@ from cosim.synthesis.estimate import estimate
 from cosim.synthesis.measure import measure
 from cosim.synthesis.report import Clock, Report
 from step.cli.console import new_table, show_json, show_table, warn, working
-from step.cli.options import json_option, open_program, program_options
+from step.cli.options import Given, json_option, program_options
 from step.errors import FabricError
 from step.lowering.netlist import lower
 
@@ -33,9 +32,7 @@ from step.lowering.netlist import lower
 @click.option("--estimate", "quick", is_flag=True, help="Area without synthesis, in seconds and roughly.")
 @json_option
 def synth(
-    program: str,
-    inputs: Path | None,
-    settings: tuple[str, ...],
+    given: Given,
     device: str,
     speed: str,
     target: float,
@@ -48,7 +45,7 @@ def synth(
 
     Every module is synthesised once and kept in the cache, so an interrupted command goes on where it was.
     """
-    opened = open_program(program, inputs, settings)
+    opened = given.program()
     lowered = lower(opened.graph, opened.fabric)
     with working() as progress:
         if quick:

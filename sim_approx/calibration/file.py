@@ -86,7 +86,8 @@ class Calibration:
             if self.fabric[name] != value:
                 raise FabricError(
                     f"{self.path} is of a fabric with {name} = {self.fabric[name]}, and this one has {value}; "
-                    f"measure this one into another file: step calibrate PROGRAM --set {name}={value} -o OTHER.json"
+                    "measure this one into another file: "
+                    f"step calibrate PROGRAM --set fabric.{name}={value} -o OTHER.json"
                 )
 
     def check_memory(self, fabric: FabricConfig) -> None:

@@ -14,10 +14,9 @@ from sim_approx.explain.path import Path, binding_edges
 from sim_approx.explain.record import NOBODY, Record
 from sim_approx.placing.build import TimingOf, build_fabric, formula_timing
 from sim_approx.running.simulation import Simulation, simulate
-from step.cli.options import with_settings
 from step.language.function import Function
 from step.language.graph import Graph, Node
-from step.lowering.fabric import LIMITS, FabricConfig
+from step.lowering.fabric import FABRIC, LIMITS, FabricConfig, is_of_fabric, with_settings
 from step.lowering.netlist import Netlist, lower
 from step.lowering.plans.plan import Plan, Timing
 from step.programs.data.inputs import BoundInputs
@@ -137,7 +136,7 @@ def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) ->
     time, of those operators whose work is on the ``path``."""
     netlist = simulation.fabric.netlist
     for name, value in _parameters(netlist.fabric, memory=simulation.fabric.memory is not None):
-        text = f"{name}={value}"
+        text = f"{name if is_of_fabric(name) else FABRIC + name}={value}"
         yield Change(f"--set {text}", lower(graph, with_settings(netlist.fabric, (text,))))
     depths = {
         each.name: max(channel.entered, each.depth)

@@ -11,7 +11,7 @@ from sim_approx.explain.report import report
 from sim_approx.explain.tables import SHOWN, show
 from sim_approx.explain.trace import Window, trace
 from step.cli.console import show_json, show_written, warn, working
-from step.cli.options import json_option, open_program, program_options, writable
+from step.cli.options import Given, json_option, program_options, writable
 from step.errors import InputError
 from step.host.files import write_atomically, writing
 from step.programs.prepare import prepare
@@ -33,9 +33,7 @@ CYCLE = click.IntRange(min=0)
 @click.option("--report", "page", type=FILE, help="Write all of it as a page to this file (.html).")
 @json_option
 def command(
-    program: str,
-    inputs: Path | None,
-    settings: tuple[str, ...],
+    given: Given,
     max_cycles: int | None,
     top: int,
     changes: bool,
@@ -53,7 +51,7 @@ def command(
     """
     if trace_file is None and (first or last is not None or rtl):
         raise InputError("--from, --to and --rtl have no effect without --trace")
-    opened = open_program(program, inputs, settings)
+    opened = given.program()
     for path in (trace_file, page):
         if path is not None:
             writable(path)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 from rich.markup import escape
 
 from step.cli.console import show_json, talk, warn
-from step.cli.options import json_option, open_program, program_options
+from step.cli.options import Given, json_option, program_options
 from step.errors import FabricError
 from step.language.validate import check_outputs
 from step.lowering.feasible import advice, check_feasible
@@ -19,12 +17,12 @@ from step.programs.prepare import prepare
 @click.command()
 @program_options
 @json_option
-def command(program: str, inputs: Path | None, settings: tuple[str, ...], as_json: bool) -> None:
+def command(given: Given, as_json: bool) -> None:
     """Check a program: types, shapes, the graph and, where it has any, its input data.
 
     What is well formed, but does not fit the fabric, gets a warning; more fabric than it can use, a hint.
     """
-    opened = open_program(program, inputs, settings)
+    opened = given.program()
     prepared = prepare(opened)
     warnings, hints = list(prepared.doubts), list[str]()
     check_outputs(opened.graph)

@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, working
-from step.cli.options import json_option, open_program, settings_option, writable
+from step.cli.options import Given, given_options, json_option, writable
 from step.errors import InputError
 from step.fifos.shrink import LEAST
 from step.fifos.sizing import Sized, Sizing, size_fifos
@@ -18,14 +18,14 @@ from step.host.files import writing
 
 
 @click.command()
-@click.argument("program")
+@given_options
 @click.option(
     "--inputs",
+    "data",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Input data (.npz) instead of the program's own; repeat for several, for all of which the depths hold.",
 )
-@settings_option
 @click.option(
     "--loss", type=click.FloatRange(min=0), metavar="PERCENT", help="Cycles that --save may lose.  [default: 0]"
 )
@@ -40,9 +40,8 @@ from step.host.files import writing
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time.  [default: one per core]")
 @json_option
 def command(
-    program: str,
-    inputs: tuple[Path, ...],
-    settings: tuple[str, ...],
+    given: Given,
+    data: tuple[Path, ...],
     loss: float | None,
     least: bool,
     save: Path | None,
@@ -61,9 +60,9 @@ def command(
         raise InputError("--loss has no effect with --least")
     if save is not None:
         writable(save)
-    opened = open_program(program, None, settings)
+    opened = given.program()
     with working() as progress:
-        found = size_fifos(opened, inputs=inputs, bound=bound, threads=jobs, progress=progress)
+        found = size_fifos(opened, inputs=data, bound=bound, threads=jobs, progress=progress)
     if save is not None:
         with writing(save):
             found.binding(found.least if least else found.within((loss or 0) / 100)).save(save)

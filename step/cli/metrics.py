@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import click
 import sympy
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, talk, warn
-from step.cli.options import json_option, open_program, parse_bindings, program_options
+from step.cli.options import Given, json_option, parse_bindings, program_options
 from step.errors import InputError
 from step.host.floors import from_floor
 from step.lowering.netlist import Netlist
@@ -27,9 +26,7 @@ from step.running.interpreter import bind
 @click.option("--accounting", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
 @json_option
 def command(
-    program: str,
-    inputs: Path | None,
-    settings: tuple[str, ...],
+    given: Given,
     bindings: tuple[str, ...],
     data: bool,
     fabric: bool,
@@ -37,7 +34,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Off-chip traffic, on-chip memory, operations and intensity, as expressions or, with values, as numbers."""
-    opened = open_program(program, inputs, settings)
+    opened = given.program()
     values = parse_bindings(bindings)
     if data:
         if not opened.inputs:

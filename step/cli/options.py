@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from step.cli.console import warn
-from step.errors import FormatError, InputError
+from step.errors import FabricError, FormatError, InputError
 from step.host.files import write_atomically, writing
 from step.host.floors import from_floor
-from step.lowering.fabric import with_settings
+from step.lowering.fabric import FABRIC, FabricConfig, is_of_fabric, with_settings
 from step.programs.files.depths import DepthBinding
 from step.programs.program import Program, load_program
+from step.sweeps.axis import Value, parse_value
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -32,7 +35,14 @@ settings_option = click.option(
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A fabric parameter, such as stages=2, memory=hbm2 or memory.channels=4.",
+    help="A parameter of the fabric, such as fabric.stages=2, memory=hbm2 or memory.channels=4.",
+)
+arguments_option = click.option(
+    "--arg",
+    "arguments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An argument of the program's function, such as rows=16; values are written as those of step sweep.",
 )
 calibration_option = click.option(
     "--calibration",
@@ -48,9 +58,41 @@ binding_option = click.option(
 )
 
 
+@dataclass(frozen=True)
+class Given:
+    """A program as the command line names it: PROGRAM, ``--inputs``, ``--arg`` and ``--set``."""
+
+    spec: str
+    inputs: Path | None = None
+    arguments: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+
+    def program(self, binding: Path | None = None) -> Program:
+        """The program, on its fabric, with the depths of ``binding``."""
+        program = load_program(self.spec, self.inputs, parse_arguments(self.arguments))
+        program.fabric = set_fabric(program.fabric, self.settings)
+        return program if binding is None else bound(program, binding)
+
+
 def program_options(function: Command) -> Command:
-    """The PROGRAM argument, ``--inputs`` and ``--set``; pass all three to `open_program`."""
-    return click.argument("program")(inputs_option(settings_option(function)))
+    """The PROGRAM argument, ``--inputs``, ``--arg`` and ``--set``, of which ``function`` gets a `Given`."""
+    return inputs_option(given_options(function))
+
+
+def given_options(function: Command) -> Command:
+    """As `program_options`, without ``--inputs``."""
+
+    @wraps(function)
+    def command(
+        program: str,
+        arguments: tuple[str, ...],
+        settings: tuple[str, ...],
+        inputs: Path | None = None,
+        **others: Any,
+    ) -> Any:
+        return function(given=Given(program, inputs, arguments, settings), **others)
+
+    return click.argument("program")(arguments_option(settings_option(command)))  # type: ignore[return-value]
 
 
 def explainer(as_json: bool) -> Callable[[Program, int | None], None]:
@@ -72,11 +114,30 @@ def save_json(path: Path, data: Any) -> None:
         write_atomically(path, (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
 
 
-def open_program(spec: str, inputs: Path | None, settings: tuple[str, ...], binding: Path | None = None) -> Program:
-    """The program with the fabric parameters of ``settings`` and the depths of ``binding``."""
-    program = load_program(spec, inputs)
-    program.fabric = with_settings(program.fabric, settings)
-    return program if binding is None else bound(program, binding)
+def set_fabric(fabric: FabricConfig, settings: tuple[str, ...]) -> FabricConfig:
+    """``fabric`` with the ``settings`` of the command line; names without ``fabric.`` do, with a hint."""
+    try:
+        made = with_settings(fabric, settings)
+    except FabricError as error:
+        if unlike := re.match(r"fabric has no parameter '(\w+)'; it has", str(error)):
+            error.add_note(f"  an argument of the program's function is written --arg {unlike[1]}=VALUE")
+        raise
+    short = [each for each in settings if not is_of_fabric(each.partition("=")[0])]
+    warn(f"--set {each} is understood as --set {FABRIC}{each}" for each in short)
+    return made
+
+
+def parse_arguments(arguments: tuple[str, ...]) -> dict[str, Value]:
+    """``NAME=VALUE`` pairs, values as `step.sweeps.axis.parse_value` reads them; raises `InputError` for others."""
+    values = {}
+    for argument in arguments:
+        name, equals, text = argument.partition("=")
+        if not equals or not name or not text:
+            raise InputError(f"an argument must be NAME=VALUE, not {argument!r}")
+        if name in values:
+            raise InputError(f"the argument {name} is given twice")
+        values[name] = parse_value(text)
+    return values
 
 
 def bound(program: Program, binding: Path) -> Program:

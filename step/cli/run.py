@@ -12,12 +12,12 @@ from rich.markup import escape
 from step.cli.backends import backend_option, check_takes
 from step.cli.console import new_table, show_json, show_table, show_written, warn, working
 from step.cli.options import (
+    Given,
     binding_option,
     calibration_option,
     explain_option,
     explainer,
     json_option,
-    open_program,
     program_options,
     writable,
 )
@@ -51,9 +51,7 @@ from step.running.waiting import awaited
 @explain_option
 @json_option
 def command(
-    program: str,
-    inputs: Path | None,
-    settings: tuple[str, ...],
+    given: Given,
     binding: Path | None,
     name: str,
     engine: str | None,
@@ -84,12 +82,12 @@ def command(
     needed = {option: option for option in options} | {"check": "outputs", "explain": "timed", "binding": "timed"}
     for option, value in {**options, "check": check or None, "explain": explain or None, "binding": binding}.items():
         if value is not None:
-            given = f"--{'no-' if value is False else ''}{option.replace('_', '-')}"
-            check_takes(name, needed[option], f"{given} has no effect")
+            written = f"--{'no-' if value is False else ''}{option.replace('_', '-')}"
+            check_takes(name, needed[option], f"{written} has no effect")
     show_path = explainer(as_json) if explain else None
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
-    opened = open_program(program, inputs, settings, binding)
+    opened = given.program(binding)
     if check and not opened.expected:
         raise InputError("--check needs expected outputs, but the program has none for this data")
     prepared = prepare(opened)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from step.cli.console import show_json, show_written
-from step.cli.options import json_option, open_program, settings_option
+from step.cli.options import Given, given_options, json_option
 from step.errors import InputError
 from step.host.files import write_atomically, writing
 from step.programs.files.serialize import graph_to_json
@@ -20,8 +20,7 @@ BINARY = ("png", "pdf")
 
 
 @click.command()
-@click.argument("program")
-@settings_option
+@given_options
 @click.option(
     "--format",
     "form",
@@ -30,14 +29,14 @@ BINARY = ("png", "pdf")
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @json_option
-def command(program: str, settings: tuple[str, ...], form: str | None, output: Path | None, as_json: bool) -> None:
+def command(given: Given, form: str | None, output: Path | None, as_json: bool) -> None:
     """Show a program: operators with their parameters, ports, streams with their types, and depths of channels.
 
     As text, in Graphviz' language, or as a picture; PNG and PDF need Graphviz.
     """
-    if settings and as_json:
+    if given.settings and as_json:
         raise InputError("--set has no effect with --json, which shows the graph alone")
-    opened = open_program(program, None, settings)
+    opened = given.program()
     if as_json:
         show_json(graph_to_json(opened.graph))
         return

@@ -8,7 +8,7 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, warn, working
-from step.cli.options import json_option, program_options, writable
+from step.cli.options import Given, json_option, parse_arguments, program_options, writable
 from step.errors import InputError
 from step.host.files import writing
 from step.sweeps.axis import parse_axis
@@ -51,9 +51,7 @@ SHOWN = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes")
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop every run there.")
 @json_option
 def command(
-    program: str,
-    inputs: Path | None,
-    settings: tuple[str, ...],
+    given: Given,
     axes: tuple[str, ...],
     objective: str,
     search: int | None,
@@ -86,10 +84,11 @@ def command(
         over[each.name] = each.values
     with working() as progress:
         found = sweep(
-            program,
+            given.spec,
             over,
-            inputs=inputs,
-            settings=settings,
+            inputs=given.inputs,
+            arguments=parse_arguments(given.arguments),
+            settings=given.settings,
             objectives=objectives,
             search=search,
             seed=seed or 0,

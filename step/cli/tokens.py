@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from step.cli.console import show_json
-from step.cli.options import json_option, open_program, program_options
+from step.cli.options import Given, json_option, program_options
 from step.cli.recorded import names, recorded, recording_options
 from step.programs.prepare import prepare
 from step.waves.ports import ports
@@ -23,9 +22,7 @@ from step.waves.table import rows, write_csv, write_text
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @json_option
 def command(
-    program: str,
-    inputs: Path | None,
-    settings: tuple[str, ...],
+    given: Given,
     operators: str | None,
     name: str,
     first: int,
@@ -37,7 +34,7 @@ def command(
 
     A run that fails shows the tokens up to there. Both back ends show the same.
     """
-    prepared = prepare(open_program(program, inputs, settings))
+    prepared = prepare(given.program())
     shown = ports(prepared.netlist, names(operators))
     recording = recorded(prepared, name, first, last)
     found = rows(recording, shown)

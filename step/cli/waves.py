@@ -10,7 +10,7 @@ from typing import TextIO
 import click
 
 from step.cli.console import show_json
-from step.cli.options import json_option, open_program, program_options
+from step.cli.options import Given, json_option, program_options
 from step.cli.recorded import names, recorded, recording_options
 from step.errors import InputError
 from step.host.files import write_atomically, writing
@@ -32,9 +32,7 @@ from step.waves.views import write_gtkwave, write_surfer
 )
 @json_option
 def command(
-    program: str,
-    inputs: Path | None,
-    settings: tuple[str, ...],
+    given: Given,
     operators: str | None,
     name: str,
     first: int,
@@ -47,7 +45,7 @@ def command(
     Beside FILE.vcd there are FILE.gtkw, with which GTKWave opens it, and FILE.sucl, a command file for Surfer. A run
     that fails leaves its waves as well. The RTL's own signals are in what `step run --waves` writes.
     """
-    opened = open_program(program, inputs, settings)
+    opened = given.program()
     prepared = prepare(opened)
     shown = ports(prepared.netlist, names(operators))
     output = output or Path(f"{opened.graph.name}.vcd")

@@ -11,13 +11,14 @@ import numpy as np
 
 from step.language.faults import Violation
 from step.language.graph import Graph, Node
+from step.language.operator import Surroundings
 from step.language.tiling import accessed
 from step.language.tokens import Token
 from step.programs.data.inputs import cut_tiles
 
 
 @dataclass
-class Growth:
+class Growth(Surroundings):
     """The tokens of every stream, by its name; also what the operators see of the run around them.
 
     ``played`` are those of the sources, ``tensors`` what lies in off-chip memory before the run. ``arrivals`` has the

@@ -101,6 +101,10 @@ class Surroundings(Protocol):
         """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than a fabric has."""
         return
 
+    def computed(self, compute: Callable[..., Any], *values: Any) -> Any:
+        """``compute(*values)``, or what stands for it in a run that does not want to know: see `step.running.blank`."""
+        return compute(*values)
+
     def tiles(self) -> MutableSequence[np.ndarray]:
         """The tiles of the declared tensor that the operator reads or writes, row-major over the tiled tensor.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from numbers import Integral
 
 import sympy
@@ -28,9 +29,9 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
     for stream in streams:
         checker = checkers[str(stream)]
         for level, dim in enumerate(reversed(stream.shape)):
-            name = str(dim.extent)
             if not dim.extent.is_Symbol or not checker.extents[level]:
                 continue
+            name = str(dim.extent)
             if dim.kind is DimKind.RAGGED:
                 values[name] = checker.totals[level]
                 continue
@@ -69,9 +70,15 @@ def _tile_symbols(stream: StreamType, checker: StreamChecker) -> Iterator[tuple[
         (stream.element.rows, stream.element.cols), checker.tile_totals, checker.tile_extents, strict=True
     ):
         if dim.is_ragged:
-            yield dim.extent * sympy.Max(1, stream.count), total
+            yield _of_all(dim.extent, stream.count), total
         else:
             yield dim.extent, max(extents, default=0)
+
+
+@lru_cache(maxsize=1 << 12)  # many streams have tiles alike
+def _of_all(mean: sympy.Expr, count: sympy.Expr) -> sympy.Expr:
+    """What all of ``count`` have together that have ``mean`` each."""
+    return mean * sympy.Max(1, count)
 
 
 def _solve(dim: Dim, extent: int, values: dict[str, int], shown: set[sympy.Symbol]) -> None:

@@ -30,6 +30,11 @@ class Limit:
     least: int = 1
 
 
+FABRIC = "fabric."
+"""What names of parameters may begin with, where those of programs stand beside them."""
+
+MEMORY = "memory"
+
 LIMITS = {
     "dynamic_rows": Limit(1 << 16),
     "matmul_lanes": Limit(1 << 18, bits=32),
@@ -242,17 +247,23 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
         name, equals, text = setting.partition("=")
         if not equals:
             raise FabricError(f"a fabric parameter must be NAME=VALUE, not {setting!r}")
-        if name == "memory":
-            data["memory"] |= asdict(preset(text))
+        name = name.removeprefix(FABRIC)
+        if name == MEMORY:
+            data[MEMORY] |= asdict(preset(text))
             continue
         *groups, leaf = name.split(".")
         target: Any = data
         for group in groups:
             target = target.get(group) if isinstance(target, dict) else None
         if not isinstance(target, dict) or target.get(leaf) is None or isinstance(target[leaf], dict):
-            raise _unknown("fabric", name, [*_names(data), "memory"])
+            raise _unknown("fabric", name, [*_names(data), MEMORY])
         target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
     return FabricConfig.from_json(data)
+
+
+def is_of_fabric(name: str) -> bool:
+    """Whether a parameter, called as in a sweep, is one of the fabric."""
+    return name.startswith((FABRIC, f"{MEMORY}.")) or name == MEMORY
 
 
 def _names(data: dict[str, Any], prefix: str = "") -> Iterator[str]:

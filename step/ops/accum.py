@@ -43,7 +43,7 @@ class Accum(_Reduction):
             if token.has_value:
                 self.check_rows(node, count, state, tokens)
                 count += 1
-                state = self.function.update(state, *(each.value for each in tokens))
+                state = around.computed(self.function.update, state, *(each.value for each in tokens))
                 around.fits(0, state)
             if token.stop >= self.rank:
                 if not element.accepts(state):

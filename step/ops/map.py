@@ -58,7 +58,7 @@ class Map(Operator):
                 for port, bound in bounds:
                     if tokens[port].value[0, 0] >= bound:
                         raise Violation(Fault.OUT_OF_RANGE)
-                token = Token(self.function.apply(*(each.value for each in tokens)), token.stop)
+                token = Token(around.computed(self.function.apply, *(each.value for each in tokens)), token.stop)
             around.emit(0, token)
             if token.done:
                 return

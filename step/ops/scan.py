@@ -48,7 +48,8 @@ class Scan(_Reduction):
             if token.has_value:
                 self.check_rows(node, count, state, tokens)
                 count += 1
-                before, state = state, self.function.update(state, *(each.value for each in tokens))
+                before = state
+                state = around.computed(self.function.update, state, *(each.value for each in tokens))
                 around.emit(0, Token(before if self.exclusive else state, token.stop))
             else:
                 around.emit(0, token)

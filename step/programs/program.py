@@ -6,7 +6,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from glob import glob, has_magic
 from numbers import Real
@@ -31,7 +31,7 @@ from step.programs.data.given import Data
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import array_bytes, arrays_of, load_inputs, read_arrays
 from step.programs.files.json_file import read_json, written_by
-from step.programs.files.python_file import made_by
+from step.programs.files.python_file import call, made_by
 from step.programs.files.serialize import graph_from_json, graph_to_json
 
 FORMAT = "step-program-2"
@@ -221,7 +221,8 @@ def _load_file(path_text: str, colon: str, function: str, arguments: Mapping[str
     check_readable(path)
     if path.suffix == ".py":
         function, bracket, index = function.partition("[")
-        programs = _from_python(path, function if function or (colon and not bracket) else "program", arguments)
+        function = function if function or (colon and not bracket) else "program"
+        programs = _programs(f"{path}:{function}", made_by(path, function, arguments))
         return [_one_of(programs, f"{path}:{function}", bracket + index)] if bracket else programs
     if path.suffix == ".json" and not colon:
         if arguments:
@@ -250,16 +251,23 @@ def _parts(spec: str) -> tuple[str, str, str]:
     return tuple(spec.rpartition(":"))  # type: ignore[return-value]
 
 
-def _from_python(path: Path, function: str, arguments: Mapping[str, Any] | None) -> list[Program]:
-    made = made_by(path, function, arguments)
+def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Program:
+    """The program that ``function`` returns for ``arguments``, by name; raises as `load_program`."""
+    what = f"the function {getattr(function, '__name__', function)}"
+    programs = _programs(what, call(what, function, arguments))
+    if len(programs) != 1:
+        raise FormatError(f"{what} gives {len(programs)} programs, but one is needed here")
+    return programs[0]
+
+
+def _programs(what: str, made: Any) -> list[Program]:
+    """All that a function of the user returned."""
     if isinstance(made, list) and not made:
-        raise FormatError(f"{path}:{function} returns an empty list, so there is no program")
+        raise FormatError(f"{what} returns an empty list, so there is no program")
     programs = []
     for each in made if isinstance(made, list) else [made]:
         if not isinstance(each, Program | Graph):
-            raise FormatError(
-                f"{path}:{function} must return a Program, a Graph, or a list of them, not {type(each).__name__}"
-            )
+            raise FormatError(f"{what} must return a Program, a Graph, or a list of them, not {type(each).__name__}")
         programs.append(Program(each) if isinstance(each, Graph) else each)
     return programs
 

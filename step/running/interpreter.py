@@ -9,7 +9,7 @@ shape on the way.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,10 +26,11 @@ from step.language.parameters import settled
 from step.language.symbols import evaluate, measure
 from step.language.tokens import Token
 from step.language.validate import check
-from step.lowering.netlist import Netlist, insert_broadcasts
+from step.lowering.netlist import Netlist, deciding, insert_broadcasts
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.data.stored import Tensors
 from step.programs.prepare import Inputs, Openable, Prepared, open_program
+from step.running.blank import blank
 from step.running.contracts import ShapeChecks, first_fault, promised_streams, stream_fault
 
 
@@ -37,13 +38,15 @@ from step.running.contracts import ShapeChecks, first_fault, promised_streams, s
 class Interpretation:
     """Result of a run: the tokens of every output, and the checker of every stream.
 
-    ``arrivals`` has the order in which operators took their data, as `step.running.result.RunResult` has it.
+    ``symbols`` are the values of the program's symbols, as its streams show them; ``arrivals`` has the order in which
+    operators took their data, as `step.running.result.RunResult` has it.
     """
 
     outputs: dict[str, list[Token]]
     checkers: dict[str, StreamChecker]
     streams: dict[str, list[Token]] = field(default_factory=dict)
     arrivals: dict[str, list[int]] = field(default_factory=dict)
+    symbols: dict[str, int] = field(default_factory=dict)
 
 
 class _Run:
@@ -56,8 +59,9 @@ class _Run:
         record: bool,
         arrivals: Mapping[str, Sequence[int]],
         netlist: Netlist | None,
+        blanks: frozenset[str],
     ) -> None:
-        self.graph, self.inputs, self.orders = graph, inputs, arrivals
+        self.graph, self.inputs, self.orders, self.blanks = graph, inputs, arrivals, blanks
         self.fabric = None if netlist is None else netlist.fabric
         self.most_rows = 0 if netlist is None else netlist.fabric.dynamic_rows
         self.tiled = frozenset[tuple[str, int]]() if netlist is None else netlist.tiled
@@ -98,6 +102,10 @@ class _Run:
         for reader, reader_port in self.readers[node.name, port]:
             self.queues[reader.name, reader_port].append(token)
             self.ready.append(reader.name)
+
+    def computed(self, compute: Callable[..., Any], *values: Any) -> Any:
+        node = self._node()
+        return blank(node, compute, values) if node.name in self.blanks else compute(*values)
 
     def tiles(self) -> MutableSequence[np.ndarray]:
         return self.tensors.tiles(self._node())
@@ -236,29 +244,37 @@ def _measured(
     record: bool,
     arrivals: Mapping[str, Sequence[int]] | None,
     netlist: Netlist | None = None,
+    blanks: frozenset[str] = frozenset(),
 ) -> Interpretation:
     """The run of the ``lowered`` graph; raises `StreamFault` where symbols of ``graph`` have several values in it.
 
-    On the fabric of a ``netlist`` tiles have so many rows at most as that has room for.
+    On the fabric of a ``netlist`` tiles have so many rows at most as that has room for. Results of the nodes
+    ``blanks`` are zeros.
     """
-    result = _Run(lowered, data, record, arrivals or {}, netlist).run()
-    measure(graph, result.checkers)
+    result = _Run(lowered, data, record, arrivals or {}, netlist, blanks).run()
+    result.symbols = measure(graph, result.checkers)
     return result
 
 
 def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
     """Value of every symbol of ``program`` on its own data, or on ``inputs``: name -> extent (ragged: total extent).
 
-    Raises `UnboundSymbol` where data shows only a sum or a product of several symbols.
+    Only what decides where data goes, and how much, is computed. Raises `UnboundSymbol` where data shows only a sum or
+    a product of several symbols.
 
     >>> step.bind(program), step.bind(graph, {"x": [[1, 2, 3]]})
     ({'N': 2}, {'N': 1})
     """
     opened = open_program(program, inputs=inputs)
-    checkers = interpret(opened.graph, opened.inputs).checkers
-    values = measure(opened.graph, checkers)
+    check(opened.graph)
+    lowered = insert_broadcasts(opened.graph)
+    producers = {(node.name, port): each.key for node in lowered for port, each in enumerate(node.inputs)}
+    blanks = frozenset(lowered.nodes) - deciding(lowered, producers)
+    data = bind_inputs(opened.graph, opened.inputs)
+    found = _measured(opened.graph, lowered, data, False, None, blanks=blanks)
+    values = found.symbols
     for stream in opened.graph.streams():
-        for dim, seen in zip(reversed(stream.shape), checkers[str(stream)].extents, strict=True):
+        for dim, seen in zip(reversed(stream.shape), found.checkers[str(stream)].extents, strict=True):
             if dim.kind is DimKind.DYNAMIC and seen and {evaluate(dim.extent, values, opened.graph)} != seen:
                 names = ", ".join(sorted(str(each) for each in dim.extent.free_symbols))
                 raise UnboundSymbol(f"the data shows that {dim} is {min(seen)}, but not what each of {names} is")

@@ -36,8 +36,8 @@ class Record:
             if row.status != LOST:
                 self._rows[self._key(row.point)] = row
         for row in self.rows:
-            if row.program is not None:
-                if subject.at(row.point)[0].digest != row.program:
+            if row.digest is not None:
+                if subject.at(row.point)[0].digest != row.digest:
                     raise FormatError(
                         f"{path} has a sweep of another program, or of this one before it or its data was changed: "
                         "choose another file, or delete it"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
+from step.errors import InputError
 from step.sweeps.axis import Point
+
+if TYPE_CHECKING:
+    from step.programs.program import Program
+    from step.sweeps.subject import Subject
 
 REFUSED, LOST = "refused", "lost"
 
@@ -17,8 +22,8 @@ class Row:
     ``status`` is that of the run (`step.running.result.Status`), ``"refused"`` where program or fabric can not be so,
     or ``"lost"`` where the process that ran it was killed, again and again; ``error`` says why. ``cycles`` are those of
     a run that finished. ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes`` and ``flops`` are the metrics of the
-    program on its data (`step.metrics`), ``seconds`` what the run took. ``program`` is a
-    digest of the program and its data.
+    program on its data (`step.metrics`), ``seconds`` what the run took. ``digest`` is
+    another one for another program, or other data; ``subject`` makes the program of the row again.
     """
 
     point: Point
@@ -30,14 +35,23 @@ class Row:
     flops: int | None = None
     seconds: float | None = None
     error: str | None = None
-    program: str | None = None
+    digest: str | None = None
+    subject: Subject | None = field(default=None, repr=False, compare=False)
+
+    def program(self) -> Program:
+        """The program of this point, with its fabric and data; raises where that can not be, as ``status`` says."""
+        if self.subject is None:
+            raise InputError("this row is of no sweep that ran here; sweep again with save=, which runs nothing twice")
+        return self.subject.program(self.point)
 
     def plain(self) -> dict[str, Any]:
         """The parameters, then the measures, by name."""
         return {**self.point, **{name: getattr(self, name) for name in MEASURES}}
 
 
-MEASURES = tuple(each.name for each in fields(Row) if each.name != "point")
+MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point", "subject"))
+
+NUMBERS = tuple(name for name in MEASURES if name not in ("status", "error", "digest"))
 
 OBJECTIVES = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes")
 """Measures of which less is better."""

@@ -2,36 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any, Protocol
 
+import cloudpickle
 import sympy
 
 from step.errors import InputError, SimulationError, UnboundSymbol
 from step.language.symbols import replaced
-from step.lowering.fabric import LIMITS, FabricConfig, MemoryConfig, with_settings
+from step.lowering.fabric import FABRIC, LIMITS, MEMORY, FabricConfig, MemoryConfig, is_of_fabric, with_settings
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.digest import data_digest, graph_digest
 from step.programs.metrics import metrics_of
-from step.programs.prepare import prepare
-from step.programs.program import Program, load_program
+from step.programs.prepare import open_program, prepare
+from step.programs.program import Program, called, load_program
 from step.running.interpreter import bind
 from step.running.simulator import Simulator
 from step.sweeps.axis import Point, Value
 
-FABRIC, MEMORY = "fabric.", "memory"
-
 Arguments = tuple[tuple[str, Value], ...]
+
+
+class Source(Hashable, Protocol):
+    """Where the program of a sweep comes from; equal ones give equal programs."""
+
+    def load(self, arguments: dict[str, Value]) -> Program:
+        """The program with these ``arguments``; raises `InputError` for those that nobody takes."""
+        ...
+
+
+@dataclass(frozen=True)
+class File:
+    """A program as the command line names it."""
+
+    spec: str
+
+    def load(self, arguments: dict[str, Value]) -> Program:
+        return load_program(self.spec, None, arguments)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that returns a program, ``pickled`` so that other processes have it too."""
+
+    pickled: bytes
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Function:
+        """Raises `InputError` for what holds something that no other process can have."""
+        try:
+            return cls(cloudpickle.dumps(function))
+        except Exception as error:  # whatever the objects that it refers to raise
+            raise InputError(f"{function!r} can not be sent to other processes: {error}") from None
+
+    def load(self, arguments: dict[str, Value]) -> Program:
+        return called(cloudpickle.loads(self.pickled), arguments)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A ``program`` that is there."""
+
+    program: Program
+
+    def load(self, arguments: dict[str, Value]) -> Program:
+        for name in arguments:
+            raise InputError(f"the program {self.program.name} has no parameter {name!r}; a function has some")
+        return self.program
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A program as the command line names it: its file, a file of ``inputs``, and ``settings`` of the fabric."""
+    """A program from its ``source``, with a file of ``inputs``, ``settings`` of the fabric, and fixed ``arguments``."""
 
-    spec: str
+    source: Source
     inputs: str | None = None
     settings: tuple[str, ...] = ()
+    arguments: Arguments = ()
 
     def at(self, point: Point) -> tuple[Ready, MemoryConfig]:
         """The program at ``point``, ready to run, and its memory.
@@ -40,10 +90,21 @@ class Subject:
         the errors of `load_program` and `step.lowering.fabric.with_settings`, `InputError` for data that does not
         fit.
         """
-        arguments = tuple((name, value) for name, value in point.items() if not is_of_fabric(name))
-        made = _made(self.spec, self.inputs, arguments)
-        fabric = with_settings(made.program.fabric, [*self.settings, *_settings(point)])
+        made = self._made(point)
+        fabric = self._fabric(made, point)
         return _ready(made, replace(fabric, memory=MemoryConfig())), fabric.memory
+
+    def program(self, point: Point) -> Program:
+        """The program at ``point``, with its fabric; raises as `at`."""
+        made = self._made(point)
+        return replace(made.program, fabric=self._fabric(made, point))
+
+    def _made(self, point: Point) -> Made:
+        own = tuple((name, value) for name, value in point.items() if not is_of_fabric(name))
+        return _made(self.source, self.inputs, self.arguments + own)
+
+    def _fabric(self, made: Made, point: Point) -> FabricConfig:
+        return with_settings(made.program.fabric, [*self.settings, *_settings(point)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +138,6 @@ class Ready:
     digest: str
 
 
-def is_of_fabric(name: str) -> bool:
-    """Whether the parameter is one of the fabric."""
-    return name.startswith((FABRIC, f"{MEMORY}.")) or name == MEMORY
-
-
 def first_line(error: Exception) -> str:
     """Of what an error says: rows are lines."""
     return str(error).partition("\n")[0]
@@ -89,20 +145,22 @@ def first_line(error: Exception) -> str:
 
 def _settings(point: Point) -> list[str]:
     """The parameters of the fabric; a preset of the memory comes before those that change it."""
-    texts = [f"{name.removeprefix(FABRIC)}={value}" for name, value in point.items() if is_of_fabric(name)]
+    texts = [f"{name}={value}" for name, value in point.items() if is_of_fabric(name)]
     return sorted(texts, key=lambda text: not text.startswith(f"{MEMORY}="))
 
 
 @lru_cache(maxsize=4)
-def _made(spec: str, inputs: str | None, arguments: Arguments) -> Made:
+def _made(source: Source, inputs: str | None, arguments: Arguments) -> Made:
     """The program with ``arguments``, once for all fabrics."""
     try:
-        program = load_program(spec, None if inputs is None else Path(inputs), dict(arguments))
+        program = source.load(dict(arguments))
     except InputError as error:
         for name, _ in arguments:
             if name in LIMITS:
                 error.add_note(f"  the parameter of the fabric is written {FABRIC}{name}")
         raise
+    if inputs is not None:
+        program = open_program(program, inputs=Path(inputs))
     bind_inputs(program.graph, program.inputs)
     return Made(program)
 

@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from step.errors import InputError, ProgramError
 from step.host.files import write_atomically, writing
+from step.host.nearest import did_you_mean
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
@@ -30,9 +31,9 @@ from step.sweeps.front import check_objectives, pareto_front
 from step.sweeps.plot import check_plot, plot
 from step.sweeps.processes import Processes, Work, Workers, cores
 from step.sweeps.record import Record
-from step.sweeps.row import MEASURES, REFUSED, Row, lost
+from step.sweeps.row import MEASURES, NUMBERS, REFUSED, Row, lost
 from step.sweeps.search import Search
-from step.sweeps.subject import Subject, first_line
+from step.sweeps.subject import File, Function, Held, Subject, first_line
 
 
 def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> Row:
@@ -51,10 +52,10 @@ def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> R
         point,
         str(result.status),
         result.cycles if result.status == Status.FINISHED else None,
-        **ready.measures,
+        **dict[str, Any](ready.measures),
         seconds=round(time.perf_counter() - started, 6),
         error=result.error or ready.unknown,
-        program=ready.digest,
+        digest=ready.digest,
     )
 
 
@@ -82,6 +83,20 @@ class Sweep:
         plain = [row.plain() for row in self.rows]
         return Columns({name: np.array([each[name] for each in plain]) for name in names})
 
+    def best(self, measure: str) -> Row:
+        """The first row with the least of ``measure``; raises `InputError` for what none of the rows has.
+
+        >>> found.best("cycles").point
+        {'fabric.stages': 1, 'fabric.vector_lanes': 1}
+        """
+        if measure not in NUMBERS:
+            known = f"{did_you_mean(measure, NUMBERS)}there are {', '.join(NUMBERS)}"
+            raise InputError(f"a row has no measure {measure!r}; {known}")
+        rows = [row for row in self.rows if getattr(row, measure) is not None]
+        if not rows:
+            raise InputError(f"no point of this sweep has {measure}")
+        return min(rows, key=lambda row: getattr(row, measure))
+
     def plot(self, path: Path | str) -> None:
         """Draw the points in the first two objectives, and their front, to ``path`` (.svg, .png or .pdf).
 
@@ -100,10 +115,11 @@ class Sweep:
 
 
 def sweep(
-    program: Openable,
+    program: Openable | Callable[..., Any],
     over: Mapping[str, Sequence[Value] | str],
     *,
     inputs: Path | str | None = None,
+    arguments: Mapping[str, Value] | None = None,
     settings: Sequence[str] = (),
     objectives: Sequence[str] = OBJECTIVES,
     search: int | None = None,
@@ -116,9 +132,10 @@ def sweep(
 ) -> Sweep:
     """Run ``program`` on the fast model with all combinations of the values in ``over``.
 
-    ``over``: per parameter its values, or a text such as ``"16..256"`` (`step.sweeps.axis.parse_axis`). ``fabric.X``
-    and ``memory.X`` are parameters of the fabric, all others those of the function that makes the program, which then
-    is the name of a file. ``settings`` (``"stages=2"``) hold for all points. ``search``: of all combinations only so
+    ``program``: as for `run`, or a function that makes one. ``over``: per parameter its values, or a text such as
+    ``"16..256"`` (`step.sweeps.axis.parse_axis`). ``fabric.X`` and ``memory.X`` are parameters of the fabric, all
+    others those of the function, or of the one that a file has. ``arguments`` of that function and ``settings`` of the
+    fabric (``"fabric.stages=2"``) hold for all points. ``search``: of all combinations only so
     many, which Optuna chooses to minimise the ``objectives``. ``save`` is a .csv or .parquet file; rows that are in it
     already are not run again. ``jobs``: processes, by default one per core; ``scheduler``: the address of a Dask
     scheduler, whose workers take their place.
@@ -142,7 +159,7 @@ def sweep(
     path = None if save is None else named_file(save, "save")
     if not axes:
         raise InputError("there is nothing to sweep over; give parameters with their values")
-    with _subject(program, inputs, settings, scheduler) as subject:
+    with _subjects(program, inputs, settings, arguments, scheduler) as (subject, kept):
         subject.at({each.name: each.values[0] for each in axes})
         record = Record(path, [each.name for each in axes], subject)
         work = partial(evaluate, subject, max_cycles=max_cycles)
@@ -151,9 +168,13 @@ def sweep(
                 rows = _searched(Search(axes, objectives, seed), search, record, workers, progress)
             else:
                 rows = _all(points, record, workers, progress)
-    return Sweep(
-        program.name if isinstance(program, Program | Graph) else str(program), axes, tuple(objectives), tuple(rows)
-    )
+    return Sweep(_name(program), axes, tuple(objectives), tuple(replace(row, subject=kept) for row in rows))
+
+
+def _name(program: Openable | Callable[..., Any]) -> str:
+    if isinstance(program, Program | Graph):
+        return program.name
+    return getattr(program, "__name__", str(program))
 
 
 def _axis(name: str, values: Sequence[Value] | str) -> Axis:
@@ -165,24 +186,33 @@ def _axis(name: str, values: Sequence[Value] | str) -> Axis:
 
 
 @contextmanager
-def _subject(
-    program: Openable, inputs: Path | str | None, settings: Sequence[str], scheduler: str | None
-) -> Iterator[Subject]:
-    """``program`` as a file that other processes can open."""
+def _subjects(
+    program: Openable | Callable[..., Any],
+    inputs: Path | str | None,
+    settings: Sequence[str],
+    arguments: Mapping[str, Value] | None,
+    scheduler: str | None,
+) -> Iterator[tuple[Subject, Subject]]:
+    """``program`` for other processes as long as the sweep runs, and for its rows as long as these are."""
     data = None if inputs is None else str(named_file(inputs, "input data"))
+    given = settled({} if arguments is None else arguments, Mapping, "arguments", InputError)
+    fixed = data, tuple(settings), tuple((name, plain(value)) for name, value in given.items())
     if isinstance(program, Graph):
         program = Program(program)
     if not isinstance(program, Program):
-        yield Subject(str(named_file(program, "a program")), data, tuple(settings))
+        source = Function.of(program) if callable(program) else File(str(named_file(program, "a program")))
+        subject = Subject(source, *fixed)
+        yield subject, subject
         return
     if scheduler is not None:
         raise InputError(
-            "a sweep on a cluster needs the name of a file with a program, which all its machines can read"
+            "a sweep on a cluster needs the name of a file with a program, which all its machines can read, or a "
+            "function"
         )
     with tempfile.TemporaryDirectory(prefix="step-sweep-") as directory:
         path = Path(directory) / f"{program.name}.json"
         program.save(path)
-        yield Subject(str(path), data, tuple(settings))
+        yield Subject(File(str(path)), *fixed), Subject(Held(program), *fixed)
 
 
 def _workers(work: Work, jobs: int | None, scheduler: str | None, points: int) -> Workers:

@@ -12,7 +12,7 @@ from step.errors import EnvironmentProblem, FormatError, InputError
 from step.sweeps.axis import parse_value
 from step.sweeps.row import MEASURES, Row
 
-TEXTS = ("status", "error", "program")
+TEXTS = ("status", "error", "digest")
 
 
 def check_format(path: Path) -> None:

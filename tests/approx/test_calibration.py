@@ -123,7 +123,7 @@ def test_entries_of_other_rtl_are_told_with_the_command_that_mends_them(made: Pa
 def test_a_calibration_of_another_fabric_is_refused(made: Path) -> None:
     assert refused(made, FabricConfig(stages=2)) == (
         f"{made} is of a fabric with stages = 4, and this one has 2; measure this one into another file: "
-        "step calibrate PROGRAM --set stages=2 -o OTHER.json"
+        "step calibrate PROGRAM --set fabric.stages=2 -o OTHER.json"
     )
     run(made, FabricConfig(channel_depth=9, outstanding=2))  # the rules know of these
 

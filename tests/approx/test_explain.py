@@ -99,7 +99,7 @@ def test_every_cycle_of_an_example_is_explained(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "cause", "change"),
     [
-        ("swiglu", "down_projection", "--set stages=1"),
+        ("swiglu", "down_projection", "--set fabric.stages=1"),
         ("norm_qkv", "wq_product", "wq_product: as fast as its links"),
         ("softmax", "off-chip memory", "--set memory.latency=1"),
     ],
@@ -167,7 +167,7 @@ def two_ways() -> Program:
     [
         (two_ways, "x_broadcast.1 -> joined.1: never full"),
         (lambda: memory_bound(20).program, "--set memory.channels=2"),
-        (lambda: uncut(compute_bound(20).program), "--set matmul_lanes=128"),
+        (lambda: uncut(compute_bound(20).program), "--set fabric.matmul_lanes=128"),
     ],
     ids=["depth", "bandwidth", "lanes"],
 )
@@ -215,7 +215,7 @@ def test_a_page_stands_alone() -> None:
     assert busy * data["width"] == pytest.approx(found.accounts["expert0_product"].busy, rel=0.05)
     for name in [*found.accounts, *found.result.channels]:
         assert name in page.cells
-    assert page.cells.count("--set stages=1") == 1
+    assert page.cells.count("--set fabric.stages=1") == 1
 
 
 @pytest.mark.chromium

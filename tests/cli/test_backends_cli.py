@@ -467,7 +467,7 @@ def test_compare_with_what_is_for_one_program(
 
 
 def test_compare_with_modelled_arithmetic(step: Step) -> None:
-    (found,) = json.loads(step("compare", SIMPLE, "--set", "arithmetic=model", "--json").out)
+    (found,) = json.loads(step("compare", SIMPLE, "--set", "fabric.arithmetic=model", "--json").out)
     assert (found["passed"], found["exact_cycles"]) == (True, cycles_of_simple())
 
 
@@ -604,7 +604,7 @@ def test_verilog_without_data_has_no_bench(step: Step, fragile: str, tmp_path: P
 
 
 def test_models_are_for_a_bench_only(step: Step, tmp_path: Path) -> None:
-    model = ("verilog", SIMPLE, "-o", tmp_path / "v", "--set", "arithmetic=model")
+    model = ("verilog", SIMPLE, "-o", tmp_path / "v", "--set", "fabric.arithmetic=model")
     message = 'error: arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"\n'
     assert step(*model) == (1, "", message)
     assert not (tmp_path / "v").exists()

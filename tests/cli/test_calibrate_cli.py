@@ -185,16 +185,16 @@ def test_bad_calls(step: Step, one: str, two: str, file: Path, tmp_path: Path) -
         f"error: {tmp_path}/other.json: $: 'format' is a required property\n"
     )
     step("calibrate", one, "-o", file)
-    assert error(one, "-o", file, "--set", "stages=1") == (
+    assert error(one, "-o", file, "--set", "fabric.stages=1") == (
         f"error: {file} is of a fabric with stages = 3, and this one has 1; measure this one into another file: "
-        "step calibrate PROGRAM --set stages=1 -o OTHER.json\n"
+        "step calibrate PROGRAM --set fabric.stages=1 -o OTHER.json\n"
     )
 
 
 def test_without_a_program_it_is_every_function(step: Step, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted: list[list[str]] = []
     monkeypatch.setattr(Campaign, "run", lambda self, units: wanted.append([*units]))
-    assert step("calibrate", "-o", file, "--set", "link_bytes=32").code == 0
+    assert step("calibrate", "-o", file, "--set", "fabric.link_bytes=32").code == 0
     labels, others = wanted
     assert labels == others and {"map_matmul", "scan_add", "flat_map_count_from"} <= set(labels)
     assert "partition" not in labels  # it applies no function

@@ -282,6 +282,58 @@ def test_bad_settings(step: Any, setting: str, message: str) -> None:
     assert (result.code, result.out, result.err) == (1, "", f"error: {message}\n")
 
 
+def test_a_short_name_of_a_setting_works_with_a_hint(step: Any) -> None:
+    result = step("check", SIMPLE, "--set", "stages=2", "--set", "memory.latency=3", "--set", "fabric.link_bytes=8")
+    assert (result.code, result.err) == (0, "warning: --set stages=2 is understood as --set fabric.stages=2\n")
+
+
+PARAMETERS = """
+from step import FP32, Graph, Program, Tile
+def program(rows=2, name="sums"):
+    graph = Graph(name)
+    graph.source("x", Tile(FP32), [rows]).sink("y")
+    return Program(graph, {"x": [1.0] * rows})
+"""
+
+
+@pytest.mark.parametrize("verb", ["check", "metrics", "run", "show", "fifos", "explain", "tokens"])
+def test_arguments_reach_the_function(step: Any, tmp_path: Path, verb: str) -> None:
+    path = tmp_path / "sums.py"
+    path.write_text(PARAMETERS)
+    options = {"run": ("--backend", "approx"), "explain": ("--no-what-if",)}.get(verb, ())
+    wanted = step(verb, path, *options)
+    assert wanted.code == 0, wanted.err
+    assert step(verb, path, "--arg", "rows=2", *options) == wanted
+    found = step(verb, path, "--arg", "rows=5", "--arg", "name=other", *options)
+    assert found.code == 0 and found.out != wanted.out
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("rows", "an argument must be NAME=VALUE, not 'rows'"),
+        ("=2", "an argument must be NAME=VALUE, not '=2'"),
+        ("rows=", "an argument must be NAME=VALUE, not 'rows='"),
+        ("rowz=2", "p.py:program has no parameter 'rowz'; did you mean 'rows'? it has rows, name"),
+    ],
+)
+def test_bad_arguments(step: Any, tmp_path: Path, monkeypatch: Any, argument: str, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.py").write_text(PARAMETERS)
+    assert step("check", "p.py", "--arg", argument) == (1, "", f"error: {message}\n")
+
+
+def test_arguments_that_are_given_twice_or_are_of_the_fabric(step: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.py").write_text(PARAMETERS)
+    twice = step("check", "p.py", "--arg", "rows=2", "--arg", "rows=3")
+    assert twice == (1, "", "error: the argument rows is given twice\n")
+    note = "  an argument of the program's function is written --arg rows=VALUE\n"
+    assert step("check", "p.py", "--set", "rows=2") == (
+        1, "", f"error: fabric has no parameter 'rows'; it has {ALL}\n{note}"
+    )  # fmt: skip
+
+
 DRAM = ", ".join(f"memory.dram.{each.name}" for each in fields(Dram))
 
 
@@ -310,10 +362,10 @@ def test_bad_settings_of_dram(step: Any, setting: str, message: str) -> None:
 
 def test_a_link_that_is_wider_than_needed(step: Any, small: Path) -> None:
     """The default is no reason for a hint, however small the values are."""
-    assert step("check", small, "--set", "link_bytes=64").err.count("hint") == 0
+    assert step("check", small, "--set", "fabric.link_bytes=64").err.count("hint") == 0
     hint = "link_bytes=512 is wider than anything that this program sends; link_bytes=2 is as fast"
-    assert step("check", small, "--set", "link_bytes=512").err.splitlines()[-1] == f"hint: {hint}"
-    assert json.loads(step("check", small, "--json", "--set", "link_bytes=512").out)["hints"] == [hint]
+    assert step("check", small, "--set", "fabric.link_bytes=512").err.splitlines()[-1] == f"hint: {hint}"
+    assert json.loads(step("check", small, "--json", "--set", "fabric.link_bytes=512").out)["hints"] == [hint]
 
 
 @pytest.mark.parametrize(
@@ -325,7 +377,7 @@ def test_a_link_that_is_wider_than_needed(step: Any, small: Path) -> None:
     ],
 )
 def test_links_that_can_not_be(step: Any, small: Path, link_bytes: str, message: str | None) -> None:
-    result = step("check", small, "--set", f"link_bytes={link_bytes}")
+    result = step("check", small, "--set", f"fabric.link_bytes={link_bytes}")
     assert result.code == 1 and result.out == ""
     if message is not None:
         assert result.err == f"error: {message}\n"
@@ -333,8 +385,8 @@ def test_links_that_can_not_be(step: Any, small: Path, link_bytes: str, message:
 
 def test_settings_reach_the_program(step: Any, small: Path) -> None:
     found = [
-        json.loads(step("metrics", small, "--json", "--set", f"channel_depth={depth}").out)["metrics"]["channel_bytes"]
-        for depth in (2, 7)
+        json.loads(step("metrics", small, "--json", "--set", setting).out)["metrics"]["channel_bytes"]
+        for setting in ("fabric.channel_depth=2", "fabric.channel_depth=7")
     ]
     # x -> broadcast, two copies, flat -> y: four channels of two bytes a slot, of which one is a reference
     assert found == [2 * 6, 7 * 6]
@@ -443,9 +495,9 @@ def test_a_binding_goes_before_data(step: Any) -> None:
 
 
 def test_show_on_another_fabric(step: Any, small: Path) -> None:
-    assert step("show", small, "--set", "channel_depth=4").code == 0
+    assert step("show", small, "--set", "fabric.channel_depth=4").code == 0
     message = "error: --set has no effect with --json, which shows the graph alone\n"
-    assert step("show", small, "--set", "channel_depth=4", "--json") == (1, "", message)
+    assert step("show", small, "--set", "fabric.channel_depth=4", "--json") == (1, "", message)
     message = f"error: fabric has no parameter 'depth'; did you mean 'channel_depth'? it has {ALL}\n"
     assert step("show", small, "--set", "depth=4") == (1, "", message)
 

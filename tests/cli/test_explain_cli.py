@@ -47,7 +47,7 @@ def test_tables(step: Step) -> None:
     ]
     assert "operators, in % of the cycles" in lines
     assert [line.rsplit(maxsplit=4) for line in lines[-4:]] == [
-        ["--set stages=1", "1,242", "72.7%", "1,242", "72.7%"],
+        ["--set fabric.stages=1", "1,242", "72.7%", "1,242", "72.7%"],
         ["down_projection: as fast as its links", "4,358", "4.2%", "4,358", "4.2%"],
         ["--set memory.latency=1", "4,504", "1.0%", "4,504", "1.0%"],
         ["gate_projection: as fast as its links", "4,540", "0.2%", "-", "-"],
@@ -60,7 +60,7 @@ def test_json(step: Step) -> None:
     assert (found["format"], found["program"]) == ("step-explanation-1", "swiglu_rows4_columns16")
     assert found["cycles"] == 4549 == sum(each["cycles"] for each in found["critical_path"])
     assert sum(each["share"] for each in found["critical_path"]) == pytest.approx(1)
-    assert found["what_if"][0] == {"text": "--set stages=1", "estimated": 1242, "verified": 1242}
+    assert found["what_if"][0] == {"text": "--set fabric.stages=1", "estimated": 1242, "verified": 1242}
     assert found["what_if"][-1]["verified"] is None
     for each in found["operators"].values():
         waited = sum(each["starved"].values()) + sum(each["blocked"].values())

@@ -26,7 +26,7 @@ def test_the_table_of_the_documentation(step: Step) -> None:
 
 
 def test_rows_as_json_with_warnings(step: Step) -> None:
-    result = step("sweep", SWIGLU, "--over", "memory.channels=1,3,6", "--jobs", 1, "--json", "--set", "stages=4")
+    result = step("sweep", SWIGLU, "--over", "memory.channels=1,3,6", "--jobs", 1, "--json", "--set", "fabric.stages=4")
     rows = json.loads(result.out)
     assert [(row["memory.channels"], row["status"], row["front"]) for row in rows] == [
         (1, "finished", True), (3, "refused", False), (6, "refused", False)

@@ -84,7 +84,7 @@ def test_what_does_not_fit_is_told_behind_the_table(step: Step, tiny: Path, monk
         f"{data['area']['ff']} of 60 flip-flops; most LUT sites go to "
         f"1 x {before['module']} (x) {before['area']['comb_sites']}, "
         f"1 x {y['module']} (y) {y['area']['comb_sites']}, 1 x {behind['module']} (up) {behind['area']['comb_sites']}; "
-        "choose a larger --device or a smaller fabric (--set matmul_lanes=...)"
+        "choose a larger --device or a smaller fabric (--set fabric.matmul_lanes=...)"
     )
     code, out, err = step("synth", tiny, "--device", "12k")
     assert (code, err) == (1, f"error: {data['misfit']}\n") and "tiny on an LFE5U-12F" in out
@@ -99,14 +99,14 @@ def test_an_estimate_says_what_does_not_fit(step: Step, tiny: Path, monkeypatch:
     assert re.fullmatch(
         r"warning: tiny does not fit an LFE5U-12F: it needs \d+ of 60 LUT sites, \d+ of 60 flip-flops; most LUT sites "
         r"go to 1 x \w+ \(x\) \d+, 1 x \w+ \(up\) \d+, 1 x \w+ \(y\) \d+; "
-        r"choose a larger --device or a smaller fabric \(--set matmul_lanes=...\)\n",
+        r"choose a larger --device or a smaller fabric \(--set fabric.matmul_lanes=...\)\n",
         err,
     )
 
 
 def test_models_are_refused(step: Step, tiny: Path) -> None:
     for verb in (("synth", tiny), ("synth", tiny, "--estimate"), ("metrics", tiny, "--fabric")):
-        code, out, err = step(*verb, "--set", "arithmetic=model")
+        code, out, err = step(*verb, "--set", "fabric.arithmetic=model")
         assert (code, out) == (1, "")
         assert err == 'error: arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"\n'
 

@@ -9,8 +9,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -115,6 +117,78 @@ def test_parameters_of_the_program_and_of_the_fabric(spec: str) -> None:
         assert row.cycles == step.run(program, "approx", fabric=fabric).cycles
         metrics = step.metrics(program, fabric).bind(step.bind(program)).items()
         assert {name: getattr(row, name) for name in metrics} == metrics
+
+
+def test_a_function(spec: str) -> None:
+    """Also one that is nobody's but this process's, with what it refers to."""
+    count = 3
+
+    def program(rows: int = 2, scale: float = 1.0) -> Program:
+        graph = Graph("made")
+        graph.source("x", Tile(FP32), [rows, count]).accum(Add()).sink("y")
+        return Program(graph, {"x": [[scale] * count] * rows})
+
+    over = {"rows": [2, 5], "fabric.stages": [1, 4]}
+    alone, several = (step.sweep(program, over, jobs=jobs, arguments={"scale": 2.0}) for jobs in (1, 2))
+    assert [row.cycles for row in alone.rows] == [row.cycles for row in several.rows]
+    assert repr(alone) == "<sweep of program: 4 points, 1 on the front>"
+    for row in several.rows:
+        again = row.program()
+        assert again.fabric.stages == row.point["fabric.stages"]
+        assert np.array_equal(np.array(again.inputs["x"]), np.full((row.point["rows"], count), 2.0))
+        assert step.run(again, "approx").cycles == row.cycles
+
+
+def test_the_best_row_and_its_program(spec: str) -> None:
+    found = step.sweep(spec, {"rows": [5, 2], "fabric.stages": [4, 1, 9]}, jobs=1)
+    best = found.best("cycles")
+    assert best.point == {"rows": 2, "fabric.stages": 1} and step.run(best.program(), "approx").cycles == best.cycles
+    with pytest.raises(InputError) as caught:
+        found.best("cycle")
+    known = "cycles, off_chip_bytes, on_chip_bytes, channel_bytes, flops, seconds"
+    assert str(caught.value) == f"a row has no measure 'cycle'; did you mean 'cycles'? there are {known}"
+    refused = next(row for row in found.rows if row.status == "refused")
+    with pytest.raises(StepError, match="stages must be at most 4, not 9"):
+        refused.program()
+
+
+def test_a_program_that_is_there() -> None:
+    graph = Graph("there")
+    graph.source("x", Tile(FP32), [2]).sink("y")
+    program = Program(graph, {"x": [1, 2]})
+    (row,) = step.sweep(program, {"fabric.stages": [2]}, jobs=1, settings=["fabric.link_bytes=8"]).rows
+    assert row.program() == Program(graph, {"x": [1, 2]}, FabricConfig(stages=2, link_bytes=8))
+
+
+def test_a_row_of_nowhere() -> None:
+    with pytest.raises(InputError) as caught:
+        Row({"rows": 2}, "finished").program()
+    assert str(caught.value) == (
+        "this row is of no sweep that ran here; sweep again with save=, which runs nothing twice"
+    )
+
+
+def test_functions_that_give_no_program() -> None:
+    def nothing(rows: int = 2) -> None:
+        return None
+
+    for function, over, message in (
+        (nothing, {"rows": [1]},
+         "the function nothing must return a Program, a Graph, or a list of them, not NoneType"),
+        (nothing, {"row": [1]}, "the function nothing has no parameter 'row'; did you mean 'rows'? it has rows"),
+        (lambda: [], {"fabric.stages": [1]}, "the function <lambda> returns an empty list, so there is no program"),
+        (lambda: [Graph("a")] * 2, {"fabric.stages": [1]},
+         "the function <lambda> gives 2 programs, but one is needed here"),
+    ):  # fmt: skip
+        with pytest.raises(StepError) as caught:
+            step.sweep(function, over, jobs=1)
+        assert str(caught.value) == message
+
+
+def test_what_no_other_process_can_have() -> None:
+    held = threading.Lock()
+    with pytest.raises(InputError, match=r"can not be sent to other processes: cannot pickle '_thread.lock' object"):
+        step.sweep(lambda: held, {"fabric.stages": [1]})
 
 
 def test_what_can_not_be_is_a_row(spec: str) -> None:

@@ -36,11 +36,19 @@ def made_by(path: Path, function: str, arguments: Mapping[str, Any] | None = Non
             known = [key for key, each in vars(module).items() if inspect.isfunction(each) and each.__module__ == name]
             hint = did_you_mean(function, known)
             raise FormatError(f"{path} has no function {function!r}; {hint}it has {', '.join(known) or 'none'}")
-        _check_arguments(f"{path}:{function}", maker, arguments or {})
-        with _of_the_user(f"{path}:{function}"), redirect_stdout(sys.stderr):
-            return maker(**(arguments or {}))
+        return call(f"{path}:{function}", maker, arguments or {})
     finally:
         sys.path.pop(0)
+
+
+def call(what: str, maker: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """The result of the user's function ``maker``, which errors call ``what``; what it prints goes to stderr.
+
+    Raises as `made_by`.
+    """
+    _check_arguments(what, maker, arguments)
+    with _of_the_user(what), redirect_stdout(sys.stderr):
+        return maker(**arguments)
 
 
 def _check_arguments(what: str, maker: Callable[..., Any], arguments: Mapping[str, Any]) -> None:

@@ -156,7 +156,8 @@ class FunctionRule(Rule):
         pace = self.pace(rows)
         if not isinstance(pace.latency, int):
             enters = firing.stamp(0, pace.latency, largest(1, pace.result))
-            m.d.comb += datapath.leave.eq(later(m, enters, 1, "leave"))
+            assert self.datapath is not None
+            m.d.comb += datapath.leave.eq(later(m, enters, 1 - self.datapath.leaves_early, "leave"))
 
     def give(self, m: Module, firing: Firing, result: Value, puts: Value) -> None:
         """``result`` is what became of the operands of a firing that ``puts`` a value, as late as this enters."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from amaranth.lib.wiring import In, Out
 
@@ -45,8 +46,11 @@ class Datapath(Parametric):
     A reduction may go on behind an ``emit``; then its elements leave the words of a state the time to go out.
 
     One for tiles with a dynamic number of rows, ``most_rows`` at most, has their ``rows`` (>= 1) with ``start``. Where
-    the latency follows from them (`DynamicPlan`), the words of the result begin with ``leave``.
+    the latency follows from them (`DynamicPlan`), the words of the result begin with ``leave`` (see `leaves_early`).
     """
+
+    leaves_early: ClassVar[bool] = False
+    """``leave`` comes a cycle before the first word of the result, as this lies in block RAM."""
 
     def __init__(
         self,

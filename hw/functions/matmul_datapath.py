@@ -14,7 +14,7 @@ from hw.functions.matmul_slots import Slots
 from hw.functions.matmul_sums import accumulate, lane_of
 from hw.functions.sequence import later
 from step.language.dtypes import BF16
-from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.matmul_plan import MatmulPlan
 
 
 class MatmulDatapath(Datapath):
@@ -44,7 +44,7 @@ class MatmulDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m, plan = Module(), self.plan
-        operands = Operands(m, plan, self.start)
+        operands = Operands(m, plan, self.start, plan.begin, plan.loads(plan.arrangement.rows))
         order = (Slots if plan.arrangement.products > 1 else Order)(m, plan, operands.begins)
         scalars = operands.scalars([self.operand0, self.operand1], order)
         states = States(m, plan, self.start, self.first, self.emit, operands.begins) if plan.reduce else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hw.functions.corner_turn import Move
-from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.words import Words
 
 

@@ -3,36 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from hw.functions.assembly import Assembly
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.matmul_moves import item_bits, left_moves, right_moves
-from hw.functions.matmul_order import Order
-from hw.functions.matmul_slots import Slots
 from hw.functions.sequence import counter, data_later
 from hw.verilog.modules import Shared
-from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.matmul_plan import MatmulPlan
+
+
+class Working(Protocol):
+    """Which block the lanes work on; see `hw.functions.matmul_order.Order`."""
+
+    active: Value
+    row: Value
+    across: Value
+    k: Value
+
+    def place(self, *, of_turn: bool) -> Value:
+        """The number of the block in the order of the result, or of its turn."""
+        ...
+
+    def part(self, port: int) -> Value:
+        """The part of the store of an operand in which that of the product is."""
+        ...
 
 
 class Operands:
     """The words of two operands, which come behind a ``start``, in stores.
 
-    ``begins``: the lanes may work from the next cycle on.
+    They are so many ``words`` at most, and where this depends on the rows at most as many as the plan has. ``begins``:
+    the lanes may work from the next cycle on, behind word ``begin`` - 1.
     """
 
-    def __init__(self, m: Module, plan: MatmulPlan, start: Value) -> None:
+    def __init__(self, m: Module, plan: MatmulPlan, start: Value, begin: Any, words: Any) -> None:
         self._m, self._plan = m, plan
         loading = Signal()
         self._comes = Signal(name="comes")
-        self._word, self._last = counter(m, plan.loads(plan.arrangement.rows), "word", self._comes)
+        self._word, self._last = self._counted(words)
         m.d.comb += self._comes.eq(start | loading)
         with m.If(self._comes):
             m.d.sync += loading.eq(~self._last)
-        self.begins = self._comes & (self._word == plan.begin - 1)
+        self.begins = self._comes & (self._word == begin - 1)
 
-    def scalars(self, words: Sequence[Value], order: Order | Slots) -> list[Value]:
+    def _counted(self, words: Any) -> tuple[Value, Value]:
+        """The number of the word that comes, and whether it is the last one."""
+        if isinstance(words, int):
+            return counter(self._m, words, "word", self._comes)
+        word, last = Signal(range(self._plan.loads(self._plan.arrangement.rows)), name="word"), Signal(name="last_word")
+        self._m.d.comb += last.eq(word == words - 1)
+        with self._m.If(self._comes):
+            self._m.d.sync += word.eq(Mux(last, 0, word + 1))
+        return word, last
+
+    def scalars(self, words: Sequence[Value], order: Working) -> list[Value]:
         """Of each operand those that the lanes work on, a cycle behind ``order``."""
         moves = left_moves(self._plan), right_moves(self._plan)
         steps = Cat(order.row, order.k), Cat(order.across, order.k)
@@ -56,7 +83,7 @@ class Operands:
         self._m.d.comb += store.swap.eq(self.begins)
         return store
 
-    def _turn(self, port: int, moves: tuple[Move, ...], order: Order | Slots) -> Shared:
+    def _turn(self, port: int, moves: tuple[Move, ...], order: Working) -> Shared:
         copies = self._plan.copies[port]
         width, deep = item_bits(self._plan.operands[port]), self._plan.deep_operands[port]
         store = Shared(CornerTurn(moves, width, copies, deep=deep))

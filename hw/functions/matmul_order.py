@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
 from hw.functions.sequence import counter
-from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.matmul_plan import MatmulPlan
 
 
 class Order:

@@ -10,7 +10,7 @@ from hw.functions.matmul_moves import item_bits, result_moves
 from hw.functions.sequence import counter, data_later, later
 from hw.functions.shift_out import ShiftOut, leaves_in_order
 from hw.verilog.modules import Shared
-from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.matmul_plan import MatmulPlan
 
 
 class States:

@@ -6,13 +6,12 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.convert import Convert
 from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, MultiplyAccumulate
-from hw.functions.matmul_order import Order
-from hw.functions.matmul_slots import Slots
+from hw.functions.matmul_operands import Working
 from hw.functions.sequence import data_later, later
 from hw.memory.kinds import Deep, Shallow
 from hw.verilog.modules import Shared
 from step.language.dtypes import BF16, FP32
-from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.matmul_plan import MatmulPlan
 
 Lane = MultiplyAccumulate | IntegerMultiplyAccumulate
 
@@ -23,7 +22,7 @@ def lane_of(plan: MatmulPlan) -> Lane:
     return MultiplyAccumulate(plan.arrangement.stages) if is_float else IntegerMultiplyAccumulate()
 
 
-def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Order | Slots, fresh: Value) -> Value:
+def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working, fresh: Value) -> Value:
     """The sums that leave the lanes, of ``scalars`` a cycle behind ``order``; where ``fresh``, from zero on."""
     shape, lane = plan.arrangement, lane_of(plan)
     bits = plan.operands[0].dtype.bits
@@ -41,7 +40,7 @@ def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Order |
     return _rounded(m, sums) if plan.result.dtype is BF16 else sums
 
 
-def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Order | Slots, fresh: Value, sums: Value) -> Value:
+def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Working, fresh: Value, sums: Value) -> Value:
     """What the lanes add to, when their products are there.
 
     In a turn that takes as long as a sum that is what leaves them, else it waits in a store: also a state that an
@@ -51,11 +50,10 @@ def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Order | Slots, fresh:
     shape = plan.arrangement
     if shape.inner == 1 and not plan.reduce:
         return C(0, len(sums))
-    turns = shape.turns(shape.rows)
     before = lane.product_cycles + any(plan.deep_operands)  # cycles from the order to that before the state is wanted
-    if max(turns) == shape.stages and not plan.reduce:
+    if plan.turns[1] == shape.stages and not plan.reduce:
         return data_later(m, Mux(later(m, fresh, before, "fresh"), 0, sums), "state")
-    place, at_once = order.place(of_turn=not plan.reduce), min(turns) == shape.stages
+    place, at_once = order.place(of_turn=not plan.reduce), plan.turns[0] == shape.stages
     read = later(m, Cat(order.active, fresh, place), before + at_once, "read")
     written = later(m, read, 1 - at_once + lane.sum_cycles, "written")
     store = (Deep if plan.deep_sums else Shallow)(m, "states", len(sums), plan.sums)

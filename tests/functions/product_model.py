@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.words import Words
 
 Place = tuple[object, ...]

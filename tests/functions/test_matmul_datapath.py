@@ -26,7 +26,8 @@ from step.language.dtypes import BF16, INT8, INT32
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.blocks import Arrangement, arrange
-from step.lowering.plans.matmul import MatmulPlan, plan
+from step.lowering.plans.matmul import plan
+from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.plan import Application
 
 HOWS = {

@@ -12,7 +12,7 @@ from test_matmul_datapath import Case, any_case, fabric
 
 from step.language.dtypes import BF16
 from step.language.types import Tile
-from step.lowering.plans.matmul import MatmulPlan
+from step.lowering.plans.matmul_plan import MatmulPlan
 
 
 def any_plan(random: Random) -> tuple[MatmulPlan, int]:

@@ -6,60 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from approx.same import both
+from dynamic import COUNTS, Rows
 
-from cosim.comparing.compare import compare
-from step import BF16, FP32, FabricConfig, Graph, Program, Stream, Tile, run
+from step import BF16, FP32, FabricConfig, Graph, Program, Tile, run
 from step.errors import StepError
 from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, Scale, Silu
-from step.lowering.netlist import lower
-from step.programs.data.inputs import bind_inputs
-
-COUNTS = (5, 1, 7, 2, 3, 0, 0, 16, 1, 4)
-"""Rows of the tiles; the fabric has room for 16."""
-
-
-class Rows:
-    """A program of tiles with ``COUNTS`` rows of ``cols`` BF16 scalars."""
-
-    def __init__(self, cols: int) -> None:
-        self.graph, self.cols, self.inputs = Graph("rows"), cols, dict[str, Any]()
-        self.random, self.extent = np.random.default_rng(cols), self.graph.symbol("R", ragged=True)
-
-    def given(self, name: str = "x", cols: int = 0) -> Stream:
-        """Tiles from outside."""
-        cols = cols or self.cols
-        self.inputs[name] = [self.random.standard_normal((each, cols)).astype(BF16.numpy) for each in COUNTS]
-        return self.graph.source(name, Tile(BF16, self.extent, cols), [len(COUNTS)])
-
-    def joined(self) -> Stream:
-        """Tiles that are made of rows."""
-        self.inputs["row"] = [
-            [self.random.standard_normal((1, self.cols)).astype(BF16.numpy) for _ in range(each)] for each in COUNTS
-        ]
-        rows = self.graph.source("row", Tile(BF16, 1, self.cols), [len(COUNTS), self.graph.symbol("n", ragged=True)])
-        return rows.accum(RetileRow(), name="tile")
-
-    def fixed(self, name: str, tile: Tile) -> Stream:
-        """A static tile beside each."""
-        self.inputs[name] = self.random.standard_normal((len(COUNTS), *tile.shape)).astype(tile.dtype.numpy)
-        return self.graph.source(name, tile, [len(COUNTS)])
-
-    def routed(self, tiles: Stream) -> list[Stream]:
-        """To the one, to the other, or to both."""
-        which = [[number % 2] if number % 3 else [0, 1] for number in range(len(COUNTS))]
-        self.inputs["which"] = which
-        self.which = self.graph.selectors("which", 2, [len(COUNTS)])
-        return list(tiles.partition(self.which, targets=2, name="route"))
-
-    def checked(self, **fabric: Any) -> None:
-        """On all floors."""
-        program = Program(self.graph, self.inputs, FabricConfig(**fabric))
-        netlist = lower(self.graph, program.fabric)
-        for values in ("control", "all"):
-            both(netlist, bind_inputs(netlist.graph, self.inputs), values=values)  # type: ignore[arg-type]
-        found = compare(program, optimize=False)
-        assert found.passed, found
 
 
 @pytest.mark.parametrize(

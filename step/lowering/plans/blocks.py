@@ -81,23 +81,33 @@ class Arrangement:
         return np.repeat(begins, heights) + places, np.repeat(turns, heights)
 
 
+SIZES = 16
+"""How many numbers of rows are looked at, where there may be fewer."""
+
+
 @cache  # programs have many products alike
-def arrange(rows: int, inner: int, cols: int, lanes: int, stages: int, words: int, shares: bool) -> Arrangement:
+def arrange(
+    rows: int, inner: int, cols: int, lanes: int, stages: int, words: int, shares: bool, fewer: bool
+) -> Arrangement:
     """The arrangement in one group with the shortest interval on at most ``lanes`` lanes.
 
     Of those that are as good, links being busy for so many ``words``, the one in which a product takes the fewest
     cycles, and then the one with the fewest lanes. Where there is a choice left, blocks are as wide as possible, so
-    that results come in order. ``shares``: products may share a turn.
+    that results come in order. ``shares``: products may share a turn. ``fewer``: there may be fewer rows, of which some
+    numbers are looked at; blocks have a power of two of them then.
     """
+    sizes = range(rows, 0, -max(1, rows // SIZES)) if fewer else (rows,)
 
     def shaped(down: int, across: int) -> Arrangement:
         found = Arrangement(rows, inner, cols, down, across, stages, -(-rows // down))
         return replace(found, products=-(-stages // found.blocks)) if shares and inner > 1 else found
 
     heights, widths = ({-(-extent // parts) for parts in range(1, extent + 1)} for extent in (rows, cols))
+    heights = {each for each in heights if not fewer or each & (each - 1) == 0}
     possible = (shaped(down, across) for down in heights for across in widths if down * across <= lanes)
 
     def cost(each: Arrangement) -> tuple[int, ...]:
-        return max(each.interval(rows), words), each.computes(rows), each.lanes, each.blocks, each.block_rows
+        takes = sum(max(each.interval(size), words) for size in sizes)
+        return takes, each.computes(rows), each.lanes, each.blocks, each.block_rows
 
     return min(possible, key=cost)

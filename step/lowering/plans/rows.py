@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import reduce, singledispatch
 from typing import Any
 
@@ -18,6 +19,12 @@ def largest(*numbers: Any) -> Any:
     fixed = [each for each in numbers if isinstance(each, int)]
     others = [each for each in numbers if not isinstance(each, int)]
     return reduce(larger, [*others, max(fixed)] if fixed else others)
+
+
+@singledispatch
+def entry(rows: Any, table: Sequence[int]) -> Any:
+    """What ``table`` has for so many ``rows``; what else ``rows`` may be is registered."""
+    return table[rows]
 
 
 def parts(rows: Any, row: int, part: int) -> Any:

@@ -1,0 +1,164 @@
+"""The matrix product of tiles with a dynamic number of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Module, Mux, Signal, Value
+
+from hw.functions.corner_turn import CornerTurn
+from hw.functions.datapath import Datapath
+from hw.functions.matmul_moves import item_bits, result_moves
+from hw.functions.matmul_operands import Operands
+from hw.functions.matmul_sums import accumulate, lane_of
+from hw.functions.sequence import counter, later
+from hw.functions.store import since
+from hw.verilog.modules import Shared
+from step.language.dtypes import BF16
+from step.lowering.plans.matmul_rows import RowsMatmulPlan
+from step.lowering.plans.rows import entry, largest, parts
+
+
+class RowsMatmulDatapath(Datapath):
+    """As `hw.functions.matmul_datapath.MatmulDatapath`, with as many rows as there are."""
+
+    plan: RowsMatmulPlan
+    leaves_early = True
+
+    def __init__(self, plan: RowsMatmulPlan) -> None:
+        self.dtype = plan.operands[0].dtype
+        depth = any(plan.deep_operands) + 1 + lane_of(plan).depth + (plan.result.dtype is BF16)
+        super().__init__(
+            plan,
+            [each.word_bits for each in plan.operands],
+            plan.result.word_bits,
+            reduce=False,
+            latency=plan.latency - plan.depth + depth,
+            busy=plan.initiation_interval,
+            most_rows=plan.arrangement.rows,
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.plan,)
+
+    def elaborate(self, platform: Any) -> Module:
+        m, plan = Module(), self.plan
+        rows = self._held(m)
+        left = plan.operands[0]
+        words = largest(parts(rows, left.cols * left.dtype.bits, left.link_bits), plan.operands[1].beats)
+        operands = Operands(m, plan, self.start, entry(rows, plan.begins), words)
+        order = RowsOrder(m, plan, operands.begins, parts(rows, 1, plan.arrangement.block_rows))
+        scalars = operands.scalars([self.operand0, self.operand1], order)
+        sums = accumulate(m, plan, scalars, order, order.first_k)
+        complete = later(m, order.active & order.last_k, plan.depth, "complete")
+        m.d.comb += self.result.eq(self._leave(m, sums, complete, later(m, order.last, plan.depth, "last")))
+        return m
+
+    def _held(self, m: Module) -> Value:
+        """The rows of the operands that come."""
+        rows, held = (Signal(range(self.plan.arrangement.rows + 1), name=name) for name in ("rows_now", "rows_held"))
+        m.d.comb += rows.eq(Mux(self.start, self.rows, held))
+        m.d.sync += held.eq(rows)
+        return rows
+
+    def _leave(self, m: Module, sums: Value, complete: Value, last: Value) -> Value:
+        """Keep the ``complete`` sums, of which the ``last`` ones end a product; returns the words that leave."""
+        plan = self.plan
+        block = Signal(range(max(2, plan.arrangement.blocks)), name="complete_block")
+        with m.If(complete):
+            m.d.sync += block.eq(Mux(last, 0, block + 1))
+        word: Value = since(m, "result_word", self.leave, plan.result.beats)
+        results = Shared(CornerTurn(result_moves(plan), item_bits(plan.result), plan.results, deep=plan.deep_results))
+        m.submodules.results = results
+        m.d.comb += [results.write.eq(complete), results.write_step.eq(block), results.values.eq(sums)]
+        early = int(not plan.deep_results)
+        m.d.comb += results.read_step.eq(later(m, word, early, "read_word"))
+        if plan.results > 1:
+            written, _ = counter(m, plan.results, "written", complete & last)
+            following, _ = counter(m, plan.results, "read", self.leave)
+            part, before = Signal.like(following, name="leaves"), Signal.like(following, name="left")
+            m.d.comb += part.eq(Mux(self.leave, following, before))
+            m.d.sync += before.eq(part)
+            m.d.comb += [results.write_part.eq(written), results.read_part.eq(later(m, part, early, "read_part"))]
+        result: Value = results.result
+        return result
+
+
+class RowsOrder:
+    """As `hw.functions.matmul_order.Order`, with so many ``blocks`` below each other as there are with ``begins``.
+
+    A group has the fewest rows of blocks that it may have until there are less than two of it left. ``last``: the block
+    is the last one of the product, for the last k.
+    """
+
+    def __init__(self, m: Module, plan: RowsMatmulPlan, begins: Value, blocks: Value) -> None:
+        self._m, self._plan, shape = m, plan, plan.arrangement
+        most = shape.row_blocks
+        busy, waits, self._turn_ends = Signal(name="busy"), Signal(name="waits"), Signal(name="turn_ends")
+        left, height = Signal(range(most + 1), name="left"), Signal(range(most + 1), name="height")
+        last_group, self.active = Signal(name="last_group"), Signal(name="active")
+        m.d.comb += [last_group.eq(left < 2 * shape.group), height.eq(Mux(last_group, left, shape.group))]
+        self.across, row_ends = counter(m, shape.col_blocks, "across", self.active)
+        self.k, self.last_k = counter(m, shape.inner, "k", self._turn_ends)
+        self.first_k = self.k == 0
+        down, blocks_end = Signal(range(max(2, most)), name="down"), Signal(name="blocks_end")
+        m.d.comb += [self.active.eq(busy & ~waits), blocks_end.eq(self.active & row_ends & (down == height - 1))]
+        with m.If(self.active & row_ends):
+            m.d.sync += down.eq(Mux(blocks_end, 0, down + 1))
+        group_ends = self._turn_ends & self.last_k
+        self.last = blocks_end & self.last_k & last_group
+        ends = group_ends & last_group
+        self._ends = ends
+        m.d.comb += self._turn_ends.eq((blocks_end | waits) & self._enough(busy))
+        m.d.sync += waits.eq((blocks_end | waits) & ~self._turn_ends)
+        with m.If(begins):
+            m.d.sync += [busy.eq(1), left.eq(blocks)]
+        with m.Elif(ends):
+            m.d.sync += busy.eq(0)
+        with m.Elif(group_ends):
+            m.d.sync += left.eq(left - shape.group)
+        self.row = self._row(most, self.active & row_ends, last_group)
+
+    def _enough(self, busy: Value) -> Value:
+        """Whether the turn may end: a sum of its first block is there again."""
+        shape = self._plan.arrangement
+        if shape.col_blocks >= shape.stages:
+            return C(1, 1)
+        cycle, enough = Signal(range(shape.stages), name="cycle"), Signal(name="enough")
+        self._m.d.comb += enough.eq(cycle == shape.stages - 1)
+        with self._m.If(self._turn_ends):
+            self._m.d.sync += cycle.eq(0)
+        with self._m.Elif(busy & ~enough):
+            self._m.d.sync += cycle.eq(cycle + 1)
+        return enough
+
+    def _row(self, most: int, advance: Value, last_group: Value) -> Value:
+        """The row of the block, which goes back at the end of a turn, and on behind the last one of a group."""
+        if most == 1:
+            return C(0, 1)
+        row, begin, onward = (Signal(range(most), name=name) for name in ("row", "row_of_group", "next_row"))
+        self._m.d.comb += onward.eq(Mux(last_group, 0, row + 1))
+        with self._m.If(self._turn_ends):
+            with self._m.If(self.last_k):
+                self._m.d.sync += [row.eq(onward), begin.eq(onward)]
+            with self._m.Else():
+                self._m.d.sync += row.eq(begin)
+        with self._m.Elif(advance):
+            self._m.d.sync += row.eq(row + 1)
+        return row
+
+    def place(self, *, of_turn: bool) -> Value:
+        """The number of the block in its turn; once."""
+        assert of_turn, "there is no state"
+        place = Signal(range(max(2, self._plan.sums)), name="place")
+        with self._m.If(self._turn_ends):
+            self._m.d.sync += place.eq(0)
+        with self._m.Elif(self.active):
+            self._m.d.sync += place.eq(place + 1)
+        return place
+
+    def part(self, port: int) -> Value:
+        """The part of the store of an operand in which that of the product is; once."""
+        part, _ = counter(self._m, self._plan.copies[port], f"read_{port}", self._ends)
+        return part

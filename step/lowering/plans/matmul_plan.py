@@ -1,0 +1,226 @@
+"""When a matrix product works on what, and what it stores meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from step.lowering.plans.blocks import Arrangement
+from step.lowering.plans.words import Words
+
+SHIFTED = 4
+"""Words of a result up to which it waits in shift registers: LUT RAM has 16 places, and takes more LUTs than these."""
+
+DEEP = 64
+"""Places of a memory up to which it is LUT RAM: with more of them block RAM is the smaller part of a device."""
+
+
+@dataclass(frozen=True)
+class MatmulPlan:
+    """While a product is computed, the operands of the next one come in, and the last result leaves (that of a
+    reduction only if it is due).
+
+    The lanes begin as soon as they need no longer pause for a word, and the words of the result begin to leave as soon
+    as none of them has to wait for a sum. Behind the turn of a block for the last k come its ``product``, and its sum,
+    which is rounded in ``rounds`` cycles. Memories of more than ``deep`` places are block RAM.
+    """
+
+    arrangement: Arrangement
+    operands: tuple[Words, Words]
+    result: Words
+    transposed: bool
+    product: int
+    rounds: int
+    reduce: bool
+    deep: int = DEEP
+
+    streams = True
+
+    @property
+    def initiation_interval(self) -> int:
+        return self.interval_of(self.arrangement.rows)
+
+    @property
+    def latency(self) -> int:
+        return self.latency_of(self.arrangement.rows)
+
+    def interval_of(self, rows: int) -> int:
+        """Cycles from the start of a product of so many ``rows`` to the next one."""
+        leaves = 1 if self.reduce else replace(self.result, rows=rows).beats
+        return max(self.loads(rows), self.arrangement.interval(rows), leaves)
+
+    def latency_of(self, rows: int) -> int:
+        """Cycles from the start of a product of so many ``rows`` to the first word of its result.
+
+        That is there when all words of the operands came, and in shift registers all sums are.
+        """
+        complete = self.complete(rows)
+        ready = complete.max() if self.shifts else (complete - self.leaves(rows)[0]).max()
+        return max(self.loads(rows), int(ready) + self.arrangement.waits + 1 + self.deep_results)
+
+    def loads(self, rows: int) -> int:
+        """Cycles in which the operands come."""
+        left, right = self.operands
+        return max(replace(left, rows=rows).beats, right.beats)
+
+    @property
+    def depth(self) -> int:
+        """Cycles from the addresses of a block's operands to its sums, in the format of the result."""
+        return any(self.deep_operands) + self.product + self.arrangement.stages + self.rounds
+
+    @cached_property
+    def begin(self) -> int:
+        """Cycles from the first words of the operands to the first block: every scalar came before it is read."""
+        whole = [each.beats for each, assembled in zip(self.operands, self.assembled, strict=True) if assembled]
+        return max(self.soonest(self.arrangement.rows), 1, *whole)
+
+    def begin_of(self, rows: int) -> int:
+        """`begin` of a product of so many ``rows``."""
+        return self.begin
+
+    @cached_property
+    def assembled(self) -> tuple[bool, bool]:
+        """Whether an operand is put together in registers, and moves on to others when all of it came.
+
+        Else it lies in banks, one for each way from a place of a word to a port of the lanes. A bit of LUT RAM takes
+        one and a half LUTs, and every input of a multiplexer about one: of those there are as many as scalars in
+        registers, or as banks. Two registers are counted as a LUT, as there are as many of both.
+        """
+        ports = zip(self.operands, self._banks, self._copies(self.soonest(self.arrangement.rows)), strict=True)
+        twice = self.arrangement.products == 1
+        left, right = (twice and copies > 1 and 2 * each.scalars < 2.5 * banks for each, (banks, _), copies in ports)
+        return left, right
+
+    @cached_property
+    def deep_operands(self) -> tuple[bool, bool]:
+        """Whether the banks of an operand are in block RAM."""
+        ports = zip(self.assembled, self._banks, self._copies(self.begin), strict=True)
+        left, right = (not assembled and items * copies > self.deep for assembled, (_, items), copies in ports)
+        return left, right
+
+    @cached_property
+    def deep_sums(self) -> bool:
+        """Whether the sums are in block RAM, from which a state comes a cycle later."""
+        return self.sums > self.deep and self.turns[0] > self.arrangement.stages
+
+    @property
+    def turns(self) -> tuple[int, int]:
+        """Cycles of the shortest turn, and of the longest one."""
+        turns = self.arrangement.turns(self.arrangement.rows)
+        return min(turns), max(turns)
+
+    @cached_property
+    def deep_results(self) -> bool:
+        """Whether results are in block RAM."""
+        shape, result = self.arrangement, self.result
+        rows, cols = np.arange(result.rows) % shape.block_rows, np.arange(result.cols) % shape.block_cols
+        _, items = _banks(result, rows[:, None] * shape.block_cols + cols)
+        return not self.shifts and items * (3 if self.reduce else 1) > self.deep
+
+    @property
+    def sums(self) -> int:
+        """Blocks of sums that wait for their next turn: of a group, or where a state is kept of all."""
+        shape = self.arrangement
+        return shape.blocks if self.reduce else max(shape.heights(shape.rows)) * shape.col_blocks * shape.products
+
+    @cached_property
+    def copies(self) -> tuple[int, int]:
+        """Elements of each operand that lie side by side in banks."""
+        return self._copies(self.begin, self.deep_operands)
+
+    @cached_property
+    def results(self) -> int:
+        """Results that lie side by side.
+
+        A state has left before any sum of the second one behind it is complete. It may leave later than its last
+        element came; for that there is a third place.
+        """
+        if self.reduce:
+            return 3
+        rows = self.arrangement.rows
+        longest = int((self.latency + self.leaves(rows)[1] - self.complete(rows)).max())
+        return max(1, -(-longest // self.initiation_interval))
+
+    @cached_property
+    def shifts(self) -> bool:
+        """Whether the result waits in shift registers, which it leaves before a sum of the next one comes."""
+        complete = self.complete(self.arrangement.rows)
+        taken = complete.max() - complete.min() + self.arrangement.waits + self.result.beats
+        return not self.reduce and self.result.beats <= SHIFTED and bool(taken <= self.initiation_interval)
+
+    def soonest(self, rows: int) -> int:
+        """When the first block may begin, for scalars in banks."""
+        return 1 + max(0, *(int((last - read).max()) for (_, last), read, _ in self.uses(rows)))
+
+    def _copies(self, begin: int, deep: tuple[bool, bool] = (False, False)) -> tuple[int, int]:
+        """Elements of each operand that are there at a time.
+
+        A word may come when its place is read the last time; in block RAM a cycle later.
+        """
+        interval, uses = self.initiation_interval, self.uses(self.arrangement.rows)
+        begin += self.arrangement.waits
+        longest = (begin + int((read - first).max()) for (first, _), _, read in uses)
+        left, right = (max(1, -(-(each + late) // interval)) for each, late in zip(longest, deep, strict=True))
+        return left, right
+
+    # Cycles of scalars are linear in their place but for rounding, and a step of the one is never less than one of the
+    # other and greater elsewhere: so the scalars at the ends of a block, or of all k, are the earliest and the latest.
+
+    def complete(self, rows: int) -> np.ndarray:
+        """For each row of the result and its first and last block, when its sums are there, if it waits for no slot."""
+        shape = self.arrangement
+        at, turn = shape.schedule(rows)
+        last = (at + (shape.inner - 1) * turn)[np.arange(rows) // shape.block_rows]
+        return self.begin_of(rows) + self.depth + last[:, None] + np.array([0, shape.col_blocks - 1])
+
+    def leaves(self, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """For each of these blocks of a row the words of its first and of its last scalar."""
+        shape = self.arrangement
+        start = np.array([0, shape.col_blocks - 1]) * shape.block_cols
+        end = np.minimum(start + shape.block_cols, shape.cols) - 1
+        place = np.arange(rows)[:, None] * shape.cols
+        return _first_word(self.result, place + start), _last_word(self.result, place + end)
+
+    def uses(self, rows: int) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray]]:
+        """For each operand the words of scalars, and their first and last use, in cycles behind the first block: of all
+        rows of the left one and all columns of the right one, for the first and the last k."""
+        shape = self.arrangement
+        at, turn = shape.schedule(rows)
+        of_row, k = np.arange(rows) // shape.block_rows, np.array([0, shape.inner - 1])
+        read = at[of_row][:, None] + k * turn[of_row][:, None]
+        place = np.arange(rows)[:, None] * shape.inner + k
+        left, right = self.operands
+        yield (_first_word(left, place), _last_word(left, place)), read, read + shape.col_blocks - 1
+        col = np.arange(shape.cols)
+        first, last = (at[end] + k[:, None] * turn[end] + col // shape.block_cols for end in (0, -1))
+        place = col * shape.inner + k[:, None] if self.transposed else k[:, None] * shape.cols + col
+        yield (_first_word(right, place), _last_word(right, place)), first, last
+
+    @cached_property
+    def _banks(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Of each operand, how many banks it has, and how many scalars are in one at most."""
+        shape = self.arrangement
+        left, right = self.operands
+        rows, cols = np.arange(left.rows) % shape.block_rows, np.arange(shape.cols) % shape.block_cols
+        return _banks(left, rows[:, None]), _banks(right, cols[:, None] if self.transposed else cols)
+
+
+def _first_word(tile: Words, place: np.ndarray) -> np.ndarray:
+    """The first word with a part of the scalar at ``place``."""
+    return place * tile.dtype.bits // tile.link_bits
+
+
+def _last_word(tile: Words, place: np.ndarray) -> np.ndarray:
+    """The last one."""
+    return ((place + 1) * tile.dtype.bits - 1) // tile.link_bits
+
+
+def _banks(tile: Words, ports: np.ndarray) -> tuple[int, int]:
+    """How many pairs there are of a place in a word and a port, for scalars with these ``ports``; the most in one."""
+    bit = np.arange(tile.scalars) * tile.dtype.bits % tile.link_bits
+    pairs = bit * (1 + ports.max()) + np.broadcast_to(ports, (tile.rows, tile.cols)).reshape(-1)
+    _, counts = np.unique(pairs, return_counts=True)
+    return len(counts), int(counts.max())

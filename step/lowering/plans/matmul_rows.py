@@ -1,0 +1,107 @@
+"""Plan of the matrix product of tiles with a dynamic number of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from step.lowering.plans.matmul_plan import MatmulPlan
+from step.lowering.plans.plan import Timing
+from step.lowering.plans.rows import entry
+
+
+@dataclass(frozen=True)
+class RowsMatmulPlan(MatmulPlan):
+    """As `MatmulPlan`, for left operands that may have fewer rows than the arrangement has.
+
+    One with few rows has short turns, so it must begin later, when more words of the right operand are there. Products
+    do not meet on the lanes: one that begins late keeps the next one waiting for so much longer as this may begin
+    sooner. A result may wait for the words of the one before it. Stores have room for the worst order of sizes.
+    """
+
+    assembled = (False, False)
+    shifts = False
+
+    @property
+    def initiation_interval(self) -> int:
+        return max(self._intervals)
+
+    @property
+    def latency(self) -> int:
+        return max(self._latencies)
+
+    def at(self, rows: Any) -> Timing:
+        """The cycles with so many ``rows``."""
+        return Timing(entry(rows, self._intervals), entry(rows, self._latencies), streams=True)
+
+    @cached_property
+    def begins(self) -> tuple[int, ...]:
+        """`begin_of` for each number of rows; none begin at once."""
+        return 0, *(max(1, self.soonest(rows)) for rows in self._sizes)
+
+    def begin_of(self, rows: int) -> int:
+        return self.begins[rows]
+
+    def interval_of(self, rows: int) -> int:
+        late = self.begins[rows] - min(self.begins[1:])
+        computes = self.arrangement.interval(rows) + late
+        return max(self.loads(rows), computes, self.words_of(rows))
+
+    def words_of(self, rows: int) -> int:
+        """Words of a result with so many ``rows``."""
+        return -(-rows * self.result.cols * self.result.dtype.bits // self.result.link_bits)
+
+    @property
+    def turns(self) -> tuple[int, int]:
+        shape = self.arrangement
+        most = max(max(shape.turns(rows)) for rows in self._sizes)
+        return max(shape.col_blocks, shape.stages), most
+
+    @property
+    def sums(self) -> int:
+        """Blocks of sums that wait for their next turn."""
+        shape = self.arrangement
+        return max(max(shape.heights(rows)) for rows in self._sizes) * shape.col_blocks
+
+    @cached_property
+    def deep_operands(self) -> tuple[bool, bool]:
+        (_, left), (_, right) = self._banks
+        copies = self._copies_beside((False, False))
+        return left * copies[0] > self.deep, right * copies[1] > self.deep
+
+    @cached_property
+    def copies(self) -> tuple[int, int]:
+        return self._copies_beside(self.deep_operands)
+
+    @cached_property
+    def results(self) -> int:
+        late = max(self.latency_of(rows) + self.words_of(rows) - self._intervals[rows] for rows in self._sizes)
+        first = min(int((self.complete(rows) - self.leaves(rows)[1]).min()) for rows in self._sizes)
+        stays = (max(self.latency_of(rows), late) - first - self._intervals[rows] for rows in self._sizes)
+        return self._beside(max(stays))
+
+    @property
+    def _sizes(self) -> range:
+        return range(1, self.arrangement.rows + 1)
+
+    @cached_property
+    def _intervals(self) -> tuple[int, ...]:
+        return 1, *map(self.interval_of, self._sizes)
+
+    @cached_property
+    def _latencies(self) -> tuple[int, ...]:
+        return 1, *map(self.latency_of, self._sizes)
+
+    def _copies_beside(self, deep: tuple[bool, bool]) -> tuple[int, int]:
+        """Elements of each operand that are there at a time (see `MatmulPlan`)."""
+        stays = [[0], [0]]
+        for rows in self._sizes:
+            for port, ((first, _), _, read) in enumerate(self.uses(rows)):
+                stays[port].append(self.begins[rows] + int((read - first).max()) + deep[port] - self._intervals[rows])
+        left, right = (self._beside(max(each)) for each in stays)
+        return left, right
+
+    def _beside(self, longer: int) -> int:
+        """Elements in a store, of which one stays so much ``longer`` than its interval."""
+        return 1 + max(0, -(-longer // min(self._intervals[1:])))

@@ -1,0 +1,31 @@
+"""Products of tiles with a dynamic number of rows in RTL: values as interpreted, every token in its cycle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dynamic import Rows
+
+from step import BF16, Tile
+from step.functions import Matmul
+
+
+@pytest.mark.parametrize(
+    ("inner", "cols", "lanes", "fabric"),
+    [
+        (16, 16, 16, {}),
+        (16, 16, 64, {}),
+        (24, 8, 4, {"stages": 3, "link_bytes": 16}),
+        (8, 32, 4, {"link_bytes": 32, "stages": 1}),
+        (40, 3, 8, {"link_bytes": 128}),
+        (1, 16, 16, {}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_products(inner: int, cols: int, lanes: int, fabric: dict[str, Any], transposed: bool) -> None:
+    rows = Rows(inner)
+    right = rows.fixed("w", Tile(BF16, cols, inner) if transposed else Tile(BF16, inner, cols))
+    rows.given().map(Matmul(out=BF16, transposed=transposed), right, name="product").sink("y")
+    rows.checked(matmul_lanes=lanes, dynamic_rows=16, **fabric)

@@ -235,7 +235,7 @@ class Firing:
 
     def stamp(self, port: int, cycles: Any, words: Any) -> Value:
         """What is put on output ``port`` enters it ``cycles`` (>= 1) later, and not before the ``words`` (>= 1) of what
-        was put there before have passed. Returns whether a value enters now.
+        was put there before have passed. Returns whether a value with words enters now.
 
         Its header must be known with the firing. No firing may put anything there before words that it put have passed.
         """
@@ -247,7 +247,8 @@ class Firing:
         self._m.d.comb += [
             *(waiting.cycles.eq(cycles), waiting.words.eq(words), entering.as_value().eq(waiting.entering)),
         ]
-        return waiting.enters & entering.value
+        some = entering.rows != 0 if "rows" in format.header.members else Const(1, 1)
+        return waiting.enters & entering.value & some
 
     def delayed(self, value: Any) -> Value:
         """``value`` as it was when the tokens fired that enter the outputs now; zero where that is before the reset."""

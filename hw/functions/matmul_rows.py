@@ -32,7 +32,7 @@ class RowsMatmulDatapath(Datapath):
             plan,
             [each.word_bits for each in plan.operands],
             plan.result.word_bits,
-            reduce=False,
+            reduce=plan.reduce,
             latency=plan.latency - plan.depth + depth,
             busy=plan.initiation_interval,
             most_rows=plan.arrangement.rows,
@@ -50,9 +50,10 @@ class RowsMatmulDatapath(Datapath):
         operands = Operands(m, plan, self.start, entry(rows, plan.begins), words)
         order = RowsOrder(m, plan, operands.begins, parts(rows, 1, plan.arrangement.block_rows))
         scalars = operands.scalars([self.operand0, self.operand1], order)
-        sums = accumulate(m, plan, scalars, order, order.first_k)
+        first, part = self._reduction(m, operands.begins) if plan.reduce else (C(1, 1), None)
+        sums = accumulate(m, plan, scalars, order, order.first_k & first)
         complete = later(m, order.active & order.last_k, plan.depth, "complete")
-        m.d.comb += self.result.eq(self._leave(m, sums, complete, later(m, order.last, plan.depth, "last")))
+        m.d.comb += self.result.eq(self._leave(m, sums, complete, later(m, order.last, plan.depth, "last"), part))
         return m
 
     def _held(self, m: Module) -> Value:
@@ -62,8 +63,26 @@ class RowsMatmulDatapath(Datapath):
         m.d.sync += held.eq(rows)
         return rows
 
-    def _leave(self, m: Module, sums: Value, complete: Value, last: Value) -> Value:
-        """Keep the ``complete`` sums, of which the ``last`` ones end a product; returns the words that leave."""
+    def _reduction(self, m: Module, begins: Value) -> tuple[Value, Value]:
+        """Of the product that the lanes work on: whether it begins a reduction, and the place for its state."""
+        given, coming, first = Signal(name="given"), Signal(name="coming"), Signal(name="first_of_state")
+        m.d.comb += coming.eq(Mux(self.start, self.first, given))
+        m.d.sync += given.eq(coming)
+        with m.If(begins):
+            m.d.sync += first.eq(coming)
+        if self.plan.results == 1:
+            return first, C(0, 1)
+        last = self.plan.results - 1
+        part = Signal(range(last + 1), init=last, name="part_of_state")
+        with m.If(begins & coming):
+            m.d.sync += part.eq(Mux(part == last, 0, part + 1))
+        return first, part
+
+    def _leave(self, m: Module, sums: Value, complete: Value, last: Value, state: Value | None) -> Value:
+        """Keep the ``complete`` sums, of which the ``last`` ones end a product; returns the words that leave.
+
+        ``state``: the place of those that the lanes work on, in a reduction.
+        """
         plan = self.plan
         block = Signal(range(max(2, plan.arrangement.blocks)), name="complete_block")
         with m.If(complete):
@@ -75,7 +94,10 @@ class RowsMatmulDatapath(Datapath):
         early = int(not plan.deep_results)
         m.d.comb += results.read_step.eq(later(m, word, early, "read_word"))
         if plan.results > 1:
-            written, _ = counter(m, plan.results, "written", complete & last)
+            if state is None:
+                written, _ = counter(m, plan.results, "written", complete & last)
+            else:
+                written = later(m, state, plan.depth, "written")
             following, _ = counter(m, plan.results, "read", self.leave)
             part, before = Signal.like(following, name="leaves"), Signal.like(following, name="left")
             m.d.comb += part.eq(Mux(self.leave, following, before))
@@ -118,39 +140,42 @@ class RowsOrder:
             m.d.sync += busy.eq(0)
         with m.Elif(group_ends):
             m.d.sync += left.eq(left - shape.group)
-        self.row = self._row(most, self.active & row_ends, last_group)
+        self._last_group = last_group
+        self.row = self._going_back("row", most, self.active & row_ends)
 
     def _enough(self, busy: Value) -> Value:
         """Whether the turn may end: a sum of its first block is there again."""
         shape = self._plan.arrangement
-        if shape.col_blocks >= shape.stages:
+        if shape.col_blocks >= shape.least:
             return C(1, 1)
-        cycle, enough = Signal(range(shape.stages), name="cycle"), Signal(name="enough")
-        self._m.d.comb += enough.eq(cycle == shape.stages - 1)
+        cycle, enough = Signal(range(shape.least), name="cycle"), Signal(name="enough")
+        self._m.d.comb += enough.eq(cycle == shape.least - 1)
         with self._m.If(self._turn_ends):
             self._m.d.sync += cycle.eq(0)
         with self._m.Elif(busy & ~enough):
             self._m.d.sync += cycle.eq(cycle + 1)
         return enough
 
-    def _row(self, most: int, advance: Value, last_group: Value) -> Value:
-        """The row of the block, which goes back at the end of a turn, and on behind the last one of a group."""
-        if most == 1:
+    def _going_back(self, name: str, extent: int, advance: Value) -> Value:
+        """A number that goes back at the end of a turn to where its group began, and on behind the last one's."""
+        if extent == 1:
             return C(0, 1)
-        row, begin, onward = (Signal(range(most), name=name) for name in ("row", "row_of_group", "next_row"))
-        self._m.d.comb += onward.eq(Mux(last_group, 0, row + 1))
+        number, begin = Signal(range(extent), name=name), Signal(range(extent), name=f"{name}_of_group")
+        onward = Signal(range(extent), name=f"next_{name}")
+        self._m.d.comb += onward.eq(Mux(self._last_group, 0, number + 1))
         with self._m.If(self._turn_ends):
             with self._m.If(self.last_k):
-                self._m.d.sync += [row.eq(onward), begin.eq(onward)]
+                self._m.d.sync += [number.eq(onward), begin.eq(onward)]
             with self._m.Else():
-                self._m.d.sync += row.eq(begin)
+                self._m.d.sync += number.eq(begin)
         with self._m.Elif(advance):
-            self._m.d.sync += row.eq(row + 1)
-        return row
+            self._m.d.sync += number.eq(number + 1)
+        return number
 
     def place(self, *, of_turn: bool) -> Value:
-        """The number of the block in its turn; once."""
-        assert of_turn, "there is no state"
+        """The number of the block in the order of the result, or only of its turn; once."""
+        if not of_turn:
+            return self._going_back("place", self._plan.arrangement.blocks, self.active)
         place = Signal(range(max(2, self._plan.sums)), name="place")
         with self._m.If(self._turn_ends):
             self._m.d.sync += place.eq(0)

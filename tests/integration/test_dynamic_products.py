@@ -29,3 +29,22 @@ def test_products(inner: int, cols: int, lanes: int, fabric: dict[str, Any], tra
     right = rows.fixed("w", Tile(BF16, cols, inner) if transposed else Tile(BF16, inner, cols))
     rows.given().map(Matmul(out=BF16, transposed=transposed), right, name="product").sink("y")
     rows.checked(matmul_lanes=lanes, dynamic_rows=16, **fabric)
+
+
+@pytest.mark.parametrize(
+    ("inner", "cols", "lanes", "fabric"),
+    [
+        (16, 16, 16, {}),
+        (16, 64, 8, {"link_bytes": 32}),
+        (24, 8, 4, {"stages": 3, "link_bytes": 16}),
+        (40, 3, 8, {"link_bytes": 128}),
+    ],
+    ids=str,
+)
+def test_reductions(inner: int, cols: int, lanes: int, fabric: dict[str, Any]) -> None:
+    """Of two products each, and of none."""
+    rows = Rows(inner)
+    tiles = rows.given().repeat(2)
+    right = rows.fixed("w", Tile(BF16, inner, cols)).repeat(2)
+    tiles.accum(Matmul(), right, name="total").sink("y")
+    rows.checked(matmul_lanes=lanes, dynamic_rows=16, **fabric)

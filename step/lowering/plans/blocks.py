@@ -15,8 +15,8 @@ class Arrangement:
     A cycle works on a block of ``block_rows`` x ``block_cols`` scalars of the result, a lane for each. ``group`` rows
     of blocks are a group, and the last group has those that are left, too; groups follow each other. In a group the
     blocks take turns for every k, row by row; a *turn* is as many cycles, and not less than ``stages``: so long it
-    takes until a sum is there again. Where a product has fewer blocks than that, several ``products`` share a turn,
-    each with a slot of its own, for which it waits.
+    takes until a sum is there again, and ``spare`` cycles longer if it comes out of block RAM. Where a product has
+    fewer blocks than that, several ``products`` share a turn, each with a slot of its own, for which it waits.
 
     Where so many rows can come, there may be fewer: methods take the ``rows`` that there are.
     """
@@ -29,6 +29,7 @@ class Arrangement:
     stages: int
     group: int
     products: int = 1
+    spare: int = 0
 
     @property
     def row_blocks(self) -> int:
@@ -46,6 +47,11 @@ class Arrangement:
     def lanes(self) -> int:
         return self.block_rows * self.block_cols
 
+    @property
+    def least(self) -> int:
+        """Cycles of the shortest turn that there may be."""
+        return self.stages + self.spare
+
     def heights(self, rows: int) -> tuple[int, ...]:
         """The rows of blocks in each group."""
         row_blocks = -(-rows // self.block_rows)
@@ -56,7 +62,7 @@ class Arrangement:
         """The cycles of a turn in each group."""
         if self.products > 1:
             return (self.products * self.blocks,)
-        return tuple(max(height * self.col_blocks, self.stages) for height in self.heights(rows))
+        return tuple(max(height * self.col_blocks, self.least) for height in self.heights(rows))
 
     def computes(self, rows: int) -> int:
         """Cycles of a product on the lanes, from its first block to its last turn's end."""

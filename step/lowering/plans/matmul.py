@@ -9,7 +9,7 @@ from step.functions.matmul import Matmul
 from step.language.dtypes import BF16
 from step.language.function import Function
 from step.lowering.plans.blocks import arrange
-from step.lowering.plans.matmul_plan import MatmulPlan
+from step.lowering.plans.matmul_plan import DEEP, MatmulPlan
 from step.lowering.plans.matmul_rows import RowsMatmulPlan
 from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import rounding
@@ -24,12 +24,15 @@ def plan(function: Function, application: Application) -> MatmulPlan:
     result = Words.of(application.result, fabric.link_bytes)
     stages = fabric.stages if left.dtype is BF16 else 1
     words = max(left.beats, right.beats, 1 if application.reduce else result.beats)
-    dynamic = application.dynamic and not application.reduce
+    dynamic = application.dynamic
     shares = not application.reduce and not dynamic
     shape = arrange(left.rows, left.cols, result.cols, fabric.matmul_lanes, stages, words, shares, dynamic)
     others = result, function.transposed, min(stages, 2), rounding(application), application.reduce
     found = grouped(MatmulPlan(shape, (left, right), *others))
-    return RowsMatmulPlan(found.arrangement, (left, right), *others) if dynamic else found
+    if not dynamic:
+        return found
+    spare = int(application.reduce and found.arrangement.blocks > DEEP)
+    return RowsMatmulPlan(replace(found.arrangement, spare=spare), (left, right), *others)
 
 
 @cache

@@ -46,7 +46,7 @@ class RowsMatmulPlan(MatmulPlan):
     def interval_of(self, rows: int) -> int:
         late = self.begins[rows] - min(self.begins[1:])
         computes = self.arrangement.interval(rows) + late
-        return max(self.loads(rows), computes, self.words_of(rows))
+        return max(self.loads(rows), computes, 1 if self.reduce else self.words_of(rows))
 
     def words_of(self, rows: int) -> int:
         """Words of a result with so many ``rows``."""
@@ -56,12 +56,14 @@ class RowsMatmulPlan(MatmulPlan):
     def turns(self) -> tuple[int, int]:
         shape = self.arrangement
         most = max(max(shape.turns(rows)) for rows in self._sizes)
-        return max(shape.col_blocks, shape.stages), most
+        return max(shape.col_blocks, shape.least), most
 
     @property
     def sums(self) -> int:
-        """Blocks of sums that wait for their next turn."""
+        """As of `MatmulPlan`."""
         shape = self.arrangement
+        if self.reduce:
+            return shape.blocks
         return max(max(shape.heights(rows)) for rows in self._sizes) * shape.col_blocks
 
     @cached_property
@@ -76,7 +78,7 @@ class RowsMatmulPlan(MatmulPlan):
 
     @cached_property
     def results(self) -> int:
-        late = max(self.latency_of(rows) + self.words_of(rows) - self._intervals[rows] for rows in self._sizes)
+        late = max(self.latency_of(rows) - max(0, self._intervals[rows] - self.words_of(rows)) for rows in self._sizes)
         first = min(int((self.complete(rows) - self.leaves(rows)[1]).min()) for rows in self._sizes)
         stays = (max(self.latency_of(rows), late) - first - self._intervals[rows] for rows in self._sizes)
         return self._beside(max(stays))

@@ -29,13 +29,13 @@ from step.programs.metrics import metrics
 from step.running.interpreter import bind, interpret
 from step.running.result import Status
 
-PER_BUILD = 2
+PER_BUILD = 1
 """Programs of every operator in a build of the RTL."""
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_meaning_and_metrics(operator: str) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         graph = Graph("contract")
@@ -91,6 +91,6 @@ def test_every_token_comes_in_its_cycle() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("build", range(1, 6))
+@pytest.mark.parametrize("build", range(1, 12))
 def test_every_token_comes_in_its_cycle_in_many_programs(build: int) -> None:
     check_rtl(range(build * PER_BUILD, (build + 1) * PER_BUILD))

@@ -37,7 +37,7 @@ def check_block(first: int, count: int) -> None:
         assert agreement.tokens and len(agreement.operators) >= OPERATORS[0]
 
 
-@pytest.mark.parametrize("number", range(15))
+@pytest.mark.parametrize("number", [*range(8), *(pytest.param(each, marks=pytest.mark.slow) for each in range(8, 15))])
 def test_programs(number: int) -> None:
     check_block(number * PER_TEST, PER_TEST)
 

@@ -29,9 +29,10 @@ from step.running.result import Status
 LONGEST = 5000
 
 
+@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("values", ["control", "all"])
-def test_scenarios(values: str) -> None:
-    for scenario in SCENARIOS:
+def test_scenarios(values: str, share: int) -> None:
+    for scenario in SCENARIOS[::share]:
         run_scenario(scenario, values)
 
 
@@ -85,7 +86,7 @@ def slow(node: Node, function: Function, reduce: bool) -> Timing:
     return Timing(choose.choice([1, 1022, 1023, 1024, 3000]), choose.choice([0, 1, 1022, 1023, 1024, 1025, 5000]))
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", [0, 1, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 3))])
 def test_random_programs(block: int) -> None:
     endings = Counter(random_program(seed, 3 + seed % 14) for seed in range(50_000 + block * 30, 50_030 + block * 30))
     assert endings[Status.FINISHED] > 10 and endings[Status.DEADLOCK] + endings[Status.FAULT] > 2, endings

@@ -161,9 +161,9 @@ def test_more_targets_than_a_word_has_bits() -> None:
     x = graph.source("x", Tile(BF16), [graph.symbol("N")])
     which = graph.source("which", Selector(targets), x.shape)
     graph.reassemble(x.partition(which, targets=targets), which).sink("y")
-    chosen = [sorted({n * 29 % targets, n * 31 % targets}) for n in range(200)]
+    chosen = [sorted({n * 29 % targets, n * 31 % targets}) for n in range(targets)]
     netlist = lower(graph, FABRIC)
-    data = bind_inputs(netlist.graph, {"x": np.zeros(200, BF16.numpy), "which": chosen})
+    data = bind_inputs(netlist.graph, {"x": np.zeros(targets, BF16.numpy), "which": chosen})
     assert both(netlist, data, values="all") == Status.FINISHED
 
 

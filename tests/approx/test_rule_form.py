@@ -23,7 +23,7 @@ PLAIN = {
 }  # fmt: skip
 """What a rule may call besides the words: pure functions of control."""
 
-VALUES = {"apply", "update", "expand", "part", "pair", "pieces", "piece", "value"}
+VALUES = {"apply", "update", "expand", "part", "pair", "pieces", "piece", "value", "item"}
 """Parameters that are functions; they give values, or a token for a token."""
 
 NOTES = {"append"}

@@ -708,7 +708,10 @@ def without(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return run
 
 
-@pytest.mark.parametrize(("hidden", "named"), [("amaranth", "amaranth"), ("cocotb,cocotb_tools", "cocotb_tools")])
+@pytest.mark.parametrize(
+    ("hidden", "named"),
+    [("amaranth", "amaranth"), pytest.param("cocotb,cocotb_tools", "cocotb_tools", marks=pytest.mark.slow)],
+)
 def test_modules_that_are_not_installed(without: Any, fragile: str, hidden: str, named: str) -> None:
     hint = f"needs the module {named}; install it with: pip install 'step-fabric[sim]'"
     for verb in (("run", "--backend", "rtl"), ("compare",)):

@@ -109,6 +109,7 @@ def test_an_interrupted_build_leaves_nothing(session: Session) -> None:
     session.is_clean()
 
 
+@pytest.mark.slow
 def test_a_build_whose_command_is_told_to_end(session: Session) -> None:
     """SIGTERM reaches the command alone: what it started ends all the same."""
     code, out, err = session.interrupt_when(lambda: session.compiles("runtime"), terminate)
@@ -157,6 +158,7 @@ def test_the_same_command_works_after_an_interruption(session: Session) -> None:
     assert len([path for path in session.cache.glob("simulator-*") if path.is_dir()]) == 1
 
 
+@pytest.mark.slow
 def test_an_interrupted_synthesis_goes_on_where_it_was(tmp_path: Path) -> None:
     session = Session(tmp_path, "synth", "--no-place")
 

@@ -140,6 +140,7 @@ def start_build(design: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_parallel_processes_build_once(tmp_path, own_cache):
     design = pass_through(tmp_path / "design", bits=23)
     processes = [start_build(design) for _ in range(3)]
@@ -176,6 +177,7 @@ def processes_in(cache: Path, name: str) -> list[Path]:
     return found
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_process_that_ignores_it(tmp_path):
     def interrupt() -> None:
         raise KeyboardInterrupt

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from designs import DONE, pass_through, payload, port, write_design
+from grids import samples
 
 from cosim.running.edges import PATTERNS, drive_edges
 from step.errors import InputError
@@ -11,8 +12,7 @@ from step.errors import InputError
 TOKENS = [payload(value % 97) for value in range(60)] + [DONE]
 
 
-@pytest.mark.parametrize("backpressure", PATTERNS)
-@pytest.mark.parametrize("idle", ["none", "random", "bursty"])
+@samples(backpressure=PATTERNS, idle=["none", "random", "bursty"])
 def test_tokens_arrive_whatever_the_pattern(tmp_path, idle, backpressure):
     run = drive_edges(pass_through(tmp_path), sources={"a": TOKENS}, idle=idle, backpressure=backpressure, seed=3)
     assert (run.status, run.sinks, run.violations) == ("finished", {"b": TOKENS}, [])

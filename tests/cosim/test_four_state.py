@@ -42,7 +42,10 @@ def check(scenario: Scenario, directory: Path, *, initial_values: bool) -> None:
     assert done
 
 
-PLAYED = ["eager_merge", "linear_off_chip_load", "partition", "random_off_chip_store", "reassemble", "source"]
+PLAYED = [
+    *("linear_off_chip_load", "reassemble", "random_off_chip_store"),
+    *(pytest.param(each, marks=pytest.mark.slow) for each in ("eager_merge", "partition", "source")),
+]
 
 
 @pytest.mark.parametrize("operator", PLAYED)
@@ -50,6 +53,8 @@ def test_nothing_unknown_leaves(operator: str, tmp_path: Path) -> None:
     check(ONE_EACH[operator], tmp_path, initial_values=True)
 
 
-@pytest.mark.parametrize("operator", ["linear_off_chip_load", "random_off_chip_store"])
+@pytest.mark.parametrize(
+    "operator", ["linear_off_chip_load", pytest.param("random_off_chip_store", marks=pytest.mark.slow)]
+)
 def test_nothing_unknown_leaves_an_asic(operator: str, tmp_path: Path) -> None:
     check(ONE_EACH[operator], tmp_path, initial_values=False)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from designs import DONE, pass_through, payload
 
 from cosim.building.design import load_design
@@ -27,7 +28,7 @@ def with_data(directory: Path, tokens: list[int]) -> Path:
     return design
 
 
-def test_runs_waves_and_clean(tmp_path):
+def test_runs_and_clean(tmp_path):
     tokens = [payload(1), payload(2), DONE]
     design = with_data(tmp_path / "design", tokens)
     done = make(design, "lint")
@@ -47,11 +48,16 @@ def test_runs_waves_and_clean(tmp_path):
     done = make(design, "run", f"DATA={stuck}", "WATCHDOG=30")
     assert done.returncode != 0
     assert "stalled after 2 cycles" in done.stderr
+    assert make(design, "clean").returncode == 0
+    assert not (design / "build").exists()
+
+
+@pytest.mark.slow
+def test_waves(tmp_path):
+    design = with_data(tmp_path / "design", [payload(1), DONE])
     done = make(design, "waves")
     assert done.returncode == 0, done.stderr
     assert (design / "build" / "waves.vcd").stat().st_size > 0
-    assert make(design, "clean").returncode == 0
-    assert not (design / "build").exists()
 
 
 def test_no_sidecar(tmp_path):

@@ -7,6 +7,7 @@ from typing import Any
 import attention
 import numpy as np
 import pytest
+from grids import samples
 from test_examples import assert_clean, assert_close, numbers
 
 from sim_approx import backend as approx
@@ -80,14 +81,12 @@ def test_the_new_row_counts() -> None:
     assert_runs(program)
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
-def test_other_lengths(lengths: list[int], dynamic: bool) -> None:
-    assert_runs(attention.build(np.array(lengths), dynamic=dynamic))
+@samples(dynamic=[False, True], lengths=LENGTHS)
+def test_other_lengths(lengths: str, dynamic: bool) -> None:
+    assert_runs(attention.build(np.array(LENGTHS[lengths]), dynamic=dynamic))
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("regions", [1, 2, 4])
+@samples(dynamic=[False, True], regions=[1, 2, 4])
 def test_other_numbers_of_regions(regions: int, dynamic: bool) -> None:
     assert_runs(attention.build(np.array([9, 0, 17, 2, 5]), dynamic=dynamic, regions=regions))
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import recirculate
 import swiglu
+from grids import samples
 
 from step.errors import InputError
 from step.language.validate import check
@@ -169,10 +170,9 @@ TRACES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("trace", TRACES.values(), ids=TRACES)
-def test_mixtral_on_other_traces(trace: Any, dynamic: bool) -> None:
-    assert_close(moe_mixtral.build(np.array(trace), hidden=16, inner=16, dynamic=dynamic))
+@samples(dynamic=[False, True], trace=TRACES)
+def test_mixtral_on_other_traces(trace: str, dynamic: bool) -> None:
+    assert_close(moe_mixtral.build(np.array(TRACES[trace]), hidden=16, inner=16, dynamic=dynamic))
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
@@ -204,7 +204,7 @@ def rows_of(program: Program) -> list[bytes]:
     return [token.value.tobytes() for token in outputs["output"] if token.has_value]
 
 
-@pytest.mark.parametrize("regions", SHARED)
+@pytest.mark.parametrize("regions", [*(pytest.param(each, marks=pytest.mark.slow) for each in SHARED[:-1]), SHARED[-1]])
 def test_experts_by_turns_on_the_trace(regions: int) -> None:
     program = moe_multiplexed.build(measured_routing(moe_mixtral.TRACE, EXPERTS), regions)
     alone = moe_mixtral.program()
@@ -223,12 +223,11 @@ def test_programs_of_experts_by_turns() -> None:
     assert names == ["moe_multiplexed_regions4", "moe_multiplexed_regions4", "moe_multiplexed_regions2"]
 
 
-@pytest.mark.parametrize("regions", SHARED)
-@pytest.mark.parametrize("trace", TRACES.values(), ids=TRACES)
-def test_experts_by_turns_on_other_traces(trace: Any, regions: int) -> None:
-    program = moe_multiplexed.build(np.array(trace), regions, hidden=16, inner=16)
+@samples(regions=SHARED, trace=TRACES)
+def test_experts_by_turns_on_other_traces(trace: str, regions: int) -> None:
+    program = moe_multiplexed.build(np.array(TRACES[trace]), regions, hidden=16, inner=16)
     assert_close(program)
-    assert rows_of(program) == rows_of(moe_mixtral.build(np.array(trace), hidden=16, inner=16))
+    assert rows_of(program) == rows_of(moe_mixtral.build(np.array(TRACES[trace]), hidden=16, inner=16))
 
 
 @pytest.mark.parametrize(

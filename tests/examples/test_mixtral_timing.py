@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
+from grids import samples
 
 from sim_approx import backend as approx
 from step.running.interpreter import interpret
@@ -38,8 +38,7 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("routing", ROUTINGS)
+@samples(size=SIZES, routing=ROUTINGS)
 def test_every_routing_ends(routing: str, size: dict[str, int]) -> None:
     program = moe_mixtral.build(ROUTINGS[routing], **size)
     result = approx.run(program.graph, program.inputs, program.fabric, values="all")

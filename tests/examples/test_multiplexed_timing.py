@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from grids import samples
 
 from sim_approx import backend as approx
 from step.programs.program import Program
@@ -42,9 +43,7 @@ def run(program: Program) -> RunResult:
     return approx.run(program.graph, program.inputs, program.fabric, values="all")
 
 
-@pytest.mark.parametrize("regions", [1, 2, 4])
-@pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("routing", ROUTINGS)
+@samples(routing=ROUTINGS, size=SIZES, regions=[1, 2, 4])
 def test_every_routing_ends(routing: str, size: dict[str, int], regions: int) -> None:
     program = moe_multiplexed.build(ROUTINGS[routing], regions, **size)
     result = run(program)

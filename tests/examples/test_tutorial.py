@@ -58,6 +58,7 @@ def shown(book: nbformat.NotebookNode) -> list[set[str]]:
     return [{kind for output in each.outputs for kind in output.get("data", {})} for each in cells]
 
 
+@pytest.mark.slow
 def test_the_notebook_shows_pictures_and_tables() -> None:
     """Without the cell that builds a simulator."""
     book = nbformat.read(NOTEBOOK, as_version=4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -243,16 +243,24 @@ STAGED_MOST = dict(sorted(STAGED))
 """The most of these for each."""
 
 
-@pytest.mark.parametrize("name, stages", STAGED)
+def some_stages(names: Container[str], fewest_and_most: bool) -> list[Any]:
+    """Of every leaf the fewest stages, or the fewest and the most; slow are the others."""
+    some = {(name, stages) for name in LEAVES for stages in (1, *[STAGED_MOST[name]] * fewest_and_most)}
+    return [
+        pytest.param(*each, marks=[] if each in some else [pytest.mark.slow]) for each in STAGED if each[0] in names
+    ]
+
+
+@pytest.mark.parametrize("name, stages", some_stages(LEAVES, True))
 def test_leaf_is_the_definition(name: str, stages: int) -> None:
-    """The registers of stages between the fewest and the most are seen with fewer vectors: the function is the same."""
+    """The registers of more stages are seen with fewer vectors: the function is the same."""
     leaf = LEAVES[name]
-    vectors = vectors_of(leaf, np.random.default_rng(6), 3000 if stages in (1, STAGED_MOST[name]) else 600)
+    vectors = vectors_of(leaf, np.random.default_rng(6), 2000 if stages == 1 else 400)
     component = leaf[0](stages)
     assert disagreements(vectors, simulate(component, vectors), expected(leaf, vectors)) == []
 
 
-@pytest.mark.parametrize("name, stages", [each for each in STAGED if each[0] in ("add", "multiply")])
+@pytest.mark.parametrize("name, stages", some_stages(("add", "multiply"), False))
 def test_every_pair_of_corners(name: str, stages: int) -> None:
     """A sample of all pairs of extreme numbers, the same in every run."""
     leaf = LEAVES[name]
@@ -280,7 +288,7 @@ def test_millions_of_vectors_in_verilator(name: str, stages: int, tmp_path: Path
     assert disagreements(vectors, got, expected(leaf, vectors)) == []
 
 
-@pytest.mark.parametrize("name", LEAVES)
-def test_verilog_has_only_harmless_warnings(name: str, tmp_path: Path) -> None:
-    said = lint(LEAVES[name][0](MOST_STAGES), tmp_path)
+@pytest.mark.slow  # `tests/hw/test_emit.py` lints what is made of them
+def test_verilog_has_only_harmless_warnings(tmp_path: Path) -> None:
+    said = lint(tmp_path, *(leaf[0](MOST_STAGES) for leaf in LEAVES.values()))
     assert kinds(said) <= HARMLESS, said

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grids import samples
 from streaming import Case
 
 from step.errors import TypeMismatch
@@ -19,8 +20,7 @@ INF, INDEX = float("inf"), Tile(UINT32)
 TILES = [Tile(BF16, 4, 3), Tile(FP32, 2, 8), Tile(INT8, 8, 1), Tile(BOOL, 4, 5), Tile(FP32, 1, 3)]
 
 
-@pytest.mark.parametrize("link", [1, 2, 8, 64])
-@pytest.mark.parametrize("tile", TILES, ids=str)
+@samples(tile=TILES, link=[1, 2, 8, 64])
 def test_edits(tile: Tile, link: int) -> None:
     row = Tile(tile.dtype, 1, tile.cols)
     pads = [0.0, -INF] if tile.dtype.is_float else [1.0]

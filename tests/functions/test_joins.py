@@ -39,9 +39,10 @@ def test_join(function: Function, tile: Tile, tiles: int, link: int) -> None:
         case.check(4 * tiles + 3, gaps)
 
 
-def test_random_joins() -> None:
+@pytest.mark.parametrize("count", [30, pytest.param(80, marks=pytest.mark.slow)])
+def test_random_joins(count: int) -> None:
     random = np.random.default_rng(5)
-    for seed in range(80):
+    for seed in range(count):
         cols, tiles = (int(each) for each in random.integers(1, 9, 2))
         rows = int(random.choice([1, 1, 2, 5]))
         tile = Tile([BF16, FP32, BOOL, INT8][random.integers(4)], rows, cols)

@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import patterns
 import pytest
-from grids import grid
+from grids import samples
 from scripted import Script
 from verilated import HARMLESS, Verilated, kinds, lint
 
@@ -132,7 +132,7 @@ PRODUCTS = [
 """Rows, inner extent and columns, and the fabric."""
 
 
-@grid(product=range(len(PRODUCTS)), how=HOWS, gaps=GAPS)
+@samples(product=range(len(PRODUCTS)), how=HOWS, gaps=GAPS)
 def test_matmul(product: int, how: str, gaps: list[int]) -> None:
     rows, inner, cols, on = PRODUCTS[product]
     case = Case(rows, inner, cols, how, on)
@@ -173,7 +173,7 @@ def any_case(random: Random, most: int) -> Case:
     return Case(rows, inner, cols, random.choice(list(HOWS)), fabric(lanes, link, stages=random.randint(1, 4)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 3))])
 def test_random_shapes(seed: int) -> None:
     random = Random(seed)
     for _ in range(6):
@@ -280,8 +280,9 @@ def test_in_verilator(
         assert case.script(path, 100, Random(4), gaps).wrong(program) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arithmetic", ["rtl", "model"])
 def test_verilog_has_only_harmless_warnings(arithmetic: str, tmp_path: Path) -> None:
-    for how in ("accum", "map to bf16"):
-        said = lint(Case(4, 4, 4, how, fabric(8, 8, arithmetic=arithmetic)).path(), tmp_path)
-        assert kinds(said) <= HARMLESS, said
+    paths = [Case(4, 4, 4, how, fabric(8, 8, arithmetic=arithmetic)).path() for how in ("accum", "map to bf16")]
+    said = lint(tmp_path, *paths)
+    assert kinds(said) <= HARMLESS, said

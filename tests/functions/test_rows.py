@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grids import grid
+from grids import samples
 from streaming import Case
 
 from step.functions.row import RowMax, RowSum
@@ -29,7 +29,7 @@ ROWS: list[tuple[Any, Tile]] = [
 ]
 
 
-@grid(row=ROWS, lanes=[1, 5, 100], link=[1, 4, 64], gaps=GAPS)
+@samples(row=ROWS, lanes=[1, 5, 100], link=[1, 4, 64], gaps=GAPS)
 def test_rows(row: tuple[Any, Tile], lanes: int, link: int, gaps: list[int]) -> None:
     function, tile = row
     Case(function, (tile,), FabricConfig(vector_lanes=lanes, link_bytes=link)).check(9, gaps)
@@ -49,9 +49,10 @@ def random_case(random: np.random.Generator) -> Case:
     return Case(function, (Tile(dtype, rows, cols),), fabric)
 
 
-def test_random_rows() -> None:
+@pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_random_rows(count: int) -> None:
     random = np.random.default_rng(3)
-    for seed in range(60):
+    for seed in range(count):
         random_case(random).check(7, GAPS[seed % 2], seed)
 
 

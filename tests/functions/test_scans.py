@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from grids import grid
+from grids import samples
 from streaming import Case
 
 from step.functions.elementwise import Add, Mul
@@ -24,7 +24,7 @@ REDUCTIONS: list[tuple[Any, tuple[Tile, ...]]] = [
 ]
 
 
-@grid(reduction=REDUCTIONS, lanes=[1, 4, 16], link=[2, 8, 64], stages=[1, 4])
+@samples(reduction=REDUCTIONS, lanes=[1, 4, 16], link=[2, 8, 64], stages=[1, 4])
 def test_every_state_leaves(reduction: tuple[Any, tuple[Tile, ...]], lanes: int, link: int, stages: int) -> None:
     fabric = FabricConfig(vector_lanes=lanes, matmul_lanes=lanes, link_bytes=link, stages=stages)
     Case(*reduction, fabric, reduce=True).check(12, [0, 0, 0, 2], scan=True)

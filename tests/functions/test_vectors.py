@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grids import grid
+from grids import samples
 from streaming import Case
 
 from hw.functions.vector import VectorDatapath
@@ -63,14 +63,13 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
 ]
 
 
-@grid(vector=VECTORS, lanes=[1, 5, 100], link=[1, 4, 64], gaps=GAPS)
+@samples(vector=VECTORS, lanes=[1, 5, 100], link=[1, 4, 64], gaps=GAPS)
 def test_vector(vector: tuple[Function, tuple[Tile, ...], bool], lanes: int, link: int, gaps: list[int]) -> None:
     function, inputs, reduce = vector
     Case(function, inputs, FabricConfig(vector_lanes=lanes, link_bytes=link), reduce=reduce).check(9, gaps)
 
 
-@pytest.mark.parametrize("link", [1, 2, 4, 8, 64])
-@pytest.mark.parametrize("lanes", [1, 2, 16])
+@samples(lanes=[1, 2, 16], link=[1, 2, 4, 8, 64])
 def test_reductions_that_end_late_meet_the_next_one(lanes: int, link: int) -> None:
     """An end without an element may be followed by a new reduction in the next cycle, while the state still leaves."""
     case = Case(Add(), (Tile(BF16, 4, 4),), FabricConfig(vector_lanes=lanes, link_bytes=link, stages=2), reduce=True)
@@ -138,9 +137,10 @@ def random_case(random: np.random.Generator) -> Case:
     )
 
 
-def test_random_vectors() -> None:
+@pytest.mark.parametrize("count", [25, pytest.param(100, marks=pytest.mark.slow)])
+def test_random_vectors(count: int) -> None:
     random = np.random.default_rng(3)
-    for seed in range(100):
+    for seed in range(count):
         random_case(random).check(7, GAPS[seed % 2], seed)
 
 
@@ -183,4 +183,5 @@ def test_words_and_lanes_of_a_square(
     case = Case(function, inputs, FabricConfig(vector_lanes=lanes, link_bytes=link))
     assert isinstance(case.path, VectorDatapath)
     assert (case.path.initiation_interval, case.path.lanes, case.path.latency) == (interval, used, latency)
-    case.check(3, [0])
+    if used == 16:  # wider ones take the same ways, and long to simulate
+        case.check(3, [0])

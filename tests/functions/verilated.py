@@ -86,12 +86,13 @@ def kinds(said: str) -> set[str]:
     return set(re.findall(r"^%Warning-(\w+):", said, re.MULTILINE))
 
 
-def lint(component: Parametric, directory: Path) -> str:
-    """What Verilator's linter says of a component and all below it."""
+def lint(directory: Path, *components: Parametric) -> str:
+    """What Verilator's linter says of the components and all below them."""
     library = Library()
-    top = library.require(component)
+    for component in components:
+        library.require(component)
     (directory / "lint.sv").write_text(library.text())
-    command = ["verilator", "--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", top, "lint.sv"]
+    command = ["verilator", "--lint-only", "-Wall", "-Wno-DECLFILENAME", "-Wno-MULTITOP", "lint.sv"]
     done = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True)
     return done.stderr
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 from formats import words
+from grids import grid
 
 from hw.links.channel import Channel
 
@@ -30,12 +31,13 @@ class Model:
         return bool(self.queue) and (not self.queue[0][1] or self.kept <= self.spare)
 
 
-@pytest.mark.parametrize("deep", [False, True])
-@pytest.mark.parametrize("latency", [0, 1, 3])
-@pytest.mark.parametrize("beats, spare", [(1, 0), (1, 1), (2, 0), (3, 1), (4, 0)])
-@pytest.mark.parametrize("depth", [1, 2, 3, 5, 8])
-def test_behaves_like_a_queue(depth: int, beats: int, spare: int, latency: int, deep: bool) -> None:
-    """A reader takes headers, opens values anew or drops them, and reads its words at its own pace."""
+@grid(depth=[1, 2, 3, 5, 8], values=[(1, 0), (1, 1), (2, 0), (3, 1), (4, 0)], latency=[0, 1, 3], deep=[False, True])
+def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int, deep: bool) -> None:
+    """A reader takes headers, opens values anew or drops them, and reads its words at its own pace.
+
+    ``values``: their words, and how many of them a reader keeps.
+    """
+    beats, spare = values
     format = words(1, beats)
     channel, model = Channel(format, depth, spare, deep=deep), Model(depth, spare)
     random = Random(depth * 100 + beats * 10 + latency)

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out
 from farm import farm
 from kept_tools import cold_cache
 from scenarios import FABRIC, SCENARIOS, Scenario
@@ -21,6 +23,7 @@ from cosim.building.toolchain import find_toolchain
 from hw.fabric import elaborate
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.emit import SIDECAR, Design, emit
+from hw.verilog.modules import Parametric
 from step.errors import FabricError
 from step.functions.matmul import Matmul
 from step.host.installing import MANIFEST
@@ -180,7 +183,7 @@ def check_lint(graph: Graph, probes: bool, directory: Path) -> None:
     assert lint(design, directory) == ""
 
 
-@pytest.mark.parametrize("probes", [False, True])
+@pytest.mark.parametrize("probes", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_lint_is_clean(probes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all modules, in one design."""
     monkeypatch.undo()  # the cache of all: lint minds only the text
@@ -264,8 +267,28 @@ def test_synthesis_gets_no_simulation_only_construct() -> None:
     assert "probe_" not in text and "$display" not in text and "DPI-C" not in text and not design.sidecar["cpp"]
 
 
+class Wide(Parametric):
+    """More input bits than Amaranth has numbers for."""
+
+    parameters = (40_000,)
+
+    def __init__(self) -> None:
+        super().__init__({"a": In(40_000), "b": In(40_000), "y": Out(1)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.d.comb += self.y.eq(self.a[-1] ^ self.b[-1])
+        return m
+
+
+def test_wide_modules_are_possible(tmp_path: Path) -> None:
+    library = ModuleLibrary(tmp_path)
+    name = library.require(Wide())
+    assert "assign y = a[39999] ^ b[39999];" in library.texts()[name].text
+
+
+@pytest.mark.slow
 def test_gathering_many_wide_streams_is_possible() -> None:
-    """More input bits in one module than Amaranth has numbers for."""
     graph = Graph("gather")
     streams = [graph.source(f"x{port}", Tile(FP32, 16, 16), [graph.symbol(f"D{port}")]) for port in range(9)]
     graph.reassemble(streams, graph.selectors("which", 9, [graph.symbol("N")])).sink("y")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from fabric_bench import simulate
+from grids import samples
 from scenarios import BROKEN, FABRIC, SCENARIOS, Bench, Broken
 
 from step.errors import StreamFault
@@ -110,8 +111,7 @@ def check_fault(graph: Graph, inputs: Any, operator: str, fault: Fault, idle: fl
     assert run.activity[name][cycle] == STARVED
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=str)
-@pytest.mark.parametrize("idle", [0.0, 0.5])
+@samples(broken=BROKEN, idle=[0.0, 0.5])
 def test_contract_violations_are_faults(broken: Broken, idle: float):
     graph = Graph("broken")
     inputs = broken.build(graph)

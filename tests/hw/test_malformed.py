@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from grids import samples
 from restarting import Board
 
 from step.language.dtypes import FP32
@@ -82,8 +83,7 @@ SELECTING = [partition, reassemble, one_hot]
 NO_TARGET = "source 'which' (LINE): a selector names a target that is not there"
 
 
-@pytest.mark.parametrize("mask", [0x04, 0x06, 0x80, 0xFF])
-@pytest.mark.parametrize("build", SELECTING)
+@samples(mask=[0x04, 0x06, 0x80, 0xFF], build=SELECTING)
 def test_a_selector_names_targets_that_are_there(build: Callable[[Graph], Any], mask: int) -> None:
     ones = [transfer(VALUE, each) for each in (1, 2, mask, 2)]
     assert played(build, "which", [*ones, transfer(DONE)]) == (Fault.NO_SUCH_TARGET, NO_TARGET, False)

@@ -16,7 +16,8 @@ from step.programs.data.inputs import bind_inputs
 
 FABRIC = FabricConfig(tile=4, matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=8))
 
-PLAYED = {each.operator: each for each in SCENARIOS}
+LONG = ("streamify-two-rates", "streamify-together-4", "random_off_chip_store-moved", "eager_merge-uneven")
+PLAYED = {each.operator: each for each in SCENARIOS if each.name not in LONG}
 """One of each operator."""
 
 
@@ -62,7 +63,7 @@ def check_restarts(board: Board, stops: Iterable[int]) -> int:
 
 @pytest.mark.parametrize("operator", PLAYED)
 def test_the_second_run_is_like_the_first(operator: str) -> None:
-    check_restarts(board(PLAYED[operator], 20), [4, 7, 23, 60])
+    check_restarts(board(PLAYED[operator], 20), [7, 24])
 
 
 @pytest.mark.slow

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.lib.data import StructLayout
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from grids import samples
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 from hw.verilog.convert import ModuleLibrary
@@ -207,15 +207,14 @@ def test_an_asic_has_no_value_at_power_on(tmp_path: Path) -> None:
 ONE_OF_EACH = list({scenario.operator: scenario for scenario in SCENARIOS}.values())
 
 
-@pytest.mark.parametrize("scenario", ONE_OF_EACH, ids=str)
-def test_all_that_is_emitted_is_spelled_plainly(scenario: Scenario) -> None:
+@samples(scenario=ONE_OF_EACH, initial_values=[True, False])
+def test_all_that_is_emitted_is_spelled_plainly(scenario: Scenario, initial_values: bool) -> None:
     graph = Graph("scenario")
     scenario.build(graph)
-    for initial_values in (True, False):
-        design = emit(lower(graph, FABRIC), probes=False, initial_values=initial_values)
-        for name in design.sidecar["files"]:
-            text = design.files[name]
-            assert "\\" not in text and "full_case" not in text, name
-            assert not re.search(r"'h0[0-9a-f]", text), name
-            assert re.search(r"^module \w+ \(\n", text, re.MULTILINE), name
-            assert initial_values or not re.search(r"^ *(?:initial begin|.*\breg [^=\n]* = )", text, re.MULTILINE), name
+    design = emit(lower(graph, FABRIC), probes=False, initial_values=initial_values)
+    for name in design.sidecar["files"]:
+        text = design.files[name]
+        assert "\\" not in text and "full_case" not in text, name
+        assert not re.search(r"'h0[0-9a-f]", text), name
+        assert re.search(r"^module \w+ \(\n", text, re.MULTILINE), name
+        assert initial_values or not re.search(r"^ *(?:initial begin|.*\breg [^=\n]* = )", text, re.MULTILINE), name

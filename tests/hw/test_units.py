@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from fabric_bench import Run, packed, simulate
 from scenarios import FABRIC, SCENARIOS, Scenario
-from scenarios.scenario import STREAMS
 
 from hw.links.layout import pack_element
 from step.language.dtypes import FP32
@@ -72,28 +71,26 @@ def some_pressure(scenario: Scenario) -> str:
     return list(PRESSURE)[crc32(scenario.name.encode()) % len(PRESSURE)]
 
 
-def kind(scenario: Scenario) -> str:
-    """Its name but for the stream that it plays."""
-    streams = [f"{what}{rank}" for what, rank, _ in STREAMS]
-    return next((scenario.name.removesuffix(each) for each in streams if scenario.name.endswith(each)), scenario.name)
+PLAYED = 3
+"""Scenarios of each operator in the default run, from all over its list."""
 
 
-def some_of_each_kind() -> Iterator[Any]:
-    """All scenarios; slow are those that repeat others.
+def some_of_each_operator() -> Iterator[Any]:
+    """All scenarios; slow are all but some of each operator, and those that `tests/integration/test_exact.py` plays.
 
-    Of a kind with several streams every third is not slow. Of the others slow are those that
-    `tests/integration/test_exact.py` always runs in RTL; each operator meets every pressure in
-    `test_units_with_anything.py`.
+    Each operator meets pressure with other programs in `test_units_with_anything.py`, too.
     """
-    played, of_kind = Counter[str](), Counter(map(kind, SCENARIOS))
-    for number, scenario in enumerate(SCENARIOS):
-        this = kind(scenario)
-        slow = played[this] % 3 if of_kind[this] > 1 else number % 3 == 0
-        played[this] += 1
-        yield pytest.param(scenario, marks=[pytest.mark.slow] if slow else [])
+    others = [each for number, each in enumerate(SCENARIOS) if number % 3]
+    played, of_operator = Counter[str](), Counter(each.operator for each in others)
+    for scenario in SCENARIOS:
+        number, count, some = played[scenario.operator], of_operator[scenario.operator], False
+        if scenario in others:
+            some = number in {at * count // PLAYED for at in range(PLAYED)}
+            played[scenario.operator] += 1
+        yield pytest.param(scenario, marks=[] if some else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize("scenario", [*some_of_each_kind()], ids=str)
+@pytest.mark.parametrize("scenario", [*some_of_each_operator()], ids=str)
 def test_means_what_its_operator_means(scenario: Scenario) -> None:
     check(scenario, some_pressure(scenario))
 

@@ -38,7 +38,7 @@ def values(random: np.random.Generator, dims: tuple[int, ...], dtype: DType) -> 
     return random.integers(-100, 100, dims).astype(dtype.numpy) if dtype != BOOL else random.random(dims) < 0.5
 
 
-@pytest.mark.parametrize("beat_bytes", [1, 2, 4])
+@pytest.mark.parametrize("beat_bytes", [1, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 4))])
 def test_loads_and_stores_with_narrow_beats(beat_bytes: int) -> None:
     program = moving(beat_bytes)
     found = compare(program, optimize=False)

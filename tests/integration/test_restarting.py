@@ -1,4 +1,7 @@
-"""Reset in the midst of a run, in any cycle, in front of a memory that goes on: a whole run behind it is right."""
+"""Reset in the midst of a run, in any cycle, in front of a memory that goes on: a whole run behind it is right.
+
+`tests/hw/test_restart.py` stops every operator in some cycles, by default.
+"""
 
 from __future__ import annotations
 
@@ -78,11 +81,13 @@ MEMORIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEMORIES)
 def test_a_reset_in_any_cycle(restarted: Restarted, name: str) -> None:
     restarted.stopped(MEMORIES[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("latency", [1, 2, 3, 7, 24, 113, 200])
 def test_a_reset_in_front_of_any_latency(restarted: Restarted, latency: int) -> None:
     restarted.stopped(MemoryConfig(beat_bytes=8, latency=latency), step=5)

@@ -21,7 +21,7 @@ from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.interpreter import interpret
 
-SHARES = [pytest.param(10, id="a-tenth"), pytest.param(1, id="all", marks=pytest.mark.slow)]
+SHARES = [pytest.param(40, id="a-fortieth"), pytest.param(1, id="all", marks=pytest.mark.slow)]
 """Of how many scenarios one is played: Amaranth's simulator plays more of them in tests/hw, so some are enough here."""
 
 

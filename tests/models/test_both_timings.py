@@ -39,6 +39,7 @@ def test_a_smoke_run_has_points_of_both_timings_and_goes_on_where_it_was(tmp_pat
     assert str(refused.exception) == message
 
 
+@pytest.mark.slow
 def test_a_run_explains_draws_and_writes_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together, "named", lambda names: ["published_fig8", "fabric_fig8", "fabric_explained"])
     monkeypatch.setattr(together, "FIGURES", {"8": FIGURES["8"]})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grids import grid, samples
 from running_models import array, assert_runs, error_of
 
 from sim_approx import backend as approx
@@ -18,9 +19,7 @@ ARRANGEMENTS = ("coarse", "interleaved", "dynamic")
 LENGTHS = np.array([9, 0, 17, 2, 5])
 
 
-@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
-@pytest.mark.parametrize("online", [True, False])
-@pytest.mark.parametrize("scaled", [True, False])
+@grid(arrangement=ARRANGEMENTS, online=[True, False], scaled=[True, False])
 def test_forms(arrangement: Any, online: bool, scaled: bool) -> None:
     program = attention.program(LENGTHS, arrangement=arrangement, online=online, scaled=scaled)
     assert_runs(program)
@@ -29,8 +28,7 @@ def test_forms(arrangement: Any, online: bool, scaled: bool) -> None:
         assert (array(outputs[name]) == program.expected[name]).all()
 
 
-@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
-@pytest.mark.parametrize("regions", [1, 4, 7])
+@samples(arrangement=ARRANGEMENTS, regions=[1, 4, 7])
 def test_regions(arrangement: Any, regions: int) -> None:
     """Also more of them than there are requests."""
     assert_runs(attention.program(LENGTHS, arrangement=arrangement, regions=regions, heads=1))
@@ -41,8 +39,7 @@ def test_blocks(block: int) -> None:
     assert_runs(attention.program(LENGTHS, arrangement="coarse", block=block))
 
 
-@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
-@pytest.mark.parametrize("lengths", [[0], [0, 0, 0], [4, 8, 4]], ids=str)
+@samples(arrangement=ARRANGEMENTS, lengths=[[0], [0, 0, 0], [4, 8, 4]])
 def test_a_cache_without_rows(arrangement: Any, lengths: list[int]) -> None:
     """A length of 0 is one row of attention, the new one: the result is its value."""
     program = attention.program(np.array(lengths), arrangement=arrangement)

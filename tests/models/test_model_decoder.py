@@ -59,7 +59,12 @@ def test_other_heads(heads: tuple[int, int]) -> None:
     assert_runs(decoder.program(model, LENGTHS, routings(1)))
 
 
-@pytest.mark.parametrize("tensor", ["wq", "wk", "wv", "wo", "attention_norm", "experts_norm", "keys", "expert1_up"])
+REPEATED = ("wk", "wv", "attention_norm", "expert1_up")
+
+
+@pytest.mark.parametrize(
+    "tensor", ["wq", "wo", "experts_norm", "keys", *(pytest.param(each, marks=pytest.mark.slow) for each in REPEATED)]
+)
 def test_every_weight_counts(tensor: str) -> None:
     """Another one gives another result."""
     program = decoder.program(SMALL, LENGTHS, routings(1))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grids import samples
 from running_models import assert_runs, error_of
 
 from sim_approx import backend as approx
@@ -24,8 +25,7 @@ ROUTINGS = {
 }
 
 
-@pytest.mark.parametrize("tiling", [{}, {"depth": 16}, {"regions": 4}, {"regions": 2, "depth": 16}], ids=str)
-@pytest.mark.parametrize("routing", ROUTINGS)
+@samples(tiling=[{}, {"depth": 16}, {"regions": 4}, {"regions": 2, "depth": 16}], routing=ROUTINGS)
 def test_routings(routing: str, tiling: dict[str, int]) -> None:
     assert_runs(moe.program(ROUTINGS[routing], experts=8, **SMALL, **tiling))
 
@@ -36,16 +36,14 @@ def test_sizes(sizes: dict[str, int]) -> None:
         assert_runs(moe.program(sampled_routing(8, 6, 3), experts=6, regions=regions, **{**SMALL, **sizes}))
 
 
-@pytest.mark.parametrize("depth", [None, 16])
-@pytest.mark.parametrize("routing", ROUTINGS)
+@samples(depth=[None, 16], routing=ROUTINGS)
 def test_dynamic_tiles(routing: str, depth: int | None) -> None:
     program = moe.program(ROUTINGS[routing], experts=8, rows=None, depth=depth, **SMALL)
     result = assert_runs(program)
     assert approx.run(program.graph, program.inputs, program.fabric).cycles == result.cycles
 
 
-@pytest.mark.parametrize("regions", [2, 8])
-@pytest.mark.parametrize("routing", ROUTINGS)
+@samples(regions=[2, 8], routing=ROUTINGS)
 def test_dynamic_tiles_by_turns(routing: str, regions: int) -> None:
     """As much work and traffic as where every expert has matmuls of its own."""
     apart, shared = (
@@ -85,13 +83,13 @@ def test_symbols_of_experts_that_take_turns(rows: int | None) -> None:
     assert known == {name: measured[name] for name in known} and "region1_turns_D0" in known
 
 
-@pytest.mark.parametrize("rows", [None, 1, 3])
-@pytest.mark.parametrize(
-    ("experts", "regions"),
-    [(experts, each) for experts in (1, 2, 4) for each in (None, 1, 2, 4) if (each or 1) <= experts],
-)
-def test_symbols_are_enough_for_metrics(experts: int, regions: int | None, rows: int | None) -> None:
+DEALT = [(experts, each) for experts in (1, 2, 4) for each in (None, 1, 2, 4) if (each or 1) <= experts]
+
+
+@samples(rows=[None, 1, 3], dealt=DEALT)
+def test_symbols_are_enough_for_metrics(dealt: tuple[int, int | None], rows: int | None) -> None:
     """Whatever number of experts is in a region, one too."""
+    experts, regions = dealt
     routing = np.arange(7)[:, None] % experts
     program = moe.program(routing, experts=experts, rows=rows, regions=regions, hidden=8, inner=8, columns=8)
     known = moe.symbols(routing, experts, rows=rows, regions=regions)

@@ -1,11 +1,14 @@
-"""A proof, and the mutants that it refutes."""
+"""A proof, and the mutants that it refutes: by default a few of them, all with ``-m slow``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
+import pytest
 from amaranth.hdl import Elaboratable
 from mutants import mutant
 from proving import refuted
@@ -15,6 +18,31 @@ from hw.rules.words import HardwareError
 from step.firing.machine import Machine
 
 AS_IT_IS = "as it is"
+FEW = 1
+"""Mutants that the default run refutes, of every proof: they show that it can fail."""
+
+some_or_all_mutants = pytest.mark.parametrize("thorough", [False, pytest.param(True, marks=pytest.mark.slow)])
+"""Of a test that hands ``thorough`` on to `check_rule`."""
+
+
+def proofs(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pytest.MarkDecorator:
+    """Parameters of a proof per row, which ends with its mutants; slow with all of these, or without any."""
+    return pytest.mark.parametrize(tuple(names), [each for row in rows for each in _cases(row)])
+
+
+def _cases(row: Sequence[Any]) -> Iterator[Any]:
+    if hasattr(row, "marks"):  # it is slow itself
+        yield row
+        return
+    *given, mutants = row
+    yield pytest.param(*given, _few(mutants), marks=[] if mutants else [pytest.mark.slow])
+    if len(mutants) > FEW:
+        yield pytest.param(*given, mutants, marks=pytest.mark.slow)
+
+
+def _few(every: Sequence[Any]) -> list[Any]:
+    """`FEW` of them."""
+    return list(every[:FEW])
 
 
 def check(module: ModuleType, bench: Callable[[Any], Elaboratable], mutants: Sequence[tuple[str, str]]) -> None:
@@ -28,21 +56,32 @@ def check(module: ModuleType, bench: Callable[[Any], Elaboratable], mutants: Seq
 
 
 def check_rule(
-    machine: type[Machine], bench: Callable[[type[Machine]], Elaboratable], unchanged: Mapping[str, str] | None = None
+    machine: type[Machine],
+    bench: Callable[[type[Machine]], Elaboratable],
+    unchanged: Mapping[str, str] | None = None,
+    *,
+    thorough: bool,
 ) -> None:
-    """``bench`` holds of ``machine``, and of none of its mutants of which there is hardware.
+    """``bench`` holds of ``machine``, and of none of its mutants of which there is hardware, or of a few of them.
 
     ``unchanged`` are those by which nothing changes that a bench can see, each with the reason.
     """
-    benches = {AS_IT_IS: bench(machine)}
-    for name, each in mutants(machine):
-        try:
-            benches[name] = bench(each)
-        except HardwareError:
-            continue  # the reader refuses it
     expected = dict(unchanged or {})
-    assert expected.keys() <= benches.keys(), f"no mutants: {sorted(expected.keys() - benches.keys())}"
+    benches = dict(_hardware(machine, bench) if thorough else islice(_hardware(machine, bench, expected), FEW))
+    if thorough:
+        assert expected.keys() <= benches.keys(), f"no mutants: {sorted(expected.keys() - benches.keys())}"
+    benches[AS_IT_IS] = bench(machine)
     runs = refuted(benches)
     assert AS_IT_IS not in runs, f"refuted, with what is true by cycle:\n{runs[AS_IT_IS]}"
-    held, wanted = {name for name in benches if name not in runs} - {AS_IT_IS}, expected.keys()
+    held, wanted = {name for name in benches if name not in runs} - {AS_IT_IS}, benches.keys() & expected
     assert held == wanted, f"not refuted: {sorted(held - wanted)}; refuted: {sorted(wanted - held)}"
+
+
+def _hardware(
+    machine: type[Machine], bench: Callable[[type[Machine]], Elaboratable], besides: Container[str] = ()
+) -> Iterator[tuple[str, Elaboratable]]:
+    """The mutants that the reader does not refuse."""
+    for name, each in mutants(machine):
+        if name not in besides:
+            with suppress(HardwareError):
+                yield name, bench(each)

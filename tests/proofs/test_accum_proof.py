@@ -6,9 +6,8 @@ from functools import reduce
 from operator import xor
 from typing import Any
 
-import pytest
 from amaranth.hdl import Array, Assert, Cat, Module, Mux, Signal, Value
-from refuting import check
+from refuting import check, proofs
 from unit_bench import UnitBench, words
 
 from hw.firing import machine as skeleton
@@ -153,7 +152,7 @@ def reduction(module: Any, operand: TokenFormat, beats: int, rank: int) -> Any:
     return module.Accum((operand,), result, Parity(operand, result), rank, INITIAL, None)
 
 
-@pytest.mark.parametrize(
+@proofs(
     ("operand", "beats", "rank", "mutants"),
     [
         (words(3, 2), 2, 2, MUTANTS),
@@ -169,7 +168,7 @@ def test_every_reduction_has_its_result(
     check(accum, lambda module: Reduced(reduction(module, operand, beats, rank)), mutants)
 
 
-@pytest.mark.parametrize(("beats", "rank", "mutants"), [(2, 2, STREAMED), (3, 1, []), (1, 1, [])])
+@proofs(("beats", "rank", "mutants"), [(2, 2, STREAMED), (3, 1, []), (1, 1, [])])
 def test_words_that_stream_are_reduced(beats: int, rank: int, mutants: list[tuple[str, str]]) -> None:
     operand, result = words(rank + 1, beats), words(1, beats)
 
@@ -179,5 +178,6 @@ def test_words_that_stream_are_reduced(beats: int, rank: int, mutants: list[tupl
     check(accum, bench, mutants)
 
 
-def test_the_skeleton_keeps_the_output_for_the_words_of_a_result() -> None:
-    check(skeleton, lambda module: Reduced(reduction(accum, words(2, 1), 2, 1), module), SKELETON)
+@proofs(("mutants",), [(SKELETON,)])
+def test_the_skeleton_keeps_the_output_for_the_words_of_a_result(mutants: list[tuple[str, str]]) -> None:
+    check(skeleton, lambda module: Reduced(reduction(accum, words(2, 1), 2, 1), module), mutants)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Assert, ClockDomain, Elaboratable, Module, Mux, Signal
-from refuting import check
+from refuting import check, proofs
 
 from hw.firing import arrival_order
 
@@ -51,5 +51,6 @@ class Fair(Elaboratable):
         return m
 
 
-def test_nobody_is_passed_over() -> None:
-    check(arrival_order, lambda module: Fair(3, module), MUTANTS)
+@proofs(("mutants",), [(MUTANTS,)])
+def test_nobody_is_passed_over(mutants: list[tuple[str, str]]) -> None:
+    check(arrival_order, lambda module: Fair(3, module), mutants)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from amaranth.hdl import Assert, Module
 from proving import refuted
-from refuting import check, check_rule
+from refuting import check, check_rule, proofs, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.firing import machine as skeleton
@@ -44,11 +44,13 @@ def test_every_token_goes_everywhere_once(token: TokenFormat) -> None:
     assert refuted({"": Copies(copied(Broadcast, token, token, bare(2), token))}) == {}
 
 
-def test_mutants() -> None:
+@some_or_all_mutants
+def test_mutants(thorough: bool) -> None:
     token = words(2, 2)
-    check_rule(Broadcast, lambda each: Copies(copied(each, token, token, bare(2), token)))
+    check_rule(Broadcast, lambda each: Copies(copied(each, token, token, bare(2), token)), thorough=thorough)
 
 
-def test_the_skeleton_passes_words_on() -> None:
+@proofs(("mutants",), [(SKELETON,)])
+def test_the_skeleton_passes_words_on(mutants: list[tuple[str, str]]) -> None:
     token = words(1, 2)
-    check(skeleton, lambda module: Copies(copied(Broadcast, token, token, bare(1)), module), SKELETON)
+    check(skeleton, lambda module: Copies(copied(Broadcast, token, token, bare(1)), module), mutants)

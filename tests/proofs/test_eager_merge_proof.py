@@ -6,9 +6,8 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
-from refuting import check
+from refuting import check, proofs
 from unit_bench import UnitBench, bare, control, equal, words
 
 from hw.firing.unit import Unit
@@ -87,7 +86,7 @@ class Merged(UnitBench):
                 m.d.comb += Assert(~(begins & self.takes[high] & alike))
 
 
-@pytest.mark.parametrize(
+@proofs(
     ("data", "count", "mutants"),
     [(words(1, 2), 2, ALL), (words(0, 1), 3, THREE), (control(2), 2, []), (bare(1), 1, [])],
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
 from proving import refuted
-from refuting import check_rule
+from refuting import check_rule, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.firing.unit import Unit
@@ -67,9 +67,11 @@ def test_copies_after_a_reference(data: TokenFormat, rank: int) -> None:
     assert refuted({"": following(Follow, data, rank)}) == {}
 
 
-def test_mutants_of_counting() -> None:
-    check_rule(Repeat, lambda each: repeated(each, words(1, 2)))
+@some_or_all_mutants
+def test_mutants_of_counting(thorough: bool) -> None:
+    check_rule(Repeat, lambda each: repeated(each, words(1, 2)), thorough=thorough)
 
 
-def test_mutants_of_following() -> None:
-    check_rule(Follow, lambda each: following(each, words(2, 2), 1))
+@some_or_all_mutants
+def test_mutants_of_following(thorough: bool) -> None:
+    check_rule(Follow, lambda each: following(each, words(2, 2), 1), thorough=thorough)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Array, Assert, C, Cat, Module, Mux, Signal
-from refuting import check
+from refuting import check, proofs
 from unit_bench import UnitBench, bare, control, words
 
 from hw.firing.unit import Unit
@@ -100,7 +100,7 @@ def narrow(rank: int, bits: int) -> TokenFormat:
     return TokenFormat(rank, (bits,), 8)
 
 
-@pytest.mark.parametrize(
+@proofs(
     ("token", "piece", "lines", "width", "stops", "mutants"),
     [
         (words(1, 4), words(3, 2), 1, 16, (0, 2), MUTANTS),

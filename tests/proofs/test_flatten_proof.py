@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from amaranth.hdl import Assert, Module, Mux, Signal
 from proving import refuted
-from refuting import check_rule
+from refuting import check_rule, some_or_all_mutants
 from unit_bench import UnitBench, control, equal, translated, words
 
 from hw.firing.unit import Unit
@@ -85,6 +85,7 @@ def test_rows_are_merged(token: TokenFormat, low: int, high: int, machine: type[
     assert refuted({"": merged(machine, token, low, high)}) == {}
 
 
+@some_or_all_mutants
 @pytest.mark.parametrize("machine", [Flatten, HoldingFlatten])
-def test_mutants(machine: type[Machine]) -> None:
-    check_rule(machine, lambda each: merged(each, words(3, 2), 1, 2), UNCHANGED[machine])
+def test_mutants(machine: type[Machine], thorough: bool) -> None:
+    check_rule(machine, lambda each: merged(each, words(3, 2), 1, 2), UNCHANGED[machine], thorough=thorough)

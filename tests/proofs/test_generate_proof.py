@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import product
 from math import prod
 
-import pytest
 from amaranth.hdl import Array, Assert, C, Cat, Module, Mux, Signal
-from refuting import check
+from refuting import check, proofs
 from unit_bench import UnitBench, bare, control, words
 
 from hw.firing.unit import Unit
@@ -122,7 +121,7 @@ def rule(
     return module.Generate(reference, token, extents, before, period, behind, listed, integers)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@proofs(
     ("reference", "token", "extents", "counts", "mutants"),
     [
         (bare(0), words(0, 2), (), (2, 3, 2), LISTED),
@@ -144,9 +143,7 @@ def test_values_are_generated(
     check(generate, lambda module: Generated(rule(module, reference, token, extents, counts)), mutants)
 
 
-@pytest.mark.parametrize(
-    ("token", "integers", "mutants"), [(control(2, 3), (1, 5, 2), COUNTED), (words(2, 1), (0, 1, 1), [])]
-)
+@proofs(("token", "integers", "mutants"), [(control(2, 3), (1, 5, 2), COUNTED), (words(2, 1), (0, 1, 1), [])])
 def test_integers_are_counted(
     token: TokenFormat, integers: tuple[int, int, int], mutants: list[tuple[str, str]]
 ) -> None:

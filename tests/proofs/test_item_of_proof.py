@@ -8,7 +8,7 @@ import pytest
 from amaranth.hdl import Assert, C, Cat, Module, Signal
 from mutants import mutant
 from proving import refuted
-from refuting import check, check_rule
+from refuting import check, check_rule, proofs, some_or_all_mutants
 from unit_bench import UnitBench, bare, equal
 
 from hw.firing import machine as skeleton
@@ -124,8 +124,9 @@ def test_headers_alone() -> None:
     assert refuted({"": Chosen(Translated.of(declared, (bare(1),), (bare(1),)), 0, 0, 0)}) == {}
 
 
-def test_mutants() -> None:
-    check_rule(ItemOf, lambda each: chosen(WORD, TWO, WORD, index=1, machine=each))
+@some_or_all_mutants
+def test_mutants(thorough: bool) -> None:
+    check_rule(ItemOf, lambda each: chosen(WORD, TWO, WORD, index=1, machine=each), thorough=thorough)
 
 
 def test_where_an_item_lies() -> None:
@@ -143,5 +144,6 @@ def test_mutants_of_the_reader(old: str, new: str, monkeypatch: pytest.MonkeyPat
     assert refuted(benches).keys() != set()
 
 
-def test_the_skeleton_reads_the_words_later() -> None:
-    check(skeleton, lambda module: chosen(TWO, WORD, WORD, index=1, module=module), SKELETON)
+@proofs(("mutants",), [(SKELETON,)])
+def test_the_skeleton_reads_the_words_later(mutants: list[tuple[str, str]]) -> None:
+    check(skeleton, lambda module: chosen(TWO, WORD, WORD, index=1, module=module), mutants)

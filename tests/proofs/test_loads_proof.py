@@ -6,9 +6,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import pytest
 from amaranth.hdl import Array, Assert, C, Cat, Module, Mux, Signal
-from refuting import check
+from refuting import check, proofs
 from unit_bench import UnitBench, bare, control, equal
 
 from hw.firing.unit import Unit
@@ -89,7 +88,7 @@ class Addressed(UnitBench):
         ]
 
 
-@pytest.mark.parametrize(
+@proofs(
     ("reference", "extents", "strides", "mutants"),
     [
         (bare(1), (2, 3), (1, 4), WALK),
@@ -109,7 +108,7 @@ def test_walks(
     check(linear_off_chip_load, bench, mutants)
 
 
-@pytest.mark.parametrize(("tiles", "beats", "mutants"), [(3, 2, ADDRESSES), (4, 1, []), (5, 3, [])])
+@proofs(("tiles", "beats", "mutants"), [(3, 2, ADDRESSES), (4, 1, []), (5, 3, [])])
 def test_addresses(tiles: int, beats: int, mutants: list[tuple[str, str]]) -> None:
     def bench(module: Any) -> Addressed:
         return Addressed(module.RandomIssue(control(1, 3), bare(1), tiles, beats))

@@ -6,9 +6,8 @@ from functools import reduce
 from operator import xor
 from typing import Any
 
-import pytest
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal, Value
-from refuting import check
+from refuting import check, proofs
 from unit_bench import UnitBench, bare, control, words
 
 from hw.firing.unit import Unit
@@ -118,7 +117,7 @@ def mapped(
     return Mapped(module.Map(operands, result, datapath, bounds))
 
 
-@pytest.mark.parametrize(
+@proofs(
     ("operands", "result", "streams", "bound", "mutants"),
     [
         ((words(1, 2), words(1, 2)), words(1, 2), False, 0, MUTANTS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux
 from proving import refuted
-from refuting import check_rule
+from refuting import check_rule, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.firing.unit import Unit
@@ -45,5 +45,6 @@ def test_chunks_go_where_they_should(data: TokenFormat, rank: int) -> None:
     assert refuted({"": routed(Partition, data, rank)}) == {}
 
 
-def test_mutants() -> None:
-    check_rule(Partition, lambda each: routed(each, words(2, 2), 1))
+@some_or_all_mutants
+def test_mutants(thorough: bool) -> None:
+    check_rule(Partition, lambda each: routed(each, words(2, 2), 1), thorough=thorough)

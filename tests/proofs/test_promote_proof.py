@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from amaranth.hdl import Assert, Module, Mux, Signal
 from proving import refuted
-from refuting import check, check_rule
+from refuting import check, check_rule, proofs, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.firing import machine as skeleton
@@ -55,12 +55,14 @@ def test_the_last_token_is_raised_and_none_is_lost(token: TokenFormat) -> None:
     assert refuted({"": LastOneRaised(promoted(Promote, token))}) == {}
 
 
-def test_mutants() -> None:
-    check_rule(Promote, lambda each: LastOneRaised(promoted(each, words(1, 2))))
+@some_or_all_mutants
+def test_mutants(thorough: bool) -> None:
+    check_rule(Promote, lambda each: LastOneRaised(promoted(each, words(1, 2))), thorough=thorough)
 
 
-def test_the_skeleton_keeps_the_words_of_what_is_held() -> None:
-    check(skeleton, lambda module: LastOneRaised(promoted(Promote, words(1, 2)), module), SKELETON)
+@proofs(("mutants",), [(SKELETON,)])
+def test_the_skeleton_keeps_the_words_of_what_is_held(mutants: list[tuple[str, str]]) -> None:
+    check(skeleton, lambda module: LastOneRaised(promoted(Promote, words(1, 2)), module), mutants)
 
 
 def test_the_skeleton_knows_what_is_spare() -> None:

@@ -6,9 +6,8 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
-from refuting import check
+from refuting import check, proofs
 from unit_bench import UnitBench, bare, control, equal, words
 
 from hw.firing.unit import Unit
@@ -113,7 +112,7 @@ class Gathered(UnitBench):
                     m.d.comb += Assert(~(both & takes[high]))
 
 
-@pytest.mark.parametrize(
+@proofs(
     ("data", "selector", "by_arrival", "mutants"),
     [
         (words(1, 2), control(1, 2), True, BOTH + ARRIVAL),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from amaranth.hdl import Assert, Module, Mux, Signal
 from proving import refuted
-from refuting import check, check_rule
+from refuting import check, check_rule, proofs, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.firing.unit import Unit
@@ -73,7 +73,7 @@ class Chunks(UnitBench):
         self.expects = {0: Mux(padding, pad_words, words), 1: padding}
 
 
-@pytest.mark.parametrize(
+@proofs(
     ("token", "pad", "mutants"),
     [
         (words(1, 2), (0, 1), MUTANTS),
@@ -116,5 +116,6 @@ def test_chunks_of_tensors_end_higher(token: TokenFormat, rank: int) -> None:
     assert refuted({"": splits(Split, token, rank)}) == {}
 
 
-def test_mutants_of_splitting() -> None:
-    check_rule(Split, lambda each: splits(each, words(2, 2), 1))
+@some_or_all_mutants
+def test_mutants_of_splitting(thorough: bool) -> None:
+    check_rule(Split, lambda each: splits(each, words(2, 2), 1), thorough=thorough)

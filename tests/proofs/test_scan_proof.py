@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from amaranth.hdl import Module, Mux, Signal, Value
-from refuting import check
+from refuting import check, proofs
 from test_accum_proof import INITIAL, Parity, StreamedParity
 from test_map_proof import Mapped
 from unit_bench import bare, control, words
@@ -54,7 +53,7 @@ def scanned(
     return Scanned(module.Scan((operand,), result, datapath, rank, initial))
 
 
-@pytest.mark.parametrize(
+@proofs(
     ("operand", "result", "rank", "streams", "exclusive", "mutants"),
     [
         (words(2, 2), words(2, 2), 1, False, False, MUTANTS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from amaranth.hdl import Assert, Const, Module, Signal, Value
-from refuting import check
+from refuting import check, proofs
 from shares_bench import Pages
 
 from hw.memory import scratchpad, share
@@ -64,14 +64,16 @@ class Kept(Pages):
         m.d.comb += Assert(self.scratchpad.taken0 == side.pages)  # with it the search is twice as fast
 
 
-@pytest.mark.parametrize(("count", "mutants"), [(1, SUPPLY), pytest.param(2, SEVERAL, marks=pytest.mark.slow)])
+@proofs(("count", "mutants"), [(1, SUPPLY), pytest.param(2, SEVERAL, marks=pytest.mark.slow)])
 def test_pages_are_supplied(count: int, mutants: list[tuple[str, str]]) -> None:
     check(scratchpad, lambda module: Supplied(count, 2, 0, supply=module), mutants)
 
 
-def test_shares_know_their_pages() -> None:
-    check(share, lambda module: Supplied(1, 2, 0, ring=module), RINGS)
+@proofs(("mutants",), [(RINGS,)])
+def test_shares_know_their_pages(mutants: list[tuple[str, str]]) -> None:
+    check(share, lambda module: Supplied(1, 2, 0, ring=module), mutants)
 
 
-def test_what_was_put_in_is_there() -> None:
-    check(share, lambda module: Kept(1, 2, 1, ring=module), PLACES)
+@proofs(("mutants",), [(PLACES,)])
+def test_what_was_put_in_is_there(mutants: list[tuple[str, str]]) -> None:
+    check(share, lambda module: Kept(1, 2, 1, ring=module), mutants)

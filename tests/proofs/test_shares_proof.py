@@ -14,10 +14,9 @@ from operator import add
 from typing import Any
 from unittest.mock import patch
 
-import pytest
 from amaranth.hdl import Assert, Assume, ClockDomain, Elaboratable, Module, Mux, Signal, Value
 from mutants import mutant
-from refuting import check
+from refuting import check, proofs
 from shares_bench import Side
 
 from hw.memory import scratchpad, share
@@ -152,10 +151,11 @@ class Table(Elaboratable):
         return m
 
 
-def test_no_page_is_taken_that_another_share_has() -> None:
-    check(scratchpad, lambda module: Supply(2, 2, module), SUPPLY)
+@proofs(("mutants",), [(SUPPLY,)])
+def test_no_page_is_taken_that_another_share_has(mutants: list[tuple[str, str]]) -> None:
+    check(scratchpad, lambda module: Supply(2, 2, module), mutants)
 
 
-@pytest.mark.parametrize(("pages", "slots", "mutants"), [(1, 2, TABLE[4:]), (2, 1, TABLE[:4])])
+@proofs(("pages", "slots", "mutants"), [(1, 2, TABLE[4:]), (2, 1, TABLE[:4])])
 def test_a_share_has_the_page_of_a_token(pages: int, slots: int, mutants: list[tuple[str, str]]) -> None:
     check(share, lambda module: Table(pages, slots, module), mutants)

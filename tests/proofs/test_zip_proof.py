@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from amaranth.hdl import Assert, Cat, Module
 from proving import refuted
-from refuting import check, check_rule
+from refuting import check, check_rule, proofs, some_or_all_mutants
 from unit_bench import UnitBench, control, equal, translated, words
 
 from hw.firing import machine as skeleton
@@ -58,9 +58,11 @@ def test_pairs_are_what_stands_in_front(items: tuple[TokenFormat, ...]) -> None:
     assert refuted({"": Pairs(zipped(Zip, *items))}) == {}
 
 
-def test_mutants() -> None:
-    check_rule(Zip, lambda each: Pairs(zipped(each, TWICE, ONCE)))
+@some_or_all_mutants
+def test_mutants(thorough: bool) -> None:
+    check_rule(Zip, lambda each: Pairs(zipped(each, TWICE, ONCE)), thorough=thorough)
 
 
-def test_the_skeleton_opens_one_after_the_other() -> None:
-    check(skeleton, lambda module: Pairs(zipped(Zip, TWICE, TWICE), module), SKELETON)
+@proofs(("mutants",), [(SKELETON,)])
+def test_the_skeleton_opens_one_after_the_other(mutants: list[tuple[str, str]]) -> None:
+    check(skeleton, lambda module: Pairs(zipped(Zip, TWICE, TWICE), module), mutants)

@@ -87,6 +87,7 @@ def killed(point: Point) -> dict[str, object]:
     return published.measured(point)
 
 
+@pytest.mark.slow
 def test_a_point_whose_process_is_killed_is_told_and_the_others_go_on(tmp_path: Path) -> None:
     told: list[str] = []
     campaign = replace(published.CAMPAIGN, measured=killed)
@@ -105,6 +106,7 @@ def test_a_point_that_fails_is_told_at_the_end(tmp_path: Path, monkeypatch: pyte
     assert refusal(SimulationError, [*ONE, str(tmp_path)]) == "no result for figure 8, 64x128"
 
 
+@pytest.mark.slow
 def test_a_smoke_run_takes_a_few_points(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["--smoke", "--jobs", "1", "--results", str(tmp_path), "--plots", str(tmp_path)])
     assert done.exit_code == 0 and "| B=16 coarse | 43,789 | 43,789 | 1.0000 | 4,419,584 | 33,024 |" in done.output

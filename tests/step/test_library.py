@@ -42,7 +42,13 @@ def fake(folder: Path, script: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(("code", "folder"), [(ANSWER, "answers"), (PUBLISHED, "published")], ids=["any", "published"])
+@pytest.mark.parametrize(
+    ("code", "folder"),
+    [
+        pytest.param(ANSWER, "answers", id="any"),
+        pytest.param(PUBLISHED, "published", id="published", marks=pytest.mark.slow),
+    ],
+)
 def test_what_is_cut_off_is_made_again(code: str, folder: str, tmp_path: Path) -> None:
     """Also: two that compile at once do not disturb each other, and nothing else stays in the cache."""
     for each in [process(code, tmp_path), process(code, tmp_path)]:

@@ -17,7 +17,7 @@ import pytest
 import sympy
 from approx import random_graphs
 from running import NUMBER, Bench, value_of
-from scenarios import FABRIC, SCENARIOS, Scenario
+from scenarios import FABRIC, Scenario, one_of
 
 from step import bits
 from step.errors import (
@@ -74,7 +74,7 @@ def assert_same_outputs(first: Program, second: Program) -> None:
     assert all(same_tokens(tokens, outputs[1][name]) for name, tokens in outputs[0].items())
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+@pytest.mark.parametrize("scenario", one_of(5))
 def test_every_scenario_is_loaded_as_it_was_saved(scenario: Scenario, tmp_path: Path) -> None:
     graph = Graph("scenario")
     program = Program(graph, scenario.build(graph), FABRIC)
@@ -104,7 +104,7 @@ def test_every_example_is_loaded_as_it_was_saved(spec: str, tmp_path: Path) -> N
 def test_random_programs_are_loaded_as_they_were_saved(tmp_path: Path) -> None:
     """Those of the timing tests; data that breaks a promise of a source is refused when it is saved."""
     saved = 0
-    for seed in range(80):
+    for seed in range(40):
         drawn = random_graphs.Program(Random(seed))
         with suppress(StreamFault, Deadlock):  # found while it is built: what there is by then is a program, too
             drawn.build(8)
@@ -117,7 +117,7 @@ def test_random_programs_are_loaded_as_they_were_saved(tmp_path: Path) -> None:
         else:
             assert_survives(program, tmp_path)
             saved += 1
-    assert saved >= 50 and not (tmp_path / "refused.json").exists()
+    assert saved >= 25 and not (tmp_path / "refused.json").exists()
 
 
 def test_programs_differ_in_what_they_differ() -> None:

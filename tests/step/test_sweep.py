@@ -331,7 +331,7 @@ def test_no_process_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
     psutil.wait_procs(children)  # their work takes longer than a test may
 
 
-@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize("always", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_processes_that_are_killed(tmp_path: Path, always: bool) -> None:
     points = [{"n": n} for n in range(5)]
     with Processes(functools.partial(killed, tmp_path, always), 2, lost) as workers:

@@ -61,7 +61,7 @@ class Busy:
 
 def fabric(lanes: int) -> FabricConfig:
     """Links take an operand of most shapes a cycle."""
-    return FabricConfig(tile=64, matmul_lanes=lanes, link_bytes=256, page_bytes=16384)
+    return FabricConfig(matmul_lanes=lanes, link_bytes=256, page_bytes=16384)
 
 
 def program(lanes: int, shapes: Sequence[Shape], products: int) -> Program:

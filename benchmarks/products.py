@@ -35,5 +35,5 @@ def _products(lanes: int) -> Program:
         x = x.map(Matmul(out=BF16), weights, name=f"product{number}")
     x.store("y")
     tile_bytes = 4 * SIZE * SIZE
-    fabric = FabricConfig(tile=SIZE, matmul_lanes=lanes // PRODUCTS, link_bytes=128, page_bytes=tile_bytes)
+    fabric = FabricConfig(matmul_lanes=lanes // PRODUCTS, link_bytes=128, page_bytes=tile_bytes)
     return Program(graph, data, fabric)

@@ -27,7 +27,6 @@ from step.programs.data.inputs import bind_inputs
 from step.running.result import ChannelEvents
 
 FABRIC = FabricConfig(
-    tile=32,
     matmul_lanes=8,
     vector_lanes=8,
     link_bytes=16,

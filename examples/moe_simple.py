@@ -64,5 +64,5 @@ def program(name: str = "moe_simple", hidden: int = 16, inner: int = 64) -> Prog
 def small() -> Program:
     """The same with weights [4, 16], on a fabric that an FPGA has room for."""
     made = program("moe_small", hidden=4, inner=16)
-    made.fabric = FabricConfig(tile=8, matmul_lanes=4, vector_lanes=4, memory=MemoryConfig(beat_bytes=8))
+    made.fabric = FabricConfig(matmul_lanes=4, vector_lanes=4, memory=MemoryConfig(beat_bytes=8))
     return made

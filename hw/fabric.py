@@ -96,8 +96,7 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
     """Make hardware of every unit and channel of ``netlist``.
 
     ``probes`` adds the ports that show every channel's tokens and every unit's status; without them there are those of
-    `ProgramStatus`. Raises `FabricError` for
-    operators and element types that the fabric does not have, and for tiles that do not fit in a token.
+    `ProgramStatus`. Raises `FabricError` for operators and element types that the fabric does not have.
     """
     check_feasible(netlist)
     memory = memory_map(netlist)
@@ -129,7 +128,7 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
     capacity = edge.depth + getattr(producer, "in_flight", 0)
     spare = components[consumer].spare(port) if hasattr(components[consumer], "spare") else 0
     legal = re.sub(r"\W", "_", edge.name)
-    format = TokenFormat.of(edge, netlist.fabric.link_bytes)
+    format = TokenFormat.of(edge, netlist.fabric)
     return PlacedChannel(
         edge, format, Channel(format, capacity, spare, deep=netlist.is_deep(edge)), f"c{edge.index}_{legal}", capacity
     )

@@ -228,7 +228,7 @@ def program(
         layers.append(Layer(graph, model, schedule, lengths, room, prefix))
         rows = layers[-1].apply(rows, length.buffered(len(lengths) + 1))
     rows.store("output")
-    fabric = fitting(graph) if fabric is None else fabric
+    fabric = fitting(graph, rows=len(lengths)) if fabric is None else fabric
     if values:
         return _with_data(layers, lengths, routings, fabric)
     inputs: dict[str, Any] = blank_tensors(graph) | {"length": lengths}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isqrt
 
 from step import FabricConfig, Graph, MemoryConfig
 
@@ -17,15 +16,17 @@ PUBLISHED = FabricConfig(
 links of 64 bytes, and 1024 bytes a cycle of off-chip memory."""
 
 
-def fitting(graph: Graph, fabric: FabricConfig = PUBLISHED) -> FabricConfig:
-    """``fabric`` with tiles and pages large enough for all static tiles that the streams of ``graph`` carry."""
+def fitting(graph: Graph, fabric: FabricConfig = PUBLISHED, *, rows: int = 1) -> FabricConfig:
+    """``fabric`` with pages large enough for all static tiles that the streams of ``graph`` carry.
+
+    Tiles of dynamic size may have so many ``rows``.
+    """
     tiles = [tile for stream in graph.streams() for tile in stream.element.tiles if tile.is_static]
-    scalars = max((int(tile.elements) for tile in tiles), default=1)
     page = max((int(tile.bytes) for tile in tiles), default=1)
     page_bytes = max(fabric.page_bytes, 1 << (page - 1).bit_length())
     return replace(
         fabric,
-        tile=max(fabric.tile, isqrt(scalars - 1) + 1),
+        dynamic_rows=max(fabric.dynamic_rows, rows),
         page_bytes=page_bytes,
         scratchpad_bytes=-(-fabric.scratchpad_bytes // page_bytes) * page_bytes,
     )

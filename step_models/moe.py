@@ -241,7 +241,7 @@ def program(
     tokens, chosen = routing.shape
     x = graph.load(graph.tensor("x", (tokens, hidden), BF16), tile=(1, hidden), name="load_x")
     mixture.apply(graph, x.flatten(0, 2, name="rows"), chosen).store("output")
-    fabric = fitting(graph) if fabric is None else fabric
+    fabric = fitting(graph, rows=len(routing) if rows is None else 1) if fabric is None else fabric
     if not values:
         inputs = blank_tensors(graph) | mixture.routed(routing, np.zeros(routing.shape))
         return Program(graph, inputs, fabric)

@@ -43,7 +43,6 @@ def bench_fabric(parameters: Mapping[str, Any]) -> FabricConfig:
     link = parameters["link_bytes"]
     return FabricConfig(
         **{name: parameters[name] for name in PARAMETERS},
-        tile=1024,
         page_bytes=8192 * max(1, link // 64),
         scratchpad_bytes=65536 * max(1, link // 64),
         scratchpad_ports=1,

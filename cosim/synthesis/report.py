@@ -73,7 +73,7 @@ class Report:
         )
         return (
             f"{self.program} does not fit an {self.device.part}: it needs {', '.join(lacking)}; most LUT sites go to "
-            f"{shown}; choose a larger --device or a smaller fabric (--set matmul_lanes=..., tile=...)"
+            f"{shown}; choose a larger --device or a smaller fabric (--set matmul_lanes=...)"
         )
 
     def to_json(self) -> dict[str, Any]:

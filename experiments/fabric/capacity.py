@@ -51,13 +51,14 @@ def table(results: Path) -> str:
 
 def words(results: Path) -> str:
     """What the table is, and what `fitting` does otherwise."""
-    tiles = [json.loads(row["fabric"])["tile"] for figure, _ in SHOWN for row in CAMPAIGN.read(results, figure)]
+    rows = [row for figure, _ in SHOWN for row in CAMPAIGN.read(results, figure)]
+    pages = [json.loads(row["fabric"])["page_bytes"] for row in rows]
     return (
-        "Each point above has a fabric large enough for it: `tile`, the side of the largest tile of a unit, goes from "
-        f"{min(tiles):,} to {max(tiles):,}, and tiles of dynamic size may have any number of rows. Here the on-chip "
-        "memory is given. The table has the fastest schedule that fits: of static tiles; of dynamic ones with this "
-        "routing, unknown in advance; and of dynamic ones that fit any routing, as hardware needs. A size that is not "
-        "in the table has the schedule of the next smaller one."
+        "Each point above has a fabric large enough for it: a page, which holds the largest tile of a buffer, has "
+        f"from {min(pages):,} to {max(pages):,} bytes, and tiles of dynamic size may have any number of rows. Here the "
+        "on-chip memory is given. The table has the fastest schedule that fits: of static tiles; of dynamic ones with "
+        "this routing, unknown in advance; and of dynamic ones that fit any routing, as hardware needs. A size that is "
+        "not in the table has the schedule of the next smaller one."
     )
 
 

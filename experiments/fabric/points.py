@@ -52,7 +52,7 @@ def on_fabric(program: Program, flops: int) -> Program:
     with room for the program's tiles.
     """
     fabric = replace(PUBLISHED, matmul_lanes=flops // 2, vector_lanes=flops // 2, stages=1)
-    return Program(program.graph, program.inputs, fitting(program.graph, fabric))
+    return Program(program.graph, program.inputs, fitting(program.graph, fabric, rows=program.fabric.dynamic_rows))
 
 
 def mixture(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.functions.datapath import Datapath
+from hw.functions.sequence import later
 from hw.functions.words import in_words, whole
-from hw.links.layout import Format, TokenFormat
+from hw.links.layout import DynamicFormat, Format, TokenFormat
 from hw.verilog.modules import Shared
-from step.lowering.plans.plan import UnitPlan
+from step.language.faults import Fault
+from step.lowering.plans.plan import DynamicPlan, UnitPlan
+from step.lowering.plans.rows import largest
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class FunctionRule(Rule):
     Unless the datapath takes words as they come, they are gathered; it starts with the last one, and its result goes
     out word by word. A result that is control goes into the header, which waits for it. Where nobody reads it, there
     is no datapath, and only control passes.
+
+    Tiles of dynamic size take as long as their rows do (`pace`); one without rows starts nothing.
     """
 
     operands: tuple[TokenFormat, ...]
@@ -33,10 +39,67 @@ class FunctionRule(Rule):
 
     @property
     def plan(self) -> UnitPlan:
-        """How long a firing takes."""
+        """How long a firing takes; of tiles of dynamic size those with the most rows."""
         operands = tuple(each.cycles for each in self.operands)
         function = None if self.datapath is None else self.datapath.plan
         return UnitPlan(function, operands, self.result.cycles, self.result.control, self.stored)
+
+    @property
+    def most_rows(self) -> int:
+        """Of tiles of dynamic size; 0: there are none."""
+        return self.result.most_rows if isinstance(self.result, DynamicFormat) else 0
+
+    def pace(self, rows: Any) -> UnitPlan:
+        """How long a firing takes with tiles of so many ``rows``, where these are dynamic."""
+        if not self.most_rows:
+            return self.plan
+        assert self.datapath is not None and isinstance(self.datapath.plan, DynamicPlan)
+        operands = tuple(each.words_of(rows) for each in self.operands)
+        return UnitPlan(self.datapath.plan.at(rows), operands, self.result.words_of(rows), stored=self.stored)
+
+    @property
+    def is_stamped(self) -> bool:
+        """Whether the latency of a result follows from its rows."""
+        return not isinstance(self.pace(Signal(range(self.most_rows + 1))).latency, int)
+
+    def rows(self, m: Module, firing: Firing, token: Any) -> Any:
+        """The rows of the operands of a firing with ``token``: 0 where it has no value, or they are static."""
+        ports = [port for port, each in enumerate(self.operands) if isinstance(each, DynamicFormat)]
+        if not ports:
+            return 0
+        rows = Signal(range(self.most_rows + 1), name="rows")
+        m.d.comb += rows.eq(Mux(token.value, firing.head(ports[0]).rows, 0))
+        return rows
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether a state has the dynamic number of rows that its elements have, and not that of all together."""
+        return self.most_rows > 0 and not getattr(self.datapath, "adds_rows", False)
+
+    def state_rows(self, m: Module, firing: Firing, token: Any, fresh: Signal, more: Any) -> Any:
+        """The rows of the state, with the ``more`` rows of this firing's element; 0 where they are static.
+
+        Where the state keeps the rows of its elements, all of these must have as many.
+        """
+        if not isinstance(self.result, DynamicFormat):
+            return 0
+        before, rows = Signal(range(self.most_rows + 1)), Signal(range(2 * self.most_rows + 1), name="state_rows")
+        firing.next(before, rows)
+        if self.keeps_rows:
+            m.d.comb += rows.eq(Mux(token.value, more, Mux(fresh, 0, before)))
+            with m.If(token.value & ~fresh & (more != before)):
+                firing.fault(Fault.STOPS_DISAGREE)
+            return rows[: len(before)]
+        if isinstance(more, int):
+            more = Mux(token.value, self.operands[0].bits // self.result.row_bits, 0)
+        m.d.comb += rows.eq(Mux(fresh, 0, before) + more)
+        with m.If(token.value & (rows > self.most_rows)):
+            firing.fault(Fault.TOO_MANY_ROWS)
+        return rows[: len(before)]
+
+    def field(self, rows: Any) -> dict[str, Any]:
+        """Of the header of a result with so many ``rows``."""
+        return {"rows": rows} if self.most_rows else {}
 
     @property
     def initiation_interval(self) -> int:
@@ -58,12 +121,15 @@ class FunctionRule(Rule):
     def outputs(self) -> tuple[Format, ...]:
         return (self.result,)
 
-    def start(self, m: Module, firing: Firing, value: Value) -> Shared:
-        """The datapath, which starts on the operands of a firing with a ``value``."""
+    def start(self, m: Module, firing: Firing, value: Value, rows: Any = 0) -> Shared:
+        """The datapath, which starts on the operands of a firing with a ``value``, of so many ``rows``."""
         assert self.datapath is not None
         m.submodules.datapath = datapath = Shared(self.datapath)
         if self.datapath.streams:
             m.d.comb += datapath.start.eq(firing.fired(value))
+            if not isinstance(rows, int):
+                m.d.comb += datapath.start.eq(firing.fired(value & (rows != 0)))
+                m.d.comb += datapath.rows.eq(firing.lagging(rows))
             for port, format in enumerate(self.operands):
                 if format.items:
                     m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
@@ -84,6 +150,13 @@ class FunctionRule(Rule):
                     whole(m, f"operand{port}", firing.word(port), phase, format, self.plan.gathering)
                 )
         return datapath
+
+    def stamp(self, m: Module, firing: Firing, datapath: Shared, rows: Any) -> None:
+        """Tell the ``datapath`` when a result of so many ``rows`` leaves, where that is a time of its own."""
+        pace = self.pace(rows)
+        if not isinstance(pace.latency, int):
+            enters = firing.stamp(0, pace.latency, largest(1, pace.result))
+            m.d.comb += datapath.leave.eq(later(m, enters, 1, "leave"))
 
     def give(self, m: Module, firing: Firing, result: Value, puts: Value) -> None:
         """``result`` is what became of the operands of a firing that ``puts`` a value, as late as this enters."""

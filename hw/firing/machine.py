@@ -24,6 +24,7 @@ from amaranth.hdl._ast import Slice
 from amaranth.lib import data
 
 from hw.firing.delay import DelayLine
+from hw.firing.stamps import Stamps
 from hw.verilog.modules import Shared
 from step.language.faults import Fault
 from step.running.result import Activity
@@ -59,6 +60,7 @@ class Firing:
         self._late: dict[int, dict[str, Any]] = {port: {} for port in range(len(unit.rule.outputs))}
         self._words: dict[int, Value] = {}
         self._delayed: list[tuple[Value, Signal]] = []
+        self._stamps: dict[int, Shared] = {}
 
     # -- asking -------------------------------------------------------------------------------------------------
 
@@ -133,9 +135,16 @@ class Firing:
         return first
 
     def differ(self, one: int, other: int) -> Value:
-        """Whether the tokens in front of two inputs do not have the same stop and rank, or not both are Done."""
+        """Whether the tokens in front of two inputs do not have the same stop and rank, or not both are Done.
+
+        The rows of tiles of dynamic size have to be the same, too: those of ``other`` and of the first such input.
+        """
         first, each = self.head(one), self.head(other)
-        return (each.stop != first.stop) | (each.rank != first.rank) | (each.done != first.done)
+        found = (each.stop != first.stop) | (each.rank != first.rank) | (each.done != first.done)
+        tiled = [port for port, format in enumerate(self.unit.rule.inputs) if "rows" in format.header.members]
+        if other in tiled[1:]:
+            found |= each.value & (each.rows != self.head(tiled[0]).rows)
+        return found
 
     # -- doing --------------------------------------------------------------------------------------------------
 
@@ -197,29 +206,48 @@ class Firing:
 
     # -- taking time (not below ``m.If``) -----------------------------------------------------------------------
 
-    def occupy(self, when: Value) -> None:
-        """The next firing is an initiation interval after this one at the earliest, if ``when``."""
-        cycles = self.unit.rule.initiation_interval
-        if cycles == 1:
+    def occupy(self, when: Value, cycles: Any = None) -> None:
+        """The next firing is ``cycles`` (>= 1; an initiation interval) after this one at the earliest, if ``when``."""
+        most = self.unit.rule.initiation_interval
+        if most == 1:
             return
-        left = Signal(range(cycles))
+        cycles = most if cycles is None else cycles
+        left = Signal(range(most))
         self._m.d.comb += self._busy.eq(left != 0)
         with self._m.If(self.fires & when):
             self._m.d.sync += left.eq(cycles - 1)
         with self._m.Elif(self._busy):
             self._m.d.sync += left.eq(left - 1)
 
-    def reserve(self, port: int, when: Value) -> None:
-        """The next token leaves on output ``port`` `Rule.burst` cycles after this one at the earliest, if ``when``."""
-        cycles = self.unit.rule.burst
-        if cycles == 1:
+    def reserve(self, port: int, when: Value, cycles: Any = None) -> None:
+        """The next token leaves on output ``port`` ``cycles`` (>= 1; `Rule.burst`) after this one at the earliest, if
+        ``when``."""
+        most = self.unit.rule.burst
+        if most == 1:
             return
-        left = Signal(range(cycles))
+        cycles = most if cycles is None else cycles
+        left = Signal(range(most))
         self.room((left == 0) | ~self._puts[port])
         with self._m.If(self.fires & when):
             self._m.d.sync += left.eq(cycles - 1)
         with self._m.Elif(left != 0):
             self._m.d.sync += left.eq(left - 1)
+
+    def stamp(self, port: int, cycles: Any, words: Any) -> Value:
+        """What is put on output ``port`` enters it ``cycles`` (>= 1) later, and not before the ``words`` (>= 1) of what
+        was put there before have passed. Returns whether a value enters now.
+
+        Its header must be known with the firing. No firing may put anything there before words that it put have passed.
+        """
+        rule = self.unit.rule
+        format = rule.outputs[port]
+        stamps = Stamps(format.header.size, min(self.unit.depth, rule.latency + 1), rule.latency, max(1, format.beats))
+        self._m.submodules[f"stamps{port}"] = self._stamps[port] = waiting = Shared(stamps)
+        entering = Signal(format.header, name=f"entering{port}")
+        self._m.d.comb += [
+            *(waiting.cycles.eq(cycles), waiting.words.eq(words), entering.as_value().eq(waiting.entering)),
+        ]
+        return waiting.enters & entering.value
 
     def delayed(self, value: Any) -> Value:
         """``value`` as it was when the tokens fired that enter the outputs now; zero where that is before the reset."""
@@ -330,10 +358,17 @@ class Firing:
             raise self._error(f"{', '.join(late)} of output {port} is late, but it has no latency")
         claim = Signal(name=f"claim{port}")
         self._m.d.comb += [claim.eq(self.fires & self._puts[port]), channel.claim.eq(claim)]
-        self._m.d.comb += channel.valid.eq(self.delayed(claim))
-        for name in format.header.members:
-            value = late[name] if name in late else self.delayed(self._headers[port][name])
-            self._m.d.comb += channel.header[name].eq(value)
+        if port in self._stamps:
+            stamps = self._stamps[port]
+            self._m.d.comb += [
+                *(stamps.claim.eq(claim), stamps.header.eq(self._headers[port].as_value())),
+                *(channel.valid.eq(stamps.enters), channel.header.as_value().eq(stamps.entering)),
+            ]
+        else:
+            self._m.d.comb += channel.valid.eq(self.delayed(claim))
+            for name in format.header.members:
+                value = late[name] if name in late else self.delayed(self._headers[port][name])
+                self._m.d.comb += channel.header[name].eq(value)
         if format.word_bits:
             if port not in self._words:
                 raise self._error(f"it does not send the data of output {port}")

@@ -35,13 +35,14 @@ def join(m: Module, writer: Any, reader: Any) -> None:
 
 
 class Unit(Parametric):
-    """A rule made hardware."""
+    """A rule made hardware; ``depth`` of the channel behind its output matters where tokens have times of their own."""
 
     firing = Firing
     """What the rule describes its firing to."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: Rule, depth: int = 0) -> None:
         self.rule = rule
+        self.depth = depth + self.in_flight if depth else 0
         members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(rule.inputs)}
         members |= {f"output{port}": Out(ProducerSignature(each)) for port, each in enumerate(rule.outputs)}
         super().__init__({**members, **rule.ports, **STATUS})
@@ -49,7 +50,7 @@ class Unit(Parametric):
     @property
     def parameters(self) -> tuple[Any, ...]:
         values = tuple((each.name, _stable(getattr(self.rule, each.name))) for each in fields(self.rule))  # type: ignore[arg-type]
-        return type(self.rule).__module__, *values
+        return type(self.rule).__module__, *values, *([self.depth] if self.depth else [])
 
     @property
     def stem(self) -> str:

@@ -43,10 +43,21 @@ class Datapath(Parametric):
     ``emit`` too: with it, in the cycle of a ``start`` or of its own, the state is to leave, `latency` cycles later;
     ``first`` without ``start`` says that nothing was reduced. The words of a state are out when the next one leaves.
     A reduction may go on behind an ``emit``; then its elements leave the words of a state the time to go out.
+
+    One for tiles with a dynamic number of rows, ``most_rows`` at most, has their ``rows`` (>= 1) with ``start``. Where
+    the latency follows from them (`DynamicPlan`), the words of the result begin with ``leave``.
     """
 
     def __init__(
-        self, plan: Plan, operands: Sequence[int], result: int, *, reduce: bool, latency: int, busy: int = 1
+        self,
+        plan: Plan,
+        operands: Sequence[int],
+        result: int,
+        *,
+        reduce: bool,
+        latency: int,
+        busy: int = 1,
+        most_rows: int = 0,
     ) -> None:
         """``operands`` and ``result`` are widths in bits, ``latency`` and ``busy`` cycles of what is built.
 
@@ -56,6 +67,7 @@ class Datapath(Parametric):
         check_plan(self, plan, latency=latency, busy=busy)
         members = {"start": In(1)} | ({"first": In(1)} if reduce else {})
         members |= {"emit": In(1)} if reduce and self.streams else {}
+        members |= {"rows": In(range(most_rows + 1)), "leave": In(1)} if most_rows else {}
         members |= {f"operand{port}": In(width) for port, width in enumerate(operands)}
         super().__init__({**members, "result": Out(result)})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import singledispatch
 from typing import Any
 
@@ -10,12 +11,14 @@ from amaranth.lib.wiring import In, Out
 
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.store import Parts, Store, arriving, run
+from hw.functions.sequence import later
+from hw.functions.store import Parts, Store, arriving, coming, run, since
 from hw.verilog.modules import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
 from step.lowering.plans.plan import Application, Plan
 from step.lowering.plans.retile import JoinPlan, SplitPlan
+from step.lowering.plans.rows import parts
 
 
 @singledispatch
@@ -28,7 +31,7 @@ def datapath(function: Function, application: Application, plan: Plan) -> Parame
 @datapath.register(RetileCol)
 def _(function: RetileRow | RetileCol, application: Application, plan: JoinPlan) -> Datapath:
     if plan.in_rows:
-        return RetileStore(plan, control=application.inputs[0].is_control)
+        return RetileStore(plan, control=application.inputs[0].is_control, dynamic=application.dynamic)
     return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
 
 
@@ -42,30 +45,54 @@ class RetileStore(Datapath):
 
     Tiles are whole words of the result, or whole parts of one; those that are ``control`` come in one piece, however
     narrow the link is. They are written where they belong; a word leaves before the next tiles overwrite it.
+    ``dynamic``: the result may be fewer tiles, also ones of fewer rows, which are whole words then.
     """
 
-    def __init__(self, plan: JoinPlan, *, control: bool) -> None:
+    adds_rows = True
+    """The state has the rows of all elements together."""
+
+    def __init__(self, plan: JoinPlan, *, control: bool, dynamic: bool = False) -> None:
+        self.dynamic = dynamic
         count, width, link_bits = plan.count, plan.width, plan.link_bits
         self.count, self.width, self.link_bits, self.control = count, width, link_bits, control
         self.words = 1 if control else -(-width // link_bits)
         self.written = Parts(count * self.words, width if control else min(link_bits, width))
         result_bits = width if control and count == 1 else min(link_bits, count * width)
         self.left = Parts(-(-count * width // result_bits), result_bits)
-        super().__init__(plan, [self.written.bits], self.left.bits, reduce=True, latency=1, busy=self.words)
+        self.row = plan.row
+        super().__init__(
+            plan,
+            [self.written.bits],
+            self.left.bits,
+            reduce=True,
+            latency=1,
+            busy=self.words,
+            most_rows=self.width // self.row if self.row else 0,
+        )
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.count, self.width, self.link_bits, self.control
+        return self.count, self.width, self.link_bits, self.control, *([self.row] if self.dynamic else [])
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        _, (comes,) = arriving(m, self.start, [self.words])
+        if self.row:
+            comes, _ = coming(m, self.start, parts(self.rows, self.row, self.link_bits), self.words)
+        else:
+            _, (comes,) = arriving(m, self.start, [self.words])
         following = Signal(range(self.written.count))
         number = Signal(range(self.written.count))
-        m.d.comb += number.eq(Mux(self.start & self.first, 0, following))
+        begins = self.first
+        if self.dynamic:  # tiles without rows do not start
+            begins = Signal(init=1, name="begins")
+            m.d.sync += begins.eq(self.emit | (begins & ~self.start))
+        m.d.comb += number.eq(Mux(self.start & begins, 0, following))
         with m.If(comes):
             m.d.sync += following.eq(number + 1)
-        _, word, _ = run(m, "word", self.emit, self.left.count)
+        if self.dynamic:
+            word = later(m, since(m, "word", self.emit, self.left.count - 1), 1, "word")
+        else:
+            _, word, _ = run(m, "word", self.emit, self.left.count)
         store = Store(m, "tiles", self.written, self.left, 1)
         store.write(comes, number, C(0, 1), self.operand0)
         m.d.comb += self.result.eq(store.read(word, C(0, 1)))
@@ -77,17 +104,26 @@ class RetileColumns(Datapath):
 
     A tile is ``lines`` pieces of ``width`` bits, whole words or whole parts of one. Line i of the result has the pieces
     i of all tiles, oldest lowest: so words leave in another order, while the next tiles go into the other part of a
-    memory.
+    memory. Where only a run tells the number of lines, those of a tile lie as if it had the most.
     """
 
     def __init__(self, plan: JoinPlan) -> None:
+        self.dynamic = plan.row > 0
         self.count, self.lines, self.width, self.link_bits = plan.count, plan.lines, plan.width, plan.link_bits
         self.written, self.left = (Parts(-(-bits // plan.link_bits), min(bits, plan.link_bits)) for bits in self._bits)
-        super().__init__(plan, [self.written.bits], self.left.bits, reduce=True, latency=1, busy=self.written.count)
+        super().__init__(
+            plan,
+            [self.written.bits],
+            self.left.bits,
+            reduce=True,
+            latency=1,
+            busy=self.written.count,
+            most_rows=self.lines if self.dynamic else 0,
+        )
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.count, self.lines, self.width, self.link_bits
+        return self.count, self.lines, self.width, self.link_bits, *(["dynamic"] if self.dynamic else [])
 
     @property
     def _bits(self) -> tuple[int, int]:
@@ -100,14 +136,25 @@ class RetileColumns(Datapath):
         begins, part, fills, leaves = Signal(), Signal(), Signal(), Signal()
         following = Signal(range(self.count * self.written.count))
         number = Signal.like(following)
-        m.d.comb += [begins.eq(self.start & self.first), fills.eq(part ^ begins), number.eq(Mux(begins, 0, following))]
+        m.d.comb += [begins.eq(self.start & self.first), fills.eq(part ^ begins)]
+        if self.dynamic:
+            base, tile = Signal.like(following), Signal.like(following)
+            m.d.comb += [tile.eq(Mux(self.first, 0, base + self.written.count)), number.eq(following)]
+            with m.If(self.start):
+                m.d.comb += number.eq(tile)
+                m.d.sync += base.eq(tile)
+        else:
+            m.d.comb += number.eq(Mux(begins, 0, following))
         m.d.sync += part.eq(fills)
         with m.If(comes):
             m.d.sync += following.eq(number + 1)
         with m.If(self.emit):
             m.d.sync += leaves.eq(fills)
-        _, word, _ = run(m, "word", self.emit, self.left.count)
-        m.submodules.tiles = tiles = Shared(CornerTurn(self._moves(), min(self.width, self.link_bits), 2))
+        if self.dynamic:
+            word = later(m, since(m, "word", self.emit, self.left.count - 1), 1, "word")
+        else:
+            _, word, _ = run(m, "word", self.emit, self.left.count)
+        m.submodules.tiles = tiles = Shared(CornerTurn(self._moves(), math.gcd(self.width, self.link_bits), 2))
         m.d.comb += [
             *(tiles.write.eq(comes), tiles.write_part.eq(fills), tiles.write_step.eq(number)),
             *(tiles.values.eq(self.operand0), tiles.read_part.eq(leaves), tiles.read_step.eq(word)),
@@ -117,7 +164,7 @@ class RetileColumns(Datapath):
 
     def _moves(self) -> tuple[Move, ...]:
         """From the words of the tiles to those of the result, by items: pieces, or words where those are less."""
-        item = min(self.width, self.link_bits)
+        item = math.gcd(self.width, self.link_bits)
         pieces, enter, leave = self.width // item, self.written.bits // item, self.left.bits // item
         moves: list[Move] = []
         for tile in range(self.count):

@@ -14,7 +14,7 @@ from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.order import ordered, scalar_of
 from hw.functions.sequence import counter, data_later, later
-from hw.functions.store import Parts, Store, WordRegisters, arriving, run
+from hw.functions.store import Parts, Store, WordRegisters, arriving, coming, run, since
 from hw.verilog.modules import Shared
 from step.functions.row import RowMax, RowSum
 from step.language.dtypes import FP32, DType
@@ -162,11 +162,13 @@ class RowDatapath(Datapath):
             reduce=False,
             latency=plan.gathering + folding + plan.waiting,
             busy=self.arrangement.groups,
+            most_rows=self.tile.rows if plan.dynamic else 0,
         )
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.fold, self.tile, self.shape, self.arrangement
+        dynamic = ["dynamic"] if self.plan.dynamic else []
+        return self.fold, self.tile, self.shape, self.arrangement, *dynamic
 
     @property
     def _group_bits(self) -> int:
@@ -174,7 +176,7 @@ class RowDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        scalars, arrives = self._groups(m)
+        scalars, arrives, ends = self._groups(m)
         shape, fold = self.arrangement, self.fold
         rows = [self._tree(m, row, scalars[row]) for row in range(shape.down)]
         arrives = later(m, arrives, (shape.across - 1).bit_length() * (1 + fold.depth), "tree")
@@ -182,14 +184,29 @@ class RowDatapath(Datapath):
         for level in range((shape.across - 1).bit_length(), self.plan.levels):
             ((rows[0], arrives), parts) = self._in_time(m, level, rows[0], arrives, parts), -(-parts // 2)
         results = Cat(fold.leave(m, f"leave_{row}", each) for row, each in enumerate(rows))
-        self._leave(m, results, later(m, arrives, fold.rounds, "rounded"))
+        arrives = later(m, arrives, fold.rounds, "rounded")
+        if self.plan.dynamic:
+            cycles = self.plan.levels * (1 + fold.depth) + fold.rounds
+            self._leave_known(m, results, arrives, later(m, ends, cycles, "ends"))
+        else:
+            self._leave(m, results, arrives)
         return m
 
-    def _groups(self, m: Module) -> tuple[list[list[Value]], Value]:
-        """The scalars of each row of the group that is there, entered, and whether one is."""
+    def _groups(self, m: Module) -> tuple[list[list[Value]], Value, Value]:
+        """The scalars of each row of the group that is there, entered, whether one is, and if it is a tile's last."""
         shape, fold, bits = self.arrangement, self.fold, self.tile.dtype.bits
         number, (comes,) = arriving(m, self.start, [self.tile.beats])
-        if self.plan.direct:
+        last: Value = C(0, 1)
+        if self.plan.dynamic:
+            arrives, last = coming(m, self.start, self.plan.groups_of(self.rows), shape.groups)
+            found = self.operand0
+            if not self.plan.direct:
+                group = since(m, "group", self.start, shape.groups)
+                arrives, last, group = (
+                    later(m, each, 1, name) for name, each in {"arrives": arrives, "last": last, "group": group}.items()
+                )
+                found = self._kept(m, 1, comes, number, C(0, 1), group, C(0, 1))
+        elif self.plan.direct:
             found, arrives = self.operand0, comes
         else:
             lag, copies = self.plan.gathering, self.plan.uses.copies(self.plan.gathering, self.initiation_interval)
@@ -210,7 +227,7 @@ class RowDatapath(Datapath):
                 scalar = fold.enter(m, f"enter_{row}_{col}", found.word_select(row * width + col, bits))
                 beyond = (shape.parts - 1) * shape.across + col >= shape.cols  # of a row, in its last group
                 rows[-1].append(Mux(last_part, C(fold.identity, fold.bits), scalar) if beyond else scalar)
-        return rows, arrives
+        return rows, arrives, last
 
     def _kept(
         self, m: Module, copies: int, comes: Value, number: Value, into: Value, group: Value, out: Value
@@ -257,6 +274,16 @@ class RowDatapath(Datapath):
         alone = C(self.fold.identity, self.fold.bits)
         joined = self._join(m, f"later_{level}", Mux(second, held, scalar), Mux(second, scalar, alone))
         return joined, later(m, arrives & (second | last), 1 + self.fold.depth, f"later_{level}")
+
+    def _leave_known(self, m: Module, results: Value, arrives: Value, ends: Value) -> None:
+        """Let them leave when that is told; ``ends``: they are the last ones of a tile."""
+        groups = -(-self.tile.rows // self.arrangement.down)
+        group = Signal(range(groups), name="result_group")
+        with m.If(arrives):
+            m.d.sync += group.eq(Mux(ends, 0, group + 1))
+        store = Store(m, "result", Parts(groups, len(results)), Parts(self.shape.beats, len(self.result)), 1)
+        store.write(arrives, group, C(0, 1), results)
+        m.d.comb += self.result.eq(store.read(since(m, "word", self.leave, self.shape.beats), C(0, 1)))
 
     def _leave(self, m: Module, results: Value, arrives: Value) -> None:
         """Let the ``results`` of so many rows as come at once leave as words."""

@@ -12,8 +12,9 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import counter, later, loop_store
-from hw.functions.store import Parts, Store, WordRegisters, arriving, run
+from hw.functions.store import Parts, Store, WordRegisters, arriving, run, since
 from hw.links.layout import pack_element
+from hw.memory.kinds import Shallow
 from hw.verilog.modules import Shared
 from step.language.dtypes import DType
 from step.language.function import AccumFunction, Function
@@ -91,26 +92,30 @@ class VectorDatapath(Datapath):
             reduce=reduce,
             latency=plan.gathering + cycles + plan.waiting,
             busy=max(self.groups, cycles if reduce else 1),
+            most_rows=self.shape.rows if plan.dynamic else 0,
         )
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return type(self.lane).__module__, self.lane, self.operands, self.shape, self.lanes, self.identity
+        dynamic = ["dynamic"] if self.plan.dynamic else []
+        return type(self.lane).__module__, self.lane, self.operands, self.shape, self.lanes, self.identity, *dynamic
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         number, comes = arriving(m, self.start, [each.beats for each in self.operands])
+        groups = self.plan.groups_of(self._rows(m)) if self.plan.dynamic else None
         if self.plan.gathering:
             begins = self.start if self.plan.gathering == 1 else number == self.plan.gathering - 1
-            reads, group, last = run(m, "group", begins, self.groups)
+            reads, group, last = run(m, "group", begins, self.groups, groups)
             begins, enters, place = (
                 later(m, begins, 1, "begins"),
                 later(m, reads, 1, "enters"),
                 later(m, group, 1, "at"),
             )
+            ends = later(m, last, 1, "ends") if self.plan.dynamic else last
         else:
             begins, reads, group, last = self.start, C(0, 1), C(0, 1), C(0, 1)
-            enters, place, _ = run(m, "group", begins, self.groups)
+            enters, place, ends = run(m, "group", begins, self.groups, groups)
         operands = []
         for port, operand in enumerate(self.operands):
             word = getattr(self, f"operand{port}")
@@ -122,12 +127,19 @@ class VectorDatapath(Datapath):
         results = Signal(self.lanes * self.shape.dtype.bits)
         arrives = later(m, enters, self.lane.depth, "arrives")
         if self.identity is None:
-            self._finish_map(m, results, arrives)
+            self._finish_map(m, results, arrives, ends)
         else:
-            operands.insert(0, self._reduce(m, results, arrives, begins, place))
+            operands.insert(0, self._reduce(m, results, arrives, begins, place, ends))
         scalars = [[each.word_select(lane, len(each) // self.lanes) for each in operands] for lane in range(self.lanes)]
         m.d.comb += results.eq(Cat(self.lane.connect(m, f"lane_{lane}", each) for lane, each in enumerate(scalars)))
         return m
+
+    def _rows(self, m: Module) -> Value:
+        """The rows of what came last."""
+        rows, held = (Signal(range(self.shape.rows + 1), name=name) for name in ("rows_now", "rows_held"))
+        m.d.comb += rows.eq(Mux(self.start, self.rows, held))
+        m.d.sync += held.eq(rows)
+        return rows
 
     # -- operands -----------------------------------------------------------------------------------------------
 
@@ -152,7 +164,14 @@ class VectorDatapath(Datapath):
         operand, word, name = self.operands[port], getattr(self, f"operand{port}"), f"operand{port}"
         schedule = self.plan.uses(operand) or Schedule(tuple((at, at) for at in range(self.groups)))
         copies = schedule.copies(self.plan.gathering, self.initiation_interval)
-        into, _ = counter(m, copies, f"{name}_written", comes & (number == operand.beats - 1))
+        if self.plan.dynamic:  # tiles of one row follow each other at once
+            copies = 1 if self.plan.gathering == 1 else 2
+        if self.plan.dynamic and copies == 2:
+            filled = Signal(name=f"{name}_filled", init=1)
+            into = filled ^ self.start
+            m.d.sync += filled.eq(into)
+        else:
+            into, _ = counter(m, copies, f"{name}_written", comes & (number == operand.beats - 1))
         out, _ = counter(m, copies, f"{name}_read", reads & last)
         if not self.plan.repeats(operand):
             written, read = Parts(operand.beats, len(word)), Parts(self.groups, self.lanes * operand.dtype.bits)
@@ -170,26 +189,40 @@ class VectorDatapath(Datapath):
         written = Parts(self.groups, self.lanes * self.shape.dtype.bits)
         return Store(m, "result_store", written, Parts(self.shape.beats, len(self.result)), copies)
 
-    def _finish_map(self, m: Module, results: Value, arrives: Value) -> None:
-        """Let the results leave as words."""
+    def _finish_map(self, m: Module, results: Value, arrives: Value, ends: Value) -> None:
+        """Let the results leave as words; the last group ``ends`` a tile."""
         if self.plan.leaves_at_once:
             m.d.comb += self.result.eq(results)
             return
-        group, _ = counter(m, self.groups, "result_group", arrives)
-        begins = arrives & (group == self.plan.waiting - 1)
-        _, word, _ = run(m, "word", begins, self.shape.beats)
+        group = self._arriving(m, arrives, ends)
+        if self.plan.dynamic:
+            word = since(m, "word", self.leave, self.shape.beats)
+        else:
+            begins = arrives & (group == self.plan.waiting - 1)
+            _, word, _ = run(m, "word", begins, self.shape.beats)
         store = self._result_store(m, 1)  # a word leaves before the next element's groups come to its place
         store.write(arrives, group, C(0, 1), results)
         m.d.comb += self.result.eq(store.read(word, C(0, 1)))
 
-    def _reduce(self, m: Module, results: Value, arrives: Value, begins: Value, place: Value) -> Value:
+    def _arriving(self, m: Module, arrives: Value, ends: Value) -> Value:
+        """The number of the group that ``arrives``, where the one in front of the lanes ``ends`` a tile."""
+        if not self.plan.dynamic:
+            group, _ = counter(m, self.groups, "result_group", arrives)
+            return group
+        number, last = Signal(range(self.groups), name="result_group"), later(m, ends, self.lane.depth, "result_ends")
+        with m.If(arrives):
+            m.d.sync += number.eq(Mux(last, 0, number + 1))
+        return number
+
+    def _reduce(self, m: Module, results: Value, arrives: Value, begins: Value, place: Value, ends: Value) -> Value:
         """Keep the results as the state; returns its group ``place``, which is the lanes' first operand.
 
         A state that leaves late, by an ``emit`` alone, may meet a new reduction; that goes into another copy, unless
-        its groups come no earlier than the words of the old one leave.
+        its groups come no earlier than the words of the old one leave. One of dynamic size never does: whoever lets it
+        leave is busy for its groups.
         """
         assert self.identity is not None
-        copies = 1 if self.shape.beats == self.groups else 2
+        copies = 1 if self.shape.beats == self.groups or self.plan.dynamic else 2
         # of the reduction that began last
         fresh = Signal(reset_less=True)
         copy = Signal(range(copies))
@@ -198,11 +231,17 @@ class VectorDatapath(Datapath):
         now = Signal(len(tags), reset_less=True)  # the same for the group that is in front of the lanes
         with m.If(begins):
             m.d.sync += now.eq(Cat(fresh, copy) if self.plan.gathering else tags)
-        group, _ = counter(m, self.groups, "result_group", arrives)
+        group = self._arriving(m, arrives, ends)
         store = self._result_store(m, copies)
+        identity = Cat([C(self.identity, self.shape.dtype.bits)] * self.lanes)
+        if self.plan.dynamic:  # where nothing was reduced there are no rows
+            store.write(arrives, group, C(0, 1), results)
+            m.d.comb += self.result.eq(store.read(since(m, "word", self.leave, self.shape.beats), C(0, 1)))
+            states = Shallow(m, "states", len(results), self.groups)
+            states.write(arrives, group, results)
+            return Mux(now[0], identity, states.read(place))
         store.write(arrives, group, later(m, now[1:], self.lane.depth, "copy"), results)
         self._emit(m, store, tags[1:])
-        identity = Cat([C(self.identity, self.shape.dtype.bits)] * self.lanes)
         return Mux(now[0], identity, loop_store(m, self.groups, place, arrives, results))
 
     def _emit(self, m: Module, store: Store, copy: Value) -> None:

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.links.layout import Format
+from hw.links.layout import DynamicFormat, Format
 from hw.memory.kinds import BLOCK_RAM, Shallow
 from hw.verilog.modules import Parametric
 
@@ -54,9 +54,10 @@ class Channel(Parametric):
 
     A header written in cycle t can be read in t+1; a slot freed in t can be claimed in t+1. Headers are a ring in a
     memory that is read without a clock, so all that its outputs depend on are registers. Words lie in a ring of their
-    own, with room for a value in every slot and for ``spare`` values more, which the reader may take before it drops
-    them. They are written one cycle behind their header, and read one cycle behind it, so that either address comes
-    from a register; a word may be overwritten in the cycle in which it is read for the last time.
+    own, with room for a value (of a tile of dynamic size: for the most rows) in every slot, and for ``spare`` values
+    more, which the reader may take before it drops them. They are written one cycle behind their header, and read one
+    cycle behind it, so that either address comes from a register; a word may be overwritten in the cycle in which it is
+    read for the last time.
 
     ``deep``: the words are in block RAM, which has its address a cycle before the word. So that no word is read in the
     cycle in which it is written, a header written in t is only shown in t+2.
@@ -76,6 +77,7 @@ class Channel(Parametric):
             self._depth,
             self._spare,
             self._deep,
+            *([self._format.row_bits, self._format.link_bits] if isinstance(self._format, DynamicFormat) else []),
         )
 
     def elaborate(self, platform: Any) -> Elaboratable:
@@ -105,17 +107,18 @@ class Channel(Parametric):
         return m
 
     def _words(self, m: Module) -> None:
-        beats = self._format.beats
+        beats, dynamic = self._format.beats, isinstance(self._format, DynamicFormat)
         room = (self._depth + self._spare) * beats
         begins = self.i.valid & self.i.header.value
+        words = self._format.words_of(self.i.header.rows) if isinstance(self._format, DynamicFormat) else beats
         arrives = Signal()
-        if beats == 1:
+        if beats == 1 and not dynamic:
             m.d.sync += arrives.eq(begins)
         else:
             left = Signal(range(beats + 1))  # words of the value that is being written
             m.d.comb += arrives.eq(left != 0)
             with m.If(begins):
-                m.d.sync += left.eq(beats)
+                m.d.sync += left.eq(words)
             with m.Elif(arrives):
                 m.d.sync += left.eq(left - 1)
         oldest = place(m, "oldest", room, self.o.drop, beats)
@@ -123,7 +126,11 @@ class Channel(Parametric):
         following = Signal(range(room))
         m.d.comb += following.eq(oldest if beats == 1 else Mux(self.o.open, oldest + self.o.offset, address + 1))
         m.d.sync += address.eq(following)
-        write_place = place(m, "word_place", room, arrives)
+        if dynamic:  # every slot has room for the most rows
+            slot, write_place = place(m, "slot", room, begins, beats), Signal(range(room), name="word_place")
+            m.d.sync += write_place.eq(Mux(begins, slot, write_place + 1))
+        else:
+            write_place = place(m, "word_place", room, arrives)
         if self._deep:
             m.submodules.words = ring = Memory(shape=self._format.word_bits, depth=room, init=[], attrs=BLOCK_RAM)
             write, read = ring.write_port(), ring.read_port()

@@ -12,6 +12,7 @@ from hw.links.layout import (
     control_bits,
     pack_header,
     pack_words,
+    rows_of,
     unpack_element,
     unpack_header,
     unpack_words,
@@ -24,8 +25,8 @@ class AxiStreamSignature(wiring.Signature):
     """A stream of tokens in ``format``, as its writer sees it.
 
     A value is as many transfers as it has words (`TokenFormat.edge_bits` each, in whole bytes), any other token is
-    one; ``tlast`` is with the last transfer of a token, ``tuser`` is its header, the same all along. The control of a
-    selector is its data here.
+    one, as is a tile without rows; ``tlast`` is with the last transfer of a token, ``tuser`` is its header, the same
+    all along. The control of a selector is its data here.
     """
 
     def __init__(self, format: TokenFormat) -> None:
@@ -45,7 +46,7 @@ def pack_transfers(token: Token, element: ElementType, format: TokenFormat) -> l
     header = pack_header(token, format) & ((1 << format.header_bits) - 1)
     words = [0]
     if token.has_value and format.items:
-        words = [control_bits(token.value)] if format.control else pack_words(token.value, element, format)
+        words = [control_bits(token.value)] if format.control else pack_words(token.value, element, format) or [0]
     lasts = [0] * (len(words) - 1) + [1]
     return [(word << 1 | last) << format.header_bits | header for word, last in zip(words, lasts, strict=True)]
 
@@ -58,8 +59,10 @@ def unpack_transfers(transfers: Iterable[int], element: ElementType, format: Tok
         words.append(word)
         if transfer >> format.header_bits & 1:
             value = None
-            if header & 2:
-                value = unpack_element(word, element) if format.control else unpack_words(words, element, format)
+            if header & 2 and format.control:
+                value = unpack_element(word, element)
+            elif header & 2:
+                value = unpack_words(words, element, format, rows_of(header, format))
             tokens.append(unpack_header(header, format, value))
             words = []
     return tokens

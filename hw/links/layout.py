@@ -2,10 +2,11 @@
 
 A token is a header and, if it has a value, words of data. The header is, from the lowest bit: ``done``, ``value``,
 ``stop`` and ``rank`` (each as many bits as the stream's rank needs, at least one); the rank is that of an empty, else
-zero. Values on which rules decide, selectors and addresses, travel in the header as well, as ``control``. All others
-follow their header one cycle behind it, a word a cycle (see `step.lowering.links`). A tile is row-major, its first
-scalar lowest; the items of a tuple follow one another; a selector is its mask. Data of a token without a value means
-nothing.
+zero; of a tile of dynamic size there are its ``rows``. Values on which rules decide, selectors and addresses, travel in
+the header as well, as ``control``. All others follow their header one cycle behind it, a word a cycle (see
+`step.lowering.links`), a tile of dynamic size in as many words as its rows take, maybe none. A tile is row-major, its
+first scalar lowest; the items of a tuple follow one another; a selector is its mask. Data of a token without a value
+means nothing.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from amaranth.lib import data
 from step.language.dtypes import BOOL
 from step.language.graph import Node
 from step.language.tokens import DONE, Token, empty
-from step.language.types import ElementType, Tile, Tuple
+from step.language.types import ElementType, Tile, Tuple, is_dynamic
+from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, stop_bits, words
 from step.lowering.links import word_bits as widest_word
 from step.lowering.netlist import Channel, Netlist
+from step.lowering.plans.rows import largest, parts
 
 
 class Format(Protocol):
@@ -55,15 +58,20 @@ class TokenFormat:
     control: bool = False
 
     @classmethod
-    def of(cls, channel: Channel, link_bytes: int) -> TokenFormat:
+    def of(cls, channel: Channel, fabric: FabricConfig) -> TokenFormat:
         """What ``channel`` carries."""
-        return cls.element(channel.type.rank, channel.element, link_bytes)
+        return cls.element(channel.type.rank, channel.element, fabric)
 
     @classmethod
-    def element(cls, rank: int, element: ElementType | None, link_bytes: int) -> TokenFormat:
+    def element(cls, rank: int, element: ElementType | None, fabric: FabricConfig) -> TokenFormat:
         """Elements, or None, in a stream of ``rank``."""
-        items = () if element is None else item_bits(element)
-        return cls(rank, items, 8 * link_bytes, bool(element is not None and element.is_control))
+        link = 8 * fabric.link_bytes
+        if element is None:
+            return cls(rank, (), link)
+        if isinstance(element, Tile) and is_dynamic(element):
+            row = element.with_rows(1).bits
+            return DynamicFormat(rank, (fabric.dynamic_rows * row,), link, row_bits=row)
+        return cls(rank, item_bits(element), link, element.is_control)
 
     @property
     def stop_bits(self) -> int:
@@ -104,20 +112,57 @@ class TokenFormat:
 
     @property
     def cycles(self) -> int:
-        """Cycles that a value takes on the link."""
+        """Cycles that a value takes on the link, with the most rows."""
         return max(1, self.beats)
+
+    def words_of(self, rows: Any) -> Any:
+        """Words of a value; of a tile of dynamic size with so many ``rows``: a number, or hardware."""
+        return self.beats
+
+
+@dataclass(frozen=True)
+class DynamicFormat(TokenFormat):
+    """Of a stream of tiles of dynamic size, with ``row_bits`` bits a row: the item is one with the most rows."""
+
+    row_bits: int = 0
+
+    @property
+    def most_rows(self) -> int:
+        """The most rows of a tile."""
+        return self.bits // self.row_bits
+
+    @property
+    def rows_bits(self) -> int:
+        """Bits of a number of rows; one more than the most is told as well, so that it can be refused."""
+        return (self.most_rows + 1).bit_length()
+
+    @property
+    def header_bits(self) -> int:
+        return super().header_bits + self.rows_bits
+
+    @property
+    def header(self) -> data.StructLayout:
+        return data.StructLayout({**super().header.members, "rows": self.rows_bits})
+
+    def words_of(self, rows: Any) -> Any:
+        return parts(rows, self.row_bits, self.link_bits)
+
+
+def cycles_of(format: TokenFormat, header: Any) -> Any:
+    """Cycles that the value with ``header`` takes on a link of ``format``."""
+    return largest(1, format.words_of(header.rows)) if isinstance(format, DynamicFormat) else format.cycles
 
 
 def input_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
     """What arrives at the inputs of ``node``."""
-    return tuple(TokenFormat.of(each, netlist.fabric.link_bytes) for each in netlist.inputs(node))
+    return tuple(TokenFormat.of(each, netlist.fabric) for each in netlist.inputs(node))
 
 
 def output_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
     """What leaves the outputs of ``node``; only headers where nobody reads."""
-    link = netlist.fabric.link_bytes
+    fabric = netlist.fabric
     return tuple(
-        TokenFormat.element(stream.rank, None, link) if channel is None else TokenFormat.of(channel, link)
+        TokenFormat.element(stream.rank, None, fabric) if channel is None else TokenFormat.of(channel, fabric)
         for stream, channel in zip(node.output_types, netlist.outputs(node), strict=True)
     )
 
@@ -132,6 +177,18 @@ class TileFormat:
     @property
     def header(self) -> data.StructLayout:
         return data.StructLayout({})
+
+
+@dataclass(frozen=True)
+class HeaderFormat:
+    """The headers of ``token`` alone: its words go another way."""
+
+    token: TokenFormat
+    word_bits = beats = 0
+
+    @property
+    def header(self) -> data.StructLayout:
+        return self.token.header
 
 
 @dataclass(frozen=True)
@@ -187,15 +244,23 @@ def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[in
     """The words of ``value`` on a link of ``format``."""
     mask = (1 << format.link_bits) - 1
     packed = []
-    for part, count in zip(_items(value, element), format.item_words, strict=True):
+    counts = format.item_words
+    if isinstance(format, DynamicFormat):
+        assert isinstance(element, Tile)
+        element, counts = element.with_rows(len(value)), (format.words_of(len(value)),)
+    for part, count in zip(_items(value, element), counts, strict=True):
         packed += [part >> number * format.link_bits & mask for number in range(count)]
     return packed
 
 
-def unpack_words(packed: Iterable[int], element: ElementType, format: TokenFormat) -> Any:
-    """The opposite of `pack_words`."""
+def unpack_words(packed: Iterable[int], element: ElementType, format: TokenFormat, rows: int = 0) -> Any:
+    """The opposite of `pack_words`; a tile of dynamic size has so many ``rows``."""
     word, shift, left = 0, 0, iter(packed)
-    for bits, count in zip(format.items, format.item_words, strict=True):
+    items, counts = format.items, format.item_words
+    if isinstance(format, DynamicFormat):
+        assert isinstance(element, Tile)
+        element, items, counts = element.with_rows(rows), (rows * format.row_bits,), (format.words_of(rows),)
+    for bits, count in zip(items, counts, strict=True):
         item = sum(next(left) << number * format.link_bits for number in range(count))
         word |= (item & ((1 << bits) - 1)) << shift
         shift += bits
@@ -209,12 +274,21 @@ def pack_header(token: Token, format: TokenFormat) -> int:
     header = token.stop << 2 | token.rank << 2 + format.stop_bits
     if token.has_value:
         header |= 2 | (control_bits(token.value) << format.header_bits if format.control else 0)
+        if isinstance(format, DynamicFormat):
+            header |= min(len(token.value), format.most_rows + 1) << 2 + 2 * format.stop_bits
     return int(header)
 
 
 def control_bits(value: Any) -> int:
     """The bits of a value that is control: the mask of a selector, or the one scalar of a tile."""
     return int(value) if isinstance(value, int) else int(value.item())
+
+
+def rows_of(header: int, format: TokenFormat) -> int:
+    """The rows of the tile of dynamic size with ``header``; 0 for other elements."""
+    if not isinstance(format, DynamicFormat):
+        return 0
+    return header >> 2 + 2 * format.stop_bits & (1 << format.rows_bits) - 1
 
 
 def unpack_header(header: int, format: TokenFormat, value: Any = None) -> Token:

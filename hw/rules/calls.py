@@ -12,7 +12,7 @@ from hw.rules.facts import never
 from hw.rules.numbers import Number, bit, const, either, leaf, less
 from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol
 from step.firing import words
-from step.language.faults import aligned
+from step.language.faults import aligned, same_rows
 from step.language.tokens import Token, empty
 
 
@@ -106,6 +106,7 @@ WORDS: Mapping[Any, Callable[..., Any]] = {
     words.put: Calls._put,
     words.chosen: Calls._chosen,
     aligned: Calls._aligned,
+    same_rows: lambda rule, call, path, tokens, ports: None,  # `aligned` says it of tiles of dynamic size
     Token: Calls._token,
     empty: Calls._empty,
 }

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from hw.links.layout import TokenFormat
+from hw.links.layout import DynamicFormat, TokenFormat
 from hw.rules.calls import Calls
 from hw.rules.expressions import SOURCE, Known
 from hw.rules.facts import Facts, Law, never
@@ -188,7 +188,8 @@ def _front(port: int, format: TokenFormat) -> Symbol:
         return leaf(("input", port, name), 0, most)
 
     control = part("control", (1 << format.bits) - 1) if format.control else ANY
-    carries = Carried(part("value", 1), const(SOURCE + port), control)
+    rows = part("rows", format.most_rows) if isinstance(format, DynamicFormat) else ANY
+    carries = Carried(part("value", 1), const(SOURCE + port), control, rows)
     return Symbol(part("stop", format.rank), part("rank", format.rank), part("done", 1), carries)
 
 

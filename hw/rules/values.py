@@ -57,6 +57,7 @@ class Carried(NamedTuple):
     there: Number
     source: Any = ANY
     control: Any = ANY
+    rows: Any = ANY
 
 
 class Symbol(NamedTuple):
@@ -70,8 +71,9 @@ class Symbol(NamedTuple):
 
     def numbers(self) -> dict[str, Number]:
         """Its bits, by field of a header; and ``there``."""
-        value, _, control = (ANY, ANY, ANY) if self.carries is ANY else self.carries
-        parts = {"stop": self.stop, "rank": self.rank, "done": self.done, "value": value, "control": control}
+        value, _, control, rows = 4 * (ANY,) if self.carries is ANY else self.carries
+        parts = {"stop": self.stop, "rank": self.rank, "done": self.done}
+        parts |= {"value": value, "control": control, "rows": rows}
         return {name: each for name, each in (parts | {"there": self.there}).items() if each is not ANY}
 
     def laws(self) -> dict[Number, Law]:

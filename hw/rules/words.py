@@ -85,8 +85,10 @@ class Words:
                 found[name] = bits[""]
                 continue
             source = const(self.held[name]) if name in self.held else ANY
-            carries = Carried(bits["value"], source, bits.get("control", ANY)) if "value" in bits else ANY
-            stop, rank, done = (bits.get(part, ANY) for part in ("stop", "rank", "done"))
+            stop, rank, done, control, rows = (
+                bits.get(part, ANY) for part in ("stop", "rank", "done", "control", "rows")
+            )
+            carries = Carried(bits["value"], source, control, rows) if "value" in bits else ANY
             found[name] = Symbol(stop, rank, done, carries, bits["there"])
         return found
 
@@ -111,9 +113,10 @@ class Words:
     def _widen(self, name: str, part: str, number: Number, facts: Facts, place: ast.AST) -> None:
         lo, hi = facts.range(number)
         low, high = self.ranges.get((name, part), (lo, hi))
-        if part != "control" and (lo < 0 or hi > self._limits[-1]):
+        data = part in ("control", "rows")
+        if not data and (lo < 0 or hi > self._limits[-1]):
             hint = "compare it with a parameter, a constant or the stop of a token before it changes"
             self._text.refuse(place, f"self.{name}, which has no bounds", hint)
         if hi > high:
-            high = hi if part == "control" else next(each for each in self._limits if each >= hi)
+            high = hi if data else next(each for each in self._limits if each >= hi)
         self.ranges[name, part] = min(lo, low), high

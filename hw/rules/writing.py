@@ -9,10 +9,12 @@ from typing import Any
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
+from hw.links.layout import DynamicFormat
 from hw.rules.execution import Execution
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const
 from hw.rules.values import Symbol
+from step.lowering.plans.rows import largest
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "not": lambda a: ~a,
@@ -63,7 +65,7 @@ class Writing:
                     firing.take(port)
         if executed.flag("fault") is not const(0):
             firing.fault(self._made(executed.flag("fault")))
-        firing.occupy(when=self._made(executed.flag("COMPUTES")))
+        firing.occupy(when=self._made(executed.flag("COMPUTES")), cycles=self._cycles())
         firing.finish(self._made(executed.flag("ENDS")))
         for port in range(len(rule.outputs)):
             self._put(port)
@@ -78,6 +80,16 @@ class Writing:
                     for part, register in numbers_of(before).items():
                         if part in after and after[part] is not register and register.op == "leaf":
                             firing.next(self._memo[register], self._made(after[part]))
+
+    def _cycles(self) -> Any:
+        """The words of a value that goes out, where its rows say how many; None where they are static."""
+        formats = enumerate(self._firing.unit.rule.outputs)
+        tiles = [(self._executed.token(port), each) for port, each in formats if isinstance(each, DynamicFormat)]
+        found = {(token.carries.rows, format.row_bits): format for token, format in tiles}
+        if not found:
+            return None
+        (((rows, _), format),) = found.items()  # what goes out at once is one tile
+        return largest(1, format.words_of(self._made(rows)))
 
     def _put(self, port: int) -> None:
         fields = {}

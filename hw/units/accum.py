@@ -40,6 +40,8 @@ class Accum(FunctionRule):
         counted = None if self.count is None else self._counted(m, firing, token)
         fresh = Signal(init=1)  # nothing was reduced since the last emission
         outside, ends = token.rank > self.rank, token.stop >= self.rank
+        more = self.rows(m, firing, token)
+        rows = self.state_rows(m, firing, token, fresh, more)
         puts = Signal()
         value = Signal()
         m.d.comb += [puts.eq(ends | token.done), value.eq(~(outside | token.done))]
@@ -50,6 +52,7 @@ class Accum(FunctionRule):
             value=value,
             stop=Mux(token.done, 0, token.stop - self.rank),
             rank=Mux(outside, token.rank - self.rank, 0),
+            **self.field(rows),
         )
         if counted is not None:
             with m.If(ends & ~outside & (counted != self.count)):
@@ -59,10 +62,13 @@ class Accum(FunctionRule):
         firing.finish(token.done)
         for port in range(len(self.operands)):
             firing.take(port)
-        firing.occupy(when=token.value)
-        firing.reserve(0, when=puts & value)
+        if self.keeps_rows:  # a state takes its time, with an element or not
+            firing.occupy(when=token.value | (puts & value), cycles=self.pace(rows).initiation_interval)
+        else:
+            firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
+        firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)
         if self.datapath is not None:
-            self._compute(m, firing, token.value, fresh, puts & value)
+            self._compute(m, firing, token.value, fresh, puts & value, more, rows)
 
     def _counted(self, m: Module, firing: Firing, token: Any) -> Signal:
         """Values of the reduction, with this one; saturates above ``count``."""
@@ -73,9 +79,15 @@ class Accum(FunctionRule):
         firing.next(before, Mux(token.stop >= self.rank, 0, counted))
         return counted
 
-    def _compute(self, m: Module, firing: Firing, value: Value, fresh: Signal, puts: Value) -> None:
-        """What leaves: with a ``value`` the datapath's state, else the initial one or what was left before."""
-        datapath = self.start(m, firing, value)
+    def _compute(
+        self, m: Module, firing: Firing, value: Value, fresh: Signal, puts: Value, more: Any, rows: Any
+    ) -> None:
+        """What leaves: with a ``value`` the datapath's state, else the initial one or what was left before.
+
+        A state of dynamic size has so many ``rows``, of which the element of this firing has ``more``.
+        """
+        datapath = self.start(m, firing, value, more)
+        self.stamp(m, firing, datapath, rows)
         first = firing.latched(fresh)
         m.d.comb += datapath.first.eq(first)
         if self.datapath is not None and self.datapath.streams:
@@ -100,13 +112,13 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     initial = function.initial(result.element)
     whole = result.element.accepts(initial)  # else the result is only right after the promised number of values
     (format,) = output_formats(node, netlist)
-    return Unit(
-        Accum(
-            operands=input_formats(node, netlist),
-            result=format,
-            rank=operator.rank,
-            datapath=datapath_of(node, function, netlist, reduce=True) if format.items else None,
-            initial=pack_element(initial, result.element) if whole else 0,
-            count=None if whole else int(product(node.inputs[0].shape[-operator.rank :])),
-        )
+    (behind,) = netlist.outputs(node)
+    rule = Accum(
+        operands=input_formats(node, netlist),
+        result=format,
+        rank=operator.rank,
+        datapath=datapath_of(node, function, netlist, reduce=True) if format.items else None,
+        initial=pack_element(initial, result.element) if whole else 0,
+        count=None if whole else int(product(node.inputs[0].shape[-operator.rank :])),
     )
+    return Unit(rule, behind.depth if behind and rule.is_stamped else 0)

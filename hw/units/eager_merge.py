@@ -12,7 +12,7 @@ from hw.firing.arrival_order import ArrivalOrder
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
-from hw.links.layout import Format, TokenFormat, input_formats, output_formats
+from hw.links.layout import Format, TokenFormat, cycles_of, input_formats, output_formats
 from hw.verilog.modules import Parametric, Shared
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
@@ -52,7 +52,7 @@ class EagerMerge(Rule):
         m.d.comb += token.as_value().eq(_selected(passes, [firing.head(each).as_value() for each in ports]))
         if self.data[0].word_bits:
             firing.send(DATA, _selected(firing.latched(passes), [firing.word(each) for each in ports]))
-        firing.occupy(when=~idle & token.value)
+        firing.occupy(when=~idle & token.value, cycles=cycles_of(self.data[0], token))
         firing.wait(~(passes & ~visible).any())
         for each in ports:
             with m.If(passes[each] | (~idle & token.done)):

@@ -33,18 +33,22 @@ class Map(FunctionRule):
             with m.If(index.value & (index.control >= bound)):
                 firing.fault(Fault.OUT_OF_RANGE)
         token = firing.need_aligned()  # which other faults come first
-        firing.put(0, done=token.done, value=token.value, stop=token.stop, rank=token.rank)
+        rows = self.rows(m, firing, token)
+        firing.put(0, done=token.done, value=token.value, stop=token.stop, rank=token.rank, **self.field(rows))
         for port in range(len(self.operands)):
             firing.take(port)
         firing.finish(token.done)
-        firing.occupy(when=token.value)
+        firing.occupy(when=token.value, cycles=self.pace(rows).initiation_interval)
         if self.datapath is not None:
-            self.give(m, firing, self.start(m, firing, token.value).result, token.value)
+            datapath = self.start(m, firing, token.value, rows)
+            self.stamp(m, firing, datapath, rows)
+            self.give(m, firing, datapath.result, token.value)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
-    (result,) = output_formats(node, netlist)
+    (result,), (behind,) = output_formats(node, netlist), netlist.outputs(node)
     datapath = datapath_of(node, node.operator.function, netlist) if result.items else None
-    return Unit(Map(input_formats(node, netlist), result, datapath, node.operator.bounds(node)))
+    rule = Map(input_formats(node, netlist), result, datapath, node.operator.bounds(node))
+    return Unit(rule, behind.depth if behind and rule.is_stamped else 0)

@@ -13,7 +13,7 @@ from hw.firing.arrival_order import ArrivalOrder
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
-from hw.links.layout import Format, TokenFormat, input_formats
+from hw.links.layout import Format, TokenFormat, cycles_of, input_formats
 from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -58,7 +58,7 @@ class Reassemble(Rule):
 
         token = self._token(m, firing, passes)
         self._gather(firing, firing.latched(passes))
-        firing.occupy(when=~idle & token.value)
+        firing.occupy(when=~idle & token.value, cycles=cycles_of(self.data[0], token))
         ends, end = Signal(), self.rank + 1 + held.stop
         m.d.comb += ends.eq(idle | nothing | (token.stop >= self.rank))
         firing.wait(~(passes & ~visible).any())

@@ -9,7 +9,16 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
-from hw.links.layout import Format, TokenFormat, input_formats, output_formats, pack_element, pack_words
+from hw.links.layout import (
+    DynamicFormat,
+    Format,
+    TokenFormat,
+    cycles_of,
+    input_formats,
+    output_formats,
+    pack_element,
+    pack_words,
+)
 from hw.rules.unit import translated
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
@@ -21,6 +30,8 @@ from step.ops.reshape import pad_element
 @dataclass(frozen=True)
 class Reshape(Rule):
     """Chunks of ``chunk`` elements; ``pad`` are the words of an element of padding, or its control.
+
+    Tiles of dynamic size have no padding.
 
     ``flag`` is what goes out beside every element: whether it is padding.
     """
@@ -53,13 +64,14 @@ class Reshape(Rule):
         self._fill(m, firing, padding)
 
         element = Signal()  # an element goes out
-        firing.occupy(when=element)
+        firing.occupy(when=element, cycles=cycles_of(self.token, token))
 
         def put_element(stop: Value) -> None:
             m.d.comb += element.eq(1)
             for port in range(2):
                 control = {"control": Mux(padding, self.pad[0], token.control)} if self.outputs[port].control else {}
-                firing.put(port, value=1, stop=Mux(last, stop + 1, 0), **control)
+                rows = {"rows": token.rows} if isinstance(self.outputs[port], DynamicFormat) else {}
+                firing.put(port, value=1, stop=Mux(last, stop + 1, 0), **control, **rows)
             firing.next(count, Mux(last, 0, count + 1))
 
         with m.If(filling):

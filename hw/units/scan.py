@@ -33,16 +33,19 @@ class Scan(FunctionRule):
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need_aligned()
         fresh = Signal(init=1)  # a reduction begins
-        firing.put(0, done=token.done, value=token.value, stop=token.stop, rank=token.rank)
+        rows = self.rows(m, firing, token)
+        self.state_rows(m, firing, token, fresh, rows)
+        firing.put(0, done=token.done, value=token.value, stop=token.stop, rank=token.rank, **self.field(rows))
         ends = token.stop >= self.rank
         with m.If(token.value | ends):
             firing.next(fresh, ends)
         for port in range(len(self.operands)):
             firing.take(port)
         firing.finish(token.done)
-        firing.occupy(when=token.value)
+        firing.occupy(when=token.value, cycles=self.pace(rows).initiation_interval)
         if self.datapath is not None:
-            datapath = self.start(m, firing, token.value)
+            datapath = self.start(m, firing, token.value, rows)
+            self.stamp(m, firing, datapath, rows)
             m.d.comb += datapath.first.eq(firing.latched(fresh))
             if self.datapath.streams:
                 m.d.comb += datapath.emit.eq(firing.fired(token.value))
@@ -71,12 +74,12 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
         initial = operator.function.initial(element)
         packed = [pack_element(initial, element)] if result.control else pack_words(initial, element, result)
         before = tuple(packed)
-    return Unit(
-        Scan(
-            operands=input_formats(node, netlist),
-            result=result,
-            datapath=datapath_of(node, operator.function, netlist, reduce=True) if result.items else None,
-            rank=operator.rank,
-            before=before,
-        )
+    (behind,) = netlist.outputs(node)
+    rule = Scan(
+        operands=input_formats(node, netlist),
+        result=result,
+        datapath=datapath_of(node, operator.function, netlist, reduce=True) if result.items else None,
+        rank=operator.rank,
+        before=before,
     )
+    return Unit(rule, behind.depth if behind and rule.is_stamped else 0)

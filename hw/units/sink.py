@@ -13,7 +13,7 @@ from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
 from hw.links.edge import AxiStreamSignature
-from hw.links.layout import Format, TokenFormat, input_formats
+from hw.links.layout import Format, TokenFormat, cycles_of, input_formats
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
@@ -48,7 +48,7 @@ class Sink(Rule):
         m.d.comb += last.eq(1)
         if self.token.beats > 1:
             place = Signal(range(self.token.beats))
-            m.d.comb += last.eq(~token.value | (place == self.token.beats - 1))
+            m.d.comb += last.eq(~token.value | (place == cycles_of(self.token, token) - 1))
             firing.read_from(0, place)
             firing.next(place, Mux(last, 0, place + 1))
         with m.If(last):

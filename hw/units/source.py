@@ -15,7 +15,7 @@ from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
 from hw.links.edge import AxiStreamSignature, data_bits
-from hw.links.layout import Format, TokenFormat, output_formats
+from hw.links.layout import DynamicFormat, Format, TokenFormat, cycles_of, output_formats
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -31,6 +31,8 @@ class Source(Rule):
     What comes from outside may be anything: what the stream may not have next is a fault, as nothing behind the edge
     looks at it any more.
 
+    The words of a tile of dynamic size are out before the next token enters, which may be a shorter one.
+
     ``selectors``: words of a value (from 0 on) that end a selector, and how many bits of it they have.
     """
 
@@ -38,6 +40,10 @@ class Source(Rule):
     selectors: tuple[tuple[int, int], ...] = ()
 
     initiation_interval = 1
+
+    @property
+    def burst(self) -> int:
+        return self.token.cycles
 
     @property
     def outputs(self) -> tuple[Format, ...]:
@@ -53,6 +59,10 @@ class Source(Rule):
         m.d.comb += header.as_value().eq(external.tuser)
         firing.wait(external.tvalid)
         place = self._place(m, firing, header.value, external.tlast)
+        if isinstance(self.token, DynamicFormat):
+            firing.reserve(0, when=header.value & external.tlast, cycles=cycles_of(self.token, header))
+            with m.If(header.value & (header.rows > self.token.most_rows)):
+                firing.fault(Fault.TOO_MANY_ROWS)
         with m.If(header.value & Cat(*self._beyond(external, place)).any()):
             firing.fault(Fault.NO_SUCH_TARGET)
         with m.If(~self._may_come(m, firing, header, external.tlast, place)):
@@ -87,7 +97,7 @@ class Source(Rule):
         ended = Signal(range(rank + 1), init=rank)  # the last stop
         with m.If(firing.fires & last):
             m.d.sync += ended.eq(header.stop)
-        whole = last == (~header.value | (place == self.token.cycles - 1))
+        whole = last == (~header.value | (place == cycles_of(self.token, header) - 1))
         done = ~header.value & (header.stop == 0) & (header.rank == 0) & (ended == rank)
         value = (header.rank == 0) & (header.stop <= rank)
         empty = (header.rank != 0) & (header.rank <= header.stop) & (header.stop <= rank) & (header.rank <= ended)
@@ -123,8 +133,10 @@ def _selectors(element: ElementType, token: TokenFormat) -> tuple[tuple[int, int
         return ()
     counts = token.item_words or (1,)
     ends = zip(_items(element), counts, accumulate(counts), strict=True)
-    found = ((end - 1, item.bits - (count - 1) * token.link_bits, item) for item, count, end in ends)
-    return tuple((at, bits) for at, bits, item in found if isinstance(item, Selector) and bits < data_bits(token))
+    found = (
+        (end - 1, item.bits - (count - 1) * token.link_bits) for item, count, end in ends if isinstance(item, Selector)
+    )
+    return tuple((at, bits) for at, bits in found if bits < data_bits(token))
 
 
 def _items(element: ElementType) -> Iterator[ElementType]:

@@ -13,9 +13,9 @@ from sim_approx.compiled.pack import Handles, Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch
 from sim_approx.engine.words import RowsOf, unknown
 from sim_approx.memory.channels import Memory
-from step.firing.machine import Channel, Machine, rows
+from step.firing.machine import Channel, Machine
 from step.firing.words import number, only
-from step.language.faults import Fault, Violation
+from step.language.faults import Fault, Violation, rows_of
 from step.running.result import Status, control_token
 
 SLICE = 5_000_000
@@ -45,7 +45,7 @@ class Functions:
 
     def __init__(self, handles: Handles) -> None:
         self._handles = handles
-        self._all: list[Callable[..., Any]] = [number, mask_piece, only, rows]
+        self._all: list[Callable[..., Any]] = [number, mask_piece, only, rows_of]
         self._last: dict[int, tuple[list[int], int]] = {}
         self.error: BaseException | None = None
 

@@ -85,7 +85,9 @@ WORDS: dict[str, tuple[str, tuple[Kind, ...], Kind]] = {
     "without": ("{}.without({})", (MASK, INT), MASK),
     "only": ("ASK(e.only({}))", (INT,), VALUE),
     "number": ("ASK(e.number({}))", (VALUE,), INT),
+    "rows_of": ("ASK(e.rows({}))", (VALUE,), INT),
     "all_done": ("all_done({})", (TOKENS,), BOOL),
+    "same_rows": ("SAME_ROWS({}, {})", (TOKENS, INTS), NONE),
     "min": ("least({}, {})", (INT, INT), INT),
 }
 """Words, and the functions of control that rules call: how they read in C++, what they take and what they give."""

@@ -91,21 +91,22 @@ class _Later:
 class Sized:
     """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
-    What is no value takes as long as the last one. Tokens stay in order: one that is faster waits for the one before.
-    ``last``: the cycle in which the last one enters.
+    What is no value takes as long as a tile without rows. Tokens stay in order: one that is faster waits until the
+    words of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of it.
     """
 
-    __slots__ = ("_agenda", "_machine", "_tiles", "last")
+    __slots__ = ("_agenda", "_machine", "_tiles", "last", "words")
 
     def __init__(self, agenda: _Agenda, machine: Machine, *, tiles: bool) -> None:
-        self._agenda, self._machine, self._tiles, self.last = agenda, machine, tiles, -1
+        self._agenda, self._machine, self._tiles, self.last, self.words = agenda, machine, tiles, -1, 1
 
     def append(self, item: Entry) -> None:
         channel, token = item
-        if self._tiles and token.has_value:
-            self._machine.resize(token.value)
+        if self._tiles:
+            self._machine.resize(token.value if token.has_value else 0)
         if not isinstance(channel, Unread):
-            self.last = max(self.last + 1, self._agenda.clock.now + self._machine.latency)
+            self.last = max(self.last + self.words, self._agenda.clock.now + self._machine.latency)
+            self.words = self._machine.burst if self._tiles else 1
             self._agenda.arrivals_in(self.last).append(item)
 
 

@@ -14,7 +14,8 @@ from collections.abc import MutableSequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from step.firing.machine import Blocked, Channel, Entrance, rows
+from step.firing.machine import Blocked, Channel, Entrance
+from step.language.faults import rows_of
 from step.language.tokens import UNKNOWN, Token
 
 
@@ -133,4 +134,4 @@ class RowsOf:
     more: int = 0
 
     def __call__(self, *values: Any) -> int:
-        return sum(rows(values[place]) for place in self.of) + self.more
+        return sum(rows_of(values[place]) for place in self.of) + self.more

@@ -21,12 +21,12 @@ from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
 from step.language.tokens import UNKNOWN, Token
-from step.language.types import ElementType, Tile
+from step.language.types import ElementType, Tile, is_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import beats
 from step.lowering.memory import MemoryMap
 from step.lowering.plans import plan_of
-from step.lowering.plans.plan import Plan, UnitPlan
+from step.lowering.plans.plan import DynamicPlan, Plan, UnitPlan
 from step.programs.data.inputs import BoundInputs
 from step.programs.data.stored import Tensors
 
@@ -43,7 +43,7 @@ class Site:
     """Where the unit of ``node`` goes.
 
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
-    cycles that it takes, of a tile of dynamic size those of one row; ``carries``: somebody reads values of
+    cycles that it takes, of a tile of dynamic size those with the most rows; ``carries``: somebody reads values of
     an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
     ``channel`` makes an internal channel of a depth, ``timing_of`` looks up the plan of a function;
     ``outputs_of_run``, ``arrivals`` (see `step.running.result.RunResult`) and ``machines`` collect what is placed.
@@ -75,6 +75,11 @@ class Site:
         return {"inputs": self.inputs, "outputs": self.outputs}
 
     @property
+    def tiled(self) -> tuple[int, ...]:
+        """The inputs with tiles of dynamic size."""
+        return tuple(port for port, each in enumerate(self.elements_in) if is_dynamic(each))
+
+    @property
     def beats(self) -> int:
         """Cycles that a firing takes in which a value passes."""
         return max(*self.beats_in, *self.beats_out)
@@ -90,20 +95,27 @@ class Site:
             for each in (*self.elements_in, *self.elements_out)
         )
 
-    def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int = 1) -> UnitPlan:
+    def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int | None = None) -> UnitPlan:
         """How long a firing takes that applies ``function``, whose results may be ``stored``.
 
-        Tiles of dynamic size have so many ``rows``. Without a reader of its results there is no hardware for it.
+        Tiles of dynamic size have the most rows, or so many ``rows``. Without a reader of its results there is no
+        hardware for it.
         """
-        *before, behind = self.beats_with(rows)
+        *before, behind = self.beats_with(self.fabric.dynamic_rows if rows is None else rows)
         (result,) = self.elements_out
         if result is None:
             return UnitPlan(None, tuple(before), behind, stored=stored)
-        if rows == 1:
-            plan = self.timing_of(self.node, function, reduce)
-        else:
-            plan = plan_of(self.node, function, self.fabric, reduce=reduce, rows=rows)
+        plan = self.timing_of(self.node, function, reduce)
+        if rows is not None:
+            plan = self.plan_at(plan, function, rows, reduce=reduce)
         return UnitPlan(plan, tuple(before), behind, result.is_control, stored)
+
+    def plan_at(self, plan: Plan, function: Function, rows: int, *, reduce: bool) -> Plan:
+        """What the ``plan`` of ``function`` is with so many ``rows``; where no hardware handles tiles of dynamic size,
+        it takes as long as one of static tiles."""
+        if isinstance(plan, DynamicPlan):
+            return plan.at(rows)
+        return plan_of(self.node, function, self.fabric, reduce=reduce, rows=max(1, rows))
 
     def tiles(self) -> MutableSequence[Any]:
         """The tiles of the declared tensor that the unit reads or writes, as far as they are wanted."""
@@ -128,11 +140,6 @@ class Site:
         return machine
 
 
-def is_dynamic(element: ElementType | None) -> bool:
-    """Whether ``element`` is a tile whose rows only a run tells."""
-    return isinstance(element, Tile) and not element.rows.is_static
-
-
 def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Sizes] | None) -> None:
     """Give ``machine``, where it reads or writes tiles of dynamic size, its ``sizes``.
 
@@ -152,14 +159,19 @@ def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Siz
 def routing_sizes(site: Site, machine: Machine) -> Sizes:
     """Of a unit that sends on what it gets, word by word."""
     latency = machine.latency
-    return lambda rows: Pace(max(site.beats_with(rows)), latency)
-
-
-def function_sizes(site: Site, function: Function, *, reduce: bool) -> Sizes:
-    """Of a unit that applies ``function``; a tile without rows takes as long as one with one."""
 
     def pace(rows: int) -> Pace:
-        timing = site.timing(function, reduce=reduce, stored=reduce, rows=max(1, rows))
+        cycles = max(site.beats_with(rows))
+        return Pace(cycles, latency, cycles)
+
+    return pace
+
+
+def function_sizes(site: Site, function: Function, *, reduce: bool, stored: bool = False) -> Sizes:
+    """Of a unit that applies ``function``, as `Site.timing` has it."""
+
+    def pace(rows: int) -> Pace:
+        timing = site.timing(function, reduce=reduce, stored=stored, rows=rows)
         return Pace(timing.initiation_interval, timing.latency, site.beats_with(rows)[-1])
 
     return pace

@@ -10,8 +10,10 @@ from sim_approx.placing.site import Site, function_sizes, rows_of_state
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, put, reserve, room, take, values
 from step.language.dims import product
-from step.language.faults import Fault, aligned
+from step.language.faults import Fault, aligned, rows_of, same_rows
+from step.language.reduction import rows_kept
 from step.language.tokens import Token, empty
+from step.language.types import Tile, is_dynamic
 from step.ops.accum import Accum as Operator
 
 
@@ -19,23 +21,44 @@ from step.ops.accum import Accum as Operator
 class Accum(Machine):
     """Emits at stops of ``rank`` or more, and at Done; ``promised`` is the element count that a result must have.
 
-    Words: ``state`` (value), ``count`` of elements since the last result.
+    A state of dynamic size has ``most_rows`` at most (0: it is static). It has the rows of the elements at input
+    ``kept``; or, where this is -1, of all elements together, ``more`` each or, where this is 0, its own. Inputs
+    ``tiled`` have elements of dynamic size: they take the time that their rows take, as does a state that leaves
+    without an element.
+
+    Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state.
     """
 
     rank: int
     promised: int | None
+    most_rows: int
+    kept: int
+    more: int
+    tiled: tuple[int, ...]
     update: Callable[..., Any]
     initial: Any
     state: Any
     count: int = 0
+    height: int = 0
 
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
         x = aligned(*tokens)
+        same_rows(tokens, self.tiled)
         ends = x.stop >= self.rank
         outside = x.rank > self.rank
         if ends and not outside and self.promised is not None and self.count + x.has_value != self.promised:
             fault(Fault.WRONG_COUNT)
+        height = self.height
+        if self.most_rows and x.has_value:
+            if self.kept >= 0:
+                height = rows_of(tokens[self.kept].value)
+                if self.count and height != self.height:
+                    fault(Fault.STOPS_DISAGREE)
+            else:
+                height = self.height + (self.more if self.more else rows_of(x.value))
+            if height > self.most_rows:
+                fault(Fault.TOO_MANY_ROWS)
         if ends or x.done:
             room(self.outputs[0])
         for each in self.inputs:
@@ -45,8 +68,8 @@ class Accum(Machine):
             return ENDS
         if x.has_value:
             self.state = self.update(self.state, *values(tokens))
-            self.resize(self.state)
             self.count += 1
+            self.height = height
         if outside:
             put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))
         elif ends:
@@ -55,7 +78,10 @@ class Accum(Machine):
                 reserve(self.outputs[0], self.burst)
             self.state = self.initial
             self.count = 0
-        return COMPUTES if x.has_value else None
+            self.height = 0
+        if x.has_value and self.tiled:
+            self.resize(tokens[self.tiled[0]].value)
+        return COMPUTES if x.has_value or (ends and not outside and self.kept >= 0) else None
 
 
 def build(site: Site) -> Machine:
@@ -68,6 +94,7 @@ def build(site: Site) -> Machine:
     # A state that is no result at first (an empty tile) becomes one after the promised number of elements.
     counted = not element.accepts(start)
     initial, update = (start, function.update) if site.computes else rows_of_state(site)
+    first, kept = site.node.inputs[0].element, rows_kept(site.node)
     return site.add(
         Accum(
             **site.ports(),
@@ -76,6 +103,10 @@ def build(site: Site) -> Machine:
             rank=operator.rank,
             burst=timing.burst,
             promised=int(product(inner)) if counted else None,
+            most_rows=site.fabric.dynamic_rows if is_dynamic(site.elements_out[0]) else 0,
+            kept=-1 if kept is None else kept,
+            more=int(first.rows) if isinstance(first, Tile) and first.rows.is_static else 0,
+            tiled=site.tiled,
             update=update,
             initial=initial,
             state=initial,
@@ -87,4 +118,4 @@ def sizes(site: Site, machine: Machine) -> Sizes:
     """A state of dynamic size takes as long as a static one, with every element and on its way out."""
     operator = site.node.operator
     assert isinstance(operator, Operator)
-    return function_sizes(site, operator.function, reduce=True)
+    return function_sizes(site, operator.function, reduce=True, stored=True)

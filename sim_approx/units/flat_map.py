@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from operator import getitem
 from typing import Any
 
 from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.placing.site import Site, is_dynamic, rows_of_result
+from sim_approx.placing.site import Site, rows_of_result
 from step.errors import FabricError
-from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
+from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, need_all, put, room, take, values
 from step.language.dims import Shape
 from step.language.faults import aligned
 from step.language.function import CountedFunction
 from step.language.tokens import Token, empty
-from step.lowering.plans import plan_of
+from step.language.types import is_dynamic
 from step.lowering.plans.plan import Plan, Timing
 from step.ops.flat_map import FlatMap as Operator
 from step.rules.flatten import HoldingFlatten
@@ -52,6 +53,20 @@ class FlatMap(Machine):
             take(self.inputs[0])
         self.index = 0 if last else self.index + 1
         return COMPUTES
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Arrive(Machine):
+    """Takes tiles, which are whole when they leave."""
+
+    def fire(self) -> int | None:
+        x = need(self.inputs[0])
+        room(self.outputs[0])
+        take(self.inputs[0])
+        put(self.outputs[0], x)
+        if x.has_value:
+            return COMPUTES
+        return ENDS if x.done else None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -147,12 +162,17 @@ def build(site: Site) -> Machine:
         raise FabricError(f"{site.node.describe()}: the fabric needs a fixed number of pieces, not {list(shape)}")
     stops = piece_stops(shape)
 
+    inputs = site.inputs
+    if is_dynamic(site.elements_out[0]):
+        inputs = (_arriving(site),)
+
     def expand(value: Any) -> Sequence[Any]:
         return [piece.value for piece in function.expand(value)]
 
     return site.add(
         FlatMap(
-            **site.ports(),
+            inputs=inputs,
+            outputs=site.outputs,
             latency=timing.latency,
             interval=timing.initiation_interval,
             rank=function.rank,
@@ -166,6 +186,19 @@ def build(site: Site) -> Machine:
             else unknown,
         )
     )
+
+
+def _arriving(site: Site) -> Channel:
+    """The tiles of dynamic size that have come as a whole, two at most: one comes while the one before leaves."""
+    channel = site.channel(2)
+    machine = site.add(Arrive(inputs=site.inputs, outputs=(channel,)))
+
+    def pace(rows: int) -> Pace:
+        cycles = site.beats_with(rows)[0]
+        return Pace(cycles, cycles)
+
+    machine.sizes, machine.sized = cache(pace), (True,)
+    return channel
 
 
 def _rows(site: Site, timing: Plan) -> Machine:
@@ -195,8 +228,12 @@ def sizes(site: Site, machine: Machine) -> Sizes:
     operator = site.node.operator
     assert isinstance(operator, Operator)
 
+    if not site.carries:
+        return lambda rows: Pace(1, 0)
+    plan = site.timing_of(site.node, operator.function, False)
+
     def pace(rows: int) -> Pace:
-        timing = plan_of(site.node, operator.function, site.fabric, reduce=False, rows=max(1, rows))
-        return Pace(timing.initiation_interval, timing.latency)
+        timing = site.plan_at(plan, operator.function, rows, reduce=False)
+        return Pace(timing.initiation_interval, timing.latency, timing.initiation_interval)
 
     return pace

@@ -9,21 +9,26 @@ from typing import Any
 from sim_approx.placing.site import Site, function_sizes, rows_of_result
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, number, put, room, take, values
-from step.language.faults import Fault, aligned
+from step.language.faults import Fault, aligned, same_rows
 from step.language.tokens import Token
 from step.ops.map import Map as Operator
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Map(Machine):
-    """Only a value keeps the function busy; stops and Done take the same latency, so that order is kept."""
+    """Only a value keeps the function busy; stops and Done take the same latency, so that order is kept.
+
+    Inputs ``tiled`` have tiles of dynamic size.
+    """
 
     apply: Callable[..., Any]
     bounds: tuple[tuple[int, int], ...]
+    tiled: tuple[int, ...]
 
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
         x = aligned(*tokens)
+        same_rows(tokens, self.tiled)
         if x.has_value:
             for port, bound in self.bounds:
                 if number(tokens[port].value) >= bound:
@@ -50,6 +55,7 @@ def build(site: Site) -> Machine:
             interval=timing.initiation_interval,
             apply=apply,
             bounds=operator.bounds(site.node),
+            tiled=site.tiled,
         )
     )
 

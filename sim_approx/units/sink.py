@@ -5,22 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sim_approx.placing.site import Site
-from step.firing.machine import ENDS, Machine
+from step.firing.machine import ENDS, Machine, Pace, Sizes
 from step.firing.words import need, take
 from step.language.tokens import Token
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Sink(Machine):
-    """Reads a word per firing; ``collected`` has the tokens without Done. Word: ``beat`` of the value in front."""
+    """Reads a word per firing, of a value as many as a `Machine.burst` has; ``collected`` has the tokens without Done.
 
-    beats: int
+    Word: ``beat`` of the value in front.
+    """
+
     beat: int = 0
     collected: list[Token] = field(default_factory=list)
 
     def fire(self) -> int | None:
         x = need(self.inputs[0])
-        if x.has_value and self.beat < self.beats - 1:
+        if x.has_value:
+            self.resize(x.value)
+        if x.has_value and self.beat < self.burst - 1:
             self.beat += 1
             return None
         self.beat = 0
@@ -32,4 +36,9 @@ class Sink(Machine):
 
 
 def build(site: Site) -> Machine:
-    return site.add(Sink(**site.ports(), beats=site.beats_in[0], collected=site.output()))
+    return site.add(Sink(**site.ports(), burst=site.beats_in[0], collected=site.output()))
+
+
+def sizes(site: Site, machine: Machine) -> Sizes:
+    """A word a cycle."""
+    return lambda rows: Pace(1, 0, max(site.beats_with(rows)))

@@ -5,33 +5,49 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sim_approx.placing.site import Site
-from step.firing.machine import ENDS, Machine, Stream
-from step.firing.words import put, room
+from step.firing.machine import ENDS, Machine, Pace, Sizes, Stream
+from step.firing.words import fault, put, reserve, room
+from step.language.faults import Fault, rows_of
+from step.language.types import is_dynamic
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Source(Machine):
     """Written by hand: the stream is outside of the fabric, and always ready with its next word.
 
-    A token enters with its last word. Word: ``beat`` of the value that comes.
+    A token enters with its last word; a `Machine.burst` are the words of a value. Behind a tile of dynamic size, of
+    ``most_rows`` at most (0: there are none), the next token waits until its words are out. Word: ``beat`` of the value
+    that comes.
     """
 
     tokens: Stream
-    beats: int
+    most_rows: int
     beat: int = field(default=0, init=False)
     position: int = field(default=0, init=False)
 
     def fire(self) -> int | None:
         token = self.tokens[self.position]
-        if token.has_value and self.beat < self.beats - 1:
+        if self.most_rows and token.has_value:
+            if rows_of(token.value) > self.most_rows:
+                fault(Fault.TOO_MANY_ROWS)
+            self.resize(token.value)
+        if token.has_value and self.beat < self.burst - 1:
             self.beat += 1
             return None
         room(self.outputs[0])
         self.beat = 0
         self.position += 1
         put(self.outputs[0], token)
+        if self.most_rows and token.has_value:
+            reserve(self.outputs[0], self.burst)
         return ENDS if token.done else None
 
 
 def build(site: Site) -> Machine:
-    return site.add(Source(**site.ports(), tokens=site.stream(), beats=site.beats_out[0]))
+    most = site.fabric.dynamic_rows if is_dynamic(site.elements_out[0]) else 0
+    return site.add(Source(**site.ports(), tokens=site.stream(), burst=site.beats_out[0], most_rows=most))
+
+
+def sizes(site: Site, machine: Machine) -> Sizes:
+    """A transfer a cycle."""
+    return lambda rows: Pace(1, 0, max(site.beats_with(rows)))

@@ -32,7 +32,7 @@ settings_option = click.option(
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A fabric parameter, such as tile=8, memory=hbm2 or memory.channels=4.",
+    help="A fabric parameter, such as stages=2, memory=hbm2 or memory.channels=4.",
 )
 calibration_option = click.option(
     "--calibration",

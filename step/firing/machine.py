@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from step.language.faults import rows_of
 from step.language.tokens import Token
 from step.running.result import Activity
 
@@ -156,15 +157,10 @@ class Machine:
     def resize(self, tile: Any) -> None:
         """Where sizes are dynamic, the firing is one with ``tile``, or with one of so many rows."""
         if self.sizes is not None:
-            self.interval, self.latency, self.burst = self.sizes(rows(tile))
+            self.interval, self.latency, self.burst = self.sizes(rows_of(tile))
 
     def switch(self, activity: int, now: int) -> None:
         """From cycle ``now`` on, the machine's activity is another one."""
         self.cycles_in[self.activity] += now - self.since
         self.activity = activity
         self.since = now
-
-
-def rows(tile: Any) -> int:
-    """How many rows a tile has; where nobody wants the scalars of one of dynamic size, it is that number."""
-    return tile if isinstance(tile, int) else len(tile)

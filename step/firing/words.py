@@ -10,8 +10,8 @@ A rule says what one firing needs, takes and puts, and nothing of time:
 - ``take(channel)`` and ``put(channel, token)``: what the firing does;
 - ``reserve(channel, cycles)``: the token that was put keeps the output busy for so long.
 
-Rules know of values only what ``number(value)`` (of a tile of one integer) and a `Mask` (of a selector) say. Tiles of
-dynamic size have rows besides: a firing takes the time of the tile that it puts, or of the one that
+Rules know of values only what ``number(value)`` (of a tile of one integer) and a `Mask` (of a selector) say, and of a
+tile of dynamic size its ``rows_of(value)``: a firing takes the time of the tile that it puts, or of the one that
 ``self.resize(tile)`` names.
 
 All needs and faults come before all rooms, and those before the first take, put or change of a state word, so that

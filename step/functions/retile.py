@@ -72,7 +72,7 @@ class RetileCol(AccumFunction):
         return np.empty((int(state.rows) if state.rows.is_static else 0, 0), state.dtype.numpy)
 
     def update(self, state: np.ndarray, value: np.ndarray) -> np.ndarray:
-        return np.concatenate([state, value], axis=1) if state.size else value
+        return np.concatenate([state, value], axis=1) if state.shape[1] else value
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)

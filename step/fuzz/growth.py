@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +57,9 @@ class Growth:
 
     def emit(self, port: int, token: Token) -> None:
         self._outputs[port].append(token)
+
+    def fits(self, port: int, value: Any) -> None:
+        return
 
     def tiles(self) -> MutableSequence[np.ndarray]:
         access = accessed(self._node)

@@ -58,7 +58,6 @@ def fabric(seed: int, *, roomy: bool = False) -> FabricConfig:
     """A small fabric, whose memory is not fast; ``roomy``: with on-chip memory for all that ever waits."""
     random = Random(-1 - seed)
     return FabricConfig(
-        tile=4,
         matmul_lanes=random.choice([1, 4, 8]),
         vector_lanes=random.choice([1, 4, 16]),
         stages=random.choice([1, 2, 4]),

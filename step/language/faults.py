@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
+from typing import Any
 
 from step.language.tokens import Token
 
@@ -18,6 +20,7 @@ class Fault(enum.IntEnum):
     NO_TOKEN = 6
     NO_SUCH_TARGET = 7
     BUFFER_TOO_LARGE = 8
+    TOO_MANY_ROWS = 9
 
 
 SHOWS_VALUES = frozenset({Fault.OUT_OF_RANGE})
@@ -32,6 +35,8 @@ MEANING = {
     Fault.NO_TOKEN: "what it is given is no token that its stream may have next",
     Fault.NO_SUCH_TARGET: "a selector names a target that is not there",
     Fault.BUFFER_TOO_LARGE: "a buffer is larger than its scratchpad of {fabric.scratchpad_bytes} bytes",
+    Fault.TOO_MANY_ROWS: "a tile has more than {fabric.dynamic_rows} rows, the most that this fabric has room for; "
+    "choose a fabric with a larger dynamic_rows",
 }
 
 
@@ -50,3 +55,14 @@ def aligned(*tokens: Token) -> Token:
         if (token.stop, token.rank, token.done) != (first.stop, first.rank, first.done):
             raise Violation(Fault.STOPS_DISAGREE)
     return first
+
+
+def same_rows(tokens: Sequence[Token], ports: Sequence[int]) -> None:
+    """Raise `Violation` unless the tiles that ``tokens`` have at ``ports`` have as many rows as each other."""
+    if ports and tokens[ports[0]].has_value and len({rows_of(tokens[port].value) for port in ports}) > 1:
+        raise Violation(Fault.STOPS_DISAGREE)
+
+
+def rows_of(tile: Any) -> int:
+    """How many rows a tile has; where nobody wants the scalars of one of dynamic size, it is that number."""
+    return tile if isinstance(tile, int) else len(tile)

@@ -20,10 +20,10 @@ from step.errors import TypeMismatch
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
-from step.language.faults import MEANING, Fault
+from step.language.faults import MEANING, Fault, aligned, same_rows
 from step.language.parameters import settle_parameters
 from step.language.tokens import Token
-from step.language.types import ElementType, Tile
+from step.language.types import ElementType, Tile, is_dynamic
 
 OPERATORS: dict[str, type[Operator]] = {}
 
@@ -96,6 +96,10 @@ class Surroundings(Protocol):
     def emit(self, port: int, token: Token) -> None:
         """Send ``token`` on output ``port``."""
         ...
+
+    def fits(self, port: int, value: Any) -> None:
+        """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than a fabric has."""
+        return
 
     def tiles(self) -> MutableSequence[np.ndarray]:
         """The tiles of the declared tensor that the operator reads or writes, row-major over the tiled tensor.
@@ -228,6 +232,10 @@ class Operator(metaclass=CheckedABC):
         """Which of the ``inputs`` ports have values that decide what the operator does."""
         return ()
 
+    def counts_rows(self, node: Placed) -> Sequence[int]:
+        """Inputs whose tiles have a dynamic number of rows, which say how much leaves."""
+        return ()
+
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         """Of which of the ``inputs`` ports the values are that the values of ``output`` are made of."""
         return range(inputs)
@@ -254,6 +262,16 @@ def each_input(node: Placed) -> Generator[int, Token, list[Token]]:
     for port in range(len(node.input_types)):
         tokens.append((yield port))
     return tokens
+
+
+def each_aligned(node: Placed) -> Generator[int, Token, tuple[Token, list[Token]]]:
+    """Part of a process: one token of every input, and their common control; raises `Violation` where that differs, or
+    where tiles do not have the same dynamic number of rows."""
+    tokens = yield from each_input(node)
+    token = aligned(*tokens)
+    if token.has_value and len(tokens) > 1:
+        same_rows(tokens, [port for port, each in enumerate(node.input_types) if is_dynamic(each.element)])
+    return token, tokens
 
 
 def operator_named(name: str) -> type[Operator]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import sympy
 
 from step.language.dims import Shape, per_tensor
+from step.language.faults import Fault, Violation
 from step.language.function import AccumFunction
 from step.language.operator import (
     Accounting,
@@ -18,7 +21,18 @@ from step.language.operator import (
     expect_rank,
     expect_same_shape,
 )
-from step.language.types import ElementType
+from step.language.tokens import Token
+from step.language.types import ElementType, Tile, is_dynamic
+
+
+def rows_kept(node: Placed) -> int | None:
+    """The input whose tiles have the dynamic rows of the state; None: there is none, or they are joined to its rows."""
+    result = node.output_types[0].element
+    elements = [each.element for each in node.input_types]
+    if not isinstance(result, Tile) or not is_dynamic(result):
+        return None
+    kept = (port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows)
+    return next(kept, None)
 
 
 @dataclass(frozen=True)
@@ -36,6 +50,12 @@ class _Reduction(Operator):
         shape = expect_same_shape(inputs)
         expect_rank(self.rank, 1, len(shape) - 1)
         return self.function.state_type(per_tensor(shape, self.rank), *(each.element for each in inputs)), shape
+
+    def check_rows(self, node: Placed, count: int, state: np.ndarray, tokens: Sequence[Token]) -> None:
+        """Raise `Violation` where a ``state`` of ``count`` elements has other rows than the next one in ``tokens``."""
+        port = rows_kept(node)
+        if count and port is not None and len(tokens[port].value) != len(state):
+            raise Violation(Fault.STOPS_DISAGREE)
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         operands = self.function.operand_bytes(*(each.element for each in node.input_types))

@@ -93,6 +93,11 @@ class Tile(metaclass=Checked):
     __repr__ = __str__
 
 
+def is_dynamic(element: ElementType | None) -> bool:
+    """Whether ``element`` is a tile with a dynamic number of rows."""
+    return isinstance(element, Tile) and not element.rows.is_static
+
+
 @dataclass(frozen=True)
 class Selector(metaclass=Checked):
     """A multi-hot vector over ``targets`` targets; its value is an integer, bit i set for target i."""

@@ -31,7 +31,7 @@ class Limit:
 
 
 LIMITS = {
-    "tile": Limit(4096),
+    "dynamic_rows": Limit(1 << 16),
     "matmul_lanes": Limit(1 << 18, bits=32),
     "vector_lanes": Limit(1 << 18, bits=32),
     "stages": Limit(MOST_STAGES),
@@ -50,6 +50,13 @@ LIMITS = {
     "memory.interleave": Limit(1 << 20),
 }
 """Of all parameters that are integers. What is beyond is a slip of the pen: elaboration or a run would not end."""
+
+
+FORMER = {
+    "tile": "a tile of static size may have any shape; leave it out, or give dynamic_rows, the most rows of a tile of "
+    "dynamic size"
+}
+"""What became of parameters that files of earlier versions have."""
 
 
 @dataclass(frozen=True)
@@ -140,15 +147,20 @@ def _check_names(what: str, data: dict[str, Any], kind: type[FabricConfig | Memo
     known = sorted(each.name for each in fields(kind))
     for name in data:
         if name not in known:
-            hint = did_you_mean(name, known)
-            raise FabricError(f"{what} has no parameter {name!r}; {hint}it has {', '.join(known)}")
+            raise _unknown(what, name, known)
+
+
+def _unknown(what: str, name: str, known: list[str]) -> FabricError:
+    if name in FORMER:
+        return FabricError(f"{what} has no parameter {name!r} any more: {FORMER[name]}")
+    return FabricError(f"{what} has no parameter {name!r}; {did_you_mean(name, known)}it has {', '.join(known)}")
 
 
 @dataclass(frozen=True)
 class FabricConfig(metaclass=Checked):
     """The spatial fabric that a program is elaborated for.
 
-    ``tile`` (T): a token carries at most T x T scalars.
+    ``dynamic_rows`` (R): the most rows of a tile whose rows only a run tells; links and buffers have room for so many.
     ``matmul_lanes``: multiply-accumulates per cycle of a matmul unit.
     ``vector_lanes``: scalars per cycle of an element-wise unit.
     ``stages``: cycles that an FP32 addition takes, 1 to 4; all arithmetic is cut into pipeline stages as finely.
@@ -160,14 +172,13 @@ class FabricConfig(metaclass=Checked):
     ``scratchpad_bytes``: capacity of an on-chip memory for buffers; its words are as wide as a link.
     ``scratchpad_banks``: banks of it, each with a port to write and one to read, a power of two; words take turns.
     ``scratchpad_ports``: how many Bufferizes, each with its Streamify, share a scratchpad at most.
-    ``page_bytes``: step by which a buffer grows; a tile lies in one page. The default holds the largest tile of the
-    default fabric, 16 x 16 FP32.
+    ``page_bytes``: step by which a buffer grows; a tile lies in one page. The default holds 16 x 16 FP32.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
     """
 
     refused: ClassVar = FabricError
 
-    tile: int = 16
+    dynamic_rows: int = 64
     matmul_lanes: int = 64
     vector_lanes: int = 16
     stages: int = 4
@@ -239,8 +250,7 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
         for group in groups:
             target = target.get(group) if isinstance(target, dict) else None
         if not isinstance(target, dict) or target.get(leaf) is None or isinstance(target[leaf], dict):
-            known = [*_names(data), "memory"]
-            raise FabricError(f"fabric has no parameter {name!r}; {did_you_mean(name, known)}it has {', '.join(known)}")
+            raise _unknown("fabric", name, [*_names(data), "memory"])
         target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
     return FabricConfig.from_json(data)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from step.errors import FabricError
 from step.language.dims import element_count
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple
+from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, word_bits
 from step.lowering.memory import Share, scratchpads
@@ -20,7 +19,7 @@ HIGHEST_RANK = 15
 def check_feasible(netlist: Netlist, *, dynamic: bool = False) -> None:
     """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry.
 
-    ``dynamic``: tiles with a dynamic number of rows are carried, as many rows as they have; no hardware does that.
+    ``dynamic``: operators and functions without hardware for tiles with a dynamic number of rows may have them.
     """
     tiles = (each.element for node in netlist.units for each in node.output_types if isinstance(each.element, Tile))
     (_check_rows if dynamic and not all(each.is_static for each in tiles) else _check_wires)(netlist)
@@ -38,8 +37,10 @@ def _check_rows(netlist: Netlist) -> None:
 
 def _check(netlist: Netlist, *, dynamic: bool) -> None:
     for node in netlist.units:
-        _check_node(node, netlist.fabric, dynamic)
+        _check_node(node, netlist.fabric)
         _check_references(node, netlist)
+        if not dynamic:
+            check_dynamic(node, netlist)
     for scratchpad in scratchpads(netlist):
         for share in scratchpad.shares:
             _check_share(share, netlist.fabric)
@@ -59,12 +60,11 @@ def advice(netlist: Netlist) -> list[str]:
     return hints
 
 
-def _check_node(node: Node, fabric: FabricConfig, dynamic: bool) -> None:
+def _check_node(node: Node, fabric: FabricConfig) -> None:
     types = {f"input {stream}": stream.type for stream in node.inputs}
     types |= {f"output {node.operator.outputs[port] or port}": each for port, each in enumerate(node.output_types)}
     for where, each in types.items():
-        element = each.element.with_rows(1) if dynamic and isinstance(each.element, Tile) else each.element
-        _check_element(element, fabric, f"{node.describe()}: {where}")
+        _check_element(each.element, fabric, f"{node.describe()}: {where}")
         if each.rank > HIGHEST_RANK:
             raise FabricError(
                 f"{node.describe()}: {where} has rank {each.rank}; the fabric's streams go up to {HIGHEST_RANK}"
@@ -114,17 +114,10 @@ def _check_element(element: ElementType, fabric: FabricConfig, where: str) -> No
     match element:
         case Buffer():
             _check_element(element.tile, fabric, where)
-        case Tile() if not element.is_static:
+        case Tile() if not element.cols.is_static:
             raise FabricError(
-                f"{where} carries {element}, a tile of dynamic size, and a wire has a fixed width; "
-                "lower the program to tiles of static size first"
-            )
-        case Tile() if int(element.elements) > fabric.tile**2:
-            least = math.isqrt(int(element.elements) - 1) + 1
-            raise FabricError(
-                f"{where} carries {element} of {int(element.elements)} scalars, but a token of this fabric carries at "
-                f"most {fabric.tile} x {fabric.tile} = {fabric.tile**2}; lower the program to smaller tiles first, or "
-                f"choose a fabric with tile={least}"
+                f"{where} carries {element}, a tile with a dynamic number of columns, and those of a fabric are fixed; "
+                "join rows in their stead, or lower the program to tiles of static size"
             )
         case Tuple():
             for item in element.items:

@@ -19,7 +19,7 @@ from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.stream import Stream
-from step.language.types import Buffer, ElementType, Tile, Tuple
+from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic
 from step.language.validate import check
 from step.lowering.fabric import MOST_BITS, FabricConfig, MemoryConfig
 from step.lowering.links import beats
@@ -88,10 +88,16 @@ class Netlist:
         return [self.by_producer.get((node.name, port)) for port in range(len(node.output_types))]
 
     def beats(self, channel: Channel | None) -> int:
-        """Cycles that a value takes on ``channel``, with tiles of dynamic size those of one row; None is that behind an
-        output that nobody reads."""
+        """Cycles that a value takes on ``channel``, of tiles of dynamic size that with the most rows; None is that
+        behind an output that nobody reads."""
         element = None if channel is None else channel.element
-        return beats(element.with_rows(1) if isinstance(element, Tile) else element, self.fabric.link_bytes)
+        most = self.fabric.dynamic_rows
+        return beats(element.with_rows(most) if isinstance(element, Tile) else element, self.fabric.link_bytes)
+
+    @cached_property
+    def tiled(self) -> frozenset[Port]:
+        """The outputs that tiles with a dynamic number of rows leave, whose values somebody needs."""
+        return frozenset(each.producer for each in self.channels if is_dynamic(each.element))
 
     def is_deep(self, channel: Channel) -> bool:
         """Whether a header is seen a cycle later, as the words of ``channel`` are in block RAM, or in a buffer."""
@@ -231,11 +237,12 @@ def carried(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset[
     They are needed by what leaves the program, by what decides, and by whatever makes a value of them that is needed.
     """
     nodes = {node.name: node for node in units}
-    todo = [
-        (node.name, port)
-        for node in nodes.values()
-        for port in (range(len(node.inputs)) if node.operator.ends_run else node.operator.decides_on(len(node.inputs)))
-    ]
+
+    def needed(node: Node) -> Iterable[int]:
+        operator, inputs = node.operator, len(node.inputs)
+        return range(inputs) if operator.ends_run else (*operator.decides_on(inputs), *operator.counts_rows(node))
+
+    todo = [(node.name, port) for node in nodes.values() for port in needed(node)]
     return frozenset(_upstream(nodes, producers, todo))
 
 

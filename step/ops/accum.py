@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.language.faults import Fault, Violation, aligned
+from step.language.faults import Fault, Violation
 from step.language.function import AccumFunction
-from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_input
+from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned
 from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
@@ -31,10 +31,9 @@ class Accum(_Reduction):
     def process(self, node: Placed, around: Surroundings) -> Process:
         element = node.output_types[0].element
         initial = self.function.initial(element)
-        state = initial
+        state, count = initial, 0
         while True:
-            tokens = yield from each_input(node)
-            token = aligned(*tokens)
+            token, tokens = yield from each_aligned(node)
             if token.done:
                 around.emit(0, token)
                 return
@@ -42,12 +41,15 @@ class Accum(_Reduction):
                 around.emit(0, empty(token.rank - self.rank, token.stop - self.rank))
                 continue
             if token.has_value:
+                self.check_rows(node, count, state, tokens)
+                count += 1
                 state = self.function.update(state, *(each.value for each in tokens))
+                around.fits(0, state)
             if token.stop >= self.rank:
                 if not element.accepts(state):
                     raise Violation(Fault.WRONG_COUNT)
                 around.emit(0, Token(state, token.stop - self.rank))
-                state = initial
+                state, count = initial, 0
 
 
 @stream_method

@@ -103,6 +103,11 @@ class FlatMap(Operator):
     def decides_on(self, inputs: int) -> Sequence[int]:
         return range(inputs) if isinstance(self.function, CountedFunction) else ()
 
+    def counts_rows(self, node: Placed) -> Sequence[int]:
+        elements = [each.element for each in node.input_types]
+        counted = isinstance(self.function, CountedFunction)
+        return () if counted or all(each.is_static for each in self.function.result_shape(*elements)) else (0,)
+
     def flops(self, node: Placed) -> sympy.Expr:
         return node.input_types[0].count * self.function.flops(*(each.element for each in node.input_types))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.language.faults import Fault, Violation, aligned
+from step.language.faults import Fault, Violation
 from step.language.function import MapFunction
 from step.language.operator import (
     Accounting,
@@ -18,7 +18,7 @@ from step.language.operator import (
     Process,
     StreamType,
     Surroundings,
-    each_input,
+    each_aligned,
     expect,
     expect_same_shape,
 )
@@ -53,8 +53,7 @@ class Map(Operator):
     def process(self, node: Placed, around: Surroundings) -> Process:
         bounds = self.bounds(node)
         while True:
-            tokens = yield from each_input(node)
-            token = aligned(*tokens)
+            token, tokens = yield from each_aligned(node)
             if token.has_value:
                 for port, bound in bounds:
                     if tokens[port].value[0, 0] >= bound:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from step.language.dims import dim
-from step.language.faults import aligned
 from step.language.function import AccumFunction
-from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_input, expect
+from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned, expect
 from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
@@ -43,11 +42,12 @@ class Scan(_Reduction):
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         initial = self.function.initial(node.output_types[0].element)
-        state = initial
+        state, count = initial, 0
         while True:
-            tokens = yield from each_input(node)
-            token = aligned(*tokens)
+            token, tokens = yield from each_aligned(node)
             if token.has_value:
+                self.check_rows(node, count, state, tokens)
+                count += 1
                 before, state = state, self.function.update(state, *(each.value for each in tokens))
                 around.emit(0, Token(before if self.exclusive else state, token.stop))
             else:
@@ -55,7 +55,7 @@ class Scan(_Reduction):
             if token.done:
                 return
             if token.stop >= self.rank:
-                state = initial
+                state, count = initial, 0
 
 
 @stream_method

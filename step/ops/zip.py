@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.language.faults import aligned
 from step.language.operator import (
     Names,
     Operator,
@@ -12,7 +11,7 @@ from step.language.operator import (
     Process,
     StreamType,
     Surroundings,
-    each_input,
+    each_aligned,
     expect,
     expect_same_shape,
 )
@@ -37,8 +36,7 @@ class Zip(Operator):
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         while True:
-            tokens = yield from each_input(node)
-            token = aligned(*tokens)
+            token, tokens = yield from each_aligned(node)
             if token.has_value:
                 token = Token(tuple(each.value for each in tokens), token.stop)
             around.emit(0, token)

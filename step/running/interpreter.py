@@ -19,14 +19,14 @@ from step.errors import Deadlock, InputError, StreamFault, UnboundSymbol
 from step.host.names import Named
 from step.language.checker import StreamChecker
 from step.language.dims import DimKind
-from step.language.faults import Violation
+from step.language.faults import Fault, Violation
 from step.language.graph import Graph, Node
 from step.language.operator import Process
 from step.language.parameters import settled
 from step.language.symbols import evaluate, measure
 from step.language.tokens import Token
 from step.language.validate import check
-from step.lowering.netlist import insert_broadcasts
+from step.lowering.netlist import Netlist, insert_broadcasts
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.data.stored import Tensors
 from step.programs.prepare import Inputs, Openable, Prepared, open_program
@@ -49,8 +49,18 @@ class Interpretation:
 class _Run:
     """One run; also what the processes see of it (`step.language.operator.Surroundings`)."""
 
-    def __init__(self, graph: Graph, inputs: BoundInputs, record: bool, arrivals: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: BoundInputs,
+        record: bool,
+        arrivals: Mapping[str, Sequence[int]],
+        netlist: Netlist | None,
+    ) -> None:
         self.graph, self.inputs, self.orders = graph, inputs, arrivals
+        self.fabric = None if netlist is None else netlist.fabric
+        self.most_rows = 0 if netlist is None else netlist.fabric.dynamic_rows
+        self.tiled = frozenset[tuple[str, int]]() if netlist is None else netlist.tiled
         self.tensors = Tensors(graph, inputs)
         self.readers = graph.readers()
         self.queues: dict[tuple[str, int], deque[Token]] = {}
@@ -73,8 +83,14 @@ class _Run:
         self.came_from = -1
         self.ready: deque[str] = deque()
 
+    def fits(self, port: int, value: Any) -> None:
+        if (self._node().name, port) in self.tiled and len(value) > self.most_rows:
+            raise Violation(Fault.TOO_MANY_ROWS)
+
     def emit(self, port: int, token: Token) -> None:
         node = self._node()
+        if token.has_value:
+            self.fits(port, token.value)
         name = self.graph.stream_name(node.name, port)
         (self.checks if name in self.checks.checkers else self.others).see(name, token)
         if name in self.result.streams:
@@ -157,7 +173,7 @@ class _Run:
         except StopIteration:
             pass
         except Violation as violation:
-            self.faults[node.name] = stream_fault(node, violation.fault, self._heads(node))
+            self.faults[node.name] = stream_fault(node, violation.fault, self._heads(node), self.fabric)
 
     def _take(self, node: Node, port: int) -> Token:
         token = self.queues[node.name, port].popleft()
@@ -210,14 +226,22 @@ def interpret(
 
 def meaning(prepared: Prepared, arrivals: Mapping[str, Sequence[int]] | None = None) -> Interpretation:
     """`interpret` for what is ``prepared``; what no fabric can be is refused, too."""
-    return _measured(prepared.graph, prepared.netlist.graph, prepared.data, False, arrivals)
+    return _measured(prepared.graph, prepared.netlist.graph, prepared.data, False, arrivals, prepared.netlist)
 
 
 def _measured(
-    graph: Graph, lowered: Graph, data: BoundInputs, record: bool, arrivals: Mapping[str, Sequence[int]] | None
+    graph: Graph,
+    lowered: Graph,
+    data: BoundInputs,
+    record: bool,
+    arrivals: Mapping[str, Sequence[int]] | None,
+    netlist: Netlist | None = None,
 ) -> Interpretation:
-    """The run of the ``lowered`` graph; raises `StreamFault` where symbols of ``graph`` have several values in it."""
-    result = _Run(lowered, data, record, arrivals or {}).run()
+    """The run of the ``lowered`` graph; raises `StreamFault` where symbols of ``graph`` have several values in it.
+
+    On the fabric of a ``netlist`` tiles have so many rows at most as that has room for.
+    """
+    result = _Run(lowered, data, record, arrivals or {}, netlist).run()
     measure(graph, result.checkers)
     return result
 

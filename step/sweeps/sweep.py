@@ -118,7 +118,7 @@ def sweep(
 
     ``over``: per parameter its values, or a text such as ``"16..256"`` (`step.sweeps.axis.parse_axis`). ``fabric.X``
     and ``memory.X`` are parameters of the fabric, all others those of the function that makes the program, which then
-    is the name of a file. ``settings`` (``"tile=8"``) hold for all points. ``search``: of all combinations only so
+    is the name of a file. ``settings`` (``"stages=2"``) hold for all points. ``search``: of all combinations only so
     many, which Optuna chooses to minimise the ``objectives``. ``save`` is a .csv or .parquet file; rows that are in it
     already are not run again. ``jobs``: processes, by default one per core; ``scheduler``: the address of a Dask
     scheduler, whose workers take their place.

@@ -159,7 +159,7 @@ def two_ways() -> Program:
     for number in range(4):
         long = long.map(Exp(), name=f"step{number}")
     long.map(Mul(), x, name="joined").sink("y")
-    return Program(graph, {"x": np.ones((64, 4, 4), np.float32)}, FabricConfig(tile=4))
+    return Program(graph, {"x": np.ones((64, 4, 4), np.float32)}, FabricConfig())
 
 
 @pytest.mark.parametrize(

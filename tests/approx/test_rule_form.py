@@ -15,11 +15,11 @@ from sim_approx import units
 from step.firing.machine import Machine
 from step.language.operator import OPERATORS
 
-NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned"}
+NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned", "same_rows"}
 EFFECTS = {"take", "put", "reserve", "pass_through", "begin", "fill", "lay", "drop", "write"}
 PLAIN = {
     "Token", "empty", "min", "len", "range", "lowest", "chosen", "several", "without", "only", "values", "all_done",
-    "number", "entry", "page_of", "page_count",
+    "number", "rows_of", "entry", "page_of", "page_count",
 }  # fmt: skip
 """What a rule may call besides the words: pure functions of control."""
 

@@ -15,7 +15,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.running.waiting import OFF_CHIP, awaited
 
-SLOW = FabricConfig(tile=8, matmul_lanes=1)
+SLOW = FabricConfig(matmul_lanes=1)
 
 
 def waits(graph: Graph, **inputs: Any) -> dict[str, str]:

@@ -232,7 +232,7 @@ def test_corrupt_json(step: Any, tmp_path: Path) -> None:
 # -- options --------------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "tile, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, "
+    "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, "
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
@@ -242,7 +242,7 @@ ALL = f"{KNOWN}, memory"
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("tile", "a fabric parameter must be NAME=VALUE, not 'tile'"),
+        ("stages", "a fabric parameter must be NAME=VALUE, not 'stages'"),
         ("lanes=4", f"fabric has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes'? it has {ALL}"),
         (
             "matmul_lane=4",
@@ -257,11 +257,11 @@ ALL = f"{KNOWN}, memory"
         ("memory.latency=--1", "memory.latency must be an integer >= 1, not '--1'"),
         ("memory.interleave=3", "memory.interleave must be a power of two, not 3"),
         ("memory.banks=4", f"fabric has no parameter 'memory.banks'; it has {ALL}"),
-        ("tile.rows=4", f"fabric has no parameter 'tile.rows'; it has {ALL}"),
-        ("tile=abc", "tile must be an integer >= 1, not 'abc'"),
-        ("tile=0", "tile must be an integer >= 1, not 0"),
-        ("tile=-4", "tile must be an integer >= 1, not -4"),
-        ("tile=1.5", "tile must be an integer >= 1, not '1.5'"),
+        ("stages.rows=4", f"fabric has no parameter 'stages.rows'; it has {ALL}"),
+        ("stages=abc", "stages must be an integer >= 1, not 'abc'"),
+        ("stages=0", "stages must be an integer >= 1, not 0"),
+        ("stages=-4", "stages must be an integer >= 1, not -4"),
+        ("stages=1.5", "stages must be an integer >= 1, not '1.5'"),
         ("stages=0", "stages must be an integer >= 1, not 0"),
         ("stages=5", "stages must be at most 4, not 5"),
         ("matmul_lanes=0", "matmul_lanes must be an integer >= 1, not 0"),

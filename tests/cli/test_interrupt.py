@@ -22,7 +22,7 @@ from step import FP32, FabricConfig, Graph, Program, Tile
 def program():
     graph = Graph("tiny")
     graph.source("x", Tile(FP32), [3]).promote().sink("y")
-    return Program(graph, {"x": [1, 2, 3]}, FabricConfig(tile=2))
+    return Program(graph, {"x": [1, 2, 3]}, FabricConfig())
 """
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")

@@ -193,8 +193,8 @@ def test_what_no_fabric_has(step: Step, command: list[str], setting: str, messag
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("tile=1000000", "tile must be at most 4,096, not 1,000,000"),
-        ("tile=²", "tile must be an integer >= 1, not '²'"),
+        ("dynamic_rows=1000000", "dynamic_rows must be at most 65,536, not 1,000,000"),
+        ("stages=²", "stages must be an integer >= 1, not '²'"),
         ("memory.channels=1073741824", "memory.channels must be at most 1,024, not 1,073,741,824"),
         ("memory.latency=1000000000000", "memory.latency must be at most 1,048,576, not 1,000,000,000,000"),
         (

@@ -26,7 +26,7 @@ def test_the_table_of_the_documentation(step: Step) -> None:
 
 
 def test_rows_as_json_with_warnings(step: Step) -> None:
-    result = step("sweep", SWIGLU, "--over", "memory.channels=1,3,6", "--jobs", 1, "--json", "--set", "tile=16")
+    result = step("sweep", SWIGLU, "--over", "memory.channels=1,3,6", "--jobs", 1, "--json", "--set", "stages=4")
     rows = json.loads(result.out)
     assert [(row["memory.channels"], row["status"], row["front"]) for row in rows] == [
         (1, "finished", True), (3, "refused", False), (6, "refused", False)
@@ -57,9 +57,9 @@ def test_files_and_a_plot(step: Step, tmp_path: Path) -> None:
         (["--over", "row=2"],
          "examples/swiglu.py:program has no parameter 'row'; did you mean 'rows'? it has batch, hidden, inner, rows, "
          "depth, columns"),
-        (["--over", "tile=8"],
-         "examples/swiglu.py:program has no parameter 'tile'; it has batch, hidden, inner, rows, depth, columns\n"
-         "  the parameter of the fabric is written fabric.tile"),
+        (["--over", "stages=2"],
+         "examples/swiglu.py:program has no parameter 'stages'; it has batch, hidden, inner, rows, depth, columns\n"
+         "  the parameter of the fabric is written fabric.stages"),
         (["--over", "rows=2", "--seed", 1], "--seed has no effect without --search"),
         (["--over", "rows=2", "--jobs", 2, "--scheduler", "tcp://localhost:1"],
          "--jobs has no effect with --scheduler, whose workers run the points"),

@@ -17,7 +17,7 @@ from step import FP32, FabricConfig, Graph, Program, Tile
 def program():
     graph = Graph("tiny")
     graph.source("x", Tile(FP32), [3]).promote(name="up").sink("y")
-    return Program(graph, {"x": [1, 2, 3]}, FabricConfig(tile=1))
+    return Program(graph, {"x": [1, 2, 3]}, FabricConfig())
 """
 
 
@@ -84,7 +84,7 @@ def test_what_does_not_fit_is_told_behind_the_table(step: Step, tiny: Path, monk
         f"{data['area']['ff']} of 60 flip-flops; most LUT sites go to "
         f"1 x {before['module']} (x) {before['area']['comb_sites']}, "
         f"1 x {y['module']} (y) {y['area']['comb_sites']}, 1 x {behind['module']} (up) {behind['area']['comb_sites']}; "
-        "choose a larger --device or a smaller fabric (--set matmul_lanes=..., tile=...)"
+        "choose a larger --device or a smaller fabric (--set matmul_lanes=...)"
     )
     code, out, err = step("synth", tiny, "--device", "12k")
     assert (code, err) == (1, f"error: {data['misfit']}\n") and "tiny on an LFE5U-12F" in out
@@ -99,7 +99,7 @@ def test_an_estimate_says_what_does_not_fit(step: Step, tiny: Path, monkeypatch:
     assert re.fullmatch(
         r"warning: tiny does not fit an LFE5U-12F: it needs \d+ of 60 LUT sites, \d+ of 60 flip-flops; most LUT sites "
         r"go to 1 x \w+ \(x\) \d+, 1 x \w+ \(up\) \d+, 1 x \w+ \(y\) \d+; "
-        r"choose a larger --device or a smaller fabric \(--set matmul_lanes=..., tile=...\)\n",
+        r"choose a larger --device or a smaller fabric \(--set matmul_lanes=...\)\n",
         err,
     )
 

@@ -21,7 +21,7 @@ from step.running.interpreter import interpret
 
 pytestmark = pytest.mark.skipif(ICARUS is None, reason="needs Icarus Verilog")
 
-FABRIC = FabricConfig(tile=4, matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=8))
+FABRIC = FabricConfig(matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=8))
 ONE_EACH = {each.operator: each for each in SCENARIOS}
 
 

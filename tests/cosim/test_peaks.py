@@ -16,7 +16,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.running.interpreter import interpret
 
-FABRIC = FabricConfig(tile=4, link_bytes=16, page_bytes=128, scratchpad_bytes=128 * 16)
+FABRIC = FabricConfig(link_bytes=16, page_bytes=128, scratchpad_bytes=128 * 16)
 """A page holds two tiles of 4 x 4, or eight of 1 x 4."""
 
 

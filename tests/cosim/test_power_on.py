@@ -21,7 +21,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 
-FABRIC = FabricConfig(tile=4, matmul_lanes=2, vector_lanes=2)
+FABRIC = FabricConfig(matmul_lanes=2, vector_lanes=2)
 
 
 def program() -> Graph:

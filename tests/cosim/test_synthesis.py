@@ -37,7 +37,7 @@ def tiny(**parameters: object) -> Netlist:
     """One operator between a source and a sink."""
     graph = Graph("tiny")
     graph.source("x", Tile(FP32), [3]).promote(name="up").sink("y")
-    return lower(graph, replace(FabricConfig(tile=1), **parameters))  # type: ignore[arg-type]
+    return lower(graph, replace(FabricConfig(), **parameters))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +213,7 @@ def test_a_path_is_told_in_names_of_operators() -> None:
 def test_all_ports_of_a_unit_are_behind_channels_or_pins() -> None:
     graph = Graph("loading")
     graph.load(graph.tensor("t", (4, 4), FP32), tile=(2, 2), name="from_memory").sink("y")
-    netlist = lower(graph, FabricConfig(tile=2))
+    netlist = lower(graph, FabricConfig())
     (unit, _) = elaborate(netlist).units
     structure = between_channels(unit.component, (), output_formats(unit.node, netlist))
     assert [each.name for each in structure.instances] == ["unit", "behind_output0"]

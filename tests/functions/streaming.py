@@ -89,7 +89,7 @@ class Case:
         )
         module = importlib.import_module(f"hw.functions.{function.family}")
         self.path: Datapath = module.datapath(function, self.application, self.plan)
-        self.formats = [TokenFormat.element(0, each, fabric.link_bytes) for each in (*inputs, self.result)]
+        self.formats = [TokenFormat.element(0, each, fabric) for each in (*inputs, self.result)]
 
     def __str__(self) -> str:
         fabric = self.application.fabric

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.links.layout import TokenFormat
+from hw.links.layout import DynamicFormat, TokenFormat
 
 
 def one_word(rank: int, bits: int, *, control: bool = False) -> TokenFormat:
@@ -13,3 +13,8 @@ def one_word(rank: int, bits: int, *, control: bool = False) -> TokenFormat:
 def words(rank: int, beats: int) -> TokenFormat:
     """Elements of ``beats`` words of 8 bits."""
     return TokenFormat(rank, (8 * beats,), 8)
+
+
+def rows(rank: int, most: int) -> TokenFormat:
+    """Tiles of up to ``most`` rows, each a word of 8 bits."""
+    return DynamicFormat(rank, (8 * most,), 8, row_bits=8)

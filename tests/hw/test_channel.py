@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
-from formats import words
+from formats import rows, words
 from grids import grid
 
 from hw.links.channel import Channel
 
 
 class Model:
-    """What a channel with room for ``depth`` tokens has to show, cycle by cycle; values are lists of words."""
+    """What a channel with room for ``depth`` tokens has to show, cycle by cycle; values are lists of words, or None."""
 
     def __init__(self, depth: int, spare: int) -> None:
         self.depth, self.spare = depth, spare
         self.taken = 0  # slots
-        self.queue: deque[tuple[int, list[int]]] = deque()
+        self.queue: deque[tuple[int, list[int] | None]] = deque()
         self.values: deque[tuple[int, list[int]]] = deque()  # not dropped yet, and when they entered
         self.kept = 0  # of them, those whose headers are taken
         self.read: list[int] = []  # words that are due
@@ -28,23 +28,29 @@ class Model:
     @property
     def may_take(self) -> bool:
         """A reader keeps ``spare`` values at most."""
-        return bool(self.queue) and (not self.queue[0][1] or self.kept <= self.spare)
+        return bool(self.queue) and (self.queue[0][1] is None or self.kept <= self.spare)
 
 
-@grid(depth=[1, 2, 3, 5, 8], values=[(1, 0), (1, 1), (2, 0), (3, 1), (4, 0)], latency=[0, 1, 3], deep=[False, True])
-def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int, deep: bool) -> None:
+@grid(
+    depth=[1, 2, 3, 5, 8],
+    values=[(1, 0), (1, 1), (2, 0), (3, 1), (4, 0)],
+    latency=[0, 1, 3],
+    deep=[False, True],
+    dynamic=[False, True],
+)
+def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int, deep: bool, dynamic: bool) -> None:
     """A reader takes headers, opens values anew or drops them, and reads its words at its own pace.
 
     ``values``: their words, and how many of them a reader keeps.
     """
     beats, spare = values
-    format = words(1, beats)
+    format = rows(1, beats) if dynamic else words(1, beats)
     channel, model = Channel(format, depth, spare, deep=deep), Model(depth, spare)
     random = Random(depth * 100 + beats * 10 + latency)
-    flying: deque[tuple[int, int, list[int]]] = deque()  # cycle of the write, header and words
+    flying: deque[tuple[int, int, list[int] | None]] = deque()  # cycle of the write, header and words
     writing: list[int] = []
     free_to_write = free_to_read = 0
-    entered: tuple[int, list[int]] | None = None
+    entered: tuple[int, list[int] | None] | None = None
 
     async def bench(context: Any) -> None:
         nonlocal writing, free_to_write, free_to_read, entered
@@ -61,10 +67,11 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
 
             claim = model.taken < depth and cycle >= free_to_write and random.random() < busy
             if claim:
-                value = random.random() < 0.7
-                sent = [random.randrange(256) for _ in range(beats)] if value else []
-                flying.append((cycle + latency, random.randrange(4) << 2 | value << 1, sent))
-                free_to_write = cycle + max(1, len(sent))
+                count = random.randint(0, beats) if dynamic else beats
+                sent = [random.randrange(256) for _ in range(count)] if random.random() < 0.7 else None
+                header = random.randrange(4) << 2 | (sent is not None) << 1 | (count << 4 if dynamic else 0)
+                flying.append((cycle + latency, header, sent))
+                free_to_write = cycle + max(1, len(sent or []))
             context.set(channel.i.claim, claim)
             writes = bool(flying) and flying[0][0] == cycle
             context.set(channel.i.valid, writes)
@@ -73,18 +80,18 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
             if writes:
                 _, header, sent = flying.popleft()
                 context.set(channel.i.header.as_value(), header)
-                writing, entered = list(sent), (header, list(sent))
+                writing, entered = list(sent or []), (header, None if sent is None else list(sent))
 
             fires = cycle >= free_to_read and random.random() < eager
             takes = fires and model.may_take
-            drops = fires and bool(model.values) and (model.kept > 0 or (takes and bool(model.queue[0][1])))
-            if takes and model.queue[0][1] and model.kept == model.spare:
+            drops = fires and bool(model.values) and (model.kept > 0 or (takes and model.queue[0][1] is not None))
+            if takes and model.queue[0][1] is not None and model.kept == model.spare:
                 drops = True  # there is no room to keep it
             since, reads = model.values[0] if fires and model.values else (0, None)
             context.set(channel.o.ready, takes)
             context.set(channel.o.drop, drops)
             if beats > 1:
-                offset = random.randrange(min(beats, cycle - since)) if reads and not drops else 0
+                offset = random.randrange(min(len(reads), cycle - since)) if reads and not drops else 0
                 context.set(channel.o.open, reads is not None)
                 context.set(channel.o.offset, offset)
             else:
@@ -93,7 +100,7 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
                 model.read = reads[offset:]
                 free_to_read = cycle + len(model.read)
             if takes:
-                model.kept += bool(model.queue.popleft()[1])
+                model.kept += model.queue.popleft()[1] is not None
             if drops:
                 model.values.popleft()
                 model.kept -= 1
@@ -101,7 +108,7 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
             shown = before if deep else entered
             if shown is not None:
                 model.queue.append(shown)
-                if shown[1]:
+                if shown[1] is not None:
                     model.values.append((cycle, shown[1]))
             await context.tick()
 

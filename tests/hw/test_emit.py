@@ -204,15 +204,6 @@ def _dynamic_tile(graph: Graph) -> None:
     graph.source("x", Tile(BF16, graph.symbol("rows"), 4), [4]).sink("y")
 
 
-def _large_tile(graph: Graph) -> None:
-    graph.source("x", Tile(BF16, 4, 8), [4]).sink("y")
-
-
-def _large_item(graph: Graph) -> None:
-    small = graph.source("x", Tile(BF16, 2, 2), [4])
-    small.zip(graph.source("w", Tile(BF16, 5, 5), [4])).sink("y")
-
-
 def _high_rank(graph: Graph) -> None:
     graph.source("x", Tile(BF16), [2] * 17).sink("y")
 
@@ -222,16 +213,6 @@ REFUSED: list[tuple[Callable[[Graph], None], str]] = [
         _dynamic_tile,
         "output 0 carries Tile(BF16, rows, 4), a tile of dynamic size, and a wire "
         "has a fixed width; lower the program to tiles of static size first",
-    ),
-    (
-        _large_tile,
-        "output 0 carries Tile(BF16, 4, 8) of 32 scalars, but a token of this "
-        "fabric carries at most 4 x 4 = 16; lower the program to smaller tiles first, or choose a fabric with tile=6",
-    ),
-    (
-        _large_item,
-        "output 0 carries Tile(BF16, 5, 5) of 25 scalars, but a token of this "
-        "fabric carries at most 4 x 4 = 16; lower the program to smaller tiles first, or choose a fabric with tile=5",
     ),
     (
         _high_rank,

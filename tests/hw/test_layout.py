@@ -17,9 +17,11 @@ from hw.links.layout import (
     unpack_tiles,
     unpack_words,
 )
+from step import Graph
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile, Tuple
+from step.lowering.fabric import FabricConfig
 
 ELEMENTS = [
     Tile(BF16, 2, 3), Tile(FP32, 3, 1), Tile(INT8, 1, 5), Tile(INT32), Tile(UINT32, 2, 2), Tile(BOOL, 3, 3),
@@ -32,7 +34,7 @@ ELEMENTS = [
 @pytest.mark.parametrize("element", ELEMENTS, ids=str)
 @pytest.mark.parametrize("rank", [0, 1, 3, 4])
 def test_tokens_come_back(element, rank, link_bytes):
-    format = TokenFormat.element(rank, element, link_bytes)
+    format = TokenFormat.element(rank, element, FabricConfig(link_bytes=link_bytes))
     tokens = [Token(element_value(5, element), rank), Token(element_value(3, element)), DONE, empty(max(1, rank))]
     for token in tokens:
         header, words = pack_header(token, format), []
@@ -50,9 +52,25 @@ def test_tokens_come_back(element, rank, link_bytes):
     assert str(unpack_transfers(transfers, element, format)) == str(tokens)
 
 
+@pytest.mark.parametrize("link_bytes", [1, 4, 64])
+@pytest.mark.parametrize("dtype", [BF16, INT8, BOOL], ids=str)
+def test_tiles_of_dynamic_size_come_back(dtype, link_bytes):
+    element, fabric = Tile(dtype, Graph("rows").symbol("R"), 5), FabricConfig(link_bytes=link_bytes, dynamic_rows=4)
+    format = TokenFormat.element(1, element, fabric)
+    tokens = [Token(element_value(number, element.with_rows(number)), number % 2) for number in range(5)]
+    assert [format.words_of(len(each.value)) for each in tokens] == [
+        -(-each.value.size * dtype.bits // (8 * link_bytes)) for each in tokens
+    ]
+    transfers = [each for token in [*tokens, DONE] for each in pack_transfers(token, element, format)]
+    assert max(transfers) < 1 << format.header_bits + 1 + data_bits(format)
+    assert len(transfers) == sum(max(1, format.words_of(len(each.value))) for each in tokens) + 1
+    assert str(unpack_transfers(transfers, element, format)) == str([*tokens, DONE])
+    assert (format.beats, format.header.size) == (format.words_of(4), 4 + 3)
+
+
 def test_the_order_of_bits():
     tile = np.array([[1, 2], [3, -1]], np.int8)
-    format = TokenFormat.element(2, Tile(INT8, 2, 2), 64)
+    format = TokenFormat.element(2, Tile(INT8, 2, 2), FabricConfig(link_bytes=64))
     assert format == TokenFormat(2, (32,), 512)
     assert (format.word_bits, format.beats, format.header.size) == (32, 1, 6)
     assert (pack_header(Token(tile, 2), format), pack_words(tile, Tile(INT8, 2, 2), format)) == (0b001010, [0xFF030201])
@@ -63,14 +81,14 @@ def test_the_order_of_bits():
 
 def test_items_of_a_tuple_start_words():
     element = Tuple((Tile(INT8, 1, 5), Tile(INT8, 1, 2)))
-    format = TokenFormat.element(0, element, 4)
+    format = TokenFormat.element(0, element, FabricConfig(link_bytes=4))
     assert (format.word_bits, format.item_words, format.beats) == (32, (2, 1), 3)
     value = np.array([[1, 2, 3, 4, 5]], np.int8), np.array([[6, 7]], np.int8)
     assert pack_words(value, element, format) == [0x04030201, 0x05, 0x0706]
 
 
 def test_what_is_not_carried_has_no_words():
-    format = TokenFormat.element(1, None, 64)
+    format = TokenFormat.element(1, None, FabricConfig(link_bytes=64))
     assert (format.word_bits, format.beats, format.cycles, format.header.size, data_bits(format)) == (0, 0, 1, 4, 0)
     assert pack_transfers(Token(5, 1), Tile(INT8), format) == [1 << 4 | 0b0110]
 

@@ -23,7 +23,7 @@ def design(tmp_path: Path) -> Design:
     """A small one, in ``tmp_path / "design"``."""
     graph = Graph("small")
     graph.source("x", Tile(FP32), [3]).promote().sink("y")
-    return emit(lower(graph, FabricConfig(tile=1)), tmp_path / "design", probes=False)
+    return emit(lower(graph, FabricConfig()), tmp_path / "design", probes=False)
 
 
 def test_the_file_list_names_the_sources(design: Design, tmp_path: Path) -> None:

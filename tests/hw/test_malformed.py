@@ -18,7 +18,7 @@ from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 from step.running.contracts import stream_fault
 
-FABRIC = FabricConfig(tile=4, link_bytes=8)
+FABRIC = FabricConfig(link_bytes=8)
 DONE, VALUE = 1, 2
 
 

@@ -14,7 +14,7 @@ from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 
-FABRIC = FabricConfig(tile=4, matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=8))
+FABRIC = FabricConfig(matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=8))
 
 LONG = ("streamify-two-rates", "streamify-together-4", "random_off_chip_store-moved", "eager_merge-uneven")
 PLAYED = {each.operator: each for each in SCENARIOS if each.name not in LONG}

@@ -111,7 +111,7 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
         (
             "x = need(self.inputs[0])\nfor each in range(x.stop): take(self.inputs[0])",
             "17: no hardware can be made of range(x.stop); "
-            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, take, values, "
+            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, same_rows, take, values, "
             "and a parameter that is side_by_side or an Item",
         ),
         (
@@ -160,13 +160,13 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
         (
             "x = front(self.inputs[0])",
             "16: no hardware can be made of front(self.inputs[0]); "
-            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, take, values, "
+            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, same_rows, take, values, "
             "and a parameter that is side_by_side or an Item",
         ),
         (
             "x = need(self.inputs[0])\ny = Token(self.apply(x.value), x.stop)",
             "17: no hardware can be made of self.apply(x.value); "
-            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, take, values, "
+            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, same_rows, take, values, "
             "and a parameter that is side_by_side or an Item",
         ),
         (

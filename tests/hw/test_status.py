@@ -17,7 +17,7 @@ from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 
-FABRIC = FabricConfig(tile=1)
+FABRIC = FabricConfig()
 
 
 def seen(status: ProgramStatus, faults: dict[int, int], finished: set[int]) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from step import INT32, UINT32, FabricConfig, Graph, Program, Tile
 
-FABRIC = FabricConfig(tile=4, matmul_lanes=4, vector_lanes=4)
+FABRIC = FabricConfig(matmul_lanes=4, vector_lanes=4)
 GOOD = {
     "places": [[3, 0], [1]],
     "rows": [[np.full((1, 4), value, np.int32) for value in row] for row in ([7, 8], [9])],

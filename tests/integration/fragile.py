@@ -7,7 +7,7 @@ import numpy as np
 from step import FP32, FabricConfig, Graph, Program, Tile
 from step.functions import Add, Mul
 
-FABRIC = FabricConfig(tile=4, matmul_lanes=4, vector_lanes=4)
+FABRIC = FabricConfig(matmul_lanes=4, vector_lanes=4)
 GOOD = {"left": [[1, 2], [3]], "right": [[1, 2], [3]], "rows": [[1, 2], [3]]}
 RAGGED = {**GOOD, "right": [[1], [2, 3]]}
 LONG_ROW = {**GOOD, "rows": [[1], [1, 2, 3, 4, 5, 6, 7, 8, 9]]}

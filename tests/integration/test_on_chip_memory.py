@@ -23,7 +23,7 @@ from step.running.interpreter import bind
 from step.running.result import RunResult
 
 HERE = str(Path(__file__).relative_to(Path.cwd())) if Path(__file__).is_relative_to(Path.cwd()) else __file__
-SMALL = FabricConfig(tile=4, link_bytes=16, page_bytes=64, scratchpad_bytes=64 * 16)
+SMALL = FabricConfig(link_bytes=16, page_bytes=64, scratchpad_bytes=64 * 16)
 exactly = partial(rtl.run, optimize=False)
 
 
@@ -127,7 +127,7 @@ def test_buffers_that_wait_for_each_other() -> None:
 
 def test_one_scratchpad_each_clears_it() -> None:
     result = approx.run(waiting(), {"x": np.ones((1, 36, 1, 4), np.int32)}, FabricConfig(
-        tile=4, link_bytes=16, page_bytes=64, scratchpad_bytes=64 * 16, scratchpad_ports=1))  # fmt: skip
+        link_bytes=16, page_bytes=64, scratchpad_bytes=64 * 16, scratchpad_ports=1))  # fmt: skip
     assert result.buffers == {"a": 576, "b": 576}
 
 

@@ -34,7 +34,7 @@ def program() -> Program:
     graph = Graph("once")
     tiles = graph.tensor("x", (4, 4), INT32)
     graph.load(tiles, tile=(1, 4)).bufferize(rank=1).streamify().accum(Add()).store("y")
-    return Program(graph, {"x": [[1, 2, 3, 4]] * 4}, FabricConfig(tile=4))
+    return Program(graph, {"x": [[1, 2, 3, 4]] * 4}, FabricConfig())
 
 
 @cache

@@ -22,7 +22,7 @@ from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 
-FABRIC = FabricConfig(tile=4, link_bytes=8, outstanding=4, memory=MemoryConfig(beat_bytes=8))
+FABRIC = FabricConfig(link_bytes=8, outstanding=4, memory=MemoryConfig(beat_bytes=8))
 NUMBER = Tile(UINT32)
 
 

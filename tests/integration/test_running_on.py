@@ -130,7 +130,7 @@ def test_the_slowest_parts_are_waited_for() -> None:
     x = graph.load(graph.tensor("x", (16, 8), BF16), tile=(8, 8))
     x.map(Matmul(), graph.load(graph.tensor("w", (16, 8), BF16), tile=(8, 8))).store("y")
     memory = MemoryConfig(beat_bytes=16, channels=1, interval=100, latency=3)
-    fabric = FabricConfig(tile=8, matmul_lanes=1, vector_lanes=1, outstanding=1, memory=memory)
+    fabric = FabricConfig(matmul_lanes=1, vector_lanes=1, outstanding=1, memory=memory)
     random = np.random.default_rng(1)
     found = compare(Program(graph, {name: random.random((16, 8)) for name in "xw"}, fabric), optimize=False)
     assert found.passed

@@ -43,7 +43,7 @@ def test_whole_rows_of_weights_mean_the_same() -> None:
 
 
 def test_the_fabric_that_is_given_is_taken() -> None:
-    given = FabricConfig(tile=64, channel_depth=3)
+    given = FabricConfig(channel_depth=3)
     assert [swiglu.program(fabric=given, values=values).fabric for values in (True, False)] == [given, given]
 
 

@@ -24,7 +24,6 @@ from step.language.types import ElementType, Tile, Tuple
 from step.lowering.fabric import FabricConfig, MemoryConfig
 
 FABRIC = FabricConfig(
-    tile=4,
     matmul_lanes=8,
     vector_lanes=4,
     link_bytes=8,

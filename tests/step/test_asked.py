@@ -186,7 +186,7 @@ STAGES = {"fabric.stages": [1, 2]}
         (STAGES, {"seed": 1.5}, "seed must be an integer >= 0, not 1.5"),
         (STAGES, {"max_cycles": "a"}, "max_cycles must be an integer >= 1, not 'a'"),
         (STAGES, {"objectives": "cycles"}, "objectives must be a list, not 'cycles'"),
-        (STAGES, {"settings": "tile=8"}, "settings must be a list, not 'tile=8'"),
+        (STAGES, {"settings": "stages=2"}, "settings must be a list, not 'stages=2'"),
         (STAGES, {"save": 5}, "save must be given by its name, a text or a Path, not 5"),
         (STAGES, {"save": "gone/a.csv"}, "gone/a.csv can not be written: there is no directory 'gone'"),
         (STAGES, {"inputs": {"x": [1]}}, "input data must be given by its name, a text or a Path, not {'x': [1]}"),
@@ -300,4 +300,4 @@ def test_streams_of_another_graph_of_the_same_name() -> None:
 
 def test_a_fabric_for_the_memory() -> None:
     asked = told(lambda: step.Simulator(program()).run(memory=FabricConfig()))
-    assert asked.startswith("memory must be a MemoryConfig, not FabricConfig(tile=16, ")
+    assert asked.startswith("memory must be a MemoryConfig, not FabricConfig(")

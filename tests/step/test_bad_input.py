@@ -182,7 +182,11 @@ GENERATED = [
     (lambda g: g.graph.turns(10**30), f"a selector must have at most 65,536 targets, not {10**30:,}"),
 ]  # fmt: skip
 
-FABRIC = "tile, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, memory, arithmetic"  # noqa: E501
+FABRIC = "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, memory, arithmetic"  # noqa: E501
+NO_TILE = (
+    "has no parameter 'tile' any more: a tile of static size may have any shape; leave it out, or give dynamic_rows, "
+    "the most rows of a tile of dynamic size"
+)
 MEMORY = "beat_bytes, channels, interval, latency, interleave, dram"
 HBM2 = PRESETS["hbm2"].dram
 assert HBM2 is not None
@@ -190,7 +194,7 @@ assert HBM2 is not None
 FABRICS = [
     (lambda g: FabricConfig(lanes=4),
      f"FabricConfig has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes'? it has {FABRIC}"),
-    (lambda g: FabricConfig(tiles=4), f"FabricConfig has no parameter 'tiles'; did you mean 'tile'? it has {FABRIC}"),
+    (lambda g: FabricConfig(stage=4), f"FabricConfig has no parameter 'stage'; did you mean 'stages'? it has {FABRIC}"),
     (lambda g: FabricConfig(*range(1, 16)), "FabricConfig takes 14 arguments without a name, not 15"),
     (lambda g: FabricConfig(memory="hbm2"), "memory must be a MemoryConfig, not 'hbm2'"),
     (lambda g: MemoryConfig(bandwidth=4), f"MemoryConfig has no parameter 'bandwidth'; it has {MEMORY}"),
@@ -299,11 +303,13 @@ def test_the_line_is_that_of_the_user_and_stands_once() -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: with_settings(FabricConfig(), ["tile=0"]), "tile must be an integer >= 1, not 0"),
+        (lambda: with_settings(FabricConfig(), ["dynamic_rows=0"]), "dynamic_rows must be an integer >= 1, not 0"),
+        (lambda: with_settings(FabricConfig(), ["tile=8"]), f"fabric {NO_TILE}"),
+        (lambda: FabricConfig.from_json({"tile": 16, "stages": 4}), f"fabric {NO_TILE}"),
         (lambda: with_settings(FabricConfig(), ["lanes=4"]),
          "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' "),
         (lambda: FabricConfig.from_json(3), "fabric must be an object of parameters, not 3"),  # type: ignore[arg-type]
-        (lambda: FabricConfig.from_json({"tiles": 3}), "fabric has no parameter 'tiles'; did you mean 'tile'? it has"),
+        (lambda: FabricConfig.from_json({"stage": 3}), "fabric has no parameter 'stage'; did you mean 'stages'? it"),
     ],
 )  # fmt: skip
 def test_a_fabric_of_a_file_has_no_line(make: Callable[[], Any], text: str) -> None:

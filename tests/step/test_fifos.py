@@ -220,7 +220,7 @@ def test_a_binding_is_kept(sizing: step.Sizing, tmp_path: Path) -> None:
 
 def test_what_a_binding_does_not_hold_for(sizing: step.Sizing) -> None:
     binding = sizing.binding(sizing.lossless)
-    other = Program(scaled().graph, {"rows": [[1], [2]]}, FabricConfig(tile=8))
+    other = Program(scaled().graph, {"rows": [[1], [2]]}, FabricConfig(stages=1))
     assert list(binding.doubts(other)) == [
         "the depths were found for another fabric: they may lose cycles, or deadlock",
         "the depths were found for other data: they may lose cycles, or deadlock",

@@ -134,8 +134,8 @@ def test_only_streams_close_a_feedback() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: FabricConfig(tile=True), "tile must be an integer >= 1, not True"),
-        (lambda: FabricConfig(tile=np.float64(8)), "tile must be an integer >= 1, not 8.0"),
+        (lambda: FabricConfig(stages=True), "stages must be an integer >= 1, not True"),
+        (lambda: FabricConfig(stages=np.float64(8)), "stages must be an integer >= 1, not 8.0"),
         (lambda: MemoryConfig(latency="3"), "memory.latency must be an integer >= 1, not '3'"),
         (lambda: FabricConfig(memory={"latency": 3}), "memory must be a MemoryConfig, not {'latency': 3}"),
     ],
@@ -147,5 +147,7 @@ def test_a_fabric_refuses_what_is_no_integer(make: Callable[[], Any], message: s
 
 
 def test_a_fabric_takes_numbers_of_numpy(stream: Stream) -> None:
-    assert FabricConfig(tile=np.int64(8), memory=MemoryConfig(latency=np.int32(3))).to_json()["memory"]["latency"] == 3
+    assert (
+        FabricConfig(stages=np.int64(2), memory=MemoryConfig(latency=np.int32(3))).to_json()["memory"]["latency"] == 3
+    )
     assert stream.buffered(np.int64(4)).depth == 4

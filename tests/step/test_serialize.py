@@ -132,7 +132,7 @@ def test_programs_differ_in_what_they_differ() -> None:
     assert program(expected={"y": np.zeros(3)}) == program(expected={"y": [0, 0, 0]})
     for change in (
         {"name": "h"}, {"element": Tile(FP32)}, {"depth": 3}, {"inputs": {}}, {"inputs": {"x": [1, 2, 4]}},
-        {"fabric": FabricConfig(tile=4)}, {"tolerance": 0.5}, {"expected": {"y": np.zeros(3)}},
+        {"fabric": FabricConfig(stages=1)}, {"tolerance": 0.5}, {"expected": {"y": np.zeros(3)}},
     ):  # fmt: skip
         assert program() != program(**change), change
     assert program() != 7
@@ -364,7 +364,7 @@ def test_fabric_and_feedback_and_depth_and_refinement_are_kept(tmp_path: Path) -
     edge.close(y)
     first, _ = y.partition(graph.selectors("which", 2, [n]), targets=2, name="route")
     first.assume_shape([n]).sink("out")
-    fabric = FabricConfig(tile=8, channel_depth=3, memory=MemoryConfig.preset("hbm2", channels=2, latency=7))
+    fabric = FabricConfig(channel_depth=3, memory=MemoryConfig.preset("hbm2", channels=2, latency=7))
     program = Program(graph, fabric=fabric)
     again = reloaded(program, tmp_path)
     assert again == program and again.fabric == fabric
@@ -499,10 +499,10 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
      "feedback 'f' comes from 'gone', which nobody writes"),
     (lambda d: d["graph"]["refinements"].append({"stream": "gone", "shape": [1]}), GraphError,
      "the shape of 'gone' is assumed, but nobody writes that stream"),
-    (lambda d: d["fabric"].update(tiles=4), FabricError,
-     "fabric has no parameter 'tiles'; did you mean 'tile'? "
-     "it has arithmetic, block_ram_words, channel_depth, link_bytes, matmul_lanes, "
-     "memory, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, scratchpad_ports, stages, tile, "
+    (lambda d: d["fabric"].update(stage=4), FabricError,
+     "fabric has no parameter 'stage'; did you mean 'stages'? "
+     "it has arithmetic, block_ram_words, channel_depth, dynamic_rows, link_bytes, matmul_lanes, "
+     "memory, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, scratchpad_ports, stages, "
      "vector_lanes"),
     (lambda d: d["fabric"]["memory"].update(banks=4), FabricError,
      "fabric memory has no parameter 'banks'; it has beat_bytes, channels, dram, interleave, interval, latency"),
@@ -520,7 +520,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
      f"it has {', '.join(sorted(each.name for each in fields(Dram)))}"),
     (lambda d: d["fabric"]["memory"].update(dram={**asdict(PRESETS["ddr4"].dram), "cl": -2}), FabricError,
      "memory.dram.cl must be an integer >= 1, not -2"),
-    (lambda d: d["fabric"].update(tile="big"), FabricError, "tile must be an integer >= 1, not 'big'"),
+    (lambda d: d["fabric"].update(stages="big"), FabricError, "stages must be an integer >= 1, not 'big'"),
 ]  # fmt: skip
 
 

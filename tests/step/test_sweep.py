@@ -105,12 +105,12 @@ def test_a_grid_goes_through_the_last_one_first() -> None:
 
 def test_parameters_of_the_program_and_of_the_fabric(spec: str) -> None:
     over = {"rows": [2, 5], "fabric.stages": "1..4", "memory": ["hbm2", "ddr4"]}
-    found = step.sweep(spec, over, settings=["tile=8"], jobs=1)
+    found = step.sweep(spec, over, settings=["matmul_lanes=8"], jobs=1)
     assert [tuple(row.point.values()) for row in found.rows][:3] == [(2, 1, "hbm2"), (2, 1, "ddr4"), (2, 2, "hbm2")]
     assert len(found.rows) == 12 and {row.status for row in found.rows} == {"finished"}
     for row in (found.rows[0], found.rows[-1]):
         stages, memory = row.point["fabric.stages"], step.MemoryConfig.preset(row.point["memory"])
-        fabric = FabricConfig(tile=8, stages=int(stages), memory=memory)
+        fabric = FabricConfig(matmul_lanes=8, stages=int(stages), memory=memory)
         program = step.load_program(spec, arguments={"rows": row.point["rows"]})
         assert row.cycles == step.run(program, "approx", fabric=fabric).cycles
         metrics = step.metrics(program, fabric).bind(step.bind(program)).items()
@@ -142,10 +142,10 @@ def test_a_run_that_fails_is_a_row(spec: str) -> None:
 def test_a_program_in_memory() -> None:
     graph = Graph("sums")
     graph.source("x", Tile(FP32), [2, 3]).accum(Add()).sink("y")
-    program = Program(graph, {"x": [[1] * 3] * 2}, FabricConfig(tile=4))
+    program = Program(graph, {"x": [[1] * 3] * 2}, FabricConfig())
     found = step.sweep(program, {"fabric.stages": [1, 4]}, objectives=["cycles"], jobs=1)
     assert [row.cycles for row in found.rows] == [
-        step.run(program, "approx", fabric=FabricConfig(tile=4, stages=stages)).cycles for stages in (1, 4)
+        step.run(program, "approx", fabric=FabricConfig(stages=stages)).cycles for stages in (1, 4)
     ]
     assert found.columns["fabric.stages"].tolist() == [1, 4]
     with pytest.raises(InputError, match="a sweep on a cluster needs the name of a file with"):
@@ -265,8 +265,8 @@ def test_files_of_something_else(spec: str, tmp_path: Path) -> None:
 
     kept = path.read_text()
     otherwise = "choose another file, or delete it"
-    assert complaint({"fabric.tile": [4]}) == (
-        f"{path} has a sweep over rows, but this one is over fabric.tile: {otherwise}"
+    assert complaint({"fabric.dynamic_rows": [4]}) == (
+        f"{path} has a sweep over rows, but this one is over fabric.dynamic_rows: {otherwise}"
     )
     Path(spec).write_text(PROGRAM.replace("[scale] * 3", "[scale, 2, 3]"))
     step.sweeps.subject._made.cache_clear()

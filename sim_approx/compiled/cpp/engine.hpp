@@ -361,11 +361,12 @@ struct Engine {
         machine.latency = found->second.latency, machine.burst = found->second.burst;
     }
 
-    // When `token` is seen in a sized channel: none overtakes the one before.
-    __attribute__((noinline)) int64_t paced(const Channel& channel, const Token& token) {
-        if (channel.tiles && token.has_value()) resize(*channel.writer, token.value);
-        int64_t seen = now + channel.writer->latency + 1 + channel.deep;
-        return channel.stored ? std::max(seen, channel.at(channel.stored - 1).seen + 1) : seen;
+    // When `token` is seen in a sized channel: none comes before the words of the one before have passed.
+    __attribute__((noinline)) int64_t paced(Channel& channel, const Token& token) {
+        if (channel.tiles) resize(*channel.writer, token.has_value() ? token.value : 0);
+        int64_t seen = std::max(channel.next_seen, now + channel.writer->latency + 1 + channel.deep);
+        channel.next_seen = seen + (channel.tiles ? channel.writer->burst : 1);
+        return seen;
     }
 
     // Try `machine` so many cycles after this one.

@@ -36,6 +36,7 @@ struct alignas(64) Channel {
     bool deep = false, sized = false, tiles = false;  // sized: its writer's pace follows the rows of those that are tiles
 
     int64_t open_from = 0;
+    int64_t next_seen = 0;  // of a sized one: what is sent next is seen when the words of the token before have passed
     Machine *reader = nullptr, *writer = nullptr;
     int32_t index = -1;
     bool addresses = false;  // it is memory that reads it

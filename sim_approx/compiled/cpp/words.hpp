@@ -78,6 +78,14 @@
         found_;                                       \
     })
 
+#define SAME_ROWS(tokens, ports)                                                      \
+    do {                                                                              \
+        const Tokens all_ = (tokens);                                                 \
+        const Ints& ports_ = (ports);                                                 \
+        for (int64_t at_ = 1; at_ < ports_.count && all_[ports_[0]].has_value(); at_++) \
+            if (ASK(e.rows(all_[ports_[at_]].value)) != ASK(e.rows(all_[ports_[0]].value))) FAULT(STOPS_DISAGREE); \
+    } while (0)
+
 inline const Token front(const Channel* channel, int64_t now) {
     return channel->readable(now) ? channel->front() : Token();
 }

@@ -14,14 +14,15 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.plans.plan import Application, Plan
 
 
-def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool, rows: int = 1) -> Plan:
+def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool, rows: int | None = None) -> Plan:
     """The plan of ``function``, which ``node`` applies; `FabricError`, with the source line, where there is none.
 
-    Tiles of dynamic size are taken to have so many ``rows``.
+    Tiles of dynamic size have the most rows; or so many ``rows`` of their own, as static ones.
     """
     family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
+    application = Application.at(node, fabric, reduce=reduce)
     try:
-        plan: Plan = family.plan(function, Application.at(node, fabric, reduce=reduce).with_rows(rows))
+        plan: Plan = family.plan(function, application.with_rows(fabric.dynamic_rows if rows is None else rows))
     except FabricError as error:
         raise FabricError(f"{node.describe()}: {error}") from None
     return plan

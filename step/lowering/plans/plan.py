@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from step.language.graph import Node
-from step.language.types import ElementType, Tile
+from step.language.types import ElementType, Tile, is_dynamic
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.rows import largest
 
 
 class Plan(Protocol):
@@ -16,6 +17,8 @@ class Plan(Protocol):
     ``initiation_interval``: from one start to the next, at least. ``latency``: from a start to its result. With
     ``streams`` that is from the first word of the operands to the first one of the result; else all operands have to be
     there at the start.
+
+    Where tiles have a dynamic number of rows these are the cycles with the most rows (see `DynamicPlan`).
     """
 
     @property
@@ -28,12 +31,21 @@ class Plan(Protocol):
     def streams(self) -> bool: ...
 
 
+@runtime_checkable
+class DynamicPlan(Plan, Protocol):
+    """A plan that hardware of tiles with a dynamic number of rows is made by."""
+
+    def at(self, rows: Any) -> Timing:
+        """The cycles with so many ``rows``: a number, or hardware."""
+        ...
+
+
 @dataclass(frozen=True)
 class Timing:
-    """A `Plan` that is the numbers alone: of wires, or of what was measured."""
+    """A `Plan` that is the numbers alone: of wires, of what was measured, or with rows, which may be hardware."""
 
-    initiation_interval: int
-    latency: int
+    initiation_interval: Any
+    latency: Any
     streams: bool = False
 
 
@@ -41,13 +53,20 @@ class Timing:
 class Application:
     """A function at its place in the fabric: elements of the types ``inputs`` become a ``result`` on ``fabric``.
 
-    ``reduce``: as the state of a reduction, which the elements update.
+    ``reduce``: as the state of a reduction, which the elements update. ``fewer``: inputs whose tiles may have fewer
+    rows (-1: the result).
     """
 
     inputs: tuple[ElementType, ...]
     result: ElementType
     fabric: FabricConfig
     reduce: bool = False
+    fewer: frozenset[int] = frozenset()
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether tiles may have fewer rows."""
+        return bool(self.fewer)
 
     @classmethod
     def at(cls, node: Node, fabric: FabricConfig, *, reduce: bool) -> Application:
@@ -60,7 +79,9 @@ class Application:
             tuple(each.with_rows(rows) if isinstance(each, Tile) else each for each in elements)
             for elements in (self.inputs, (self.result,))
         )
-        return Application(inputs, result[0], self.fabric, self.reduce)
+        fewer = {port for port, each in enumerate(self.inputs) if is_dynamic(each)}
+        fewer |= {-1} if is_dynamic(self.result) else set()
+        return Application(inputs, result[0], self.fabric, self.reduce, frozenset(fewer))
 
 
 @dataclass(frozen=True)
@@ -71,12 +92,12 @@ class UnitPlan:
 
     ``plan`` is that of the function, None where nobody reads the result: then only control passes. A result that is
     ``control`` is part of the header. One that is ``stored`` (the state that a reduction hands out) leaves while the
-    next operands come, and keeps only the output busy.
+    next operands come, and keeps only the output busy. All is as it is with some number of rows, which may be hardware.
     """
 
     plan: Plan | None
-    operands: tuple[int, ...]
-    result: int
+    operands: tuple[Any, ...]
+    result: Any
     control: bool = False
     stored: bool = False
 
@@ -86,17 +107,17 @@ class UnitPlan:
         return 0 if self.plan is None or self.plan.streams else max(self.operands) - 1
 
     @property
-    def initiation_interval(self) -> int:
+    def initiation_interval(self) -> Any:
         """Cycles from a firing to the next one."""
         function = 1 if self.plan is None else self.plan.initiation_interval
-        return max(function, *self.operands, 1 if self.stored else self.result)
+        return largest(1, function, *self.operands, 1 if self.stored else self.result)
 
     @property
-    def latency(self) -> int:
+    def latency(self) -> Any:
         """Cycles from a firing to the header of its result; one with control waits for the data of the operands."""
         return 0 if self.plan is None else self.gathering + self.plan.latency + self.control
 
     @property
-    def burst(self) -> int:
+    def burst(self) -> Any:
         """Cycles from a result to the next one."""
-        return self.result if self.stored else self.initiation_interval
+        return largest(1, self.result) if self.stored else self.initiation_interval

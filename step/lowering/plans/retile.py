@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from step.functions.retile import RetileRow, RetileStreamify
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.plans.plan import Application, Plan
+from step.lowering.plans.plan import Application, Plan, Timing
+from step.lowering.plans.rows import largest, parts
 
 PARTS = 4
 """Columns narrower than this part of a link are joined in registers: memories of so few places take as much."""
@@ -19,9 +21,11 @@ def plan(function: Function, application: Application) -> Plan:
     assert isinstance(tile, Tile) and isinstance(result, Tile)
     if isinstance(function, RetileStreamify):
         lines = 1 if function.axis == "row" else tile.shape[0]
-        return SplitPlan(tile.bits, lines, result.bits // lines, link, tile.is_control, result.is_control)
+        there = application.dynamic and function.axis == "col"
+        return SplitPlan(tile.bits, lines, result.bits // lines, link, tile.is_control, result.is_control, there)
     lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
-    return JoinPlan(result.bits // tile.bits, lines, tile.bits // lines, link)
+    row = tile.bits // tile.shape[0] if 0 in application.fewer else 0
+    return JoinPlan(-(-result.bits // tile.bits), lines, tile.bits // lines, link, row)
 
 
 @dataclass(frozen=True)
@@ -31,24 +35,30 @@ class JoinPlan:
     One behind the other, whole words, or whole parts of a word, are taken as they come; the result leaves one cycle
     behind the last tile's first word. So it is with columns, of whole words or of a part of one that is large enough.
     Other tiles have to be there as a whole.
+
+    Where only a run tells how many tiles there are, or their rows, of ``row`` bits (0: they are static), ``count`` and
+    ``lines`` are the most.
     """
 
     count: int
     lines: int
     width: int
     link_bits: int
+    row: int = 0
 
     latency = 1
 
     @property
     def in_rows(self) -> bool:
         """Tiles follow each other in a store."""
+        if self.row:
+            return self.lines == 1 and self.row % self.link_bits == 0
         return self.lines == 1 and (self._fits or self.count * self.width <= self.link_bits)
 
     @property
     def in_columns(self) -> bool:
         """Lines leave a memory in another order than they came."""
-        return self.lines > 1 and self._fits and self.link_bits <= PARTS * self.width
+        return self.lines > 1 and (self.row > 0 or (self._fits and self.link_bits <= PARTS * self.width))
 
     @property
     def streams(self) -> bool:
@@ -57,6 +67,11 @@ class JoinPlan:
     @property
     def initiation_interval(self) -> int:
         return -(-self.lines * self.width // self.link_bits) if self.streams else 1
+
+    def at(self, rows: Any) -> Timing:
+        """The cycles of a tile with so many ``rows``."""
+        words = largest(1, parts(rows, self.row, self.link_bits)) if self.row else self.initiation_interval
+        return Timing(words, self.latency, self.streams)
 
     @property
     def _fits(self) -> bool:
@@ -70,6 +85,7 @@ class SplitPlan:
 
     Pieces are read where they lie if that is a row of words, or of pieces in a word. Else the whole tile has to be
     there first. ``control``: the tile is; ``makes_control``: the piece is, and its header waits for the tile.
+    ``there``: the tile has come before the first piece, as columns of a tile of dynamic size want it.
     """
 
     bits: int
@@ -78,8 +94,14 @@ class SplitPlan:
     link_bits: int
     control: bool
     makes_control: bool
+    there: bool = False
 
     streams = False
+
+    def at(self, rows: Any) -> Timing:
+        """The cycles of the pieces of a tile with so many ``rows``."""
+        words = largest(1, parts(rows, self.width, self.link_bits))
+        return Timing(words if self.there else self.initiation_interval, self.latency)
 
     @property
     def initiation_interval(self) -> int:
@@ -89,7 +111,7 @@ class SplitPlan:
     def latency(self) -> int:
         if self.collects_control:
             return self._words + 1
-        return 0 if self.lies_whole or self.lies_within else self._words
+        return 0 if self.there or self.lies_whole or self.lies_within else self._words
 
     @property
     def collects_control(self) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from step.functions.row import RowSum
 from step.language.function import Function
-from step.lowering.plans.plan import Application
+from step.lowering.plans.plan import Application, Timing
+from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.vector import rounding
 from step.lowering.plans.words import Schedule, Words
 
@@ -17,9 +20,8 @@ def plan(function: Function, application: Application) -> RowPlan:
     fabric = application.fabric
     tile, result = (Words.of(each, fabric.link_bytes) for each in (application.inputs[0], application.result))
     sums = isinstance(function, RowSum) and tile.dtype.is_float
-    return RowPlan(
-        tile, result, fabric.vector_lanes, fabric.stages if sums else 1, rounding(application) if sums else 0
-    )
+    join, rounds = fabric.stages if sums else 1, rounding(application) if sums else 0
+    return RowPlan(tile, result, fabric.vector_lanes, join, rounds, application.dynamic)
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,15 @@ class Arrangement:
         return self.place(group, 0), last * self.cols + min(self.cols, (part + 1) * self.across) - 1
 
 
-def arrange(rows: int, cols: int, lanes: int, cycles: int) -> Arrangement:
-    """The arrangement with the fewest groups on at most ``lanes`` lanes; as few of these as take no more ``cycles``."""
+def arrange(
+    rows: int, cols: int, lanes: int, cycles: int, fits: Callable[[Arrangement], bool] = lambda shape: True
+) -> Arrangement:
+    """The arrangement that ``fits`` with the fewest groups on at most ``lanes`` lanes; as few of these as take no more
+    ``cycles``."""
     whole = 1 << levels_of(cols)
-    parts = [Arrangement(rows, cols, 1, 1 << bits) for bits in range(whole.bit_length())]
+    split = [Arrangement(rows, cols, 1, 1 << bits) for bits in range(whole.bit_length())]
     joined = [Arrangement(rows, cols, down, whole) for down in range(2, rows + 1)]
-    possible = [each for each in (*parts, *joined) if each.lanes <= lanes]
+    possible = [each for each in (*split, *joined) if each.lanes <= lanes and fits(each)]
     return min(possible, key=lambda each: (max(each.groups, cycles), each.lanes))
 
 
@@ -84,6 +89,9 @@ class RowPlan:
 
     Groups that are no words wait until their last word is there; results wait until the words that they become can
     leave without a gap. Before that they are rounded, in ``rounds`` cycles.
+
+    ``dynamic``: tiles may have fewer rows. Then words are made of whole groups, and words of the result of the rows of
+    whole groups, so that those of any number of rows come without a gap.
     """
 
     tile: Words
@@ -91,12 +99,14 @@ class RowPlan:
     most: int
     join: int
     rounds: int
+    dynamic: bool = False
 
     streams = True
 
     @cached_property
     def arrangement(self) -> Arrangement:
-        return arrange(self.tile.rows, self.tile.cols, self.most, self._words)
+        wanted = [self._fits] if self.dynamic else []
+        return arrange(self.tile.rows, self.tile.cols, self.most, self._words, *wanted)
 
     @property
     def levels(self) -> int:
@@ -105,6 +115,21 @@ class RowPlan:
     @property
     def initiation_interval(self) -> int:
         return max(self._words, self.arrangement.groups)
+
+    def at(self, rows: Any) -> Timing:
+        """The cycles with so many ``rows``."""
+        groups, words = self.groups_of(rows), parts(rows, self.result.dtype.bits, self.result.link_bits)
+        latency = self.gathering + self.levels * self.join + self.rounds + 1 + groups - words
+        return Timing(largest(1, groups), latency, streams=True)
+
+    def groups_of(self, rows: Any) -> Any:
+        """Groups of a tile with so many ``rows``."""
+        return parts(rows, 1, self.arrangement.down) * self.arrangement.parts
+
+    def _fits(self, shape: Arrangement) -> bool:
+        """Whether groups are parts of words, of the operand and of the result."""
+        scalars, results = (each.link_bits // each.dtype.bits for each in (self.tile, self.result))
+        return shape.in_order and scalars % shape.lanes == 0 and results % shape.down == 0
 
     @cached_property
     def latency(self) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from step.language.dtypes import BF16
-from step.lowering.plans.plan import Application
+from step.lowering.plans.plan import Application, Timing
+from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.words import Schedule, Words
 
 
@@ -16,7 +18,7 @@ def vector_plan(application: Application, *, cycles: int) -> VectorPlan:
     fabric = application.fabric
     operands = tuple(Words.of(each, fabric.link_bytes) for each in application.inputs)
     result = Words.of(application.result, fabric.link_bytes)
-    return VectorPlan(operands, result, fabric.vector_lanes, cycles, application.reduce)
+    return VectorPlan(operands, result, fabric.vector_lanes, cycles, application.reduce, application.dynamic)
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class VectorPlan:
     Of at most ``most`` lanes the fewest are taken that reach the shortest interval. A lane takes ``cycles``, its
     operands' registers counted. A reduction wants its state back before the next element, and always stores it, as it
     may be wanted without an element.
+
+    ``dynamic``: tiles may have fewer rows, on the same lanes. The groups of their rows come as those of a tile with the
+    most rows do; the first word of the result waits for the last group that it needs to leave without a gap.
     """
 
     operands: tuple[Words, ...]
@@ -37,6 +42,7 @@ class VectorPlan:
     most: int
     cycles: int
     reduce: bool
+    dynamic: bool = False
 
     streams = True
 
@@ -48,6 +54,19 @@ class VectorPlan:
     @cached_property
     def latency(self) -> int:
         return self.gathering + self.cycles + self.waiting
+
+    def at(self, rows: Any) -> Timing:
+        """The cycles with so many ``rows``."""
+        groups = self.groups_of(rows)
+        words = parts(rows, self.result.cols * self.result.dtype.bits, self.result.link_bits)
+        fixed = (each.beats for each in self.operands if each.rows == 1)
+        interval = largest(1, groups, *fixed, self.cycles if self.reduce else 1)
+        waiting = 0 if self.leaves_at_once else 1 + groups - words
+        return Timing(interval, self.gathering + self.cycles + waiting, streams=True)
+
+    def groups_of(self, rows: Any) -> Any:
+        """Groups of a tile with so many ``rows``."""
+        return parts(rows, self.result.cols, self.lanes)
 
     @cached_property
     def lanes(self) -> int:
@@ -98,7 +117,8 @@ class VectorPlan:
     def _possible(self) -> list[int]:
         """Numbers of lanes with which the words of all ports are made of whole groups."""
         common = math.gcd(*(max(1, each.link_bits // each.dtype.bits) for each in self._ports if each.beats > 1))
-        return [each for each in range(1, min(self.most, self.result.scalars) + 1) if common % each == 0]
+        found = [each for each in range(1, min(self.most, self.result.scalars) + 1) if common % each == 0]
+        return [each for each in found if each & (each - 1) == 0] if self.dynamic else found
 
     def _ends(self, operand: Words, group: int) -> tuple[int, int]:
         """The first and the last scalar of ``operand`` in a group, which may have several rows of it."""

@@ -1,0 +1,60 @@
+"""Headers that wait for a time of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Elaboratable, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hw.firing.counts import larger
+from hw.links.channel import place
+from hw.memory.kinds import Shallow
+from hw.verilog.modules import Parametric
+
+
+class Stamps(Parametric):
+    """A header that comes with ``claim`` is ``entering``, with ``enters``, ``cycles`` later, and not before the
+    ``words`` (>= 1) of the one before have passed.
+
+    ``width`` bits; so never more than ``most`` cycles later, as who claims waits until his words are through. It waits
+    beside the time at which it enters; ``depth`` of them wait at most.
+    """
+
+    def __init__(self, width: int, depth: int, most: int, most_words: int) -> None:
+        self._width, self._depth, self._most, self._most_words = width, depth, most, most_words
+        super().__init__(
+            {
+                "claim": In(1),
+                "header": In(width),
+                "cycles": In(range(most + 1)),
+                "words": In(range(most_words + 1)),
+                "enters": Out(1),
+                "entering": Out(width),
+            }
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self._width, self._depth, self._most, self._most_words
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        now = Signal(self._most.bit_length())  # a stamp is met before its number comes again
+        wait = Signal.like(now)
+        ahead = Signal(range(self._most + self._most_words + 1))  # cycles until the next header may enter
+        waiting = Signal(range(self._depth + 1))
+        m.d.sync += [now.eq(now + 1), waiting.eq(waiting + self.claim - self.enters)]
+        m.d.comb += wait.eq(larger(self.cycles, ahead))
+        with m.If(self.claim):
+            m.d.sync += ahead.eq(wait + self.words - 1)
+        with m.Elif(ahead != 0):
+            m.d.sync += ahead.eq(ahead - 1)
+        queue = Shallow(m, "headers", self._width + len(now), self._depth)
+        queue.write(self.claim, place(m, "last", self._depth, self.claim), Cat(self.header, (now + wait)[: len(now)]))
+        first = queue.read(place(m, "first", self._depth, self.enters))
+        m.d.comb += [
+            self.enters.eq((waiting != 0) & (first[self._width :] == now)),
+            self.entering.eq(first[: self._width]),
+        ]
+        return m

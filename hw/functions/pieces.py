@@ -1,0 +1,126 @@
+"""Cutting a tile into pieces, which leave one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+
+from hw.firing.machine import Firing
+from hw.firing.rule import Rule
+from hw.functions.retile import RetileSlicer
+from hw.functions.sequence import counter
+from hw.functions.store import Parts, Store
+from hw.functions.words import in_words
+from hw.links.layout import Format, TokenFormat
+from hw.verilog.modules import Shared
+
+
+@dataclass(frozen=True)
+class Pieces(Rule):
+    """The pieces that ``slicer`` makes of a tile.
+
+    A piece that is made of whole words, or is a part of one, is read where it lies. All others have to wait until the
+    element is there, `latency` cycles; then the next one comes while they leave. Where words are whole parts of lines,
+    they wait in a memory, else in registers; and so where pieces are control, of which the header waits for them.
+    """
+
+    token: TokenFormat
+    piece: TokenFormat
+    slicer: RetileSlicer
+
+    @property
+    def initiation_interval(self) -> int:
+        return self.slicer.plan.initiation_interval if self.piece.items else 1
+
+    @property
+    def latency(self) -> int:  # type: ignore[override]
+        return self.slicer.plan.latency if self.piece.items else 0
+
+    @property
+    def inputs(self) -> tuple[Format, ...]:
+        return (self.token,)
+
+    @property
+    def outputs(self) -> tuple[Format, ...]:
+        return (self.piece,)
+
+    def cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
+        """Send the words of piece ``index``."""
+        if self.slicer.plan.lies_whole:
+            if self.token.beats > 1:
+                firing.read_from(0, index * self.piece.beats)
+            firing.pass_data(0, 0)
+        elif self.slicer.plan.lies_within:
+            width = min(self.token.bits, self.token.link_bits)
+            pieces = width // self.piece.bits  # of a word
+            shift = pieces.bit_length() - 1
+            if self.token.beats > 1:
+                firing.read_from(0, index >> shift)
+                index = index[:shift]
+            slicer = RetileSlicer(self.slicer.plan, pieces)
+            firing.send(0, piece_of(m, slicer, firing.word(0), firing.latched(index)))
+        else:
+            begins = firing.delayed(firing.fired(value))
+            number, word = self.collect(m, firing, value, index == 0)
+            which = firing.delayed(firing.latched(index))
+            if self.slicer.width % self.token.word_bits == 0:
+                firing.send(0, self._read(m, number, word, begins, which))
+            else:
+                piece = piece_of(m, self.slicer, self.gather(m, number, word), which)
+                firing.send(0, in_words(m, piece, begins, self.piece))
+
+    def collect(self, m: Module, firing: Firing, value: Value, first: Value) -> tuple[Signal, Value]:
+        """The word of the element that comes now, and its number; that is `beats` where none comes."""
+        number = Signal(range(self.token.beats + 1), init=self.token.beats)
+        firing.read_from(0, Mux(first, 0, number + 1))  # it goes on below the firings of other pieces
+        with m.If(firing.fires & value & first):
+            m.d.sync += number.eq(0)
+        with m.Elif(number != self.token.beats):
+            m.d.sync += number.eq(number + 1)
+        return number, firing.word(0)
+
+    def _read(self, m: Module, number: Signal, word: Value, begins: Value, index: Value) -> Value:
+        """The words of piece ``index``, out of a memory for two elements: one leaves, one comes."""
+        element = Parts(self.token.beats, self.token.word_bits)
+        store = Store(m, "elements", element, element, 2)
+        comes = number != self.token.beats
+        into, _ = counter(m, 2, "coming", number == self.token.beats - 1)
+        store.write(comes, number, into, word)
+        before = Signal(init=1)
+        leaving = Signal()
+        m.d.comb += leaving.eq(before ^ (begins & (index == 0)))
+        m.d.sync += before.eq(leaving)
+        place = Signal(range(self.piece.beats))
+        following = Signal(range(self.piece.beats))
+        m.d.comb += place.eq(Mux(begins, 0, following))
+        m.d.sync += following.eq(place + 1)
+        words, pieces = self.slicer.width // self.token.word_bits, self.slicer.pieces  # words of a line of a piece
+        numbers = [
+            Array(
+                Const((at // words * pieces + piece) * words + at % words, range(self.token.beats))
+                for at in range(self.piece.beats)
+            )
+            for piece in range(pieces)
+        ]
+        return store.read(Array(each[place] for each in numbers)[index], leaving)
+
+    def gather(self, m: Module, number: Signal, word: Value) -> Signal:
+        """The last element of which all words have come."""
+        before = Signal((self.token.beats - 1) * self.token.word_bits, reset_less=True)
+        element = Signal(self.token.bits, reset_less=True)
+        with m.Switch(number):
+            for place in range(self.token.beats - 1):
+                with m.Case(place):
+                    m.d.sync += before.word_select(place, len(word)).eq(word)
+            with m.Case(self.token.beats - 1):
+                m.d.sync += element.eq(Cat(before, word))
+        return element
+
+
+def piece_of(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Value:
+    """Piece ``index`` of ``element``."""
+    m.submodules.slicer = cut = Shared(slicer)
+    m.d.comb += [cut.operand0.eq(element), cut.index.eq(index)]
+    result: Value = cut.result
+    return result

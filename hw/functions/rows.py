@@ -1,0 +1,91 @@
+"""The rows of tiles whose number only a run tells, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amaranth.hdl import Elaboratable, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hw.firing.machine import Firing
+from hw.firing.unit import STATUS, Unit, join, pass_status
+from hw.functions.pieces import Pieces
+from hw.links.channel import Channel, ConsumerSignature, ProducerSignature
+from hw.links.layout import TokenFormat
+from hw.rules.unit import Translated
+from hw.verilog.modules import Parametric, Shared
+from step.firing.declared import Declared
+from step.rules.flatten import HoldingFlatten
+
+HELD = 2
+"""Slots between what cuts rows and what holds one back, besides those for what is in flight."""
+
+
+@dataclass(frozen=True)
+class Rows(Pieces):
+    """A row per firing. ``nested``: those of a tile are a row of the stream, without any an empty one.
+
+    Else the stream has rank 0, in which a tile without rows is nothing.
+    """
+
+    nested: bool
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        token = firing.need(0)
+        index = Signal(range(self.slicer.pieces))
+        some, last = Signal(), Signal()
+        m.d.comb += [some.eq(token.value & (token.rows != 0)), last.eq(~some | (index == token.rows - 1))]
+        firing.occupy(when=some)
+        if self.piece.word_bits:
+            self.cut(m, firing, index, some)
+        if self.nested:
+            stop, rank = (Mux(token.done, 0, each + 1) for each in (token.stop, token.rank))
+            firing.put(0, done=token.done, value=some, stop=Mux(last, stop, 0), rank=Mux(some, 0, rank))
+        else:
+            firing.put(0, when=some | token.done, done=token.done, value=some)
+        firing.next(index, Mux(last, 0, index + 1))
+        with m.If(last):
+            firing.take(0)
+        firing.finish(token.done)
+
+
+class HeldRows(Parametric):
+    """`Rows` of all tiles of a row of the stream are one row: as the last tile may have none, the last row waits."""
+
+    def __init__(self, rows: Rows) -> None:
+        between = replace(rows.piece, rank=rows.piece.rank + 1)
+        self.rows = Unit(replace(rows, piece=between, nested=True))
+        stops = (0, 0, *range(1, rows.piece.rank + 1))
+        flatten = Declared(HoldingFlatten, {"low": 0, "high": 1, "stops": stops})
+        self.flatten = Unit(Translated.of(flatten, (between,), (rows.piece,)))
+        super().__init__(
+            {"input0": In(ConsumerSignature(rows.token)), "output0": Out(ProducerSignature(rows.piece)), **STATUS}
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.rows.module_name, self.flatten.module_name
+
+    @property
+    def longest_pause(self) -> int:
+        """As `Unit.longest_pause`."""
+        return self.rows.longest_pause + self.flatten.longest_pause
+
+    def spare(self, port: int) -> int:
+        """As `Unit.spare`."""
+        return self.rows.spare(port)
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        m.submodules.rows = rows = Shared(self.rows)
+        m.submodules.flatten = flatten = Shared(self.flatten)
+        format: TokenFormat = self.rows.rule.outputs[0]  # type: ignore[assignment]
+        slots, spare = HELD + self.rows.in_flight, self.flatten.spare(0)
+        m.submodules.between = between = Shared(Channel(format, slots, spare))
+        join(m, self.input0, rows.input0)
+        join(m, rows.output0, between.i)
+        join(m, between.o, flatten.input0)
+        join(m, flatten.output0, self.output0)
+        pass_status(m, rows, self)
+        return m

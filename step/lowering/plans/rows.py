@@ -1,0 +1,27 @@
+"""Cycles that follow from the rows of a tile: formulas that are given the rows as a number, or as hardware."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce, singledispatch
+from typing import Any
+
+
+@singledispatch
+def larger(one: Any, other: Any) -> Any:
+    """The larger one of two numbers; what else ``one`` may be is registered."""
+    return max(one, other)
+
+
+def largest(*numbers: Any) -> Any:
+    """The largest of ``numbers``."""
+    fixed = [each for each in numbers if isinstance(each, int)]
+    others = [each for each in numbers if not isinstance(each, int)]
+    return reduce(larger, [*others, max(fixed)] if fixed else others)
+
+
+def parts(rows: Any, row: int, part: int) -> Any:
+    """In how many parts of size ``part`` are ``rows`` of size ``row``; in lowest terms ``part`` is a power of two."""
+    common = math.gcd(row, part)
+    row, part = row // common, part // common
+    return (rows * row + (part - 1)) >> (part.bit_length() - 1)

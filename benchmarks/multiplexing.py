@@ -37,7 +37,7 @@ def lanes(node: Node, fabric: FabricConfig) -> int:
     """Multiply-accumulate lanes of the matmul at ``node``."""
     function = getattr(node.operator, "function", None)
     assert isinstance(function, Matmul)
-    return plan(function, Application.at(node, fabric, reduce=False)).arrangement.lanes
+    return plan(function, Application.at(node, fabric, reduce=node.operator.name == "accum")).arrangement.lanes
 
 
 def measure(program: Program, regions: int) -> str:

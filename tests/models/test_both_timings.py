@@ -27,7 +27,7 @@ def test_a_smoke_run_has_points_of_both_timings_and_goes_on_where_it_was(tmp_pat
     assert done.exception is None
     files = {"published_fig8", "published_fig15", "fabric_smoke", "beyond_mixtures", "beyond_arrivals"}
     assert {path.stem for path in tmp_path.glob("*.csv")} == files == set(SMOKE)
-    assert "figure 15, B=16 coarse: 43,789 cycles" in done.output and "figure smoke, static: 300 cycles" in done.output
+    assert "figure 15, B=16 coarse: 43,789 cycles" in done.output and "figure smoke, static: 269 cycles" in done.output
     again = CliRunner().invoke(main, arguments)
     assert again.exception is None and "cycles, " not in again.output
     path = tmp_path / "fabric_smoke.csv"

@@ -65,22 +65,11 @@ def uses() -> dict[tuple[str, str], Use]:
             function = getattr(node.operator, "function", None)
             static = all(each.element.is_static for each in node.inputs)
             if isinstance(function, Function) and static and node.output_types[0].element.is_static:
-                reduce = isinstance(function, AccumFunction) and not _maps(node)
+                reduce = node.operator.name in ("accum", "scan")
                 use, key = Use(function, node, reduce), (function.name, node.operator.name)
                 if key not in found or use.bits > found[key].bits:
                     found[key] = use
     return found
-
-
-def _maps(node: Node) -> bool:
-    """Whether the operator applies its function as a map: the type of the result says so."""
-    function = getattr(node.operator, "function", None)
-    if not isinstance(function, MapFunction):
-        return False
-    try:
-        return function.result_type(*(each.element for each in node.inputs)) == node.output_types[0].element
-    except TypeMismatch:
-        return False
 
 
 def formats(use: Use) -> str:

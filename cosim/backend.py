@@ -17,7 +17,8 @@ from cosim.running.failure import failure
 from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import RawRun
 from hw.links.edge import unpack_transfers
-from hw.links.layout import input_formats, unpack_tiles
+from hw.links.layout import input_formats
+from hw.links.packing import unpack_tiles
 from hw.verilog.emit import emit
 from step.errors import SimulationError, StreamFault
 from step.host.files import cache_directory

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hw.links.edge import pack_transfers
-from hw.links.layout import output_formats, pack_tiles
+from hw.links.layout import output_formats
+from hw.links.packing import pack_tiles
 from step.language.tiling import accessed
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist

@@ -10,7 +10,7 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import data_later
 from hw.functions.store import arriving
-from hw.links.layout import pack_element
+from hw.links.packing import pack_element
 from step.functions.edit import AppendRow, FilterLastTile, SetRow, padding
 from step.language.function import Function
 from step.language.types import Tile

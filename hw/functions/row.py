@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import abc
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.arithmetic.convert import Convert, as_fp32
-from hw.arithmetic.fp32_add import Fp32Add
 from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.order import ordered, scalar_of
+from hw.functions.fold import FloatSum, Fold, IntegerSum, Largest
 from hw.functions.sequence import counter, data_later, later
 from hw.functions.store import Parts, Store, WordRegisters, arriving, coming, run, since
 from hw.verilog.modules import Shared
 from step.functions.row import RowMax, RowSum
-from step.language.dtypes import FP32, DType
 from step.language.function import Function
 from step.lowering.plans.plan import Application
 from step.lowering.plans.row import RowPlan
@@ -36,110 +31,6 @@ def datapath(function: Function, application: Application, plan: RowPlan) -> Dat
         case _:
             raise no_datapath(function)
     return RowDatapath(plan, fold)
-
-
-class Fold(abc.ABC):
-    """How two scalars become one: a frozen dataclass. All are of one format between `enter` and `leave`."""
-
-    source: DType
-    out: DType
-    bits: int
-    """Of that format."""
-    identity: int
-    """The neutral element: it changes no scalar that it is joined with, once that has entered."""
-    depth = 0
-    """Registers inside of `join`."""
-    rounds = 0
-    """Cycles of `leave`."""
-
-    def enter(self, m: Module, name: str, scalar: Value) -> Value:
-        """A scalar of ``source`` in the format of the fold, without registers."""
-        return scalar
-
-    @abc.abstractmethod
-    def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
-        """One scalar of two."""
-
-    def leave(self, m: Module, name: str, scalar: Value) -> Value:
-        """A scalar in the format ``out``."""
-        return scalar
-
-
-@dataclass(frozen=True)
-class FloatSum(Fold):
-    """The sum in FP32, which flushes what it takes."""
-
-    source: DType
-    out: DType
-    stages: int
-
-    bits = 32
-    identity = 1 << 31
-
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        return Fp32Add(self.stages).depth
-
-    @property
-    def rounds(self) -> int:  # type: ignore[override]
-        return int(self.out is not FP32)
-
-    def enter(self, m: Module, name: str, scalar: Value) -> Value:
-        return as_fp32(scalar, self.source)
-
-    def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
-        m.submodules[name] = add = Shared(Fp32Add(self.stages))
-        m.d.comb += [add.first.eq(first), add.second.eq(second)]
-        result: Value = add.result
-        return result
-
-    def leave(self, m: Module, name: str, scalar: Value) -> Value:
-        if not self.rounds:
-            return scalar
-        m.submodules[name] = convert = Shared(Convert(FP32, self.out))
-        m.d.comb += convert.value.eq(data_later(m, scalar, name))
-        result: Value = convert.result
-        return result
-
-
-@dataclass(frozen=True)
-class IntegerSum(Fold):
-    """The sum, which wraps around."""
-
-    source: DType
-    out: DType
-
-    bits = 32
-    identity = 0
-
-    def enter(self, m: Module, name: str, scalar: Value) -> Value:
-        return Cat(scalar, scalar[-1].replicate(32 - len(scalar)))
-
-    def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
-        return (first + second)[:32]
-
-
-@dataclass(frozen=True)
-class Largest(Fold):
-    """The larger one, compared as unsigned numbers: of those the order is that of the scalars, and NaN is above all."""
-
-    source: DType
-    out: DType
-
-    identity = 0
-
-    @property
-    def bits(self) -> int:  # type: ignore[override]
-        return self.source.bits
-
-    def enter(self, m: Module, name: str, scalar: Value) -> Value:
-        return ordered(m, name, scalar, self.source)
-
-    def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
-        return Mux(first > second, first, second)
-
-    def leave(self, m: Module, name: str, scalar: Value) -> Value:
-        return scalar_of(scalar, self.source)
 
 
 class RowDatapath(Datapath):

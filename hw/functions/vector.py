@@ -13,7 +13,7 @@ from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import counter, later, loop_store
 from hw.functions.store import Parts, Store, WordRegisters, arriving, run, since
-from hw.links.layout import pack_element
+from hw.links.packing import pack_element
 from hw.memory.kinds import Shallow
 from hw.verilog.modules import Shared
 from step.language.dtypes import DType

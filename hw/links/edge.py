@@ -7,16 +7,8 @@ from collections.abc import Iterable
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.links.layout import (
-    TokenFormat,
-    control_bits,
-    pack_header,
-    pack_words,
-    rows_of,
-    unpack_element,
-    unpack_header,
-    unpack_words,
-)
+from hw.links.layout import TokenFormat
+from hw.links.packing import control_bits, pack_header, pack_words, rows_of, unpack_element, unpack_header, unpack_words
 from step.language.tokens import Token
 from step.language.types import ElementType
 

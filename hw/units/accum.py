@@ -11,7 +11,8 @@ from hw.firing.function_rule import FunctionRule
 from hw.firing.machine import Firing
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
-from hw.links.layout import input_formats, output_formats, pack_element
+from hw.links.layout import input_formats, output_formats
+from hw.links.packing import pack_element
 from hw.verilog.modules import Parametric
 from step.language.dims import product
 from step.language.faults import Fault

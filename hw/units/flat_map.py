@@ -18,15 +18,7 @@ from hw.functions.generator import INDEX_BITS, Generator
 from hw.functions.pieces import Pieces, piece_of
 from hw.functions.rows import HeldRows, Rows
 from hw.functions.store import since
-from hw.links.layout import (
-    DynamicFormat,
-    Format,
-    HeaderFormat,
-    TokenFormat,
-    cycles_of,
-    input_formats,
-    output_formats,
-)
+from hw.links.layout import DynamicFormat, Format, HeaderFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.verilog.modules import Parametric, Shared
 from step.language.dims import Shape
 from step.language.faults import Fault

@@ -10,7 +10,8 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
-from hw.links.layout import Format, TokenFormat, control_bits, input_formats, output_formats, pack_words
+from hw.links.layout import Format, TokenFormat, input_formats, output_formats
+from hw.links.packing import control_bits, pack_words
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist

@@ -9,16 +9,8 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
-from hw.links.layout import (
-    DynamicFormat,
-    Format,
-    TokenFormat,
-    cycles_of,
-    input_formats,
-    output_formats,
-    pack_element,
-    pack_words,
-)
+from hw.links.layout import DynamicFormat, Format, TokenFormat, cycles_of, input_formats, output_formats
+from hw.links.packing import pack_element, pack_words
 from hw.rules.unit import translated
 from hw.verilog.modules import Parametric
 from step.language.graph import Node

@@ -12,7 +12,8 @@ from hw.firing.unit import Unit
 from hw.functions import datapath_of
 from hw.functions.sequence import loop_store
 from hw.functions.store import arriving
-from hw.links.layout import input_formats, output_formats, pack_element, pack_words
+from hw.links.layout import input_formats, output_formats
+from hw.links.packing import pack_element, pack_words
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist

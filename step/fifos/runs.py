@@ -36,7 +36,8 @@ class Runs:
     ) -> None:
         self.netlist, self._simulators, self._threads, self._progress = netlist, simulators, threads, progress
         self._names = [each.name for each in netlist.channels]
-        self._bits = {each.name: slot_bits(each.type.rank, each.element) for each in netlist.channels}
+        most = netlist.fabric.dynamic_rows
+        self._bits = {each.name: slot_bits(each.type.rank, each.element, most) for each in netlist.channels}
         self.known: dict[tuple[int, ...], Outcome] = {}
 
     @property

@@ -116,8 +116,8 @@ def size_fifos(
     ``fabric`` replaces that of the program. ``bound`` looks for the storage below which it deadlocks, whatever the
     depths, which needs SciPy. ``threads`` run at a time, by default one per core.
 
-    Raises `FabricError` for tiles of dynamic size, whose slots have no size, and what a run with unbounded channels
-    raises: no depths help then.
+    Slots for tiles of dynamic size have room for the most rows. Raises what a run with unbounded channels raises: no
+    depths help then.
 
     >>> found = step.size_fifos(program)
     >>> found

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Callable, Generator, MutableSequence, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
-import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
@@ -22,6 +21,7 @@ from step.language.arguments import CheckedABC
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
 from step.language.faults import MEANING, Fault, aligned, same_rows
 from step.language.parameters import settle_parameters
+from step.language.surroundings import Surroundings
 from step.language.tokens import Token
 from step.language.types import ElementType, Tile, is_dynamic
 
@@ -87,45 +87,6 @@ class Placed(Protocol):
     @property
     def output_types(self) -> tuple[StreamType, ...]:
         """Types of the streams that it writes."""
-        ...
-
-
-class Surroundings(Protocol):
-    """The run around a process, as far as it concerns the operator itself."""
-
-    def emit(self, port: int, token: Token) -> None:
-        """Send ``token`` on output ``port``."""
-        ...
-
-    def fits(self, port: int, value: Any) -> None:
-        """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than a fabric has."""
-        return
-
-    def computed(self, compute: Callable[..., Any], *values: Any) -> Any:
-        """``compute(*values)``, or what stands for it in a run that does not want to know: see `step.running.blank`."""
-        return compute(*values)
-
-    def tiles(self) -> MutableSequence[np.ndarray]:
-        """The tiles of the declared tensor that the operator reads or writes, row-major over the tiled tensor.
-
-        One that the program stores is shared by all operators: whoever writes puts a new tile in the place of the old.
-        """
-        ...
-
-    def stream(self) -> Sequence[Token]:
-        """The tokens that a source plays."""
-        ...
-
-    def port(self) -> int:
-        """The input port that the last token came from."""
-        ...
-
-    def arrivals(self) -> Sequence[int]:
-        """The input port of every data token that the operator took, in order, in the timed run that is replayed."""
-        ...
-
-    def collect(self, token: Token) -> None:
-        """Note a token that leaves the program through a store or a sink."""
         ...
 
 
@@ -231,6 +192,9 @@ class Operator(metaclass=CheckedABC):
     def arrival_ports(self, inputs: int) -> Sequence[int]:
         """Which of the ``inputs`` ports are taken in the order in which their tokens arrive."""
         return ()
+
+    has_dynamic_rows: ClassVar[bool] = True
+    """Its hardware has tiles with a dynamic number of rows, if its function, where it has one, does."""
 
     def decides_on(self, inputs: int) -> Sequence[int]:
         """Which of the ``inputs`` ports have values that decide what the operator does."""

@@ -7,7 +7,7 @@ no words.
 
 from __future__ import annotations
 
-from step.language.types import ElementType, Tuple
+from step.language.types import ElementType, Tile, Tuple, is_dynamic
 
 
 def item_bits(element: ElementType) -> tuple[int, ...]:
@@ -44,9 +44,20 @@ def stop_bits(rank: int) -> int:
     return max(1, rank.bit_length())
 
 
-def slot_bits(rank: int, element: ElementType | None) -> int:
-    """Bits of a slot of a channel: a header, which says Done, value, stop and rank, and a value of ``element``."""
-    return 2 + 2 * stop_bits(rank) + (0 if element is None else sum(item_bits(element)))
+def slot_bits(rank: int, element: ElementType | None, most_rows: int) -> int:
+    """Bits of a slot of a channel: a header, which says Done, value, stop and rank, and a value of ``element``.
+
+    Of a tile of dynamic size the header says the rows as well, and there is room for ``most_rows``.
+    """
+    header = 2 + 2 * stop_bits(rank)
+    if isinstance(element, Tile) and is_dynamic(element):
+        return header + rows_bits(most_rows) + element.with_rows(most_rows).bits
+    return header + (0 if element is None else sum(item_bits(element)))
+
+
+def rows_bits(most_rows: int) -> int:
+    """Bits of a number of rows; one more than the most is told as well, so that it can be refused."""
+    return (most_rows + 1).bit_length()
 
 
 def slots_in_flight(latency: int, interval: int) -> int:

@@ -42,6 +42,7 @@ class Bufferize(Operator):
     rank: int
 
     kind = Kind.ON_CHIP
+    has_dynamic_rows = False
     fills_buffers = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:

@@ -51,6 +51,7 @@ class RandomOffChipStore(Operator):
     tile: tuple[int, int]
 
     kind = Kind.OFF_CHIP
+    has_dynamic_rows = False
     ends_run = True
 
     @property

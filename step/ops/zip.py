@@ -30,6 +30,8 @@ class Zip(Operator):
     >>> x.zip(y).sink("pairs")
     """
 
+    has_dynamic_rows = False
+
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 2, f"zip needs at least two streams, not {len(inputs)}")
         return (StreamType(Tuple(tuple(each.element for each in inputs)), expect_same_shape(inputs)),)

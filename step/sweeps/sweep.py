@@ -86,8 +86,8 @@ class Sweep:
     def best(self, measure: str) -> Row:
         """The first row with the least of ``measure``; raises `InputError` for what none of the rows has.
 
-        >>> found.best("cycles").point
-        {'fabric.stages': 1, 'fabric.vector_lanes': 1}
+        >>> step.sweep(program, {"fabric.stages": [1, 4]}, jobs=1).best("cycles").point
+        {'fabric.stages': 1}
         """
         if measure not in NUMBERS:
             known = f"{did_you_mean(measure, NUMBERS)}there are {', '.join(NUMBERS)}"

@@ -14,7 +14,7 @@ from sim_approx.backend import Simulator
 from sim_approx.running.simulation import simulate
 from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
-from step.functions import Add, Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
+from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
 from step.language.dims import Dim
 from step.language.function import Function
 from step.language.loops import SHORT, RegularStream
@@ -71,20 +71,6 @@ def values(result: RunResult) -> dict[str, list[int]]:
         name: [cycle for cycle, control in zip(*each, strict=True) if control & 2]
         for name, each in events(result).items()
     }
-
-
-@pytest.mark.parametrize("link_bytes", [16, 64])
-@pytest.mark.parametrize(("pieces", "by_row"), [(16, True), (16, False)])
-@pytest.mark.parametrize("rows", [1, 3, 8, 16])
-def test_as_long_as_a_static_tile(rows: int, by_row: bool, pieces: int, link_bytes: int) -> None:
-    """Every value in the same cycle, if tiles have the most rows; what is none may be earlier."""
-    fabric = FabricConfig(link_bytes=link_bytes, dynamic_rows=rows)
-    static, dynamic = (
-        approx.run(expert(3, each, pieces=pieces, by_row=by_row), data([rows] * 3, pieces), fabric, events=True)
-        for each in (rows, 0)
-    )
-    assert values(dynamic) == values(static)
-    assert dynamic.cycles == static.cycles
 
 
 @pytest.mark.parametrize("pieces", [16, 8])
@@ -223,11 +209,13 @@ def test_a_tile_that_nobody_reads_takes_as_long(engine: Any) -> None:
 
 
 def test_hardware_that_there_is_not() -> None:
-    graph = expert(1, 0)
+    graph = Graph("kept")
+    rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
+    rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify(2).sink("y")
     with pytest.raises(FabricError) as error:
-        rtl.run(graph, data([2]), FabricConfig())
+        rtl.run(graph, {"x": [[np.zeros((1, SIZE))], []]}, FabricConfig())
     assert str(error.value) == (
-        f"map 'product' ({graph.nodes['product'].location}): there is no hardware of the function 'matmul' here for "
+        f"bufferize 'held' ({graph.nodes['held'].location}): there is no hardware of the operator 'bufferize' for "
         "tiles with a dynamic number of rows; pack their rows into tiles of a static size"
     )
 
@@ -235,11 +223,11 @@ def test_hardware_that_there_is_not() -> None:
 def test_an_operator_without() -> None:
     graph = Graph("kept")
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
-    rows.accum(RetileRow()).promote().scan(Add(), name="sums").sink("y")
+    rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify(2).sink("y")
     with pytest.raises(FabricError) as error:
         approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
     assert str(error.value) == (
-        f"scan 'sums' ({graph.nodes['sums'].location}): only the interpreter has tiles of dynamic size at this "
+        f"bufferize 'held' ({graph.nodes['held'].location}): only the interpreter has tiles of dynamic size at this "
         "operator; pack their rows into tiles of a static size"
     )
 

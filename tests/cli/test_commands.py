@@ -328,9 +328,9 @@ def test_arguments_that_are_given_twice_or_are_of_the_fabric(step: Any, tmp_path
     Path("p.py").write_text(PARAMETERS)
     twice = step("check", "p.py", "--arg", "rows=2", "--arg", "rows=3")
     assert twice == (1, "", "error: the argument rows is given twice\n")
-    note = "  an argument of the program's function is written --arg rows=VALUE\n"
-    assert step("check", "p.py", "--set", "rows=2") == (
-        1, "", f"error: fabric has no parameter 'rows'; it has {ALL}\n{note}"
+    note = "  an argument of the program's function is written --arg batch=VALUE\n"
+    assert step("check", "p.py", "--set", "batch=2") == (
+        1, "", f"error: fabric has no parameter 'batch'; it has {ALL}\n{note}"
     )  # fmt: skip
 
 

@@ -101,7 +101,7 @@ def test_a_misfit_names_what_takes_the_room() -> None:
     assert report.misfit == (
         "wide does not fit an LFE5U-25F: it needs 30,120 of 24,288 LUT sites, 100 of 28 DSPs; most LUT sites go to "
         "2 x map_1 (a) 18,000, 1 x map_2 (c) 12,000, 1 x zip_3 (d) 70; choose a larger --device or a smaller fabric "
-        "(--set fabric.matmul_lanes=..., tile=...)"
+        "(--set fabric.matmul_lanes=...)"
     )
 
 

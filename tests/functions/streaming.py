@@ -12,7 +12,8 @@ import patterns
 from amaranth.sim import Simulator
 
 from hw.functions.datapath import Datapath
-from hw.links.layout import TokenFormat, control_bits, pack_words
+from hw.links.layout import TokenFormat
+from hw.links.packing import control_bits, pack_words
 from step.language.dims import dim
 from step.language.types import ElementType, Tile
 from step.lowering.fabric import FabricConfig

@@ -12,7 +12,7 @@ from assembly import Assembly
 
 from cosim.running.program_data import memory_image, source_transfers
 from hw.fabric import Fabric, PlacedChannel, elaborate
-from hw.links.layout import pack_header, pack_words, unpack_element, unpack_header, unpack_words
+from hw.links.packing import pack_header, pack_words, unpack_element, unpack_header, unpack_words
 from step.language.faults import Fault
 from step.language.graph import Graph
 from step.language.tokens import UNKNOWN, Token

@@ -201,7 +201,7 @@ def test_lint_is_clean_alone(scenario: Scenario, probes: bool, tmp_path: Path, m
 
 
 def _dynamic_tile(graph: Graph) -> None:
-    graph.source("x", Tile(BF16, graph.symbol("rows"), 4), [4]).sink("y")
+    graph.source("x", Tile(BF16, 4, graph.symbol("cols")), [4]).sink("y")
 
 
 def _high_rank(graph: Graph) -> None:
@@ -211,8 +211,8 @@ def _high_rank(graph: Graph) -> None:
 REFUSED: list[tuple[Callable[[Graph], None], str]] = [
     (
         _dynamic_tile,
-        "output 0 carries Tile(BF16, rows, 4), a tile of dynamic size, and a wire "
-        "has a fixed width; lower the program to tiles of static size first",
+        "output 0 carries Tile(BF16, 4, cols), a tile with a dynamic number of columns, and those of a fabric are "
+        "fixed; join rows in their stead, or lower the program to tiles of static size",
     ),
     (
         _high_rank,

@@ -7,8 +7,8 @@ import pytest
 from scenarios import element_value
 
 from hw.links.edge import data_bits, pack_transfers, unpack_transfers
-from hw.links.layout import (
-    TokenFormat,
+from hw.links.layout import TokenFormat
+from hw.links.packing import (
     pack_header,
     pack_tiles,
     pack_words,

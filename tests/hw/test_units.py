@@ -13,7 +13,7 @@ import pytest
 from fabric_bench import Run, packed, simulate
 from scenarios import FABRIC, SCENARIOS, Scenario
 
-from hw.links.layout import pack_element
+from hw.links.packing import pack_element
 from step.language.dtypes import FP32
 from step.language.graph import Graph
 from step.language.tokens import Token

@@ -45,10 +45,15 @@ def _few(every: Sequence[Any]) -> list[Any]:
     return list(every[:FEW])
 
 
-def check(module: ModuleType, bench: Callable[[Any], Elaboratable], mutants: Sequence[tuple[str, str]]) -> None:
-    """``bench`` holds of ``module``, and of none of the ``mutants`` (old and new text)."""
+def check(
+    module: ModuleType,
+    bench: Callable[[Any], Elaboratable],
+    mutants: Sequence[tuple[str, str]],
+    below: Sequence[ModuleType] = (),
+) -> None:
+    """``bench`` holds of ``module``, and of none of the ``mutants`` (old and new text), also of modules ``below``."""
     benches = {AS_IT_IS: bench(module)}
-    benches |= {f"{old} -> {new}": bench(mutant(module, old, new)) for old, new in mutants}
+    benches |= {f"{old} -> {new}": bench(mutant(module, old, new, below)) for old, new in mutants}
     runs = refuted(benches)
     assert AS_IT_IS not in runs, f"refuted, with what is true by cycle:\n{runs[AS_IT_IS]}"
     wrong = [name for name in benches if name not in runs and name != AS_IT_IS]

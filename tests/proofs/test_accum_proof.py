@@ -37,11 +37,17 @@ STREAMED = [
         "firing.fired(value))\n            self",
     ),
     ("self.give(m, firing, datapath.result, puts)", "self.give(m, firing, datapath.operand0, puts)"),
-    ("firing.reserve(0, when=puts & value)", "firing.reserve(0, when=puts & token.value)"),
+    (
+        "firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)",
+        "firing.reserve(0, when=puts & token.value, cycles=self.pace(rows).burst)",
+    ),
 ]
 WIDENED = [
-    ("firing.reserve(0, when=puts & value)", "pass"),
-    ("firing.reserve(0, when=puts & value)", "firing.reserve(0, when=puts & token.value)"),
+    ("firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)", "pass"),
+    (
+        "firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)",
+        "firing.reserve(0, when=puts & token.value, cycles=self.pace(rows).burst)",
+    ),
     ("stored = True", "stored, burst = True, 1"),
 ]
 SKELETON = [

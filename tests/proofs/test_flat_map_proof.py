@@ -10,6 +10,7 @@ from refuting import check, proofs
 from unit_bench import UnitBench, bare, control, words
 
 from hw.firing.unit import Unit
+from hw.functions import pieces as cutting
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
 from hw.units import flat_map
@@ -20,12 +21,12 @@ MUTANTS = [
     ("Mux(last, token.stop + rank, own)", "Mux(last, token.stop, own)"),
     ("Mux(token.done, 0, level + rank)", "Mux(token.done, 0, level)"),
     ("firing.read_from(0, index * self.piece.beats)", "firing.read_from(0, index)"),
-    ("firing.occupy(when=token.value)", "firing.occupy(when=index == 0)"),
+    ("firing.occupy(when=token.value, cycles", "firing.occupy(when=index == 0, cycles"),
 ]
 STOPS = [("Mux(last, token.stop + rank, own)", "Mux(last, token.stop + rank, 0)")]
 THREE = [("firing.next(index, Mux(last, 0, index + 1))", "firing.next(index, index + 1)")]
 WITHIN = [
-    ("_piece(m, slicer, firing.word(0), firing.latched(index))", "_piece(m, slicer, firing.word(0), index)"),
+    ("piece_of(m, slicer, firing.word(0), firing.latched(index))", "piece_of(m, slicer, firing.word(0), index)"),
     ("firing.read_from(0, index >> shift)", "firing.read_from(0, index)"),
 ]
 COLUMNS = [
@@ -36,7 +37,7 @@ COLUMNS = [
     ("m.d.comb += place.eq(Mux(begins, 0, following))", "m.d.comb += place.eq(following)"),
 ]
 CONTROL = [
-    ("self._gather(m, number, word), firing.delayed(index))", "self._gather(m, number, word), index)"),
+    ("self.gather(m, number, word), firing.delayed(index))", "self.gather(m, number, word), index)"),
     ("with m.Elif(number != self.token.beats):", "with m.Elif(number < self.token.beats - 1):"),
 ]
 
@@ -119,4 +120,4 @@ def test_elements_leave_piece_by_piece(
     stops: tuple[int, ...],
     mutants: list[tuple[str, str]],
 ) -> None:
-    check(flat_map, lambda module: pieces(module, token, piece, lines, width, stops), mutants)
+    check(flat_map, lambda module: pieces(module, token, piece, lines, width, stops), mutants, [cutting])

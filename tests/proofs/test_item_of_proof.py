@@ -21,6 +21,7 @@ from step.firing.item import Item
 from step.firing.machine import Machine
 from step.language.dtypes import INT8
 from step.language.types import ElementType, Selector, Tile, Tuple
+from step.lowering.fabric import FabricConfig
 from step.rules.item_of import ItemOf
 
 WORD, TWO, CONTROL, WIDE_CONTROL = (
@@ -75,7 +76,8 @@ def chosen(
 ) -> Chosen:
     """Item ``index`` of a tuple of ``items``, which leaves ``more`` cycles later than it has to."""
     item = kind(Tuple(items), index)
-    reads, writes = (TokenFormat.element(rank, each, 1) for each in (item.element, items[index]))
+    fabric = FabricConfig(link_bytes=1)
+    reads, writes = (TokenFormat.element(rank, each, fabric) for each in (item.element, items[index]))
     declared = Declared(machine, {"item": item}, latency=lambda link_bytes: item.latency(link_bytes) + more)
     words = [-(-each.bits // 8) for each in items]
     first, count = sum(words[:index]), words[index]

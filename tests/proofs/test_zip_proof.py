@@ -50,7 +50,7 @@ def joined(*items: TokenFormat) -> TokenFormat:
 
 
 def zipped(machine: type[Machine], *items: TokenFormat) -> Rule:
-    return translated(machine, items, [joined(*items)], pair=side_by_side)
+    return translated(machine, items, [joined(*items)], pair=side_by_side, tiled=())
 
 
 @pytest.mark.parametrize("items", [(ONCE, TWICE), (ONCE, ONCE), (TWICE, CONTROL), (CONTROL, ONCE)])

@@ -53,7 +53,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> tuple[Graph, dict[str, Any]]:
     w = graph.source("w", Tile(BF16, 8, 8), [2])
     tiles = rows.accum(RetileRow(), name="tile")
     tiles.map(Matmul(out=BF16), w).map(Silu()).map(Transpose()).sink("y")
-    tiles.promote().accum(Add(), name="sum").sink("z")
+    tiles.repeat(3).accum(Add(), name="sum").sink("z")
     rows.accum(RetileCol(), name="wide").sink("v")
     one = np.zeros((1, 8), np.float32)
     return graph, {"x": [[one] * 3, [one] * 4], "w": np.zeros((2, 8, 8))}

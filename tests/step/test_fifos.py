@@ -155,7 +155,7 @@ def test_a_bound_where_order_depends_on_time() -> None:
     found = step.size_fifos(EXAMPLES / "moe_simple.py", bound=True)
     assert found.bound is not None and found.bound.bits < found.least.bits
     assert found.bound.bits == found.least.bits - sum(
-        (depth - LEAST) * slot_bits(each.type.rank, each.element)
+        (depth - LEAST) * slot_bits(each.type.rank, each.element, 64)
         for each in lower(found.program.graph, found.program.fabric).channels
         if (depth := found.least.depths[each.name]) > LEAST
     )
@@ -264,13 +264,15 @@ def test_depths_of_channels_that_do_not_exist() -> None:
         step.run(program, "approx")
 
 
-def test_slots_for_tiles_of_dynamic_size_have_no_size() -> None:
+def test_slots_for_tiles_of_dynamic_size_have_room_for_the_most_rows() -> None:
     graph = Graph("sized")
-    rows = graph.source("rows", Tile(FP32), [1, graph.symbol("N")])
+    rows = graph.source("rows", Tile(FP32, 1, 2), [2, graph.symbol("N", ragged=True)])
     rows.accum(RetileRow(), name="tile").flat_map(RetileStreamify(1, "row")).sink("y")
-    with pytest.raises(FabricError) as caught:
-        step.size_fifos(Program(graph, {"rows": [[1, 2, 3]]}))
-    assert str(caught.value) == (
-        f"accum 'tile' ({graph.nodes['tile'].location}): output 0 carries Tile(FP32, N, 1), a tile of dynamic size, "
-        "and a wire has a fixed width; lower the program to tiles of static size first"
+    one = np.ones((1, 2))
+    found = step.size_fifos(Program(graph, {"rows": [[one] * 3, [one]]}, FabricConfig(dynamic_rows=9)))
+    header, row = 2 + 2 * 1, 64
+    depths = found.lossless.depths
+    assert found.lossless.bits == sum(
+        depths[name] * bits
+        for name, bits in (("rows", header + row), ("tile", header + 4 + 9 * row), ("flat_map_0", header + row))
     )

@@ -1,0 +1,147 @@
+"""Values and tokens as the bits that they have on links and in memories, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from hw.links.layout import DynamicFormat, TokenFormat
+from step.language.dtypes import BOOL
+from step.language.tokens import DONE, Token, empty
+from step.language.types import ElementType, Tile, Tuple
+
+
+def pack_element(value: Any, element: ElementType) -> int:
+    """The data bits of ``value``."""
+    if isinstance(element, Tile):
+        return int.from_bytes(_tile_bytes(value, element), "little")
+    if isinstance(element, Tuple):
+        word, shift = 0, 0
+        for part, item in zip(value, element.items, strict=True):
+            word |= pack_element(part, item) << shift
+            shift += item.bits
+        return word
+    return int(value)
+
+
+def unpack_element(word: int, element: ElementType) -> Any:
+    """The opposite of `pack_element`."""
+    if isinstance(element, Tile):
+        return _tile_from_bytes(word.to_bytes(-(-element.bits // 8), "little"), element)
+    if isinstance(element, Tuple):
+        parts = []
+        for item in element.items:
+            parts.append(unpack_element(word & ((1 << item.bits) - 1), item))
+            word >>= item.bits
+        return tuple(parts)
+    return word
+
+
+def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[int]:
+    """The words of ``value`` on a link of ``format``."""
+    mask = (1 << format.link_bits) - 1
+    packed = []
+    counts = format.item_words
+    if isinstance(format, DynamicFormat):
+        assert isinstance(element, Tile)
+        element, counts = element.with_rows(len(value)), (format.words_of(len(value)),)
+    for part, count in zip(_items(value, element), counts, strict=True):
+        packed += [part >> number * format.link_bits & mask for number in range(count)]
+    return packed
+
+
+def unpack_words(packed: Iterable[int], element: ElementType, format: TokenFormat, rows: int = 0) -> Any:
+    """The opposite of `pack_words`; a tile of dynamic size has so many ``rows``."""
+    word, shift, left = 0, 0, iter(packed)
+    items, counts = format.items, format.item_words
+    if isinstance(format, DynamicFormat):
+        assert isinstance(element, Tile)
+        element, items, counts = element.with_rows(rows), (rows * format.row_bits,), (format.words_of(rows),)
+    for bits, count in zip(items, counts, strict=True):
+        item = sum(next(left) << number * format.link_bits for number in range(count))
+        word |= (item & ((1 << bits) - 1)) << shift
+        shift += bits
+    return unpack_element(word, element)
+
+
+def pack_header(token: Token, format: TokenFormat) -> int:
+    """The bits of ``token``'s header on a link of ``format``."""
+    if token.done:
+        return 1
+    header = token.stop << 2 | token.rank << 2 + format.stop_bits
+    if token.has_value:
+        header |= 2 | (control_bits(token.value) << format.header_bits if format.control else 0)
+        if isinstance(format, DynamicFormat):
+            header |= min(len(token.value), format.most_rows + 1) << 2 + 2 * format.stop_bits
+    return int(header)
+
+
+def control_bits(value: Any) -> int:
+    """The bits of a value that is control: the mask of a selector, or the one scalar of a tile."""
+    return int(value) if isinstance(value, int) else int(value.item())
+
+
+def rows_of(header: int, format: TokenFormat) -> int:
+    """The rows of the tile of dynamic size with ``header``; 0 for other elements."""
+    if not isinstance(format, DynamicFormat):
+        return 0
+    return header >> 2 + 2 * format.stop_bits & (1 << format.rows_bits) - 1
+
+
+def unpack_header(header: int, format: TokenFormat, value: Any = None) -> Token:
+    """The token with ``header``, and ``value`` where it has one."""
+    if header & 1:
+        return DONE
+    stop, rank = (header >> shift & ((1 << format.stop_bits) - 1) for shift in (2, 2 + format.stop_bits))
+    if not header & 2:
+        return empty(rank, stop)
+    return Token(value, stop)
+
+
+def pack_tiles(tiles: np.ndarray, tile: Tile, beat_bytes: int) -> bytes:
+    """The memory image of ``tiles`` (``[n, rows, cols]``): one after the other, each padded to whole beats."""
+    if tile.dtype == BOOL:
+        rows = np.packbits(tiles.reshape(len(tiles), -1), axis=1, bitorder="little")
+    else:
+        flat = np.ascontiguousarray(tiles, tile.dtype.numpy).reshape(len(tiles), -1)
+        rows = flat.view(np.uint8)
+    size = -(-tile.bits // (8 * beat_bytes)) * beat_bytes
+    image = np.zeros((len(tiles), size), np.uint8)
+    image[:, : rows.shape[1]] = rows
+    return image.tobytes()
+
+
+def unpack_tiles(image: bytes, tile: Tile, beat_bytes: int) -> np.ndarray:
+    """The tiles ``[n, rows, cols]`` of a memory image; the opposite of `pack_tiles`."""
+    size = -(-tile.bits // (8 * beat_bytes)) * beat_bytes
+    rows = np.frombuffer(image, np.uint8).reshape(-1, size)[:, : -(-tile.bits // 8)]
+    if tile.dtype == BOOL:
+        elements = int(tile.elements)
+        flat = np.unpackbits(rows, axis=1, count=elements, bitorder="little").astype(np.bool_)
+    else:
+        flat = np.ascontiguousarray(rows).view(tile.dtype.numpy)
+    return flat.reshape(-1, *tile.shape)
+
+
+def _items(value: Any, element: ElementType) -> Iterator[int]:
+    """The bits of each item of ``value``."""
+    if isinstance(element, Tuple):
+        for part, item in zip(value, element.items, strict=True):
+            yield from _items(part, item)
+    else:
+        yield pack_element(value, element)
+
+
+def _tile_bytes(value: np.ndarray, tile: Tile) -> bytes:
+    if tile.dtype == BOOL:
+        return np.packbits(value.reshape(-1), bitorder="little").tobytes()
+    return np.ascontiguousarray(value, tile.dtype.numpy).tobytes()
+
+
+def _tile_from_bytes(content: bytes, tile: Tile) -> np.ndarray:
+    if tile.dtype == BOOL:
+        flat = np.unpackbits(np.frombuffer(content, np.uint8), count=int(tile.elements), bitorder="little")
+        return flat.astype(np.bool_).reshape(tile.shape)
+    return np.frombuffer(content, tile.dtype.numpy).reshape(tile.shape)

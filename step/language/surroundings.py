@@ -1,0 +1,49 @@
+"""What the meaning of an operator sees of the run around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableSequence, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from step.language.tokens import Token
+
+
+class Surroundings(Protocol):
+    """The run around a process, as far as it concerns the operator itself."""
+
+    def emit(self, port: int, token: Token) -> None:
+        """Send ``token`` on output ``port``."""
+        ...
+
+    def fits(self, port: int, value: Any) -> None:
+        """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than a fabric has."""
+        return
+
+    def computed(self, compute: Callable[..., Any], *values: Any) -> Any:
+        """``compute(*values)``, or what stands for it in a run that does not want to know: see `step.running.blank`."""
+        return compute(*values)
+
+    def tiles(self) -> MutableSequence[np.ndarray]:
+        """The tiles of the declared tensor that the operator reads or writes, row-major over the tiled tensor.
+
+        One that the program stores is shared by all operators: whoever writes puts a new tile in the place of the old.
+        """
+        ...
+
+    def stream(self) -> Sequence[Token]:
+        """The tokens that a source plays."""
+        ...
+
+    def port(self) -> int:
+        """The input port that the last token came from."""
+        ...
+
+    def arrivals(self) -> Sequence[int]:
+        """The input port of every data token that the operator took, in order, in the timed run that is replayed."""
+        ...
+
+    def collect(self, token: Token) -> None:
+        """Note a token that leaves the program through a store or a sink."""
+        ...

@@ -16,11 +16,10 @@ from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
 from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
 from step.language.dims import Dim
-from step.language.function import Function
 from step.language.loops import SHORT, RegularStream
 from step.lowering.netlist import lower
-from step.lowering.plans import matmul
-from step.lowering.plans.plan import Application, Plan
+from step.lowering.plans.matmul_rows import RowsMatmulPlan
+from step.lowering.plans.plan import Timing
 from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult
@@ -176,19 +175,19 @@ def test_runs_again_with_other_channels() -> None:
 
 def test_a_size_of_which_nobody_knows_the_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error reaches the caller, from both engines."""
-    known = matmul.plan
+    known = RowsMatmulPlan.at
 
-    def plan(function: Function, application: Application) -> Plan:
-        if application.inputs[0].shape[0] == 7:  # type: ignore[union-attr]
+    def at(plan: RowsMatmulPlan, rows: Any) -> Timing:
+        if rows == 7:
             raise FabricError("nobody knows")
-        return known(function, application)
+        return known(plan, rows)
 
-    monkeypatch.setattr(matmul, "plan", plan)
+    monkeypatch.setattr(RowsMatmulPlan, "at", at)
     graph = expert(3, 0)
     for engine in ("compiled", "python"):
         with pytest.raises(FabricError) as error:
             approx.run(graph, data([2, 7, 1]), engine=engine)  # type: ignore[arg-type]
-        assert str(error.value) == f"map 'product' ({graph.nodes['product'].location}): nobody knows"
+        assert str(error.value) == "nobody knows"
 
 
 @pytest.mark.parametrize("engine", ["compiled", "python"])
@@ -211,7 +210,7 @@ def test_a_tile_that_nobody_reads_takes_as_long(engine: Any) -> None:
 def test_hardware_that_there_is_not() -> None:
     graph = Graph("kept")
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
-    rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify(2).sink("y")
+    rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify().sink("y")
     with pytest.raises(FabricError) as error:
         rtl.run(graph, {"x": [[np.zeros((1, SIZE))], []]}, FabricConfig())
     assert str(error.value) == (
@@ -223,7 +222,7 @@ def test_hardware_that_there_is_not() -> None:
 def test_an_operator_without() -> None:
     graph = Graph("kept")
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
-    rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify(2).sink("y")
+    rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify().sink("y")
     with pytest.raises(FabricError) as error:
         approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
     assert str(error.value) == (

@@ -24,6 +24,12 @@ from step.host.files import full_disk, has_room
 
 Progress = Callable[[str], None]
 
+IN_LOOPS = ("--expand-limit", "12")
+"""Beyond so many words Verilator copies and chooses in loops, faster and shorter than a line for each word."""
+
+INTERNAL = "Internal Error"
+"""What Verilator 5.048 says of some choices between parts of wide words, which it can not put into loops."""
+
 OPTIMIZATION = "-O2 -march=native"
 NO_OPTIMIZATION = "-O0"
 """Of the design's code, for long runs and for short ones (`benchmarks/build_speed.py` has random programs). A run gains
@@ -111,7 +117,7 @@ class _Recipe:
         # Comments name lines of the user's program, which may move.
         parts = [re.sub(rb"\s*//[^\n]*", b"", path.read_bytes()) for path in self.sources]
         self.key = content_key(
-            [toolchain.identity, repr(self.flags), optimization, repr(sorted(self.written.items())), *parts]
+            [toolchain.identity, repr((self.flags, IN_LOOPS)), optimization, repr(sorted(self.written.items())), *parts]
         )
         self.name = f"simulator-{self.key}"
 
@@ -127,7 +133,13 @@ class _Recipe:
         sources = [str(plain(path)) for path in self.sources]
         verilator = str(self.toolchain.verilator.path)
         self.progress("verilating")
-        self._run(directory, [verilator, *self.flags, str(simulator_main()), *self.written, *sources])
+        files = [str(simulator_main()), *self.written, *sources]
+        try:
+            self._run(directory, [verilator, *self.flags, *IN_LOOPS, *files])
+        except BuildError as error:
+            if INTERNAL not in str(error):
+                raise
+            self._run(directory, [verilator, *self.flags, *files])
         self.progress("compiling")
         objects = directory / "objects"
         if self.top == TOP:  # all benches have the same ports, so what knows no more of them is there already
@@ -162,13 +174,12 @@ def verilator_flags(top: str, waves: str | None, hierarchical: bool) -> list[str
     """Verilator's command line but for the files; the C++ goes to ``objects``.
 
     Without -fno-dfg it would put signals of the parent in the place of public inputs too (`Hierarchy.control_file`).
-    Beyond --expand-limit words it copies and chooses in loops, which are faster and shorter than a line for each word.
     """
     libraries = cocotb_libraries()
     return [
         *("--cc", "--exe", "--vpi", "--prefix", "Vtop", "-Mdir", "objects", "--top-module", top),
         *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing", "-fno-dfg"),
-        *("--output-groups", str(GROUPS), "--expand-limit", "12"),
+        *("--output-groups", str(GROUPS)),
         *(["--hierarchical"] if hierarchical else []),
         *({None: [], "vcd": ["--trace"], "fst": ["--trace-fst"]}[waves]),
         *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),

@@ -1,7 +1,8 @@
 """Fig. 8: the critical path of every tile size, parted into memory and products.
 
-A product of our fabric begins when both of its tiles are whole, so what it takes is hidden only behind the load of
-other tiles; the published HDL cuts all tiles into smaller ones, and begins with the first of these.
+A product of our fabric begins with the first words of its tiles, but its result leaves when most of it is done, so
+what it takes is hidden only behind the load of other tiles; the published HDL cuts all tiles into smaller ones, and
+passes on the first of these.
 """
 
 from __future__ import annotations

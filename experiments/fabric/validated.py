@@ -54,7 +54,8 @@ def cause(ours: Results, paths: list[Row]) -> str:
     most = max(paths, key=lambda row: found[row["point"]])
     share = int(most["products"]) / int(most["cycles"])
     return said(
-        "The cause: a product begins when both of its tiles are whole, and with few tiles nothing hides that. At "
+        "The cause: a product adds up all of its sums side by side, and the words of its result follow each other, so "
+        "they leave when most of it is done, and what reads them begins then. With few tiles nothing hides that. At "
         f"{most['point']} products are {int(most['products']):,} cycles of our critical path ({share:.0%}), and we "
         f"take {beyond[most['point']]:,} more than HDL. At each of the {len(slow)} tile sizes with {SLOWER:.0%} more "
         "cycles or worse, products on the critical path are more than the excess.",

@@ -63,7 +63,7 @@ def claims() -> Iterator[Claim]:
         worst,
         None,
         lambda results: said(
-            "A product begins when both of its tiles are whole, so large tiles are the worst.",
+            "A result leaves when most of its product is done, so large tiles are the worst.",
             max(errors(results), key=errors(results).__getitem__).endswith(f"x{COLUMNS[-1]}"),
         ),
     )

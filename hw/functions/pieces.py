@@ -8,6 +8,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
+from hw.functions.packed_rows import slide
 from hw.functions.retile import RetileSlicer
 from hw.functions.sequence import counter
 from hw.functions.store import Parts, Store
@@ -47,7 +48,9 @@ class Pieces(Rule):
 
     def cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
         """Send the words of piece ``index``."""
-        if self.slicer.plan.lies_whole:
+        if self.slicer.plan.slides:
+            slide(m, firing, self.token, self.piece, index == 0, value)
+        elif self.slicer.plan.lies_whole:
             if self.token.beats > 1:
                 firing.read_from(0, index * self.piece.beats)
             firing.pass_data(0, 0)

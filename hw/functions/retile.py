@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.packed_rows import PackedRows
 from hw.functions.sequence import later
 from hw.functions.store import Parts, Store, arriving, coming, run, since
 from hw.verilog.modules import Parametric, Shared
@@ -30,6 +31,8 @@ def datapath(function: Function, application: Application, plan: Plan) -> Parame
 @datapath.register(RetileRow)
 @datapath.register(RetileCol)
 def _(function: RetileRow | RetileCol, application: Application, plan: JoinPlan) -> Datapath:
+    if plan.packs:
+        return PackedRows(plan)
     if plan.in_rows:
         return RetileStore(plan, control=application.inputs[0].is_control, dynamic=application.dynamic)
     return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)

@@ -7,6 +7,7 @@ from random import Random
 from step.fuzz import steps  # noqa: F401  (they register themselves)
 from step.fuzz.draft import Growing
 from step.fuzz.step import steps as all_steps
+from step.fuzz.steps.dynamic_rows import MOST_ROWS
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
@@ -71,6 +72,7 @@ def fabric(seed: int, *, roomy: bool = False) -> FabricConfig:
             interval=random.randint(1, 3),
             latency=random.randint(1, 9),
         ),
+        dynamic_rows=MOST_ROWS,
         scratchpad_banks=random.choice([1, 2, 4]),
         scratchpad_ports=random.choice([1, 2, 3]),
         page_bytes=(page := random.choice([64, 128, 256])),

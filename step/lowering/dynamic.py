@@ -10,6 +10,7 @@ from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import DynamicPlan
 from step.lowering.plans.retile import JoinPlan, SplitPlan
+from step.lowering.plans.vector import VectorPlan
 
 
 def check_dynamic(node: Node, netlist: Netlist) -> None:
@@ -38,5 +39,7 @@ def _computes(node: Node, function: Function, netlist: Netlist) -> bool:
         case JoinPlan():
             return plan.streams
         case SplitPlan():
-            return not plan.makes_control and (plan.there or plan.lies_whole or plan.lies_within)
+            return not plan.makes_control and (plan.there or plan.slides or plan.lies_whole or plan.lies_within)
+        case VectorPlan():
+            return not plan.narrow
     return isinstance(plan, DynamicPlan)

@@ -10,7 +10,7 @@ from dynamic import COUNTS, Rows
 
 from step import BF16, FP32, FabricConfig, Graph, Program, Tile, run
 from step.errors import StepError
-from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, Scale, Silu
+from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, RetileStreamify, Scale, Silu
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,20 @@ def test_from_rows_to_functions(cols: int, fabric: dict[str, Any]) -> None:
     first.map(Mul(out=BF16), first, name="square").sink("functions")
     second.promote().flatten(0, 1).sink("shapes")
     rows.checked(**fabric)
+
+
+@pytest.mark.parametrize(
+    ("cols", "link_bytes"), [(24, 64), (24, 8), (3, 8), (12, 16), (20, 32), (1, 64), (7, 4)], ids=str
+)
+def test_rows_that_begin_anywhere(cols: int, link_bytes: int) -> None:
+    """Joined from rows, joined again from tiles, and parted."""
+    rows = Rows(cols)
+    tiles = rows.joined()
+    tiles.flat_map(RetileStreamify(1, "row")).sink("rows")
+    tiles.map(Add(), tiles).flat_map(RetileStreamify(1, "row", 1)).sink("nested")
+    twice = tiles.repeat(2).accum(RetileRow(), name="twice")
+    twice.flat_map(RetileStreamify(1, "row")).sink("again")
+    rows.checked(link_bytes=link_bytes, vector_lanes=8, dynamic_rows=32)
 
 
 @pytest.mark.parametrize("link_bytes", [16, 64])

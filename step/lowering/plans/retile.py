@@ -21,11 +21,13 @@ def plan(function: Function, application: Application) -> Plan:
     assert isinstance(tile, Tile) and isinstance(result, Tile)
     if isinstance(function, RetileStreamify):
         lines = 1 if function.axis == "row" else tile.shape[0]
-        there = application.dynamic and function.axis == "col"
-        return SplitPlan(tile.bits, lines, result.bits // lines, link, tile.is_control, result.is_control, there)
-    lines = 1 if isinstance(function, RetileRow) else tile.shape[0]
+        there, slides = (application.dynamic and function.axis == axis for axis in ("col", "row"))
+        control = tile.is_control, result.is_control
+        return SplitPlan(tile.bits, lines, result.bits // lines, link, *control, there, slides)
+    rows = isinstance(function, RetileRow)
+    lines = 1 if rows else tile.shape[0]
     row = tile.bits // tile.shape[0] if 0 in application.fewer else 0
-    return JoinPlan(-(-result.bits // tile.bits), lines, tile.bits // lines, link, row)
+    return JoinPlan(-(-result.bits // tile.bits), lines, tile.bits // lines, link, row, rows and application.dynamic)
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class JoinPlan:
     Other tiles have to be there as a whole.
 
     Where only a run tells how many tiles there are, or their rows, of ``row`` bits (0: they are static), ``count`` and
-    ``lines`` are the most.
+    ``lines`` are the most. Then tiles one behind the other may end anywhere in a word, if ``dynamic``.
     """
 
     count: int
@@ -45,6 +47,7 @@ class JoinPlan:
     width: int
     link_bits: int
     row: int = 0
+    dynamic: bool = False
 
     latency = 1
 
@@ -62,7 +65,12 @@ class JoinPlan:
 
     @property
     def streams(self) -> bool:
-        return self.in_rows or self.in_columns
+        return self.in_rows or self.in_columns or self.packs
+
+    @property
+    def packs(self) -> bool:
+        """Tiles follow each other bit by bit."""
+        return self.dynamic and not self.in_rows
 
     @property
     def initiation_interval(self) -> int:
@@ -85,7 +93,8 @@ class SplitPlan:
 
     Pieces are read where they lie if that is a row of words, or of pieces in a word. Else the whole tile has to be
     there first. ``control``: the tile is; ``makes_control``: the piece is, and its header waits for the tile.
-    ``there``: the tile has come before the first piece, as columns of a tile of dynamic size want it.
+    ``there``: the tile has come before the first piece, as columns of a tile of dynamic size want it. ``rows`` of such
+    a tile may begin anywhere in a word: each word is read once, while the one before is kept.
     """
 
     bits: int
@@ -95,6 +104,7 @@ class SplitPlan:
     control: bool
     makes_control: bool
     there: bool = False
+    rows: bool = False
 
     streams = False
 
@@ -111,7 +121,12 @@ class SplitPlan:
     def latency(self) -> int:
         if self.collects_control:
             return self._words + 1
-        return 0 if self.there or self.lies_whole or self.lies_within else self._words
+        return 0 if self.there or self.slides or self.lies_whole or self.lies_within else self._words
+
+    @property
+    def slides(self) -> bool:
+        """Pieces are read out of two words that follow each other."""
+        return self.rows and not (self.lies_whole or self.lies_within)
 
     @property
     def collects_control(self) -> bool:

@@ -110,6 +110,11 @@ class VectorPlan:
         return Schedule(tuple((word * link // bits, (end - 1) // bits) for word, end in enumerate(ends)))
 
     @property
+    def narrow(self) -> bool:
+        """A scalar is several words of some port; then groups wait for more than `at` says."""
+        return any(each.link_bits < each.dtype.bits for each in self._ports)
+
+    @property
     def _ports(self) -> tuple[Words, ...]:
         return *self.operands, self.result
 

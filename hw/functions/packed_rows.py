@@ -1,0 +1,124 @@
+"""Rows that follow each other bit by bit: joined in words, and read out of words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
+
+from hw.firing.machine import Firing
+from hw.functions.datapath import Datapath
+from hw.functions.sequence import later
+from hw.functions.store import Parts, Store, since
+from hw.links.layout import TokenFormat
+from step.lowering.plans.retile import JoinPlan
+
+
+class PackedRows(Datapath):
+    """``result`` is all tiles of a reduction one after the other, wherever in a word they begin.
+
+    What is no whole word yet waits in a register, and is the last word of the result. Sizes are counted in units that
+    all of them are made of.
+    """
+
+    adds_rows = True
+    """The state has the rows of all elements together."""
+
+    def __init__(self, plan: JoinPlan) -> None:
+        self.join = plan
+        bits = plan.count * plan.width
+        self.left = Parts(-(-bits // plan.link_bits), min(bits, plan.link_bits))
+        self.unit = math.gcd(plan.row or plan.width, plan.link_bits)
+        super().__init__(
+            plan,
+            [min(plan.link_bits, plan.width)],
+            self.left.bits,
+            reduce=True,
+            latency=1,
+            busy=-(-plan.width // plan.link_bits),
+            most_rows=plan.width // plan.row if plan.row else 0,
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.join.count, self.join.width, self.join.link_bits, self.join.row
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        word, units = self.join.link_bits // self.unit, self.join.width // self.unit  # of a word, of an element at most
+        total = self.rows * (self.join.row // self.unit) if self.join.row else C(units)
+        coming, left = Signal(range(units + 1), name="coming"), Signal(range(units + 1), name="left")
+        fresh, size = Signal(init=1, name="fresh"), Signal(range(word + 1), name="size")
+        m.d.comb += [coming.eq(Mux(self.start, total, left)), size.eq(Mux(coming > word, word, coming))]
+        m.d.sync += [left.eq(coming - size), fresh.eq(self.emit | (fresh & ~self.start))]
+        comes, first = coming != 0, self.start & fresh
+
+        rest, offset = Signal(self.join.link_bits, name="rest"), Signal(range(word), name="offset")
+        whole = Signal(range(self.left.count + 1), name="whole")  # words in the store
+        names = ("rest_before", "offset_before", "whole_before")
+        before = [Signal.like(each, name=name) for each, name in zip((rest, offset, whole), names, strict=True)]
+        m.d.comb += [now.eq(Mux(first, 0, each)) for now, each in zip(before, (rest, offset, whole), strict=True)]
+        parts = [self.operand0[at * self.unit : (at + 1) * self.unit] for at in range(len(self.operand0) // self.unit)]
+        given = Cat(Mux(at < size, part, 0) for at, part in enumerate(parts))
+        shifted = Array(Cat(C(0, at * self.unit), given) for at in range(word))[before[1]]
+        both = Signal(2 * self.join.link_bits, name="both")
+        m.d.comb += both.eq(before[0] | shifted)
+        end = Signal(range(2 * word + 1), name="end")
+        m.d.comb += end.eq(before[1] + size)
+        fills = comes & (end >= word)
+        after = Mux(fills, both[self.join.link_bits :], both[: self.join.link_bits])
+        with m.If(comes):
+            m.d.sync += [rest.eq(after), offset.eq(Mux(fills, end - word, end)), whole.eq(before[2] + fills)]
+        store = Store(m, "tiles", self.left, self.left, 1)
+        store.write(fills, before[2], C(0, 1), both[: self.left.bits])
+        m.d.comb += self.result.eq(
+            self._leaving(m, store, comes, size != coming, (rest, after), (whole, before[2] + fills))
+        )
+        return m
+
+    def _leaving(
+        self, m: Module, store: Store, comes: Value, more: Value, rest: tuple[Value, Value], whole: tuple[Value, Value]
+    ) -> Value:
+        """The words from the one behind ``emit`` on. The last one is kept, as the next reduction takes its register.
+
+        ``more`` of the last element is to come; ``rest`` and ``whole`` are those of the cycle before and of the next.
+        """
+        follows, keeps = Signal(name="follows"), Signal(name="keeps")
+        tail, last = Signal.like(rest[0], name="tail"), Signal.like(whole[0], name="last")
+        m.d.comb += keeps.eq(self.emit | follows)
+        m.d.sync += follows.eq(keeps & comes & more)
+        with m.If(keeps):
+            m.d.sync += [tail.eq(Mux(comes, rest[1], rest[0])), last.eq(Mux(comes, whole[1], whole[0]))]
+        word = later(m, since(m, "word", self.emit, self.left.count - 1), 1, "word")
+        return Mux(word == last, tail, store.read(word, C(0, 1)))
+
+
+def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, first: Value, some: Value) -> None:
+    """Send the rows of a tile, a row per firing with ``some``: the ``first`` one, or the next.
+
+    A row lies in the word that is read and the one before it: of both together it begins at ``place``, where the one
+    before ended.
+    """
+    unit = math.gcd(piece.bits, token.link_bits)
+    words, most = piece.beats, token.link_bits // unit
+    more = piece.bits // unit - (words - 1) * most  # units of the last word
+    place, read = Signal(range(most + 1), name="place"), Signal(range(token.beats + 1), name="read")
+    begin, end = Signal.like(place, name="begin"), Signal(range(2 * most + 1), name="row_end")
+    m.d.comb += [begin.eq(Mux(first, most, place)), end.eq(begin + more)]
+    from_word = Mux(first, 0, read)
+    over = end > most
+    firing.read_from(0, from_word[: len(read)])
+    firing.next(place, Mux(over, end - most, end))
+    firing.next(read, from_word + (words - 1) + over)
+
+    left, current = Signal(range(words + 1), name="words_left"), firing.word(0)
+    with m.If(firing.fires & some):
+        m.d.sync += left.eq(words)
+    with m.Elif(left != 0):
+        m.d.sync += left.eq(left - 1)
+    before = Signal(len(current), name="word_before", reset_less=True)
+    with m.If((left > 1) | ((left == 1) & firing.latched(over))):
+        m.d.sync += before.eq(current)
+    both = Cat(before, current)
+    firing.send(0, Array(both[at * unit :][: piece.word_bits] for at in range(most + 1))[firing.latched(begin)])

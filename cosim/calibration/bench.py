@@ -21,6 +21,9 @@ from step.samples.values import random_value
 EACH = 10
 """Values of a row of a stream, or pieces of a value."""
 
+SLOTS = 3
+"""Depth of all channels: with two, a slot whose words are as long in passing as the unit takes comes free too late."""
+
 
 @dataclass
 class Bench:
@@ -44,13 +47,13 @@ class Bench:
         name = name or f"{self.label}_{len(self.inputs)}"
         if isinstance(element, Selector):
             self.inputs[name] = np.arange(np.prod(dims)).reshape(dims) % element.targets
-            return self.graph.selectors(name, element.targets, list(dims))
+            return self.graph.selectors(name, element.targets, list(dims)).buffered(SLOTS)
         if isinstance(element, Tile):
             self.inputs[name] = self._scalars(element.dtype, (*dims, *element.shape), fill)
         else:
             random = Random(f"{self.seed} {name}")
             self.inputs[name] = from_nested(_nested(dims, lambda: random_value(random, element)), len(dims) - 1)
-        return self.graph.source(name, element, list(dims))
+        return self.graph.source(name, element, list(dims)).buffered(SLOTS)
 
     def _scalars(self, dtype: DType, shape: tuple[int, ...], fill: int | None) -> np.ndarray:
         if fill is not None:
@@ -68,7 +71,7 @@ class Bench:
         """All units, with a sink behind every stream that nobody reads."""
         read = self.graph.readers()
         for number, stream in enumerate([each for each in self.graph.streams() if not read[each.key]]):
-            stream.sink(f"end{number}")
+            stream.buffered(SLOTS).sink(f"end{number}")
         return Program(self.graph, self.inputs, fabric)
 
 

@@ -60,7 +60,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     known = hdl()
     parser.add_argument("--rtl", action="store_true", required=True, help="run the RTL")
-    parser.add_argument("points", nargs="*", metavar="POINT", help="tile sizes, as 64x256; all unless given")
+    parser.add_argument("points", nargs="*", metavar="POINT", help="tile sizes, rows x columns; all unless given")
     wanted = parser.parse_args().points or list(known)
     for each in wanted:
         if each not in known:

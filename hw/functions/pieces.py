@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
@@ -55,14 +56,7 @@ class Pieces(Rule):
                 firing.read_from(0, index * self.piece.beats)
             firing.pass_data(0, 0)
         elif self.slicer.plan.lies_within:
-            width = min(self.token.bits, self.token.link_bits)
-            pieces = width // self.piece.bits  # of a word
-            shift = pieces.bit_length() - 1
-            if self.token.beats > 1:
-                firing.read_from(0, index >> shift)
-                index = index[:shift]
-            slicer = RetileSlicer(self.slicer.plan, pieces)
-            firing.send(0, piece_of(m, slicer, firing.word(0), firing.latched(index)))
+            firing.send(0, self.within(m, firing, index, firing.latched))
         else:
             begins = firing.delayed(firing.fired(value))
             number, word = self.collect(m, firing, value, index == 0)
@@ -72,6 +66,16 @@ class Pieces(Rule):
             else:
                 piece = piece_of(m, self.slicer, self.gather(m, number, word), which)
                 firing.send(0, in_words(m, piece, begins, self.piece))
+
+    def within(self, m: Module, firing: Firing, index: Signal, later: Callable[[Value], Value]) -> Value:
+        """Piece ``index`` out of the word that it lies in, when that is there; ``later``: the index at that time."""
+        pieces = min(self.token.bits, self.token.link_bits) // self.slicer.plan.piece_bits  # of a word
+        within: Value = index
+        if self.token.beats > 1:
+            shift = pieces.bit_length() - 1
+            firing.read_from(0, index >> shift)
+            within = index[:shift]
+        return piece_of(m, RetileSlicer(self.slicer.plan, pieces), firing.word(0), later(within))
 
     def collect(self, m: Module, firing: Firing, value: Value, first: Value) -> tuple[Signal, Value]:
         """The word of the element that comes now, and its number; that is `beats` where none comes."""

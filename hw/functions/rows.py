@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
@@ -37,7 +37,9 @@ class Rows(Pieces):
         some, last = Signal(), Signal()
         m.d.comb += [some.eq(token.value & (token.rows != 0)), last.eq(~some | (index == token.rows - 1))]
         firing.occupy(when=some)
-        if self.piece.word_bits:
+        if self.piece.items and self.slicer.plan.collects_control:
+            firing.late(0, control=self.read(m, firing, index))
+        elif self.piece.word_bits:
             self.cut(m, firing, index, some)
         if self.nested:
             stop, rank = (Mux(token.done, 0, each + 1) for each in (token.stop, token.rank))
@@ -48,6 +50,18 @@ class Rows(Pieces):
         with m.If(last):
             firing.take(0)
         firing.finish(token.done)
+
+    def read(self, m: Module, firing: Firing, index: Signal) -> Value:
+        """Row ``index``, which is control, `latency` cycles later: a part of a word, or several words."""
+        word, words = firing.word(0), self.latency
+        if self.slicer.plan.lies_whole:
+            if self.token.beats > 1:
+                firing.read_from(0, index * words)
+            before = Signal((words - 1) * len(word), reset_less=True)
+            row = Cat(before, word)
+            m.d.sync += before.eq(row[len(word) :])
+            return row
+        return self.within(m, firing, index, firing.delayed)
 
 
 class HeldRows(Parametric):

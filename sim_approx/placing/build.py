@@ -81,7 +81,7 @@ def build_fabric(
     ``timing_of`` replaces the plans. Raises `FabricError` for what the fabric can not do.
     """
     timing_of = timing_of or formula_timing(netlist)
-    check_feasible(netlist, dynamic=True)
+    check_feasible(netlist)
     clock, machines = Clock(), list[Machine]()
     tensors = Tensors(netlist.graph, data)
     outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from step.fuzz.check import DEADLOCK, Agreement, Disagreement, check, check_rtl, failing
 from step.fuzz.farm import side_by_side
-from step.fuzz.program import LARGEST_BUFFER, OPERATORS, build, fabric, program
+from step.fuzz.program import LARGEST_BUFFER, OPERATORS, build, fabric, program, with_rows
 from step.fuzz.report import Finding
 from step.fuzz.shrink import shrink
 from step.host.progress import Progress, silent
@@ -114,13 +114,17 @@ class Campaign:
     def _together(self, seeds: Sequence[int], first: int) -> Program:
         """The programs of ``seeds`` side by side, on the fabric of ``first`` with on-chip memory for them all."""
 
-        def builder(seed: int, graph: Graph) -> dict[str, object]:
-            return build(seed, graph, operators=self.operators).inputs
+        rows = []
 
-        base = fabric(first)
+        def builder(seed: int, graph: Graph) -> dict[str, object]:
+            draft = build(seed, graph, operators=self.operators)
+            rows.append(draft.most_rows)
+            return draft.inputs
+
+        graph, inputs = side_by_side("random", [partial(builder, each) for each in seeds])
+        base = with_rows(fabric(first), max(rows))
         pages = base.scratchpad_ports * base.scratchpad_banks * LARGEST_BUFFER
-        shared = replace(base, scratchpad_bytes=base.page_bytes * pages * 2)
-        return Program(*side_by_side("random", [partial(builder, each) for each in seeds]), shared)
+        return Program(graph, inputs, replace(base, scratchpad_bytes=base.page_bytes * pages * 2))
 
     def _fitting(self, seeds: Sequence[int], first: int) -> list[int]:
         """Those of ``seeds`` that do not deadlock on the fabric of ``first``."""

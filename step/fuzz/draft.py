@@ -18,8 +18,8 @@ from step.samples.draft import Draft, Piece
 class Growing(Draft):
     """A draft in ``graph``, which may have other programs already."""
 
-    def __init__(self, random: Random, graph: Graph, *, roomy: bool = False, dynamic: bool = False) -> None:
-        super().__init__(random, graph, roomy=roomy, dynamic=dynamic)
+    def __init__(self, random: Random, graph: Graph, *, roomy: bool = False) -> None:
+        super().__init__(random, graph, roomy=roomy)
         self.growth = Growth(self.played, self.tensors)
         self._others = frozenset(graph.nodes)
         self._grown = set(graph.nodes)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from step.fuzz import steps  # noqa: F401  (they register themselves)
 from step.fuzz.draft import Growing
 from step.fuzz.step import steps as all_steps
-from step.fuzz.steps.dynamic_rows import MOST_ROWS
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
@@ -16,15 +16,16 @@ from step.programs.program import Program
 LARGEST_BUFFER = 64
 """More tokens than any stream has that fills buffers."""
 
+SCALAR_BYTES = 4
+"""Of the widest scalar."""
+
 OPERATORS = (5, 60)
 """Operators of a program, at least and at most, sinks and stores not counted; the last step may add a few more."""
 
 
-def build(
-    seed: int, graph: Graph, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False, dynamic: bool = False
-) -> Growing:
-    """The program of ``seed``, in ``graph``; see `step.samples.draft.Draft` for ``roomy`` and ``dynamic``."""
-    draft = Growing(Random(seed), graph, roomy=roomy, dynamic=dynamic)
+def build(seed: int, graph: Graph, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False) -> Growing:
+    """The program of ``seed``, in ``graph``; see `step.samples.draft.Draft` for ``roomy``."""
+    draft = Growing(Random(seed), graph, roomy=roomy)
     wanted = draft.random.randint(*operators) + len(graph.nodes)
     taken = all_steps()
     draft.pool.append(draft.source())
@@ -37,7 +38,8 @@ def build(
 def program(seed: int, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False) -> Program:
     """The program of ``seed`` with its `fabric`."""
     graph = Graph("random")
-    return Program(graph, build(seed, graph, operators=operators, roomy=roomy).inputs, fabric(seed, roomy=roomy))
+    draft = build(seed, graph, operators=operators, roomy=roomy)
+    return Program(graph, draft.inputs, with_rows(fabric(seed, roomy=roomy), draft.most_rows))
 
 
 def _end(draft: Growing) -> None:
@@ -72,10 +74,14 @@ def fabric(seed: int, *, roomy: bool = False) -> FabricConfig:
             interval=random.randint(1, 3),
             latency=random.randint(1, 9),
         ),
-        dynamic_rows=MOST_ROWS,
         scratchpad_banks=random.choice([1, 2, 4]),
         scratchpad_ports=random.choice([1, 2, 3]),
         page_bytes=(page := random.choice([64, 128, 256])),
         # A page for every token of one buffer; more than one of this size may wait for each other.
         scratchpad_bytes=page * LARGEST_BUFFER * (8 if roomy else 1),
     )
+
+
+def with_rows(fabric: FabricConfig, most: int) -> FabricConfig:
+    """``fabric`` with hardware for dynamic tiles of ``most`` rows (0: none), which wants links as wide as a scalar."""
+    return replace(fabric, dynamic_rows=most, link_bytes=max(fabric.link_bytes, SCALAR_BYTES)) if most else fabric

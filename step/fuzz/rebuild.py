@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from step.language.dims import Dim, Shape
@@ -12,6 +12,7 @@ from step.language.location import UNKNOWN_LOCATION, Location
 from step.language.stream import Stream
 from step.language.tiling import accessed
 from step.language.tokens import Token
+from step.language.types import ElementType, Tile
 from step.programs.program import Program
 
 Key = tuple[str, int]
@@ -47,6 +48,7 @@ class _Rebuilding:
         self.old, self.changes, self.inputs = program, changes, dict[str, Any]()
         self.graph = Graph(program.graph.name)
         self.streams: dict[Key, Stream] = {}
+        self._rows_of: dict[str, Dim] = {}
         self.needed = needed(program.graph, changes)
 
     def program(self) -> Program:
@@ -56,7 +58,7 @@ class _Rebuilding:
                 self._play(key, tokens)
         edges = [each for name, each in old.feedbacks.items() if (name, 0) in self.needed]
         for edge in [each for each in edges if (each.name, 0) not in self.streams]:
-            self._declare(edge.type.shape, edge.location)
+            self._declare(edge.type.shape, edge.type.element, edge.location)
             feedback = graph.feedback(edge.type.element, edge.type.shape, name=edge.name, location=edge.location)
             self.streams[edge.name, 0] = feedback.stream
         for node in old:
@@ -70,7 +72,7 @@ class _Rebuilding:
             given = node.operator.given()
             if given is not None:
                 shape = self.changes.shapes.get(node.name, given.shape)
-                self._declare(shape, node.location)
+                self._declare(shape, given.element, node.location)
                 self.inputs[node.name] = self.changes.data.get(node.name, self.old.inputs[node.name])
                 made = [graph.source(node.name, given.element, shape)]
             else:
@@ -79,7 +81,7 @@ class _Rebuilding:
             for port, stream in enumerate(made):
                 dims = old.refinements.get(old.stream_name(node.name, port))
                 if dims is not None:
-                    self._declare(dims, node.location)
+                    self._declare(dims, stream.element, node.location)
                     stream = graph.refine(stream, dims)
                 self.streams.setdefault((node.name, port), stream)
         for edge in edges:
@@ -101,13 +103,23 @@ class _Rebuilding:
         old = self.old.graph
         kind = old.feedbacks[producer].type if producer in old.feedbacks else old.nodes[producer].output_types[port]
         name = old.stream_name(producer, port).replace(".", "_")
-        self._declare(kind.shape, UNKNOWN_LOCATION)
-        self.streams[key] = self.graph.source(name, kind.element, kind.shape)
+        element = kind.element
+        if isinstance(element, Tile) and element.rows.is_ragged and not element.rows.extent.is_Symbol:
+            element = replace(element, rows=self._rows(element.rows, name))
+        self._declare(kind.shape, element, UNKNOWN_LOCATION)
+        self.streams[key] = self.graph.source(name, element, kind.shape)
         self.inputs[name] = tokens
 
-    def _declare(self, shape: Sequence[Dim], location: Location) -> None:
-        """Declare the symbols of ``shape``: nobody else may make them then."""
-        for each in shape:
+    def _rows(self, rows: Dim, name: str) -> Dim:
+        """A symbol in the place of ragged ``rows``, as sources have no others."""
+        made = self._rows_of.get(str(rows))
+        if made is None:
+            made = self._rows_of[str(rows)] = self.graph.symbol(f"{name}_rows", ragged=True, location=UNKNOWN_LOCATION)
+        return made
+
+    def _declare(self, shape: Sequence[Dim], element: ElementType, location: Location) -> None:
+        """Declare the symbols of ``shape`` and of tiles in ``element``: nobody else may make them then."""
+        for each in (*shape, *(extent for tile in element.tiles for extent in (tile.rows, tile.cols))):
             for symbol in sorted(each.extent.free_symbols, key=str):
                 if str(symbol) not in self.graph.symbols:
                     self.graph.symbol(str(symbol), ragged=each.is_ragged, location=location)

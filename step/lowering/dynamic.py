@@ -39,7 +39,7 @@ def _computes(node: Node, function: Function, netlist: Netlist) -> bool:
         case JoinPlan():
             return plan.streams
         case SplitPlan():
-            return not plan.makes_control and (plan.there or plan.slides or plan.lies_whole or plan.lies_within)
+            return plan.there or plan.slides or plan.lies_whole or plan.lies_within
         case VectorPlan():
             return not plan.narrow
     return isinstance(plan, DynamicPlan)

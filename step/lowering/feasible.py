@@ -16,34 +16,18 @@ HIGHEST_RANK = 15
 """Probes and logs have four bits for a stop."""
 
 
-def check_feasible(netlist: Netlist, *, dynamic: bool = False) -> None:
-    """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry.
-
-    ``dynamic``: operators and functions without hardware for tiles with a dynamic number of rows may have them.
-    """
-    tiles = (each.element for node in netlist.units for each in node.output_types if isinstance(each.element, Tile))
-    (_check_rows if dynamic and not all(each.is_static for each in tiles) else _check_wires)(netlist)
-
-
 @kept
-def _check_wires(netlist: Netlist) -> None:
-    _check(netlist, dynamic=False)
-
-
-@kept
-def _check_rows(netlist: Netlist) -> None:
-    _check(netlist, dynamic=True)
-
-
-def _check(netlist: Netlist, *, dynamic: bool) -> None:
+def check_feasible(netlist: Netlist) -> None:
+    """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry, and for
+    what there is no hardware of."""
     for node in netlist.units:
         _check_node(node, netlist.fabric)
         _check_references(node, netlist)
-        if not dynamic:
-            check_dynamic(node, netlist)
+        check_dynamic(node, netlist)
     for scratchpad in scratchpads(netlist):
         for share in scratchpad.shares:
-            _check_share(share, netlist.fabric)
+            if share.buffer.tile.is_static:
+                _check_share(share, netlist.fabric)
 
 
 def advice(netlist: Netlist) -> list[str]:

@@ -72,8 +72,8 @@ def _result(function: MapFunction | FlatMapFunction, *elements: ElementType) -> 
 class Draft(abc.ABC):
     """A program that grows step by step, all its choices by ``random``.
 
-    ``roomy`` gives every channel space for all that ever comes, so that the program can not deadlock. ``dynamic`` lets
-    tiles have dynamic sizes, for which there is no hardware. ``inputs`` are the data of a run.
+    ``roomy`` gives every channel space for all that ever comes, so that the program can not deadlock. ``inputs`` are
+    the data of a run, ``most_rows`` the most that a tile of dynamic rows has in it (0: there is no such tile).
     """
 
     largest_tile = 16
@@ -82,8 +82,9 @@ class Draft(abc.ABC):
     widest = 600
     """Bits of a tuple."""
 
-    def __init__(self, random: Random, graph: Graph, *, roomy: bool = False, dynamic: bool = False) -> None:
-        self.random, self.graph, self.roomy, self.dynamic = random, graph, roomy, dynamic
+    def __init__(self, random: Random, graph: Graph, *, roomy: bool = False) -> None:
+        self.random, self.graph, self.roomy = random, graph, roomy
+        self.most_rows = 0
         self.inputs: dict[str, Any] = {}
         self.pool: list[Piece] = []
         self.read_keys: set[tuple[str, int]] = set()

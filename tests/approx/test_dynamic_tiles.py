@@ -207,27 +207,16 @@ def test_a_tile_that_nobody_reads_takes_as_long(engine: Any) -> None:
     assert len(cycles) == 1
 
 
-def test_hardware_that_there_is_not() -> None:
+@pytest.mark.parametrize("backend", [rtl, approx])
+def test_hardware_that_there_is_not(backend: Any) -> None:
     graph = Graph("kept")
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
     rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify().sink("y")
     with pytest.raises(FabricError) as error:
-        rtl.run(graph, {"x": [[np.zeros((1, SIZE))], []]}, FabricConfig())
+        backend.run(graph, {"x": [[np.zeros((1, SIZE))], []]}, FabricConfig())
     assert str(error.value) == (
         f"bufferize 'held' ({graph.nodes['held'].location}): there is no hardware of the operator 'bufferize' for "
         "tiles with a dynamic number of rows; pack their rows into tiles of a static size"
-    )
-
-
-def test_an_operator_without() -> None:
-    graph = Graph("kept")
-    rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
-    rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify().sink("y")
-    with pytest.raises(FabricError) as error:
-        approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
-    assert str(error.value) == (
-        f"bufferize 'held' ({graph.nodes['held'].location}): only the interpreter has tiles of dynamic size at this "
-        "operator; pack their rows into tiles of a static size"
     )
 
 

@@ -152,7 +152,8 @@ def lowered(random: Random, state: Any, rows: list[int], *, static: bool) -> tup
     """The program that follows from the ``state`` of ``random``."""
     random.setstate(state)
     chain = Chain(random, rows, static=static, everywhere=True)
-    netlist = lower(chain.graph, replace(fabric(random), dynamic_rows=rows[0]))
+    config = replace(fabric(random), dynamic_rows=rows[0], matmul_lanes=1)  # few blocks share turns where static only
+    netlist = lower(chain.graph, config)
     return netlist, bind_inputs(chain.graph, chain.inputs)
 
 

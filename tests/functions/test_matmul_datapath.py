@@ -212,7 +212,7 @@ def test_ties_are_broken_in_one_way() -> None:
     random = Random(5)
     for _ in range(300):
         rows, cols, lanes = (random.randint(1, 16) for _ in range(3))
-        shape = arrange(rows, 2, cols, lanes, random.randint(1, 4), 1, False)
+        shape = arrange(rows, 2, cols, lanes, random.randint(1, 4), 1, shares=False, fewer=False)
         assert shape == max(tied(shape, lanes), key=lambda each: each.block_cols)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from approx.same import both
 
 from cosim.comparing.compare import compare
-from step import BF16, FabricConfig, Graph, Program, Stream, Tile
+from step import BF16, DType, FabricConfig, Graph, Program, Stream, Tile
 from step.functions import RetileRow
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
@@ -18,25 +18,29 @@ COUNTS = (5, 1, 7, 2, 3, 0, 0, 16, 1, 4)
 
 
 class Rows:
-    """A program of tiles with ``COUNTS`` rows of ``cols`` BF16 scalars."""
+    """A program of tiles with ``COUNTS`` rows of ``cols`` scalars."""
 
-    def __init__(self, cols: int) -> None:
-        self.graph, self.cols, self.inputs = Graph("rows"), cols, dict[str, Any]()
+    def __init__(self, cols: int, dtype: DType = BF16) -> None:
+        self.graph, self.cols, self.dtype, self.inputs = Graph("rows"), cols, dtype, dict[str, Any]()
         self.random, self.extent = np.random.default_rng(cols), self.graph.symbol("R", ragged=True)
 
     def given(self, name: str = "x", cols: int = 0) -> Stream:
         """Tiles from outside."""
         cols = cols or self.cols
-        self.inputs[name] = [self.random.standard_normal((each, cols)).astype(BF16.numpy) for each in COUNTS]
-        return self.graph.source(name, Tile(BF16, self.extent, cols), [len(COUNTS)])
+        self.inputs[name] = [self._scalars(each, cols) for each in COUNTS]
+        return self.graph.source(name, Tile(self.dtype, self.extent, cols), [len(COUNTS)])
 
     def joined(self) -> Stream:
         """Tiles that are made of rows."""
-        self.inputs["row"] = [
-            [self.random.standard_normal((1, self.cols)).astype(BF16.numpy) for _ in range(each)] for each in COUNTS
-        ]
-        rows = self.graph.source("row", Tile(BF16, 1, self.cols), [len(COUNTS), self.graph.symbol("n", ragged=True)])
+        self.inputs["row"] = [[self._scalars(1, self.cols) for _ in range(each)] for each in COUNTS]
+        rows = self.graph.source(
+            "row", Tile(self.dtype, 1, self.cols), [len(COUNTS), self.graph.symbol("n", ragged=True)]
+        )
         return rows.accum(RetileRow(), name="tile")
+
+    def _scalars(self, rows: int, cols: int) -> np.ndarray:
+        scalars = self.random.standard_normal((rows, cols))
+        return (scalars if self.dtype.is_float else 10 * abs(scalars)).astype(self.dtype.numpy)
 
     def fixed(self, name: str, tile: Tile) -> Stream:
         """A static tile beside each."""

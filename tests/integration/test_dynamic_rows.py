@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from dynamic import COUNTS, Rows
 
-from step import BF16, FP32, FabricConfig, Graph, Program, Tile, run
+from step import BF16, FP32, UINT32, FabricConfig, Graph, Program, Tile, run
 from step.errors import StepError
 from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, RetileStreamify, Scale, Silu
 
@@ -45,6 +45,16 @@ def test_rows_that_begin_anywhere(cols: int, link_bytes: int) -> None:
     twice = tiles.repeat(2).accum(RetileRow(), name="twice")
     twice.flat_map(RetileStreamify(1, "row")).sink("again")
     rows.checked(link_bytes=link_bytes, vector_lanes=8, dynamic_rows=32)
+
+
+@pytest.mark.parametrize("link_bytes", [1, 4, 16])
+def test_rows_that_are_control(link_bytes: int) -> None:
+    """They leave in headers, and come together again."""
+    rows = Rows(1, UINT32)
+    tiles = rows.given()
+    tiles.flat_map(RetileStreamify(1, "row")).sink("rows")
+    tiles.flat_map(RetileStreamify(1, "row", 1)).accum(RetileRow()).sink("tiles")
+    rows.checked(link_bytes=link_bytes)
 
 
 @pytest.mark.parametrize("link_bytes", [16, 64])

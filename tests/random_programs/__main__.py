@@ -8,16 +8,16 @@ import sys
 from meaning.evaluate import evaluate
 
 from random_programs import build
-from random_programs.check import Disagreement, check, check_meaning
+from random_programs.check import Disagreement, check
 from random_programs.together import check_rtl
 from step.language.graph import Graph
 from step.language.tokens import from_nested, show
 
 
-def listing(seed: int, dynamic: bool) -> str:
+def listing(seed: int) -> str:
     """The program of ``seed``, line by line, with what its streams carry."""
     graph = Graph("random")
-    meant = evaluate(graph, build(seed, graph, dynamic=dynamic).inputs)
+    meant = evaluate(graph, build(seed, graph).inputs)
     lines = []
     for node in graph:
         read = ", ".join(str(each) for each in node.inputs)
@@ -34,13 +34,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Random programs, again.")
     parser.add_argument("seeds", type=int, nargs="+")
     parser.add_argument("--rtl", action="store_true", help="in RTL as well, all in one build")
-    parser.add_argument("--dynamic", action="store_true", help="with tiles of dynamic size, which no hardware has")
     options = parser.parse_args()
     write = sys.stdout.write
     try:
         for seed in options.seeds:
-            write(f"seed {seed}\n{listing(seed, options.dynamic)}\n")
-            write(f"{check_meaning(seed) if options.dynamic else check(seed)}\n\n")
+            write(f"seed {seed}\n{listing(seed)}\n")
+            write(f"{check(seed)}\n\n")
         if options.rtl:
             write(f"{check_rtl(options.seeds)}\n")
     except Disagreement as error:

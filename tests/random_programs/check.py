@@ -9,8 +9,8 @@ from meaning.evaluate import Evaluation, difference, evaluate
 
 from random_programs import build
 from sim_approx.running.simulation import Values, simulate
-from step.errors import FabricError, StepError
-from step.fuzz.program import fabric
+from step.errors import StepError
+from step.fuzz.program import fabric, with_rows
 from step.language.graph import Graph
 from step.language.tokens import Token, from_nested
 from step.lowering.fabric import FabricConfig
@@ -57,9 +57,10 @@ def check(seed: int) -> Agreement:
 def _check(seed: int) -> Agreement:
     for roomy in (False, True):
         graph = Graph("random")
-        inputs = bind_inputs(graph, build(seed, graph, roomy=roomy).inputs)
+        draft = build(seed, graph, roomy=roomy)
+        inputs, config = bind_inputs(graph, draft.inputs), with_rows(fabric(seed, roomy=roomy), draft.most_rows)
         meant = check_interpreter(graph, inputs, {}) if not roomy or graph.feedbacks else evaluate(graph, inputs)
-        result = fast(graph, inputs, fabric(seed, roomy=roomy), "all")
+        result = fast(graph, inputs, config, "all")
         if result.status == Status.FINISHED:
             break
         if result.status != Status.DEADLOCK or roomy:
@@ -68,7 +69,7 @@ def _check(seed: int) -> Agreement:
         meant = check_interpreter(graph, inputs, result.arrivals)
     check_outputs("fast model", graph, result.outputs or {}, meant)
     check_traffic(graph, result, meant)
-    check_control(graph, inputs, fabric(seed, roomy=roomy), result)
+    check_control(graph, inputs, config, result)
     return agreement(graph, meant, result.cycles, roomy)
 
 
@@ -104,26 +105,6 @@ def agreement(graph: Graph, meant: Evaluation, cycles: int = 0, roomy: bool = Fa
         cycles=cycles,
         roomy=roomy,
     )
-
-
-def check_meaning(seed: int) -> Agreement:
-    """As `check`, with tiles of dynamic size; what does not fit into the fabric only the interpreter runs."""
-    graph = Graph("random")
-    inputs = bind_inputs(graph, build(seed, graph, dynamic=True).inputs)
-    try:
-        meant = check_interpreter(graph, inputs, {})
-        try:
-            result = fast(graph, inputs, fabric(seed), "all")
-        except FabricError:
-            return agreement(graph, meant)
-        if result.status == Status.FINISHED:
-            if result.arrivals:
-                meant = check_interpreter(graph, inputs, result.arrivals)
-            check_outputs("fast model", graph, result.outputs or {}, meant)
-        check_control(graph, inputs, fabric(seed), result)
-        return agreement(graph, meant, result.cycles)
-    except (StepError, AssertionError) as error:
-        raise Disagreement(f"seed {seed}: {error}\nagain: {again(seed)} --dynamic") from error
 
 
 def fast(graph: Graph, inputs: BoundInputs, config: FabricConfig, values: Values) -> RunResult:

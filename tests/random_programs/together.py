@@ -18,6 +18,7 @@ from sim_approx import backend as approx
 from sim_approx.running.simulation import simulate
 from step.errors import StepError
 from step.fuzz.program import LARGEST_BUFFER
+from step.fuzz.steps.dynamic_rows import MOST_ROWS
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
@@ -27,6 +28,7 @@ from step.running.result import Status
 FABRIC = replace(
     scenarios.FABRIC,
     scratchpad_bytes=scenarios.FABRIC.page_bytes * scenarios.FABRIC.scratchpad_ports * LARGEST_BUFFER * 2,
+    dynamic_rows=MOST_ROWS,
 )
 """With on-chip memory for the buffers of programs that know nothing of each other."""
 

@@ -20,17 +20,18 @@ from step.samples.draft import Piece
 from step.samples.values import size
 
 MOST_ROWS = 16
-"""Of a tile; the fabrics of random programs have room for so many."""
+"""Of a tile."""
 
 
 @step(8)
 def join_rows(draft: Growing) -> None:
     """Tiles of as many rows as come, some without any; where there were none, an element becomes nothing."""
-    if draft.dynamic and (piece := draft.pick(lambda each: each.rank > 0 and each.is_tile)):
+    if piece := draft.pick(lambda each: each.rank > 0 and each.is_tile):
         rank = draft.random.randint(1, min(2, piece.rank))
         reduced = piece.stream.shape[-rank:]
-        if all(each.is_static for each in reduced) or dim(0) in reduced or _rows(piece, rank) > MOST_ROWS:
+        if all(each.is_static for each in reduced) or dim(0) in reduced or (rows := _rows(piece, rank)) > MOST_ROWS:
             return
+        draft.most_rows = max(draft.most_rows, rows, 1)
         tiles = draft.read(piece).accum(RetileRow(), rank=rank)
         for _ in range(draft.random.randint(0, 4)):
             tiles = draft.random.choice(CHANGES)(draft, tiles, piece, rank)
@@ -63,6 +64,8 @@ def _multiply(draft: Growing, tiles: Stream, piece: Piece, rank: int) -> Stream:
     tile, element = _tile(tiles), piece.element
     assert isinstance(element, Tile)
     if not (tile.dtype is element.dtype is BF16 and tile.cols == element.cols):
+        return tiles
+    if tiles.shape != piece.stream.shape[:-rank]:
         return tiles
     static = draft.read(piece).accum(Add(out=BF16), rank=rank)
     return tiles.map(Matmul(out=BF16, transposed=True), static)

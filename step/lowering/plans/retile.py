@@ -55,13 +55,15 @@ class JoinPlan:
     def in_rows(self) -> bool:
         """Tiles follow each other in a store."""
         if self.row:
-            return self.lines == 1 and self.row % self.link_bits == 0
+            return self.dynamic and self.row % self.link_bits == 0
         return self.lines == 1 and (self._fits or self.count * self.width <= self.link_bits)
 
     @property
     def in_columns(self) -> bool:
         """Lines leave a memory in another order than they came."""
-        return self.lines > 1 and (self.row > 0 or (self._fits and self.link_bits <= PARTS * self.width))
+        if self.row:
+            return not self.dynamic
+        return self.lines > 1 and self._fits and self.link_bits <= PARTS * self.width
 
     @property
     def streams(self) -> bool:
@@ -94,7 +96,8 @@ class SplitPlan:
     Pieces are read where they lie if that is a row of words, or of pieces in a word. Else the whole tile has to be
     there first. ``control``: the tile is; ``makes_control``: the piece is, and its header waits for the tile.
     ``there``: the tile has come before the first piece, as columns of a tile of dynamic size want it. ``rows`` of such
-    a tile may begin anywhere in a word: each word is read once, while the one before is kept.
+    a tile may begin anywhere in a word: each word is read once, while the one before is kept. Those that are control
+    have whole words or lie in one, and leave when they are read.
     """
 
     bits: int
@@ -115,12 +118,12 @@ class SplitPlan:
 
     @property
     def initiation_interval(self) -> int:
-        return 1 if self.control else -(-self._piece // self.link_bits)
+        return 1 if self.control else -(-self.piece_bits // self.link_bits)
 
     @property
     def latency(self) -> int:
         if self.collects_control:
-            return self._words + 1
+            return self.initiation_interval if self.rows else self._words + 1
         return 0 if self.there or self.slides or self.lies_whole or self.lies_within else self._words
 
     @property
@@ -136,19 +139,19 @@ class SplitPlan:
     @property
     def lies_whole(self) -> bool:
         """Pieces are made of whole words."""
-        return self.lines == 1 and self._piece % min(self.link_bits, self.bits) == 0
+        return self.lines == 1 and self.piece_bits % min(self.link_bits, self.bits) == 0
 
     @property
     def lies_within(self) -> bool:
         """Words are made of whole pieces."""
-        return self._words == 1 or (self.lines == 1 and self.link_bits % self._piece == 0)
+        return self._words == 1 or (self.lines == 1 and self.link_bits % self.piece_bits == 0)
 
     @property
     def pieces(self) -> int:
-        return self.bits // self._piece
+        return self.bits // self.piece_bits
 
     @property
-    def _piece(self) -> int:
+    def piece_bits(self) -> int:
         """Bits of a piece."""
         return self.lines * self.width
 

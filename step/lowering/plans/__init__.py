@@ -6,6 +6,9 @@ it, and the fast model counts by it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+
 from step.errors import FabricError
 from step.host.extensions import needed_module
 from step.language.function import Function
@@ -22,7 +25,12 @@ def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: boo
     family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
     application = Application.at(node, fabric, reduce=reduce)
     try:
-        plan: Plan = family.plan(function, application.with_rows(fabric.dynamic_rows if rows is None else rows))
+        return _planned(family.plan, function, application.with_rows(fabric.dynamic_rows if rows is None else rows))
     except FabricError as error:
         raise FabricError(f"{node.describe()}: {error}") from None
-    return plan
+
+
+@lru_cache(maxsize=1024)
+def _planned(plan: Callable[[Function, Application], Plan], function: Function, application: Application) -> Plan:
+    """``plan`` of both, once for all units that are alike: what follows from it is found out slowly, and kept there."""
+    return plan(function, application)

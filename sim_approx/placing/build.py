@@ -62,15 +62,7 @@ class Fabric:
 
 def formula_timing(netlist: Netlist) -> TimingOf:
     """How long functions take by their plans."""
-
-    known: dict[tuple[str, bool], Plan] = {}  # those of a unit are asked for again with every number of rows
-
-    def look_up(node: Node, function: Function, reduce: bool) -> Plan:
-        if (node.name, reduce) not in known:
-            known[node.name, reduce] = plan_of(node, function, netlist.fabric, reduce=reduce)
-        return known[node.name, reduce]
-
-    return look_up
+    return lambda node, function, reduce: plan_of(node, function, netlist.fabric, reduce=reduce)
 
 
 def build_fabric(

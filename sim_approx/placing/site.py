@@ -1,8 +1,7 @@
 """What a unit sees of the program when its machines are placed, and the pace of those that take dynamic tiles.
 
-Tiles of dynamic size: a firing with one of n rows takes what it takes with a static tile of n rows. No hardware has
-them yet: this says what a fabric would do whose links and units handle the rows that there are. A value is its rows
-here: where nobody wants to know the scalars, their number stands for the tile.
+Tiles of dynamic size: a firing takes as long as its rows do. A value is its rows here: where nobody wants to know the
+scalars, their number stands for the tile.
 """
 
 from __future__ import annotations
@@ -105,17 +104,18 @@ class Site:
         (result,) = self.elements_out
         if result is None:
             return UnitPlan(None, tuple(before), behind, stored=stored)
-        plan = self.timing_of(self.node, function, reduce)
-        if rows is not None:
-            plan = self.plan_at(plan, function, rows, reduce=reduce)
+        plan = self.plan(function, reduce=reduce, rows=rows)
         return UnitPlan(plan, tuple(before), behind, result.is_control, stored)
 
-    def plan_at(self, plan: Plan, function: Function, rows: int, *, reduce: bool) -> Plan:
-        """What the ``plan`` of ``function`` is with so many ``rows``; where no hardware handles tiles of dynamic size,
-        it takes as long as one of static tiles."""
-        if isinstance(plan, DynamicPlan):
-            return plan.at(rows)
-        return plan_of(self.node, function, self.fabric, reduce=reduce, rows=max(1, rows))
+    def plan(self, function: Function, *, reduce: bool, rows: int | None = None) -> Plan:
+        """How long ``function`` takes. No measured number replaces what follows from ``rows``."""
+        if not any(map(is_dynamic, (*self.elements_in, *self.elements_out))):
+            return self.timing_of(self.node, function, reduce)
+        plan = plan_of(self.node, function, self.fabric, reduce=reduce)
+        if rows is None:
+            return plan
+        assert isinstance(plan, DynamicPlan)
+        return plan.at(rows)
 
     def tiles(self) -> MutableSequence[Any]:
         """The tiles of the declared tensor that the unit reads or writes, as far as they are wanted."""

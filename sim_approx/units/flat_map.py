@@ -151,7 +151,7 @@ def build(site: Site) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     function, element = operator.function, site.node.inputs[0].element
-    timing = site.timing_of(site.node, function, False) if site.carries else Timing(1, 0)
+    timing = site.plan(function, reduce=False) if site.carries else Timing(1, 0)
     if isinstance(function, CountedFunction):
         piece = function.piece if site.computes else unknown
         return site.add(Counted(**site.ports(), latency=timing.latency, pieces=function.pieces, piece=piece))
@@ -224,16 +224,15 @@ def _rows(site: Site, timing: Plan) -> Machine:
 
 
 def sizes(site: Site, machine: Machine) -> Sizes:
-    """Pieces of dynamic size take as long as static ones; the rows of a tile take as long as those of a static one."""
+    """Of pieces, and of the rows of a tile."""
     operator = site.node.operator
     assert isinstance(operator, Operator)
 
     if not site.carries:
         return lambda rows: Pace(1, 0)
-    plan = site.timing_of(site.node, operator.function, False)
 
     def pace(rows: int) -> Pace:
-        timing = site.plan_at(plan, operator.function, rows, reduce=False)
+        timing = site.plan(operator.function, reduce=False, rows=rows)
         return Pace(timing.initiation_interval, timing.latency, timing.initiation_interval)
 
     return pace

@@ -184,18 +184,23 @@ def check_depths(graph: Graph, fabric: FabricConfig) -> None:
     """Raise `FabricError` for a channel that takes more memory than any chip has."""
     for node in graph:
         for port, stream in enumerate(node.inputs):
-            depth, width = stream.depth or fabric.channel_depth, _bits(stream.element)
+            depth, width = stream.depth or fabric.channel_depth, _bits(stream.element, fabric.dynamic_rows)
             if depth * width > MOST_BITS:
+                here = f"{MOST_BITS // width:,} slots"
+                if width > _bits(stream.element, 1):
+                    here = f"tiles of {fabric.dynamic_rows * MOST_BITS // (depth * width):,} rows: lower dynamic_rows"
                 raise FabricError(
                     f"{node.describe()}: the channel in front of input {port} ({stream}) has {depth:,} slots, which is "
-                    f"{depth * width:,} bits; a channel may have {MOST_BITS:,}, here {MOST_BITS // width:,} slots"
+                    f"{depth * width:,} bits; a channel may have {MOST_BITS:,}, here {here}"
                 )
 
 
-def _bits(element: ElementType) -> int:
-    """Bits of a slot, at least one for the header; of a tile of dynamic size it is all that is known."""
+def _bits(element: ElementType, most_rows: int) -> int:
+    """Bits of a slot, at least one for the header; a tile with a dynamic number of rows has room for ``most_rows``."""
     if isinstance(element, Tuple):
-        return sum(map(_bits, element.items))
+        return sum(_bits(each, most_rows) for each in element.items)
+    if isinstance(element, Tile) and element.cols.is_static:
+        element = element.with_rows(most_rows)
     return max(1, element.bits) if element.is_static else 1
 
 

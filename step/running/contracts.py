@@ -18,7 +18,7 @@ from step.language.loops import RegularStream
 from step.language.stream import Stream
 from step.language.symbols import measure
 from step.language.tokens import Token
-from step.language.types import ElementType, Selector
+from step.language.types import ElementType, Selector, is_dynamic
 from step.lowering.fabric import FabricConfig
 from step.programs.data.inputs import BoundInputs
 
@@ -102,6 +102,10 @@ def _is_regular(dim: Dim) -> bool:
     return dim.kind is DimKind.DYNAMIC
 
 
+UNLIKE = "it takes tiles together that have different numbers of rows"
+"""Said where the control of all inputs is the same."""
+
+
 def control_text(token: Token, value: str = "a value") -> str:
     """What a token is, without its value: ``a value``, ``a value with S1``, ``an empty of rank 1``, ``Done``.
 
@@ -132,12 +136,16 @@ def stream_fault(
 
     Some faults are met by a ``fabric`` only, whose figures are in their text.
     """
-    lines = [f"{node.describe()}: {node.operator.fault_text(fault).format(fabric=fabric)}"]
-    for port in node.operator.fault_ports(fault, len(node.inputs)):
-        position, token = heads[port]
+    ports = node.operator.fault_ports(fault, len(node.inputs))
+    tokens = [heads[port][1] for port in ports]
+    dynamic = any(is_dynamic(node.input_types[port].element) for port in ports)
+    rows = fault is Fault.STOPS_DISAGREE and dynamic and len({each[1:] for each in tokens}) == 1
+    what = UNLIKE if rows else node.operator.fault_text(fault).format(fabric=fabric)
+    lines = [f"{node.describe()}: {what}"]
+    for port, token in zip(ports, tokens, strict=True):
         shown = fault in SHOWS_VALUES and token.has_value
         value = value_text(node.input_types[port].element, token.value) if shown else "a value"
-        lines.append(f"  token {position} of {node.inputs[port]} is {control_text(token, value)}")
+        lines.append(f"  token {heads[port][0]} of {node.inputs[port]} is {control_text(token, value)}")
     return StreamFault("\n".join(lines))
 
 

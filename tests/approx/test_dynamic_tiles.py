@@ -220,6 +220,19 @@ def test_hardware_that_there_is_not(backend: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("backend", [rtl, approx])
+def test_more_room_than_a_device_has(backend: Any) -> None:
+    graph = Graph("high")
+    tiles = graph.source("x", Tile(BF16, graph.symbol("rows", ragged=True), 4096), [2])
+    tiles.map(Silu(), name="f").sink("y")
+    with pytest.raises(FabricError) as error:
+        backend.run(graph, {"x": [np.zeros((2, 4096))] * 2}, FabricConfig(dynamic_rows=65_536))
+    assert str(error.value) == (
+        f"map 'f' ({graph.nodes['f'].location}): the channel in front of input 0 (x) has 2 slots, which is "
+        "8,589,934,592 bits; a channel may have 268,435,456, here tiles of 2,048 rows: lower dynamic_rows"
+    )
+
+
 def test_off_chip_memory_has_none() -> None:
     graph = Graph("stored")
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])

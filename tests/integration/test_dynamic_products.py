@@ -11,19 +11,25 @@ from step import BF16, Tile
 from step.functions import Matmul
 
 
+MORE: list[tuple[int, int, int, dict[str, Any]]] = [
+    (16, 16, 16, {}),
+    (8, 32, 4, {"link_bytes": 32, "stages": 1}),
+    (40, 3, 8, {"link_bytes": 128}),
+    (1, 16, 16, {}),
+]
+"""Of the products."""
+
+
 @pytest.mark.parametrize(
     ("inner", "cols", "lanes", "fabric"),
     [
-        (16, 16, 16, {}),
         (16, 16, 64, {}),
         (24, 8, 4, {"stages": 3, "link_bytes": 16}),
-        (8, 32, 4, {"link_bytes": 32, "stages": 1}),
-        (40, 3, 8, {"link_bytes": 128}),
-        (1, 16, 16, {}),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE),
     ],
     ids=str,
 )
-@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("transposed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_products(inner: int, cols: int, lanes: int, fabric: dict[str, Any], transposed: bool) -> None:
     rows = Rows(inner)
     right = rows.fixed("w", Tile(BF16, cols, inner) if transposed else Tile(BF16, inner, cols))
@@ -31,13 +37,20 @@ def test_products(inner: int, cols: int, lanes: int, fabric: dict[str, Any], tra
     rows.checked(matmul_lanes=lanes, dynamic_rows=16, **fabric)
 
 
+SUMS: list[tuple[int, int, int, dict[str, Any]]] = [
+    (16, 16, 16, {}),
+    (16, 64, 8, {"link_bytes": 32}),
+    (24, 8, 4, {"stages": 3, "link_bytes": 16}),
+]
+"""More of the reductions."""
+
+
 @pytest.mark.parametrize(
     ("inner", "cols", "lanes", "fabric"),
     [
-        (16, 16, 16, {}),
-        (16, 64, 8, {"link_bytes": 32}),
-        (24, 8, 4, {"stages": 3, "link_bytes": 16}),
+        (8, 16, 4, {"link_bytes": 16, "dynamic_rows": 64}),  # sums in block RAM: turns are longer
         (40, 3, 8, {"link_bytes": 128}),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in SUMS),
     ],
     ids=str,
 )
@@ -47,4 +60,4 @@ def test_reductions(inner: int, cols: int, lanes: int, fabric: dict[str, Any]) -
     tiles = rows.given().repeat(2)
     right = rows.fixed("w", Tile(BF16, inner, cols)).repeat(2)
     tiles.accum(Matmul(), right, name="total").sink("y")
-    rows.checked(matmul_lanes=lanes, dynamic_rows=16, **fabric)
+    rows.checked(matmul_lanes=lanes, **{"dynamic_rows": 16, **fabric})

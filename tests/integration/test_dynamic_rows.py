@@ -16,10 +16,10 @@ from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, RetileSt
 @pytest.mark.parametrize(
     ("cols", "fabric"),
     [
-        (64, {}),
-        (64, {"vector_lanes": 32}),
+        pytest.param(64, {}, marks=pytest.mark.slow),
+        pytest.param(64, {"vector_lanes": 32}, marks=pytest.mark.slow),
         (64, {"vector_lanes": 4, "link_bytes": 16, "block_ram_words": 16}),
-        (24, {"link_bytes": 64, "stages": 2}),
+        pytest.param(24, {"link_bytes": 64, "stages": 2}, marks=pytest.mark.slow),
         (3, {"link_bytes": 128, "vector_lanes": 8}),
     ],
     ids=str,
@@ -34,7 +34,9 @@ def test_from_rows_to_functions(cols: int, fabric: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cols", "link_bytes"), [(24, 64), (24, 8), (3, 8), (12, 16), (20, 32), (1, 64), (7, 4)], ids=str
+    ("cols", "link_bytes"),
+    [(24, 8), (1, 64), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(24, 64), (3, 8), (12, 16), (7, 4)])],
+    ids=str,
 )
 def test_rows_that_begin_anywhere(cols: int, link_bytes: int) -> None:
     """Joined from rows, joined again from tiles, and parted."""
@@ -47,7 +49,7 @@ def test_rows_that_begin_anywhere(cols: int, link_bytes: int) -> None:
     rows.checked(link_bytes=link_bytes, vector_lanes=8, dynamic_rows=32)
 
 
-@pytest.mark.parametrize("link_bytes", [1, 4, 16])
+@pytest.mark.parametrize("link_bytes", [1, 16, pytest.param(4, marks=pytest.mark.slow)])
 def test_rows_that_are_control(link_bytes: int) -> None:
     """They leave in headers, and come together again."""
     rows = Rows(1, UINT32)
@@ -57,7 +59,7 @@ def test_rows_that_are_control(link_bytes: int) -> None:
     rows.checked(link_bytes=link_bytes)
 
 
-@pytest.mark.parametrize("link_bytes", [16, 64])
+@pytest.mark.parametrize("link_bytes", [16, pytest.param(64, marks=pytest.mark.slow)])
 def test_functions(link_bytes: int) -> None:
     """With operands of one row, of one column and of one scalar, and with results of another width."""
     rows = Rows(24)
@@ -113,6 +115,38 @@ def test_too_many_rows_that_are_joined() -> None:
         "room for; choose a fabric with a larger dynamic_rows\n  token 6 of x is a value"
     }
     assert told(Program(graph, inputs, FabricConfig(dynamic_rows=5))) == {""}
+
+
+def test_too_many_rows_that_are_repeated() -> None:
+    graph = Graph("repeated")
+    tiles = graph.source("x", Tile(BF16, graph.symbol("n", ragged=True), 64), [3])
+    tiles.repeat(3).accum(RetileRow(), name="joined").sink("y")
+    inputs = {"x": [np.ones((each, 64)) for each in (1, 2, 1)]}
+    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4))) == {
+        f"accum 'joined' ({graph.nodes['joined'].location}): a tile has more than 4 rows, the most that this fabric "
+        "has room for; choose a fabric with a larger dynamic_rows\n  token 5 of expand_0 is a value with S1"
+    }
+
+
+def test_operands_of_different_rows() -> None:
+    """In a function, and one behind the other in a sum."""
+    graph = Graph("unlike")
+    tile = Tile(BF16, graph.symbol("n", ragged=True), 64)
+    x, z = (graph.source(name, tile, [3]) for name in "xz")
+    x.map(Add(), z, name="sum").sink("y")
+    inputs = {"x": [np.ones((each, 64)) for each in (3, 2, 0)], "z": [np.ones((each, 64)) for each in (3, 1, 0)]}
+    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4))) == {
+        f"map 'sum' ({graph.nodes['sum'].location}): it takes tiles together that have different numbers of rows\n"
+        "  token 1 of x is a value\n  token 1 of z is a value"
+    }
+    graph = Graph("reduced")
+    x = graph.source("x", Tile(BF16, graph.symbol("n", ragged=True), 64), [2, 2])
+    x.accum(Add(), name="sum").sink("y")
+    inputs = {"x": [[np.ones((each, 64)) for each in pair] for pair in ((3, 3), (1, 2))]}
+    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4))) == {
+        f"accum 'sum' ({graph.nodes['sum'].location}): it takes tiles together that have different numbers of rows\n"
+        "  token 3 of x is a value with S1"
+    }
 
 
 def told(program: Program) -> set[str]:

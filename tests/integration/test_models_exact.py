@@ -29,24 +29,27 @@ MODEL = Configuration(
 ROUTING = sampled_routing(4, 4, 2)
 
 
-def experts(regions: int | None) -> Program:
-    return moe.program(ROUTING, experts=4, hidden=16, inner=16, columns=8, regions=regions, fabric=FABRIC)
+def experts(regions: int | None, **how: Any) -> Program:
+    return moe.program(ROUTING, experts=4, hidden=16, inner=16, columns=8, regions=regions, fabric=FABRIC, **how)
 
 
 def heads(arrangement: attention.Arrangement, **how: Any) -> Program:
     return attention.program(LENGTHS, arrangement=arrangement, regions=2, heads=1, size=8, fabric=FABRIC, **how)
 
 
-def layer() -> Program:
+def layer(**how: Any) -> Program:
     """Half as many lanes: the simulator of this one takes longest to build."""
     routing = sampled_routing(4, MODEL.experts, MODEL.experts_per_token)
     narrow = replace(FABRIC, matmul_lanes=4, vector_lanes=2)
-    return decoder.program(MODEL, LENGTHS, [routing], decoder.Schedule(columns=8), fabric=narrow)
+    return decoder.program(MODEL, LENGTHS, [routing], decoder.Schedule(columns=8, **how), fabric=narrow)
 
 
 WORKLOADS: dict[str, Callable[[], Program]] = {
     "experts": lambda: experts(None),
     "experts by turns": lambda: experts(2),
+    "experts with one tile of all their rows": lambda: experts(None, rows=None),
+    "such experts on weight tiles of half the depth": lambda: experts(None, rows=None, depth=8),
+    "such experts by turns": lambda: experts(2, rows=None),
     "coarse attention, direct and not scaled": lambda: heads("coarse", online=False, scaled=False),
     "interleaved attention, direct": lambda: heads("interleaved", online=False),
     "dynamic attention, not scaled": lambda: heads("dynamic", scaled=False),
@@ -54,6 +57,7 @@ WORKLOADS: dict[str, Callable[[], Program]] = {
     "projections": lambda: projection.program(4, 16, 4, 2, 8, columns=8, held=False, fabric=FABRIC),
     "output projection": lambda: projection.output_program(4, 16, 2, 8, columns=8, fabric=FABRIC),
     "decoder layer": layer,
+    "decoder layer of such experts": lambda: layer(expert_rows=None),
 }
 
 

@@ -26,7 +26,7 @@ MUTANTS = [
 STOPS = [("Mux(last, token.stop + rank, own)", "Mux(last, token.stop + rank, 0)")]
 THREE = [("firing.next(index, Mux(last, 0, index + 1))", "firing.next(index, index + 1)")]
 WITHIN = [
-    ("piece_of(m, slicer, firing.word(0), firing.latched(index))", "piece_of(m, slicer, firing.word(0), index)"),
+    ("firing.word(0), later(within))", "firing.word(0), within)"),
     ("firing.read_from(0, index >> shift)", "firing.read_from(0, index)"),
 ]
 COLUMNS = [

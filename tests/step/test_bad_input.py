@@ -196,6 +196,8 @@ FABRICS = [
      f"FabricConfig has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes'? it has {FABRIC}"),
     (lambda g: FabricConfig(stage=4), f"FabricConfig has no parameter 'stage'; did you mean 'stages'? it has {FABRIC}"),
     (lambda g: FabricConfig(*range(1, 16)), "FabricConfig takes 14 arguments without a name, not 15"),
+    (lambda g: FabricConfig(dynamic_rows=0), "dynamic_rows must be an integer >= 1, not 0"),
+    (lambda g: FabricConfig(dynamic_rows=10**9), "dynamic_rows must be at most 65,536, not 1,000,000,000"),
     (lambda g: FabricConfig(memory="hbm2"), "memory must be a MemoryConfig, not 'hbm2'"),
     (lambda g: MemoryConfig(bandwidth=4), f"MemoryConfig has no parameter 'bandwidth'; it has {MEMORY}"),
     (lambda g: MemoryConfig.preset(["hbm2"]), "preset needs name to be a text, not ['hbm2']"),

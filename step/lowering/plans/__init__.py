@@ -17,15 +17,15 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.plans.plan import Application, Plan
 
 
-def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool, rows: int | None = None) -> Plan:
+def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool) -> Plan:
     """The plan of ``function``, which ``node`` applies; `FabricError`, with the source line, where there is none.
 
-    Tiles of dynamic size have the most rows; or so many ``rows`` of their own, as static ones.
+    Tiles of dynamic size have the most rows.
     """
     family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
     application = Application.at(node, fabric, reduce=reduce)
     try:
-        return _planned(family.plan, function, application.with_rows(fabric.dynamic_rows if rows is None else rows))
+        return _planned(family.plan, function, application.with_rows(fabric.dynamic_rows))
     except FabricError as error:
         raise FabricError(f"{node.describe()}: {error}") from None
 

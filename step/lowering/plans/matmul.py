@@ -27,21 +27,20 @@ def plan(function: Function, application: Application) -> MatmulPlan:
     dynamic = application.dynamic
     shares = not application.reduce and not dynamic
     shape = arrange(left.rows, left.cols, result.cols, fabric.matmul_lanes, stages, words, shares, dynamic)
+    shape = replace(shape, spare=int(dynamic and application.reduce and shape.blocks > DEEP))
     others = result, function.transposed, min(stages, 2), rounding(application), application.reduce
     found = grouped(MatmulPlan(shape, (left, right), *others))
-    if not dynamic:
-        return found
-    spare = int(application.reduce and found.arrangement.blocks > DEEP)
-    return RowsMatmulPlan(replace(found.arrangement, spare=spare), (left, right), *others)
+    return RowsMatmulPlan(found.arrangement, (left, right), *others) if dynamic else found
 
 
 @cache
 def grouped(whole: MatmulPlan) -> MatmulPlan:
-    """``whole``, which has one group, in groups of `stages` blocks or more from which the result comes soonest.
+    """``whole``, which has one group, in groups of so many blocks that none waits but the last from which the result
+    comes soonest.
 
     Of those that are as good the smallest ones are taken: they have the fewest sums.
     """
     shape = whole.arrangement
-    least = -(-shape.stages // shape.col_blocks)
+    least = -(-shape.least // shape.col_blocks)
     groups = (replace(shape, group=each) for each in range(min(least, shape.row_blocks), shape.row_blocks + 1))
     return min((replace(whole, arrangement=each) for each in groups), key=lambda each: each.latency)

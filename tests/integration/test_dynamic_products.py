@@ -10,7 +10,6 @@ from dynamic import Rows
 from step import BF16, Tile
 from step.functions import Matmul
 
-
 MORE: list[tuple[int, int, int, dict[str, Any]]] = [
     (16, 16, 16, {}),
     (8, 32, 4, {"link_bytes": 32, "stages": 1}),

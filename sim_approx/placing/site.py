@@ -16,12 +16,13 @@ from sim_approx.engine.words import RowsOf, unknown
 from sim_approx.memory.channels import MemoryPorts
 from sim_approx.memory.scratchpad import AnyMachine, ShareSite
 from step.errors import FabricError
+from step.firing.declared import Declared
 from step.firing.machine import Channel, Machine, Pace, Sizes, Stream
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
 from step.language.tokens import UNKNOWN, Token
-from step.language.types import ElementType, Tile, is_dynamic
+from step.language.types import ElementType, Tile, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import beats
 from step.lowering.memory import MemoryMap
@@ -91,7 +92,7 @@ class Site:
     def beats_with(self, rows: int) -> tuple[int, ...]:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
         return tuple(
-            beats(each.with_rows(rows) if isinstance(each, Tile) else each, self.fabric.link_bytes)
+            beats(None if each is None else with_rows(each, rows), self.fabric.link_bytes)
             for each in (*self.elements_in, *self.elements_out)
         )
 
@@ -158,11 +159,16 @@ def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Siz
 
 def routing_sizes(site: Site, machine: Machine) -> Sizes:
     """Of a unit that sends on what it gets, word by word."""
-    latency = machine.latency
+    return declared_sizes(site, Declared(type(machine), latency=machine.latency))
+
+
+def declared_sizes(site: Site, declared: Declared) -> Sizes:
+    """Of a unit that sends on what it gets, or a part of it, as it has ``declared``."""
 
     def pace(rows: int) -> Pace:
-        cycles = max(site.beats_with(rows))
-        return Pace(cycles, latency, cycles)
+        cycles, latency = site.beats_with(rows), declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
+        waits = 1 if isinstance(declared.latency, int) else latency
+        return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
 
     return pace
 

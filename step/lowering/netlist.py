@@ -19,7 +19,7 @@ from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.stream import Stream
-from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic
+from step.language.types import Buffer, ElementType, Tuple, is_dynamic, with_rows
 from step.language.validate import check
 from step.lowering.fabric import MOST_BITS, FabricConfig, MemoryConfig
 from step.lowering.links import beats
@@ -92,7 +92,7 @@ class Netlist:
         behind an output that nobody reads."""
         element = None if channel is None else channel.element
         most = self.fabric.dynamic_rows
-        return beats(element.with_rows(most) if isinstance(element, Tile) else element, self.fabric.link_bytes)
+        return beats(None if element is None else with_rows(element, most), self.fabric.link_bytes)
 
     @cached_property
     def tiled(self) -> frozenset[Port]:

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamic import COUNTS, Rows
+from dynamic import COUNTS, Rows, told
 
-from step import BF16, FP32, FabricConfig, Graph, Program, Tile, run
-from step.errors import StepError
+from step import BF16, FP32, FabricConfig, Graph, Program, Tile
 from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, RetileStreamify, Scale, Silu
 
 
@@ -103,20 +102,3 @@ def test_too_many_rows_that_are_joined() -> None:
         "room for; choose a fabric with a larger dynamic_rows\n  token 6 of x is a value"
     }
     assert told(Program(graph, inputs, FabricConfig(dynamic_rows=5))) == {""}
-
-
-def told(program: Program) -> set[str]:
-    """What all back ends, and both engines, say of a run."""
-    texts = set()
-    for back_end, options in (
-        ("interpret", {}),
-        ("approx", {"engine": "python"}),
-        ("approx", {"engine": "compiled"}),
-        ("rtl", {}),
-    ):
-        try:
-            run(program, back_end, **options)  # type: ignore[arg-type]
-            texts.add("")
-        except StepError as error:
-            texts.add(str(error))
-    return texts

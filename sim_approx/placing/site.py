@@ -24,7 +24,7 @@ from step.language.loops import RegularStream
 from step.language.tokens import UNKNOWN, Token
 from step.language.types import ElementType, Tile, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
-from step.lowering.links import beats
+from step.lowering.links import beats, data_words
 from step.lowering.memory import MemoryMap
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import DynamicPlan, Plan, UnitPlan
@@ -169,6 +169,16 @@ def declared_sizes(site: Site, declared: Declared) -> Sizes:
         cycles, latency = site.beats_with(rows), declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
         waits = 1 if isinstance(declared.latency, int) else latency
         return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
+
+    return pace
+
+
+def stored_sizes(site: Site, element: ElementType | None) -> Sizes:
+    """Of a unit through which tiles of ``element`` go to a memory or come from one: a burst are their words, if any."""
+
+    def pace(rows: int) -> Pace:
+        words = 0 if element is None else data_words(with_rows(element, rows), site.fabric.link_bytes)
+        return Pace(max(1, words), 0, words)
 
     return pace
 

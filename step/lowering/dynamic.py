@@ -12,7 +12,6 @@ from step.lowering.plans.plan import DynamicPlan, Plan
 from step.lowering.plans.retile import JoinPlan, SplitPlan
 from step.lowering.plans.vector import VectorPlan
 
-
 PACKED = "pack their rows into tiles of a static size"
 """What always helps."""
 

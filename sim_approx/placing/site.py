@@ -86,8 +86,11 @@ class Site:
         return max(*self.beats_in, *self.beats_out)
 
     def words_of_beat(self, port: int) -> int:
-        """Words of the tiles at input ``port`` that make a beat of off-chip memory."""
-        return min(self.beats_in[port], max(1, self.fabric.memory.beat_bytes // self.fabric.link_bytes))
+        """Words of the tiles at input ``port`` that make a beat of off-chip memory, where all have the same rows."""
+        access = self.node.operator.writes(self.node)
+        stores = access is not None and port in self.tiled
+        words = beats(access.tile, self.fabric.link_bytes) if access and stores else self.beats_in[port]
+        return min(words, max(1, self.fabric.memory.beat_bytes // self.fabric.link_bytes))
 
     def beats_with(self, rows: int) -> tuple[int, ...]:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""

@@ -20,16 +20,11 @@ def check_dynamic(node: Node, netlist: Netlist) -> None:
     if not any(is_dynamic(tile) for element in elements for tile in element.tiles):
         return
     function: Function | None = getattr(node.operator, "function", None)
-    if function is None and not node.operator.has_dynamic_rows:
-        what = f"the operator {node.operator.name!r}"
-    elif function is not None and not _computes(node, function, netlist):
-        what = f"the function {function.name!r} here"
-    else:
-        return
-    raise FabricError(
-        f"{node.describe()}: there is no hardware of {what} for tiles with a dynamic number of rows; pack their rows "
-        "into tiles of a static size"
-    )
+    if function is not None and not _computes(node, function, netlist):
+        raise FabricError(
+            f"{node.describe()}: there is no hardware of the function {function.name!r} here for tiles with a dynamic "
+            "number of rows; pack their rows into tiles of a static size"
+        )
 
 
 def _computes(node: Node, function: Function, netlist: Netlist) -> bool:

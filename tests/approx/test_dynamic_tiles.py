@@ -12,6 +12,7 @@ from cosim import backend as rtl
 from sim_approx import backend as approx
 from sim_approx.backend import Simulator
 from sim_approx.running.simulation import simulate
+from sim_approx.units import bufferize
 from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
 from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
@@ -210,16 +211,18 @@ def test_a_tile_that_nobody_reads_takes_as_long(engine: Any) -> None:
 def test_hardware_that_there_is_not() -> None:
     graph = Graph("kept")
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
-    rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify().sink("y")
+    rows.accum(RetileRow()).map(Silu(), name="narrow").sink("y")
     with pytest.raises(FabricError) as error:
-        rtl.run(graph, {"x": [[np.zeros((1, SIZE))], []]}, FabricConfig())
+        rtl.run(graph, {"x": [[np.zeros((1, SIZE))], []]}, FabricConfig(link_bytes=1))
     assert str(error.value) == (
-        f"bufferize 'held' ({graph.nodes['held'].location}): there is no hardware of the operator 'bufferize' for "
-        "tiles with a dynamic number of rows; pack their rows into tiles of a static size"
+        f"map 'narrow' ({graph.nodes['narrow'].location}): there is no hardware of the function 'silu' here for tiles "
+        "with a dynamic number of rows; pack their rows into tiles of a static size"
     )
 
 
-def test_an_operator_without() -> None:
+def test_an_operator_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one of another package may be."""
+    monkeypatch.delattr(bufferize, "sizes")
     graph = Graph("kept")
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
     rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify().sink("y")
@@ -239,8 +242,8 @@ def test_off_chip_memory_has_none() -> None:
         approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
     assert str(error.value) == (
         f"linear_off_chip_store 'y' ({graph.nodes['y'].location}): Tile(BF16, rows/2, 16) is a tile of dynamic size, "
-        "and off-chip memory holds tiles of static size; cut it into rows first, with "
-        '.flat_map(RetileStreamify(1, "row"))'
+        "and off-chip memory holds tiles of static size, as it does not say where one ends; cut it into rows first, "
+        'with .flat_map(RetileStreamify(1, "row"))'
     )
 
 

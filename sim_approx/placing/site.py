@@ -1,8 +1,7 @@
 """What a unit sees of the program when its machines are placed, and the pace of those that take dynamic tiles.
 
-Tiles of dynamic size: a firing with one of n rows takes what it takes with a static tile of n rows. No hardware has
-them yet: this says what a fabric would do whose links and units handle the rows that there are. A value is its rows
-here: where nobody wants to know the scalars, their number stands for the tile.
+Tiles of dynamic size: a firing with one of n rows takes the time of these rows. A value is its rows here: where nobody
+wants to know the scalars, their number stands for the tile, or for a tuple of such tiles.
 """
 
 from __future__ import annotations

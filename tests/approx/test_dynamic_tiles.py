@@ -222,12 +222,13 @@ def test_hardware_that_there_is_not() -> None:
 
 def test_an_operator_without(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one of another package may be."""
+    fabric = FabricConfig(dynamic_rows=16)
     monkeypatch.delattr(bufferize, "sizes")
     graph = Graph("kept")
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
     rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify().sink("y")
     with pytest.raises(FabricError) as error:
-        approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
+        approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]}, fabric)
     assert str(error.value) == (
         f"bufferize 'held' ({graph.nodes['held'].location}): only the interpreter has tiles of dynamic size at this "
         "operator; pack their rows into tiles of a static size"

@@ -62,8 +62,8 @@ class Bufferize(Machine):
         place = page * self.page_words + self.slot * self.beats
         if x.has_value:
             self.resize(x.value)
-        stores = x.has_value and self.banks is not None and self.burst > 0
-        if stores:
+        stores = x.has_value and self.burst > 0
+        if stores and self.banks is not None:
             enter(self.banks, self.number, place)
         if last or not inside:
             room(self.outputs[0])
@@ -83,7 +83,7 @@ class Bufferize(Machine):
             self.page = page
             self.pages += 1
             lay(self.buffers, page)
-        if stores:
+        if stores and self.banks is not None:
             pass_through(self.banks, self.number, place, self.burst)
         self.entries += 1
         fill(self.buffers, Token(x.value, min(x.stop, self.rank), x.rank))

@@ -72,12 +72,12 @@ class Streamify(Machine):
             place = page * self.page_words + slot % self.slots * self.beats
         if token.has_value:
             self.resize(token.value)
-        loads = token.has_value and self.banks is not None and self.burst > 0
-        if loads:
+        loads = token.has_value and self.burst > 0
+        if loads and self.banks is not None:
             enter(self.banks, self.number, place)
         room(self.outputs[0])
         put(self.outputs[0], token)
-        if loads:
+        if loads and self.banks is not None:
             pass_through(self.banks, self.number, place, self.burst)
         self.step = 0 if last else self.step + 1
         if last and len(self.inputs) == 2:

@@ -73,6 +73,13 @@ def test_different_rows() -> None:
     }
 
 
+def test_mean_rows() -> None:
+    """As those of a tile that is no item."""
+    graph = Graph("mean")
+    tile = Tile(BF16, graph.symbol("R", ragged=True), 4)
+    assert str(graph.source("x", Tuple((Tile(INT8), tile)), [3]).item_of(1).element) == "Tile(BF16, R/3, 4)"
+
+
 def test_different_rows_from_outside() -> None:
     graph = Graph("outside")
     tile = Tile(BF16, graph.symbol("R", ragged=True), 4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -11,10 +11,29 @@ from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
-from hw.links.layout import TokenFormat, WriteFormat
+from hw.links.layout import DynamicFormat, TokenFormat, WriteFormat
 
 WRITE_DEPTH = 2
 """Of the channel in front of the memory, besides what is in flight."""
+
+
+@dataclass(frozen=True)
+class StoredFormat(DynamicFormat):
+    """Of tiles of dynamic size that have to have so many ``rows`` where they are stored."""
+
+    rows: int = 0
+
+    @property
+    def tile(self) -> TokenFormat:
+        """Of such tiles."""
+        return TokenFormat(self.rank, (self.rows * self.row_bits,), self.link_bits)
+
+    @classmethod
+    def at(cls, token: TokenFormat, rows: int) -> TokenFormat:
+        """``token``, if it is not dynamic, else with so many ``rows``."""
+        if not isinstance(token, DynamicFormat):
+            return token
+        return cls(**{each.name: getattr(token, each.name) for each in fields(token)}, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -28,8 +47,13 @@ class BeatRule(Rule):
     write: WriteFormat
 
     @property
+    def tile(self) -> TokenFormat:
+        """The format of the tiles that are stored."""
+        return self.data.tile if isinstance(self.data, StoredFormat) else self.data
+
+    @property
     def initiation_interval(self) -> int:
-        return words_of_beat(self.data, self.write.bits)
+        return words_of_beat(self.tile, self.write.bits)
 
     @property
     def latency(self) -> int:  # type: ignore[override]
@@ -42,7 +66,7 @@ class BeatRule(Rule):
     @property
     def beats(self) -> int:
         """Of a tile."""
-        return beats_of_tile(self.data, self.write.bits)
+        return beats_of_tile(self.tile, self.write.bits)
 
 
 def words_of_beat(token: TokenFormat, beat_bits: int) -> int:

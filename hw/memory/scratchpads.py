@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from hw.links.layout import DynamicFormat, input_formats
@@ -27,7 +27,7 @@ def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
     (token,) = input_formats(share.filler, netlist)
     readers = [each.reader for each in scratchpad.shares if each.beats]
     order = sorted(readers, key=netlist.units.index)
-    format = partial(ShareFormat)
+    format: Callable[..., ShareFormat] = ShareFormat
     if isinstance(token, DynamicFormat):
         sizes = {"row": token.row_bits, "link_bits": token.link_bits, "rows_bits": token.rows_bits}
         format = partial(DynamicShareFormat, **sizes)

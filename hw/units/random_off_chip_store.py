@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
 from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.links.beats import WRITE_DEPTH, BeatRule, gather_beat
+from hw.links.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
 from hw.links.channel import Channel, ConsumerSignature
 from hw.links.layout import Format, TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
 from hw.links.tile_queue import TileQueue
@@ -45,13 +45,17 @@ class RandomWrite(BeatRule):
         return (self.write, self.pending)
 
     def fire(self, m: Module, firing: Firing) -> None:
+        if isinstance(self.data, StoredFormat):
+            data = firing.head(DATA)
+            with m.If(data.value & (data.rows != self.data.rows)):
+                firing.fault(Fault.ROWS_DO_NOT_FILL)  # which others come before
         address = firing.head(ADDRESS).control
         with m.If(firing.head(ADDRESS).value & (address >= self.tiles)):
             firing.fault(Fault.OUT_OF_RANGE)
         token = firing.need_aligned()
         beat = Signal(range(self.beats))
         last = beat == self.beats - 1
-        firing.late(WRITE, data=gather_beat(m, firing, DATA, self.data, beat, self.write.bits))
+        firing.late(WRITE, data=gather_beat(m, firing, DATA, self.tile, beat, self.write.bits))
         firing.occupy(when=token.value)
         with m.If(token.value):
             firing.put(WRITE, address=firing.unit.base + beat_of(address, self.tiles, self.beats) + beat)
@@ -139,6 +143,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     addresses, data = input_formats(node, netlist)
     (token,) = output_formats(node, netlist)
     pending = replace(token, items=(), control=False)
+    data = StoredFormat.at(data, operator.tile[0])
     write = RandomWrite(data, WriteFormat(8 * fabric.memory.beat_bytes), addresses, pending, operator.tiling.count)
     return RandomOffChipStore(write, Acknowledge(pending, token), fabric.outstanding)
 

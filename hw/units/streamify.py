@@ -91,10 +91,10 @@ class Streamify(Rule):
             rank=Mux(reads, rank, Mux(reference.rank != 0, reference.rank + self.depth, 0)),
             **{name: scratchpad.entry[name] for name in ("control", "rows") if name in self.token.header.members},
         )
-        words = reads & value
+        words = value
         if isinstance(self.token, DynamicFormat):
             words = words & (scratchpad.entry.rows != 0)
-        firing.room(~words | scratchpad.space)
+        firing.room(~(reads & words) | scratchpad.space)
         if self.reference is not None:
             with m.If(moves_on):
                 firing.take(REFERENCE)
@@ -103,7 +103,7 @@ class Streamify(Rule):
         firing.occupy(when=reads & value, cycles=cycles_of(self.token, scratchpad.entry))
         firing.finish(reference.done)
         m.d.comb += [
-            scratchpad.read.eq(firing.fires & words),
+            scratchpad.read.eq(firing.fires & reads & words),
             scratchpad.move.eq(firing.fires & reads),
             scratchpad.leave.eq(firing.fires & moves_on & ends & data.value),
         ]

@@ -16,7 +16,7 @@ from sim_approx.compiled import fields
 from sim_approx.compiled.fields import Kind
 from sim_approx.compiled.library import Layout
 from sim_approx.memory.channels import Memory
-from step.firing.machine import Channel, Machine, Pace, Sizes, Unread
+from step.firing.machine import Channel, Machine, Sizes, Unread
 from step.language.loops import RegularStream, Stops, Walk
 from step.language.tokens import NOTHING, UNKNOWN, Token
 
@@ -116,8 +116,7 @@ def pace_part(sizes: Sizes) -> Callable[[int, int], int]:
     """The parts of a `Pace` by the number of rows, one by one."""
 
     def part(rows: int, place: int) -> int:
-        pace: Pace = sizes(rows)
-        return pace[place]
+        return sizes(rows)[place]
 
     return part
 
@@ -234,10 +233,8 @@ class Packed:
         channels = self._pack[fields.CHANNELS]
         base = [*channels(machine.inputs), *channels(machine.outputs), machine.latency, machine.interval]
         base += [int(machine.ends_run), int(machine.contends), machine.burst, int(machine.sizes is not None)]
-        if machine.sizes is None:
-            return base
-        inside = [-1] * (len(machine.outputs) - len(machine.sized))  # those of the unit come first
-        return [*base, self._number(pace_part(machine.sizes)), *machine.sized, *inside]
+        inside = [-1] * (len(machine.outputs) - len(machine.sized))  # outputs of the unit come first
+        return base + ([self._number(pace_part(machine.sizes)), *machine.sized, *inside] if machine.sizes else [])
 
     def _machine(self, machine: Machine) -> list[int]:
         layout = self._layouts[type(machine)]

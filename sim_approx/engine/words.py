@@ -116,8 +116,8 @@ def drop(buffers: Buffers) -> None:
 
 
 def write(tiles: MutableSequence[Any], address: int, tile: Any) -> None:
-    """Store ``tile``; one that is not known leaves the old one there."""
-    if tile is not UNKNOWN:
+    """Store ``tile``; one that is not known, or of which only the rows are, leaves the old one there."""
+    if tile is not UNKNOWN and not isinstance(tile, int):
         tiles[address] = tile
 
 

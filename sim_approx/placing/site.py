@@ -1,7 +1,7 @@
 """What a unit sees of the program when its machines are placed, and the pace of those that take dynamic tiles.
 
-Tiles of dynamic size: a firing takes as long as its rows do. A value is its rows here: where nobody wants to know the
-scalars, their number stands for the tile.
+Tiles of dynamic size: a firing with one of n rows takes the time of these rows. A value is its rows here: where nobody
+wants to know the scalars, their number stands for the tile, or for a tuple of such tiles.
 """
 
 from __future__ import annotations
@@ -85,8 +85,11 @@ class Site:
         return max(*self.beats_in, *self.beats_out)
 
     def words_of_beat(self, port: int) -> int:
-        """Words of the tiles at input ``port`` that make a beat of off-chip memory."""
-        return min(self.beats_in[port], max(1, self.fabric.memory.beat_bytes // self.fabric.link_bytes))
+        """Words of the tiles at input ``port`` that make a beat of off-chip memory, where all have the same rows."""
+        access = self.node.operator.writes(self.node)
+        stores = access is not None and port in self.tiled
+        words = beats(access.tile, self.fabric.link_bytes) if access and stores else self.beats_in[port]
+        return min(words, max(1, self.fabric.memory.beat_bytes // self.fabric.link_bytes))
 
     def beats_with(self, rows: int) -> tuple[int, ...]:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""

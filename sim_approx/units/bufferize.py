@@ -8,7 +8,7 @@ from sim_approx.engine.words import Banks, Buffers, begin, enter, fill, lay, pas
 from sim_approx.placing.site import Site, stored_sizes
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Sizes
 from step.firing.words import fault, front, need, put, reserve, room, take
-from step.language.faults import Fault
+from step.language.faults import Fault, rows_of
 from step.language.tokens import UNKNOWN, Token, empty
 from step.ops.bufferize import Bufferize as Operator
 
@@ -18,7 +18,7 @@ class Bufferize(Machine):
     """A token each firing goes into the buffer; its channels are those of `sim_approx.memory.scratchpad.ShareSite`.
 
     ``slots`` tokens lie in a page, of which there are ``most``; a tile has the place of ``beats`` words, and a
-    `Machine.burst` of them. Words: ``slot`` that
+    `Machine.burst` of them; ``tiled``: it may be without rows. Words: ``slot`` that
     is filled next, ``page`` of it, and of the present buffer the numbers of its ``entries`` and ``pages``.
     """
 
@@ -26,6 +26,7 @@ class Bufferize(Machine):
     slots: int
     most: int
     beats: int
+    tiled: bool
     in_flight: Channel
     free_pages: Channel
     taken: tuple[Channel, ...]
@@ -60,14 +61,16 @@ class Bufferize(Machine):
         if new:
             room(self.free_pages)
         place = page * self.page_words + self.slot * self.beats
-        if x.has_value:
-            self.resize(x.value)
-        stores = x.has_value and self.banks is not None and self.burst > 0
-        if stores:
+        stores = x.has_value
+        if x.has_value and self.tiled:
+            stores = rows_of(x.value) > 0
+        if stores and self.banks is not None:
             enter(self.banks, self.number, place)
         if last or not inside:
             room(self.outputs[0])
         take(self.inputs[0])
+        if x.has_value:
+            self.resize(x.value)
         if not inside:
             put(self.outputs[0], x if x.done else empty(x.rank - self.rank, x.stop - self.rank))
             return ENDS if x.done else None
@@ -83,7 +86,7 @@ class Bufferize(Machine):
             self.page = page
             self.pages += 1
             lay(self.buffers, page)
-        if stores:
+        if stores and self.banks is not None:
             pass_through(self.banks, self.number, place, self.burst)
         self.entries += 1
         fill(self.buffers, Token(x.value, min(x.stop, self.rank), x.rank))
@@ -119,6 +122,7 @@ def build(site: Site) -> Machine:
         rank=operator.rank,
         most=share.share.pages,
         beats=site.beats,
+        tiled=bool(site.tiled),
         free_pages=share.pages,
         rivals=share.rivals,
         supply=share.supply,

@@ -11,9 +11,9 @@ import numpy as np
 from sim_approx.engine.words import write
 from sim_approx.memory.off_chip import WRITE_DEPTH, deliver
 from sim_approx.placing.site import Site
-from step.firing.machine import COMPUTES, ENDS, Machine
+from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
 from step.firing.words import fault, need_all, number, put, room, take
-from step.language.faults import Fault, aligned
+from step.language.faults import Fault, aligned, rows_of
 from step.language.tokens import Token
 from step.ops.random_off_chip_store import RandomOffChipStore as Operator
 
@@ -27,12 +27,14 @@ ACKNOWLEDGED = np.ones((1, 1), np.bool_)
 class RandomWrite(Machine):
     """One beat per firing, which goes on when all its words are there.
 
-    ``tiles`` (values) of ``beats`` lie from beat ``base`` on. Word: ``beat`` of the tile.
+    ``tiles`` (values) of ``beats`` lie from beat ``base`` on; those of dynamic size have to have ``rows``, if there are
+    any. Word: ``beat`` of the tile.
     """
 
     base: int
     beats: int
     tiles: MutableSequence[Any]
+    rows: int
     beat: int = 0
 
     def fire(self) -> int | None:
@@ -47,6 +49,8 @@ class RandomWrite(Machine):
         address = number(x.value)
         if address >= len(self.tiles):
             fault(Fault.OUT_OF_RANGE)
+        if self.rows and rows_of(tokens[DATA].value) != self.rows:
+            fault(Fault.ROWS_DO_NOT_FILL)
         last = self.beat == self.beats - 1
         room(self.outputs[WRITE])
         if last:
@@ -78,6 +82,13 @@ def build(site: Site) -> Machine:
             base=region.base,
             beats=region.beats_per_tile,
             tiles=site.tiles(),
+            rows=operator.tile[0] if DATA in site.tiled else 0,
         )
     )
     return deliver(site, pending, visible)
+
+
+def sizes(site: Site, machine: Machine) -> Sizes:
+    """All tiles have the rows of those that are stored."""
+    pace = Pace(machine.interval, machine.latency)
+    return lambda rows: pace

@@ -9,8 +9,9 @@ from sim_approx.engine.words import Banks, Buffers, drop, enter, entry, page_cou
 from sim_approx.placing.site import Site, stored_sizes
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Sizes
 from step.firing.words import fault, need, put, room, take
-from step.language.faults import Fault
+from step.language.faults import Fault, rows_of
 from step.language.tokens import Token, empty
+from step.language.types import is_dynamic
 from step.ops.streamify import Streamify as Operator
 
 
@@ -19,8 +20,8 @@ class Streamify(Machine):
     """A token of the buffer each firing; its channels are those of `sim_approx.memory.scratchpad.ShareSite`.
 
     ``extra``: dimensions that the reads make, ``depth``: those of a read. ``walk`` and ``levels`` are slots and stops
-    of an affine read. A tile has the place of ``beats`` words, and a `Machine.burst` of them. Words: ``step`` of the
-    read, ``index`` of the read where they are counted.
+    of an affine read. A tile has the place of ``beats`` words, and a `Machine.burst` of them; ``tiled``: it may be
+    without rows. Words: ``step`` of the read, ``index`` of the read where they are counted.
     """
 
     count: int
@@ -30,6 +31,7 @@ class Streamify(Machine):
     levels: Sequence[int]
     slots: int
     beats: int
+    tiled: bool
     in_flight: Channel
     taken: tuple[Channel, ...]
     returned: Channel
@@ -70,14 +72,16 @@ class Streamify(Machine):
             token = Token(token.value, level + x.stop if last else level, token.rank)
             page = page_of(self.buffers, slot // self.slots)
             place = page * self.page_words + slot % self.slots * self.beats
-        if token.has_value:
-            self.resize(token.value)
-        loads = token.has_value and self.banks is not None and self.burst > 0
-        if loads:
+        loads = token.has_value
+        if token.has_value and self.tiled:
+            loads = rows_of(token.value) > 0
+        if loads and self.banks is not None:
             enter(self.banks, self.number, place)
         room(self.outputs[0])
+        if token.has_value:
+            self.resize(token.value)
         put(self.outputs[0], token)
-        if loads:
+        if loads and self.banks is not None:
             pass_through(self.banks, self.number, place, self.burst)
         self.step = 0 if last else self.step + 1
         if last and len(self.inputs) == 2:
@@ -114,6 +118,7 @@ def build(site: Site) -> Machine:
         walk=[slot for slot, _ in walk],
         levels=[level for _, level in walk],
         beats=site.beats_out[0],
+        tiled=is_dynamic(site.elements_out[0]),
         returned=share.returned,
         banks=share.reads,
     )

@@ -21,6 +21,7 @@ class Fault(enum.IntEnum):
     NO_SUCH_TARGET = 7
     BUFFER_TOO_LARGE = 8
     TOO_MANY_ROWS = 9
+    ROWS_DO_NOT_FILL = 10
 
 
 SHOWS_VALUES = frozenset({Fault.OUT_OF_RANGE})
@@ -37,6 +38,7 @@ MEANING = {
     Fault.BUFFER_TOO_LARGE: "a buffer is larger than its scratchpad of {fabric.scratchpad_bytes} bytes",
     Fault.TOO_MANY_ROWS: "a tile has more than {fabric.dynamic_rows} rows, the most that this fabric has room for; "
     "choose a fabric with a larger dynamic_rows",
+    Fault.ROWS_DO_NOT_FILL: "the rows of a tile do not fill the one that is stored",
 }
 
 

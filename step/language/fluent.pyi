@@ -59,8 +59,13 @@ class StreamMethods(Fluent):
         """Make the stream an output of the program."""
     def store(self, name: str) -> None:
         """Write the tiles to off-chip memory as the program's output ``name``."""
-    def store_random(self, tensor: Tensor, addresses: Stream, *, name: str | None = None) -> Stream:
-        """Write every tile of ``data`` into ``tensor`` at its address; returns the acknowledgements."""
+    def store_random(
+        self, tensor: Tensor, addresses: Stream, *, tile: Sequence[int] | None = None, name: str | None = None
+    ) -> Stream:
+        """Write every tile of ``data`` into ``tensor`` at its address; returns the acknowledgements.
+
+        ``tile`` (rows, cols) says how the tensor is cut; only tiles of dynamic size need it, and have to have its rows.
+        """
     def streamify(
         self,
         reference: Stream | None = None,

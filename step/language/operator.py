@@ -193,9 +193,6 @@ class Operator(metaclass=CheckedABC):
         """Which of the ``inputs`` ports are taken in the order in which their tokens arrive."""
         return ()
 
-    has_dynamic_rows: ClassVar[bool] = True
-    """Its hardware has tiles with a dynamic number of rows, if its function, where it has one, does."""
-
     def decides_on(self, inputs: int) -> Sequence[int]:
         """Which of the ``inputs`` ports have values that decide what the operator does."""
         return ()

@@ -23,18 +23,15 @@ def check_dynamic(node: Node, netlist: Netlist) -> None:
     if not any(is_dynamic(tile) for element in elements for tile in element.tiles):
         return
     function: Function | None = getattr(node.operator, "function", None)
-    what, mend = f"the operator {node.operator.name!r}", PACKED
-    if function is None and node.operator.has_dynamic_rows:
+    if function is None:
         return
-    if function is not None:
-        plan = plan_of(node, function, netlist.fabric, reduce=isinstance(function, AccumFunction))
-        if _computes(plan):
-            return
-        what = f"the function {function.name!r} here"
+    plan = plan_of(node, function, netlist.fabric, reduce=isinstance(function, AccumFunction))
+    if not _computes(plan):
         mend = "choose link_bytes of a scalar or more" if isinstance(plan, VectorPlan) else PACKED
-    raise FabricError(
-        f"{node.describe()}: there is no hardware of {what} for tiles with a dynamic number of rows; {mend}"
-    )
+        raise FabricError(
+            f"{node.describe()}: there is no hardware of the function {function.name!r} here for tiles with a dynamic "
+            f"number of rows; {mend}"
+        )
 
 
 def _computes(plan: Plan) -> bool:

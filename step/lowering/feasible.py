@@ -26,8 +26,7 @@ def check_feasible(netlist: Netlist) -> None:
         check_dynamic(node, netlist)
     for scratchpad in scratchpads(netlist):
         for share in scratchpad.shares:
-            if share.buffer.tile.is_static:
-                _check_share(share, netlist.fabric)
+            _check_share(share, netlist.fabric)
 
 
 def advice(netlist: Netlist) -> list[str]:
@@ -57,8 +56,16 @@ def _check_node(node: Node, fabric: FabricConfig) -> None:
     if access is not None and not access.tile.is_static:
         raise FabricError(
             f"{node.describe()}: {access.tile} is a tile of dynamic size, and off-chip memory holds tiles of static "
-            'size; cut it into rows first, with .flat_map(RetileStreamify(1, "row"))'
+            "size, as it does not say where one ends; cut it into rows first, with "
+            '.flat_map(RetileStreamify(1, "row"))'
         )
+    if access is not None and is_dynamic(node.input_types[access.port].element):
+        rows, _ = access.tile.shape
+        if rows > fabric.dynamic_rows:
+            raise FabricError(
+                f"{node.describe()}: it stores tiles of {rows} rows, but this fabric has room for "
+                f"{fabric.dynamic_rows} in a tile of dynamic size; choose a fabric with dynamic_rows={rows}"
+            )
 
 
 def _check_references(node: Node, netlist: Netlist) -> None:

@@ -52,7 +52,6 @@ class LinearOffChipLoad(Operator):
     offset: int = 0
 
     kind = Kind.OFF_CHIP
-    has_dynamic_rows = False
 
     @property
     def tiling(self) -> Tiling:

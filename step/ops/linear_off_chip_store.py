@@ -35,7 +35,6 @@ class LinearOffChipStore(Operator):
 
     output_names = ()
     kind = Kind.OFF_CHIP
-    has_dynamic_rows = False
     ends_run = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:

@@ -47,7 +47,6 @@ class RandomOffChipLoad(Operator):
     tile: tuple[int, int]
 
     kind = Kind.OFF_CHIP
-    has_dynamic_rows = False
 
     @property
     def tiling(self) -> Tiling:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
+from step.errors import TypeMismatch
 from step.language.dtypes import BOOL, UINT32
 from step.language.faults import Fault, Violation, aligned
 from step.language.graph import Tensor
@@ -26,8 +27,8 @@ from step.language.operator import (
     expect_same_shape,
 )
 from step.language.stream import Stream, stream_method
-from step.language.tiling import Tiling
-from step.language.types import Tile
+from step.language.tiling import Tiling, rows_and_columns
+from step.language.types import Tile, is_dynamic
 from step.samples.draft import Draft
 from step.samples.nested import entries
 
@@ -40,7 +41,8 @@ class RandomOffChipStore(Operator):
 
     The output is an acknowledgement (true) of every write, in the shape of the addresses; it leaves once the write is
     visible, so whatever reads the tensor behind it sees the tile. What the tensor holds at the end is an output of the
-    program, under the tensor's name. An address that the tensor does not have is a fault.
+    program, under the tensor's name. An address that the tensor does not have is a fault, and so is a tile of dynamic
+    size that has not the rows of those in the tensor.
 
     >>> graph = Graph("random_off_chip_store")
     >>> rows, at = graph.source("rows", Tile(BF16, 1, 4), [3]), graph.source("at", Tile(UINT32), [3])
@@ -51,7 +53,6 @@ class RandomOffChipStore(Operator):
     tile: tuple[int, int]
 
     kind = Kind.OFF_CHIP
-    has_dynamic_rows = False
     ends_run = True
 
     @property
@@ -64,7 +65,8 @@ class RandomOffChipStore(Operator):
         address, data = (each.element for each in inputs)
         expect(address == Tile(UINT32), f"an address is a {Tile(UINT32)}, not {address}")
         expected = self.tiling.element
-        expect(data == expected, f"tensor {self.tensor.name!r} is stored in {expected}, not in {data}")
+        fills = isinstance(data, Tile) and is_dynamic(data) and data.with_rows(self.tile[0]) == expected
+        expect(data == expected or fills, f"tensor {self.tensor.name!r} is stored in {expected}, not in {data}")
         return (StreamType(Tile(BOOL), expect_same_shape(inputs)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
@@ -77,17 +79,23 @@ class RandomOffChipStore(Operator):
                 address = int(token.value[0, 0])
                 if address >= self.tiling.count:
                     raise Violation(Fault.OUT_OF_RANGE)
+                if len(tokens[DATA].value) != self.tile[0]:
+                    raise Violation(Fault.ROWS_DO_NOT_FILL)
                 tiles[address] = tokens[DATA].value
                 token = token._replace(value=np.ones((1, 1), np.bool_))
             around.emit(0, token)
             done = token.done
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
-        return (ADDRESS,) if fault == Fault.OUT_OF_RANGE else super().fault_ports(fault, inputs)
+        ports = {Fault.OUT_OF_RANGE: (ADDRESS,), Fault.ROWS_DO_NOT_FILL: (DATA,)}
+        return ports[fault] if fault in ports else super().fault_ports(fault, inputs)
 
     def fault_text(self, fault: Fault) -> str:
         if fault == Fault.OUT_OF_RANGE:
             return f"{super().fault_text(fault)}: {self.tiling}"
+        if fault == Fault.ROWS_DO_NOT_FILL:
+            what = f"tensor {self.tensor.name!r} is stored in tiles of {self.tile[0]} rows"
+            return f"{super().fault_text(fault)}: {what}"
         return super().fault_text(fault)
 
     def decides_on(self, inputs: int) -> Sequence[int]:
@@ -104,11 +112,28 @@ class RandomOffChipStore(Operator):
 
 
 @stream_method
-def store_random(data: Stream, tensor: Tensor, addresses: Stream, *, name: str | None = None) -> Stream:
-    """Write every tile of ``data`` into ``tensor`` at its address; returns the acknowledgements."""
+def store_random(
+    data: Stream,
+    tensor: Tensor,
+    addresses: Stream,
+    *,
+    tile: Sequence[int] | None = None,
+    name: str | None = None,
+) -> Stream:
+    """Write every tile of ``data`` into ``tensor`` at its address; returns the acknowledgements.
+
+    ``tile`` (rows, cols) says how the tensor is cut; only tiles of dynamic size need it, and have to have its rows.
+    """
     match data.element:
+        case _ if tile is not None:
+            rows, cols = rows_and_columns(tile)
         case Tile() as element if element.is_static:
             rows, cols = element.shape
+        case Tile() as element:
+            raise TypeMismatch(
+                f"store_random needs tile=(rows, columns), in which tensor {tensor.name!r} is cut, as {element} does "
+                "not say so"
+            )
         case _:  # which is refused
             rows, cols = tensor.shape[-2:]
     return data.graph.add(RandomOffChipStore(tensor, (rows, cols)), [addresses, data], name=name)[0]

@@ -9,7 +9,7 @@ from step.language.dims import Dim, Shape, mean, shape
 from step.language.graph import Graph, graph_method
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.stream import Stream
-from step.language.types import ElementType, Selector, Tile
+from step.language.types import ElementType, Selector, Tile, Tuple
 from step.samples.draft import Draft
 
 
@@ -32,21 +32,26 @@ class Source(Operator):
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         given = self.given()
-        if not isinstance(self.element, Tile):
-            return (given,)
-        sizes = (self.element.rows, self.element.cols)
-        rows, cols = (
-            mean(each.extent, given.count) if each.is_ragged and each.extent.is_Symbol else each for each in sizes
-        )
-        if (rows, cols) == sizes:
-            return (given,)
-        return (StreamType(Tile(self.element.dtype, rows, cols), given.shape),)
+        return (StreamType(_mean_sizes(self.element, given), given.shape),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         for token in around.stream():
             around.emit(0, token)
         return
         yield
+
+
+def _mean_sizes(element: ElementType, given: StreamType) -> ElementType:
+    """``element`` with the means of rows and columns that are ragged, of all tiles of the stream that is ``given``."""
+    if isinstance(element, Tuple):
+        return Tuple(tuple(_mean_sizes(item, given) for item in element.items))
+    if not isinstance(element, Tile):
+        return element
+    rows, cols = (
+        mean(each.extent, given.count) if each.is_ragged and each.extent.is_Symbol else each
+        for each in (element.rows, element.cols)
+    )
+    return Tile(element.dtype, rows, cols)
 
 
 @graph_method

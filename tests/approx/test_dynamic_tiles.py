@@ -12,6 +12,7 @@ from cosim import backend as rtl
 from sim_approx import backend as approx
 from sim_approx.backend import Simulator
 from sim_approx.running.simulation import simulate
+from sim_approx.units import bufferize
 from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
 from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
@@ -233,6 +234,21 @@ def test_more_room_than_a_device_has(backend: Any) -> None:
     )
 
 
+def test_an_operator_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one of another package may be."""
+    fabric = FabricConfig(dynamic_rows=16)
+    monkeypatch.delattr(bufferize, "sizes")
+    graph = Graph("kept")
+    rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
+    rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify().sink("y")
+    with pytest.raises(FabricError) as error:
+        approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]}, fabric)
+    assert str(error.value) == (
+        f"bufferize 'held' ({graph.nodes['held'].location}): only the interpreter has tiles of dynamic size at this "
+        "operator; pack their rows into tiles of a static size"
+    )
+
+
 def test_off_chip_memory_has_none() -> None:
     graph = Graph("stored")
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
@@ -241,8 +257,8 @@ def test_off_chip_memory_has_none() -> None:
         approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
     assert str(error.value) == (
         f"linear_off_chip_store 'y' ({graph.nodes['y'].location}): Tile(BF16, rows/2, 16) is a tile of dynamic size, "
-        "and off-chip memory holds tiles of static size; cut it into rows first, with "
-        '.flat_map(RetileStreamify(1, "row"))'
+        "and off-chip memory holds tiles of static size, as it does not say where one ends; cut it into rows first, "
+        'with .flat_map(RetileStreamify(1, "row"))'
     )
 
 

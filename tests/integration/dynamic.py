@@ -57,12 +57,16 @@ class Rows:
 
     def checked(self, **fabric: Any) -> None:
         """On all floors."""
-        program = Program(self.graph, self.inputs, FabricConfig(**fabric))
-        netlist = lower(self.graph, program.fabric)
-        for values in ("control", "all"):
-            both(netlist, bind_inputs(netlist.graph, self.inputs), values=values)  # type: ignore[arg-type]
-        found = compare(program, optimize=False)
-        assert found.passed, found
+        checked(Program(self.graph, self.inputs, FabricConfig(**fabric)))
+
+
+def checked(program: Program) -> None:
+    """``program`` on all floors: both engines, with and without values, the interpreter and RTL."""
+    netlist = lower(program.graph, program.fabric)
+    for values in ("control", "all"):
+        both(netlist, bind_inputs(netlist.graph, program.inputs), values=values)  # type: ignore[arg-type]
+    found = compare(program, optimize=False)
+    assert found.passed, found
 
 
 def told(program: Program) -> set[str]:

@@ -68,9 +68,16 @@ def test_different_rows() -> None:
     x.zip(y, name="pairs").sink("z")
     inputs = {"x": [np.ones((2, 4)), np.ones((3, 4))], "y": [np.ones((2, 4)), np.ones((0, 4))]}
     assert told(Program(graph, inputs)) == {
-        f"zip 'pairs' ({graph.nodes['pairs'].location}): its inputs do not have the same shape\n"
+        f"zip 'pairs' ({graph.nodes['pairs'].location}): it takes tiles together that have different numbers of rows\n"
         "  token 1 of x is a value\n  token 1 of y is a value"
     }
+
+
+def test_mean_rows() -> None:
+    """As those of a tile that is no item."""
+    graph = Graph("mean")
+    tile = Tile(BF16, graph.symbol("R", ragged=True), 4)
+    assert str(graph.source("x", Tuple((Tile(INT8), tile)), [3]).item_of(1).element) == "Tile(BF16, R/3, 4)"
 
 
 def test_different_rows_from_outside() -> None:

@@ -129,7 +129,7 @@ inline int64_t page_of(const Buffers& buffers, int64_t number) {
 inline int64_t page_count(const Buffers& buffers) { return int64_t(buffers.all.front().pages.size()); }
 
 inline void write(Tiles& tiles, int64_t address, Value tile) {
-    if (tile == UNKNOWN || tiles.all[address] == tile) return;
+    if (!is_object(tile) || tile == UNKNOWN || tiles.all[address] == tile) return;
     tiles.all[address] = tile;
     tiles.changes++;
 }

@@ -1,0 +1,79 @@
+"""Stores of tiles with a dynamic number of rows in RTL: values as interpreted, every token in its cycle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from dynamic import checked, told
+
+from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
+from step.errors import FabricError, TypeMismatch
+from step.lowering.feasible import check_feasible
+from step.lowering.netlist import lower
+
+
+def stored(rows: list[int], cols: int = 8, high: int = 4, **fabric: Any) -> Program:
+    """Tiles of so many ``rows`` go into a tensor that is cut into tiles of ``high`` of them."""
+    graph = Graph("stored")
+    x = graph.source("x", Tile(BF16, graph.symbol("R", ragged=True), cols), [len(rows)])
+    cache, at = graph.tensor("cache", (6 * high, cols), BF16), graph.source("at", Tile(UINT32), [len(rows)])
+    x.store_random(cache, at, tile=(high, cols), name="keep").sink("done")
+    inputs = {
+        "x": [np.full((each, cols), number + 1) for number, each in enumerate(rows)],
+        "at": [(5 * number + 2) % 6 for number in range(len(rows))],
+        "cache": np.full((6 * high, cols), -1),
+    }
+    return Program(graph, inputs, FabricConfig(dynamic_rows=8, **fabric))
+
+
+@pytest.mark.parametrize(
+    ("cols", "high", "fabric"),
+    [
+        (8, 4, {"memory": MemoryConfig(beat_bytes=16)}),
+        (24, 8, {"link_bytes": 16, "memory": MemoryConfig(beat_bytes=64)}),
+        (3, 1, {"link_bytes": 8, "memory": MemoryConfig(beat_bytes=32)}),
+    ],
+    ids=str,
+)
+def test_tiles_that_fill(cols: int, high: int, fabric: dict[str, Any]) -> None:
+    """Their rows are those of the tensor's tiles; the links have room for more."""
+    checked(stored([high] * 5, cols, high, **fabric))
+
+
+@pytest.mark.parametrize("rows", [3, 5, 0])
+def test_rows_that_do_not_fill(rows: int) -> None:
+    program = stored([4, 4, rows, 4])
+    assert told(program) == {
+        f"random_off_chip_store 'keep' ({program.graph.nodes['keep'].location}): the rows of a tile do not fill the "
+        "one that is stored: tensor 'cache' is stored in tiles of 4 rows\n  token 2 of x is a value"
+    }
+
+
+def test_the_tile_is_named() -> None:
+    graph = Graph("unnamed")
+    x, at = graph.source("x", Tile(BF16, graph.symbol("R"), 8), [3]), graph.source("at", Tile(UINT32), [3])
+    cache = graph.tensor("cache", (24, 8), BF16)
+    with pytest.raises(TypeMismatch) as error:
+        x.store_random(cache, at)
+    assert str(error.value).partition(": ")[2] == (
+        "store_random needs tile=(rows, columns), in which tensor 'cache' is cut, as Tile(BF16, R, 8) does not say so"
+    )
+    with pytest.raises(TypeMismatch) as error:
+        x.store_random(cache, at, tile=(4, 4), name="keep")
+    assert (
+        str(error.value)
+        .splitlines()[0]
+        .endswith("tensor 'cache' is stored in Tile(BF16, 4, 4), not in Tile(BF16, R, 8)")
+    )
+
+
+def test_tiles_with_more_rows_than_there_is_room_for() -> None:
+    program = stored([16, 16], high=16)
+    with pytest.raises(FabricError) as error:
+        check_feasible(lower(program.graph, program.fabric))
+    assert str(error.value) == (
+        f"random_off_chip_store 'keep' ({program.graph.nodes['keep'].location}): it stores tiles of 16 rows, but this "
+        "fabric has room for 8 in a tile of dynamic size; choose a fabric with dynamic_rows=16"
+    )

@@ -19,10 +19,7 @@ TRACE = "mixtral_b64"
 def build(
     trace: np.ndarray, *, hidden: int = 64, inner: int = 64, tile_rows: int = 4, step: int = 16, dynamic: bool = False
 ) -> Program:
-    """The program for ``trace`` [tokens, k], with dimensions that are multiples of ``step``.
-
-    ``tile_rows * hidden`` may be at most the fabric's T x T.
-    """
+    """The program for ``trace`` [tokens, k], with dimensions that are multiples of ``step``."""
     return moe.program(
         trace,
         experts=EXPERTS,
@@ -37,10 +34,10 @@ def build(
 
 
 def program() -> Program:
-    """Static tiles: runs on all back ends."""
+    """Static tiles, of which the last one of an expert is padded."""
     return build(measured_routing(TRACE, EXPERTS))
 
 
 def dynamic() -> Program:
-    """One tile of dynamic size per expert: weights are read once. For interpreter, fast model and metrics."""
+    """One tile of dynamic size per expert: weights are read once."""
     return build(measured_routing(TRACE, EXPERTS), dynamic=True)

@@ -18,10 +18,7 @@ from step_models.routing import measured_routing
 def build(
     trace: np.ndarray, regions: int, *, hidden: int = 64, inner: int = 64, tile_rows: int = 4, step: int = 16
 ) -> Program:
-    """The program for ``trace`` [tokens, k], with dimensions that are multiples of ``step``, on so many regions.
-
-    ``tile_rows * hidden`` may be at most the fabric's T x T.
-    """
+    """The program for ``trace`` [tokens, k], with dimensions that are multiples of ``step``, on so many regions."""
     return moe.program(
         trace,
         experts=EXPERTS,

@@ -85,9 +85,10 @@ def usage(fabric: Fabric, record: Record, result: RunResult) -> Usage:
 
 
 def _words(events: ChannelEvents, beats: int, cycles: int) -> int:
-    """Words that passed a channel before the end of a run: ``beats`` a value, one a cycle."""
-    entered = events.cycles[events.control & VALUE > 0]
-    return int(np.minimum(beats, cycles - entered).sum())
+    """Words that passed a channel before the end of a run, one a cycle: ``beats`` a value; of tiles of dynamic size,
+    whose rows no event tells, as many as there may have been before the next token."""
+    room = np.diff(np.append(events.cycles, cycles))
+    return int(np.minimum(beats, room)[events.control & VALUE > 0].sum())
 
 
 class _Work(NamedTuple):

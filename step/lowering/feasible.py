@@ -5,7 +5,7 @@ from __future__ import annotations
 from step.errors import FabricError
 from step.language.dims import element_count
 from step.language.graph import Node
-from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic
+from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, word_bits
@@ -32,7 +32,8 @@ def check_feasible(netlist: Netlist) -> None:
 def advice(netlist: Netlist) -> list[str]:
     """Hints at parameters above their defaults that would be as good with less."""
     fabric, hints = netlist.fabric, []
-    elements = [each.element for each in netlist.channels if each.element is not None]
+    carried = (each.element for each in netlist.channels if each.element is not None)
+    elements = [with_rows(each, fabric.dynamic_rows) for each in carried]
     needed = max((word_bits(item_bits(each), fabric.link_bytes) for each in elements), default=0)
     least = 1 << (max(8, needed) // 8 - 1).bit_length()
     if fabric.link_bytes > max(least, FabricConfig().link_bytes):

@@ -11,13 +11,15 @@ from same import both
 from cosim import backend as rtl
 from sim_approx import backend as approx
 from sim_approx.backend import Simulator
+from sim_approx.explain.explanation import explain
 from sim_approx.running.simulation import simulate
 from sim_approx.units import bufferize
-from step import BF16, FabricConfig, Graph, Tile
+from step import BF16, FabricConfig, Graph, Program, Tile
 from step.errors import FabricError
 from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
 from step.language.dims import Dim
 from step.language.loops import SHORT, RegularStream
+from step.lowering.feasible import advice
 from step.lowering.netlist import lower
 from step.lowering.plans.matmul_rows import RowsMatmulPlan
 from step.lowering.plans.plan import Timing
@@ -273,3 +275,16 @@ def test_columns_stay_static() -> None:
         "dynamic number of columns, and those of a fabric are fixed; join rows in their stead, or lower the program to "
         "tiles of static size"
     )
+
+
+def test_widths_and_shares_of_links() -> None:
+    """What is said of links knows that tiles may have fewer rows than there is room for."""
+    graph = Graph("wide")
+    graph.source("x", Tile(BF16, graph.symbol("rows", ragged=True), SIZE), [6]).map(Silu()).sink("y")
+    program = Program(graph, {"x": [np.ones((each, SIZE)) for each in (1, 2, 0, 1, 3, 1)]}, FabricConfig(link_bytes=16))
+    assert advice(lower(graph, program.fabric)) == []
+    assert advice(lower(graph, FabricConfig(link_bytes=4096, dynamic_rows=8))) == [
+        "link_bytes=4096 is wider than anything that this program sends; link_bytes=256 is as fast"
+    ]
+    shares = explain(program, changes=False).usage.links
+    assert 0.5 < max(shares.values()) <= 1

@@ -45,7 +45,7 @@ def _mean_sizes(element: ElementType, given: StreamType) -> ElementType:
     """``element`` with the means of rows and columns that are ragged, of all tiles of the stream that is ``given``."""
     if isinstance(element, Tuple):
         return Tuple(tuple(_mean_sizes(item, given) for item in element.items))
-    if not isinstance(element, Tile):
+    if not isinstance(element, Tile) or (element.rows.is_static and element.cols.is_static):
         return element
     rows, cols = (
         mean(each.extent, given.count) if each.is_ragged and each.extent.is_Symbol else each

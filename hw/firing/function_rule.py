@@ -47,7 +47,7 @@ class FunctionRule(Rule):
     @property
     def most_rows(self) -> int:
         """Of tiles of dynamic size; 0: there are none."""
-        return self.result.most_rows if isinstance(self.result, DynamicFormat) else 0
+        return self.result.most_rows
 
     def pace(self, rows: Any) -> UnitPlan:
         """How long a firing takes with tiles of so many ``rows``, where these are dynamic."""

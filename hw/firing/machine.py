@@ -55,6 +55,7 @@ class Firing:
         self._takes = [Signal(name=f"take{port}") for port in range(len(unit.rule.inputs))]
         self._drops = {port: Signal(name=f"drop{port}") for port in unit.rule.held}
         self._offsets: dict[int, Value] = {}
+        self._later: dict[int, Value] = {}
         self._puts = [Signal(name=f"put{port}") for port in range(len(unit.rule.outputs))]
         self._headers = [Signal(each.header, name=f"header{port}") for port, each in enumerate(unit.rule.outputs)]
         self._late: dict[int, dict[str, Any]] = {port: {} for port in range(len(unit.rule.outputs))}
@@ -163,6 +164,11 @@ class Firing:
     def read_from(self, port: int, offset: Any) -> None:
         """The words of input ``port`` are read from word ``offset`` on."""
         self._offsets[port] = Value.cast(offset)
+
+    def later(self, port: int, cycles: Value) -> None:
+        """The words of a value in front of input ``port`` are read, and dropped, so many ``cycles`` behind the firing
+        that takes it, which are `Rule.offsets` at most, and no more than it occupies the unit."""
+        self._later[port] = cycles
 
     def put(self, port: int, token: Any = None, *, when: Any = 1, **parts: Any) -> None:
         """Send on output ``port`` a header with the fields in ``parts``; the others are those of ``token``, or zero.
@@ -342,7 +348,9 @@ class Firing:
         value = head.header.value if hasattr(head, "header") else 1
         drops = self._drops[port] if port in self._drops else self._takes[port] & value
         pulses = Cat(self.fires & drops, self.fires)
-        if offset:
+        if port in self._later:
+            pulses = self._after(port, self.fires & self._takes[port] & value).replicate(2)
+        elif offset:
             m.submodules[f"later{port}"] = delay = Shared(DelayLine(len(pulses), offset))
             m.d.comb += delay.i.eq(pulses)
             pulses = delay.o
@@ -351,6 +359,16 @@ class Firing:
             m.d.comb += head.open.eq(pulses[1])
             if port in self._offsets:
                 m.d.comb += head.offset.eq(self._offsets[port])
+
+    def _after(self, port: int, taken: Value) -> Value:
+        """When the words of what was ``taken`` from input ``port`` are read."""
+        m, cycles = self._m, self._later[port]
+        left = Signal(range(self.unit.rule.offsets[port] + 1), name=f"later{port}")
+        with m.If(taken):
+            m.d.sync += left.eq(cycles)
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)
+        return (taken & (cycles == 0)) | (left == 1)
 
     def _connect(self, port: int) -> None:
         channel, format = getattr(self.unit, f"output{port}"), self.unit.rule.outputs[port]
@@ -364,6 +382,7 @@ class Firing:
             self._m.d.comb += [
                 *(stamps.claim.eq(claim), stamps.header.eq(self._headers[port].as_value())),
                 *(channel.valid.eq(stamps.enters), channel.header.as_value().eq(stamps.entering)),
+                *(channel.header[name].eq(value) for name, value in late.items()),
             ]
         else:
             self._m.d.comb += channel.valid.eq(self.delayed(claim))

@@ -77,7 +77,7 @@ class Channel(Parametric):
             self._depth,
             self._spare,
             self._deep,
-            *([self._format.row_bits, self._format.link_bits] if isinstance(self._format, DynamicFormat) else []),
+            *([self._format.span] if isinstance(self._format, DynamicFormat) else []),
         )
 
     def elaborate(self, platform: Any) -> Elaboratable:

@@ -8,7 +8,15 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.links.layout import TokenFormat
-from hw.links.packing import control_bits, pack_header, pack_words, rows_of, unpack_element, unpack_header, unpack_words
+from hw.links.packing import (
+    control_bits,
+    header_rows,
+    pack_header,
+    pack_words,
+    unpack_element,
+    unpack_header,
+    unpack_words,
+)
 from step.language.tokens import Token
 from step.language.types import ElementType
 
@@ -54,7 +62,7 @@ def unpack_transfers(transfers: Iterable[int], element: ElementType, format: Tok
             if header & 2 and format.control:
                 value = unpack_element(word, element)
             elif header & 2:
-                value = unpack_words(words, element, format, rows_of(header, format))
+                value = unpack_words(words, element, format, header_rows(header, format))
             tokens.append(unpack_header(header, format, value))
             words = []
     return tokens

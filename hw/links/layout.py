@@ -2,7 +2,7 @@
 
 A token is a header and, if it has a value, words of data. The header is, from the lowest bit: ``done``, ``value``,
 ``stop`` and ``rank`` (each as many bits as the stream's rank needs, at least one); the rank is that of an empty, else
-zero; of a tile of dynamic size there are its ``rows``. Values on which rules decide, selectors and addresses, travel in
+zero; of tiles of dynamic size there are the ``rows``. Values on which rules decide, selectors and addresses, travel in
 the header as well, as ``control``. All others follow their header one cycle behind it, a word a cycle (see
 `step.lowering.links`), a tile of dynamic size in as many words as its rows take, maybe none. A tile is row-major, its
 first scalar lowest; the items of a tuple follow one another; a selector is its mask. Data of a token without a value
@@ -11,18 +11,18 @@ means nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from amaranth.lib import data
 
 from step.language.graph import Node
-from step.language.types import ElementType, Tile, is_dynamic
+from step.language.types import ElementType, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
-from step.lowering.links import item_bits, rows_bits, stop_bits, words
+from step.lowering.links import Span, item_bits, rows_bits, stop_bits, words
 from step.lowering.links import word_bits as widest_word
 from step.lowering.netlist import Channel, Netlist
-from step.lowering.plans.rows import largest, parts
+from step.lowering.plans.rows import largest
 
 
 class Format(Protocol):
@@ -64,10 +64,16 @@ class TokenFormat:
         link = 8 * fabric.link_bytes
         if element is None:
             return cls(rank, (), link)
-        if isinstance(element, Tile) and is_dynamic(element):
-            row = element.with_rows(1).bits
-            return DynamicFormat(rank, (fabric.dynamic_rows * row,), link, row_bits=row)
+        if is_dynamic(element):
+            most = fabric.dynamic_rows
+            span = Span.of((element,), fabric.link_bytes)
+            return DynamicFormat(rank, item_bits(with_rows(element, most)), link, most=most, span=span)
         return cls(rank, item_bits(element), link, element.is_control)
+
+    @property
+    def most_rows(self) -> int:
+        """The most rows of a tile of dynamic size; 0: there are none."""
+        return 0
 
     @property
     def stop_bits(self) -> int:
@@ -118,14 +124,23 @@ class TokenFormat:
 
 @dataclass(frozen=True)
 class DynamicFormat(TokenFormat):
-    """Of a stream of tiles of dynamic size, with ``row_bits`` bits a row: the item is one with the most rows."""
+    """Of a stream of tiles of dynamic size, or of tuples with such ones, which have as many rows as each other.
 
-    row_bits: int = 0
+    The items are those with the ``most`` rows; ``span`` are their words.
+    """
+
+    most: int = 0
+    span: Span = field(default_factory=Span)
 
     @property
     def most_rows(self) -> int:
-        """The most rows of a tile."""
-        return self.bits // self.row_bits
+        return self.most
+
+    @property
+    def row_bits(self) -> int:
+        """Bits of a row of a tile."""
+        (row,) = self.span.rows
+        return row
 
     @property
     def rows_bits(self) -> int:
@@ -141,7 +156,7 @@ class DynamicFormat(TokenFormat):
         return data.StructLayout({**super().header.members, "rows": self.rows_bits})
 
     def words_of(self, rows: Any) -> Any:
-        return parts(rows, self.row_bits, self.link_bits)
+        return self.span.at(rows)
 
 
 def cycles_of(format: TokenFormat, header: Any) -> Any:

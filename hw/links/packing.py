@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from hw.links.layout import DynamicFormat, TokenFormat
 from step.language.dtypes import BOOL
+from step.language.faults import rows_of
 from step.language.tokens import DONE, Token, empty
-from step.language.types import ElementType, Tile, Tuple
+from step.language.types import ElementType, Tile, Tuple, with_rows
+from step.lowering.links import leaves, words
 
 
 def pack_element(value: Any, element: ElementType) -> int:
@@ -43,10 +45,7 @@ def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[in
     """The words of ``value`` on a link of ``format``."""
     mask = (1 << format.link_bits) - 1
     packed = []
-    counts = format.item_words
-    if isinstance(format, DynamicFormat):
-        assert isinstance(element, Tile)
-        element, counts = element.with_rows(len(value)), (format.words_of(len(value)),)
+    element, _, counts = _sizes(element, format, rows_of(value) if format.most_rows else 0)
     for part, count in zip(_items(value, element), counts, strict=True):
         packed += [part >> number * format.link_bits & mask for number in range(count)]
     return packed
@@ -55,10 +54,7 @@ def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[in
 def unpack_words(packed: Iterable[int], element: ElementType, format: TokenFormat, rows: int = 0) -> Any:
     """The opposite of `pack_words`; a tile of dynamic size has so many ``rows``."""
     word, shift, left = 0, 0, iter(packed)
-    items, counts = format.items, format.item_words
-    if isinstance(format, DynamicFormat):
-        assert isinstance(element, Tile)
-        element, items, counts = element.with_rows(rows), (rows * format.row_bits,), (format.words_of(rows),)
+    element, items, counts = _sizes(element, format, rows)
     for bits, count in zip(items, counts, strict=True):
         item = sum(next(left) << number * format.link_bits for number in range(count))
         word |= (item & ((1 << bits) - 1)) << shift
@@ -74,7 +70,7 @@ def pack_header(token: Token, format: TokenFormat) -> int:
     if token.has_value:
         header |= 2 | (control_bits(token.value) << format.header_bits if format.control else 0)
         if isinstance(format, DynamicFormat):
-            header |= min(len(token.value), format.most_rows + 1) << 2 + 2 * format.stop_bits
+            header |= min(rows_of(token.value), format.most_rows + 1) << 2 + 2 * format.stop_bits
     return int(header)
 
 
@@ -83,7 +79,7 @@ def control_bits(value: Any) -> int:
     return int(value) if isinstance(value, int) else int(value.item())
 
 
-def rows_of(header: int, format: TokenFormat) -> int:
+def header_rows(header: int, format: TokenFormat) -> int:
     """The rows of the tile of dynamic size with ``header``; 0 for other elements."""
     if not isinstance(format, DynamicFormat):
         return 0
@@ -123,6 +119,15 @@ def unpack_tiles(image: bytes, tile: Tile, beat_bytes: int) -> np.ndarray:
     else:
         flat = np.ascontiguousarray(rows).view(tile.dtype.numpy)
     return flat.reshape(-1, *tile.shape)
+
+
+def _sizes(element: ElementType, format: TokenFormat, rows: int) -> tuple[ElementType, Sequence[int], Sequence[int]]:
+    """``element`` with so many ``rows`` where these are dynamic, and the bits and the words of its items."""
+    if not format.most_rows:
+        return element, format.items, format.item_words
+    element = with_rows(element, rows)
+    items = tuple(each.bits for each in leaves(element))
+    return element, items, words(items, format.link_bits // 8)
 
 
 def _items(value: Any, element: ElementType) -> Iterator[int]:

@@ -20,9 +20,10 @@ from hw.verilog.modules import Parametric
 
 
 class _Burst:
-    """The words of a tile on their way to or from the banks, one a cycle: the first one is at ``place``."""
+    """The ``words`` of a tile, ``beats`` at most, on their way to or from the banks, one a cycle: the first one is at
+    ``place``."""
 
-    def __init__(self, m: Module, name: str, beats: int, banks: int, begins: Value, place: Value) -> None:
+    def __init__(self, m: Module, name: str, beats: int, words: Any, banks: int, begins: Value, place: Value) -> None:
         shift = banks.bit_length() - 1
         self.begins = begins
         self.first_bank, self.first_row = place[:shift], place[shift:]
@@ -33,7 +34,7 @@ class _Burst:
         self.bank, self.row = self._at[:shift], self._at[shift:]
         self.next_bank, self.next_row = following[:shift], following[shift:]
         with m.If(begins):
-            m.d.sync += [self.left.eq(beats), self._at.eq(place)]
+            m.d.sync += [self.left.eq(words), self._at.eq(place)]
         with m.Elif(self.left != 0):
             m.d.sync += [self.left.eq(self.left - 1), self._at.eq(following)]
 
@@ -126,7 +127,8 @@ class Scratchpad(Parametric):
             begins = ring.filler.store & ring.filler.value if fills else ring.reader.read
             place = Signal(range(max(2, self._words)), name=f"{what}{at}_first_place")
             m.d.comb += place.eq(page * self.page_words + slot * ring.share.beats)
-            bursts[at] = _Burst(m, f"{what}{at}", ring.share.beats, self.banks, begins, place)
+            words = ring.share.words_of(ring.filler.entry if fills else ring.reader.entry)
+            bursts[at] = _Burst(m, f"{what}{at}", ring.share.beats, words, self.banks, begins, place)
         return bursts
 
     def _granted(self, bursts: dict[int, _Burst], at: int, before: Sequence[int]) -> Value:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from hw.links.layout import input_formats
+from hw.links.layout import DynamicFormat, input_formats
 from hw.memory.scratchpad import Scratchpad
-from hw.memory.share import ShareFormat
+from hw.memory.share import DynamicShareFormat, ShareFormat
 from step.language.graph import Node
 from step.lowering.memory import Scratchpad as Shares
 from step.lowering.memory import Share, scratchpads
@@ -26,7 +27,11 @@ def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
     (token,) = input_formats(share.filler, netlist)
     readers = [each.reader for each in scratchpad.shares if each.beats]
     order = sorted(readers, key=netlist.units.index)
-    return ShareFormat(
+    format = partial(ShareFormat)
+    if isinstance(token, DynamicFormat):
+        sizes = {"row": token.row_bits, "link_bits": token.link_bits, "rows_bits": token.rows_bits}
+        format = partial(DynamicShareFormat, **sizes)
+    return format(
         rank=len(share.buffer.shape),
         word_bits=token.word_bits,
         beats=share.beats,

@@ -19,6 +19,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.memory.kinds import BLOCK_RAM
 from step.lowering.memory import IN_FLIGHT
+from step.lowering.plans.rows import parts
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,29 @@ class ShareFormat:
     @property
     def slot_bits(self) -> int:
         return self.page_bits + self.shift
+
+    def words_of(self, entry: Any) -> Any:
+        """Words of the tile that ``entry`` stands for."""
+        return self.beats
+
+
+@dataclass(frozen=True)
+class DynamicShareFormat(ShareFormat):
+    """Of tiles of dynamic size, of a ``row`` of so many bits on a link of ``link_bits``; entries have ``rows_bits``.
+
+    A slot has room for the most rows; only the words of those that there are pass.
+    """
+
+    row: int = 0
+    link_bits: int = 0
+    rows_bits: int = 0
+
+    @property
+    def entry(self) -> data.StructLayout:
+        return data.StructLayout({**super().entry.members, "rows": self.rows_bits})
+
+    def words_of(self, entry: Any) -> Any:
+        return parts(entry.rows, self.row, self.link_bits)
 
 
 class FillerSignature(wiring.Signature):

@@ -14,6 +14,7 @@ from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol
 from step.firing import words
 from step.language.faults import aligned, same_rows
 from step.language.tokens import Token, empty
+from step.lowering.links import Span
 
 
 class Calls(Expressions):
@@ -33,6 +34,8 @@ class Calls(Expressions):
                     word = self.text.scope.get(name, vars(builtins).get(name))
                     if callable(word) and word in WORDS:
                         return WORDS[word](self, call, path, *arguments)
+                case ast.Attribute(value=ast.Name(id="self"), attr="resize"):
+                    return self._resize(path, *arguments)
                 case ast.Attribute(value=ast.Name(id="self"), attr=name):
                     match self.parameters.get(name):
                         case words.side_by_side.__name__:
@@ -82,13 +85,19 @@ class Calls(Expressions):
             path.said[("differ",)] = either(path.flag("differ"), leaf(("differ", 0, port), 0, 1))
         return tokens[0]
 
-    def _arriving(self, call: ast.Call, values: list[Carried], first: int | None = None) -> Carried:
+    def _arriving(self, call: ast.Call, values: list[Carried], first: int | Span | None = None) -> Carried:
         """The values of inputs one after the other, or an item that begins with word ``first`` of one."""
         found = [each.source for each in values if isinstance(each, Carried) and isinstance(each.source, Number)]
         whole = [self.sources[each.lo] for each in found if each.op == "const"]
         if len(whole) < len(values) or not all(isinstance(each, Arriving) and each.is_whole for each in whole):
             self.text.refuse(call, ast.unparse(call), "its values are those of inputs")
-        return Carried(const(1), self.source(Arriving(tuple(each.ports[0] for each in whole), first)))
+        rows = next((each.rows for each in values if each.rows is not ANY), ANY)
+        return Carried(const(1), self.source(Arriving(tuple(each.ports[0] for each in whole), first)), rows=rows)
+
+    def _resize(self, path: Path, tile: Any) -> None:
+        """The firing takes the time of ``tile``, or of so many rows, where these are dynamic."""
+        if any(each.carries.rows is not ANY for each in self.fronts):
+            path.said["resize",] = tile.rows if isinstance(tile, Carried) else tile
 
     def _chosen(self, call: ast.Call, path: Path, ports: list[Port], mask: Any) -> list[Port]:
         if not isinstance(mask, Carried) or mask.control is ANY:

@@ -17,6 +17,7 @@ from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Said, S
 from hw.rules.words import Words, text_of
 from step.firing.machine import Machine
 from step.language.faults import Fault
+from step.lowering.links import Span
 
 
 class Execution(Calls):
@@ -63,6 +64,14 @@ class Execution(Calls):
         found: Symbol = self.end.said.get(("token", port), Symbol())
         return found
 
+    @property
+    def rows(self) -> Number | None:
+        """The rows of the tiles of dynamic size by which the firing takes its time; None: there are none."""
+        tokens = [self.token(port) for port, each in enumerate(self.outputs) if isinstance(each, DynamicFormat)]
+        found = {token.carries.rows for token in tokens}
+        found = {self.end.said["resize",]} if ("resize",) in self.end.said else found
+        return next(iter(found)) if found else None  # what goes out at once has the same
+
     def ways(self, port: int) -> dict[int, Any]:
         """The sources of the words that go out on output ``port``, by number."""
         carries = self.token(port).carries
@@ -86,17 +95,17 @@ class Execution(Calls):
                 found = either(found, both(self.flag("put", output), self.token(output).carries.there))
         return found
 
-    def _opened(self, inputs: Sequence[TokenFormat]) -> tuple[int, ...]:
+    def _opened(self, inputs: Sequence[TokenFormat]) -> tuple[Span, ...]:
         """By input, how many cycles behind a firing its words begin to come."""
-        found: dict[int, int] = {}
+        found: dict[int, Span] = {}
         for place in (each for output in range(len(self.outputs)) for each in self.split(output)[0]):
-            begins = accumulate((tuple_words(inputs[each]) for each in place.ports), initial=place.first or 0)
+            begins = accumulate((tuple_words(inputs[each]) for each in place.ports), initial=place.begins)
             for port, begin in zip(place.ports, begins, strict=False):
-                begin = begin if inputs[port].word_bits else 0
-                if found.setdefault(port, begin) != begin or (begin and port in self.held()):
-                    hint = "all of an input come at one time, those of tokens that it holds at once"
-                    self.text.refuse(self.text.body[0], f"words of input {port} {begin} cycles behind a firing", hint)
-        return tuple(found.get(port, 0) for port in range(len(inputs)))
+                begin = begin if inputs[port].word_bits else Span()
+                if found.setdefault(port, begin) != begin or (begin != Span() and port in self.held()):
+                    hint, when = "all of an input come at one time, those of tokens that it holds at once", begin.at(1)
+                    self.text.refuse(self.text.body[0], f"words of input {port} {when} cycles behind a firing", hint)
+        return tuple(found.get(port, Span()) for port in range(len(inputs)))
 
     def _check_room(self) -> None:
         """Where a token is put there must be room for it, and only there: else the floors disagree."""
@@ -176,9 +185,11 @@ class Execution(Calls):
                 self.text.refuse(target, ast.unparse(target), "it assigns to names and its own words")
 
 
-def tuple_words(format: TokenFormat) -> int:
+def tuple_words(format: TokenFormat) -> Span:
     """Words of an item in a tuple; those of control are there only."""
-    return format.beats or -(-format.bits // format.link_bits)
+    if isinstance(format, DynamicFormat):
+        return format.span
+    return Span(format.beats or -(-format.bits // format.link_bits))
 
 
 def _front(port: int, format: TokenFormat) -> Symbol:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate
+from typing import Any
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
@@ -13,6 +15,7 @@ from hw.links.layout import TokenFormat
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.numbers import Number
 from hw.rules.values import Arriving, Literal
+from step.lowering.links import Span
 
 
 def words_of(literal: Literal, format: TokenFormat) -> list[Value]:
@@ -23,8 +26,13 @@ def words_of(literal: Literal, format: TokenFormat) -> list[Value]:
     return [Const(each & mask, format.word_bits) for each in found or [0] * format.beats]
 
 
-def send_words(executed: Execution, m: Module, firing: Firing, made: Callable[[Number], Value], port: int) -> None:
-    """What goes out on output ``port`` of ``firing`` behind a header, or late in it, are the words of its sources."""
+def send_words(
+    executed: Execution, m: Module, firing: Firing, made: Callable[[Number], Value], port: int, rows: Any
+) -> None:
+    """What goes out on output ``port`` of ``firing`` behind a header, or late in it, are the words of its sources.
+
+    Tiles of dynamic size have so many ``rows``.
+    """
     rule, format = firing.unit.rule, firing.unit.rule.outputs[port]
     places, literals = executed.split(port)
     if not format.word_bits and (not format.control or all(each.is_whole for each in places)):
@@ -42,7 +50,7 @@ def send_words(executed: Execution, m: Module, firing: Firing, made: Callable[[N
     if not places:
         word: Value = firing.latched(chosen(source, {number: each for number, (each,) in constants.items()}))
     elif len(places[0].ports) > 1:
-        word = side_by_side(m, firing, places[0].ports)
+        word = side_by_side(m, firing, places[0].ports, rows)
     else:
         word = firing.word(places[0].ports[0])
     if places and constants:
@@ -50,8 +58,8 @@ def send_words(executed: Execution, m: Module, firing: Firing, made: Callable[[N
         pads = firing.latched(chosen(source, {number: Const(int(number in constants), 1) for number in ways}))
         word = padded(m, firing, pads, Array(padding)[firing.phase()], word)
     if places and places[0].first is not None:
-        word, taken = item_of(m, firing, format, places[0], word)
-    if taken > rule.latency:
+        word, taken = item_of(m, firing, format, places[0], word, rows)
+    if taken > rule.latency or (rule.is_stamped and taken < rule.latency):
         hint = f"what it sends is there after {taken}"
         executed.text.refuse(executed.text.body[0], f"a latency of {rule.latency}", hint)
     for _ in range(rule.latency - taken):
@@ -62,15 +70,22 @@ def send_words(executed: Execution, m: Module, firing: Firing, made: Callable[[N
         firing.send(port, word)
 
 
-def item_of(m: Module, firing: Firing, format: TokenFormat, place: Arriving, word: Value) -> tuple[Value, int]:
-    """The words of the item at ``place`` in a tuple that ``word`` has, or its control; and when it is there."""
-    (port,), first = place.ports, place.first or 0
-    if firing.unit.rule.inputs[port].beats > 1:
+def item_of(
+    m: Module, firing: Firing, format: TokenFormat, place: Arriving, word: Value, rows: Any
+) -> tuple[Value, int]:
+    """The words of the item at ``place`` in a tuple that ``word`` has, or its control; and when it is there, behind
+    tiles of dynamic size with the most rows."""
+    (port,), first, comes = place.ports, place.begins.at(rows), place.comes(rows)
+    rule = firing.unit.rule
+    most = place.comes(rule.inputs[port].most_rows)
+    if place.begins.rows:
+        first, comes = firing.latched(first), firing.latched(comes)
+    if rule.inputs[port].beats > 1:
         firing.read_from(port, first)
     if not format.control:
-        return word[: format.word_bits], first
+        return word[: format.word_bits], most
     item = replace(format, control=False)
-    return whole(m, "item", word, firing.phase() - first, item, item.beats - 1), first + item.beats
+    return whole(m, "item", word, firing.phase() - comes, item, item.beats - 1), most + item.beats
 
 
 def padded(m: Module, firing: Firing, pads: Value, constant: Value, word: Value) -> Value:
@@ -84,17 +99,27 @@ def padded(m: Module, firing: Firing, pads: Value, constant: Value, word: Value)
     return register
 
 
-def side_by_side(m: Module, firing: Firing, ports: tuple[int, ...]) -> Value:
-    """The words of a tuple: those of its items, one after the other."""
+def side_by_side(m: Module, firing: Firing, ports: tuple[int, ...], rows: Any) -> Value:
+    """The words of a tuple: those of its items, one after the other; tiles of dynamic size have so many ``rows``."""
     formats = [firing.unit.rule.inputs[port] for port in ports]
     bits = formats[0].link_bits
     width = max(each.word_bits or min(each.bits, bits) for each in formats)
     word, begin = Signal(width, name="joined"), 0
     arrived = [firing.word(port) for port in ports]
+    words = [
+        [source[at : at + bits] for at in range(0, format.bits, bits)] if format.control else [source]
+        for source, format in zip(arrived, formats, strict=True)
+    ]
+    counts = [tuple_words(format) for format in formats]
+    if any(each.rows for each in counts):
+        phase = firing.phase()
+        for parts, begins in zip(words, accumulate(counts, initial=Span()), strict=False):
+            begin = firing.latched(begins.at(rows)) if begins.rows else begins.fixed
+            with m.If(phase >= begin):  # of those that have no words the next one begins there as well
+                m.d.comb += word.eq(Array(parts)[phase - begin] if len(parts) > 1 else parts[0])
+        return word
     with m.Switch(firing.phase()):
-        for source, format in zip(arrived, formats, strict=True):
-            parts = [source[at : at + bits] for at in range(0, format.bits, bits)] if format.control else [source]
-            count = tuple_words(format)
+        for parts, count in zip(words, (each.fixed for each in counts), strict=True):
             for number, part in enumerate(parts):
                 with m.Case(*range(begin + number, begin + number + count // len(parts))):
                     m.d.comb += word.eq(part)

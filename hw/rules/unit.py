@@ -15,8 +15,9 @@ from hw.rules.execution import Execution, executed
 from hw.rules.values import Arriving, Literal
 from hw.rules.writing import Writing
 from step.firing.declared import Declared, declared_rule
-from step.firing.item import Item
+from step.firing.item import Item, SideBySide
 from step.firing.machine import Machine
+from step.firing.words import side_by_side
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 
@@ -41,7 +42,8 @@ class Translated(Rule):
         """What is ``declared``, with values as their bits, and functions as hardware knows them."""
         link = (*reads, *writes)[0].link_bits // 8
         parameters = tuple((name, _plain(value, link)) for name, value in sorted(declared.parameters.items()))
-        latency = declared.cycles(link, carries=any(each.items for each in writes))
+        rows = max(each.most_rows for each in reads)
+        latency = declared.cycles(link, rows, carries=any(each.items for each in writes))
         return cls(declared.machine, parameters, reads, writes, latency)
 
     @property
@@ -55,7 +57,13 @@ class Translated(Rule):
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        return self.execution.offsets
+        rows = max(each.most_rows for each in self.reads)
+        return tuple(each.at(rows) for each in self.execution.offsets)
+
+    @property
+    def is_stamped(self) -> bool:
+        """Whether the latency of what goes out follows from the rows of tiles of dynamic size."""
+        return any(each.rows for each in self.execution.offsets) and self.latency > 0
 
     def fire(self, m: Module, firing: Firing) -> None:
         Writing(self.execution, m, firing).write()
@@ -65,11 +73,15 @@ def translated(node: Node, netlist: Netlist) -> Unit:
     """The hardware of ``node``, whose operator declares its rule; raises `HardwareError` where there is none."""
     declared = declared_rule(node)
     assert declared is not None
-    return Unit(Translated.of(declared, input_formats(node, netlist), output_formats(node, netlist)))
+    rule = Translated.of(declared, input_formats(node, netlist), output_formats(node, netlist))
+    depths = [behind.depth for behind in netlist.outputs(node) if behind is not None]
+    return Unit(rule, max(depths) if rule.is_stamped else 0)
 
 
 def _plain(value: Any, link_bytes: int) -> Any:
     """A parameter as hardware has it: an item is where it begins in a tuple, other functions are names."""
+    if isinstance(value, SideBySide):
+        return side_by_side.__name__
     if isinstance(value, Item):
         return Arriving((), value.first(link_bytes))
     plain = isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(each, int) for each in value))

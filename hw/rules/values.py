@@ -10,6 +10,8 @@ import numpy as np
 
 from hw.rules.facts import Facts, Law, pick
 from hw.rules.numbers import Number, const
+from step.lowering.links import Span
+from step.lowering.plans.rows import largest
 
 
 class _Any:
@@ -36,15 +38,27 @@ class Literal:
 
 @dataclass(frozen=True)
 class Arriving:
-    """The words of the values in front of these inputs, one after the other; those of an item from ``first`` on."""
+    """The words of the values in front of these inputs, one after the other; those of an item from ``first`` on.
+
+    Behind tiles of dynamic size in a tuple that follows from their rows.
+    """
 
     ports: tuple[int, ...]
-    first: int | None = None
+    first: int | Span | None = None
 
     @property
     def is_whole(self) -> bool:
         """Whether they are the value of one input, as it comes."""
         return len(self.ports) == 1 and self.first is None
+
+    @property
+    def begins(self) -> Span:
+        """With which word of a tuple they begin; 0 where they are whole."""
+        return self.first if isinstance(self.first, Span) else Span(self.first or 0)
+
+    def comes(self, rows: Any) -> Any:
+        """How many cycles behind a firing they come; behind tiles of dynamic size (of ``rows``) at least one."""
+        return largest(1, self.first.at(rows)) if isinstance(self.first, Span) else self.first or 0
 
     def __str__(self) -> str:
         inputs = " beside ".join(f"input {each}" for each in self.ports)

@@ -10,7 +10,7 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
 from hw.links.layout import DynamicFormat
-from hw.rules.execution import Execution
+from hw.rules.execution import Execution, tuple_words
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const
 from hw.rules.values import Symbol
@@ -65,11 +65,16 @@ class Writing:
                     firing.take(port)
         if executed.flag("fault") is not const(0):
             firing.fault(self._made(executed.flag("fault")))
+        self._rows = None if executed.rows is None else self._made(executed.rows)
         firing.occupy(when=self._made(executed.flag("COMPUTES")), cycles=self._cycles())
         firing.finish(self._made(executed.flag("ENDS")))
+        for port, begin in enumerate(executed.offsets):
+            if begin.rows:
+                comes = begin.at(self._rows)
+                firing.later(port, largest(1, comes) if rule.is_stamped else comes)
         for port in range(len(rule.outputs)):
             self._put(port)
-            send_words(executed, m, firing, self._made, port)
+            send_words(executed, m, firing, self._made, port, self._rows)
         for port in rule.held:
             firing.drop(port, when=self._made(executed.drops(port)))
         for name, before in executed.present.items():
@@ -82,14 +87,23 @@ class Writing:
                             firing.next(self._memo[register], self._made(after[part]))
 
     def _cycles(self) -> Any:
-        """The words of a value that goes out, where its rows say how many; None where they are static."""
-        formats = enumerate(self._firing.unit.rule.outputs)
-        tiles = [(self._executed.token(port), each) for port, each in formats if isinstance(each, DynamicFormat)]
-        found = {(token.carries.rows, format.row_bits): format for token, format in tiles}
-        if not found:
+        """The words of a value that passes, where its rows say how many; None where they are static."""
+        if self._rows is None:
             return None
-        (((rows, _), format),) = found.items()  # what goes out at once is one tile
-        return largest(1, format.words_of(self._made(rows)))
+        executed, rule = self._executed, self._firing.unit.rule
+        resized = ("resize",) in executed.end.said
+        tiles = [each for each in (rule.inputs if resized else rule.outputs) if isinstance(each, DynamicFormat)]
+        spans = dict.fromkeys(each.span for each in tiles)
+        waits = [self._latency(port) for port in range(len(rule.outputs)) if resized]
+        return largest(1, *(each.at(self._rows) for each in spans), *waits)
+
+    def _latency(self, port: int) -> Any:
+        """When what goes out on output ``port`` enters, which may follow from its rows."""
+        rule, (places, _) = self._firing.unit.rule, self._executed.split(port)
+        if not rule.is_stamped:
+            return rule.latency
+        format, begin = rule.outputs[port], places[0].comes(self._rows)
+        return begin + tuple_words(format).fixed if format.control else begin
 
     def _put(self, port: int) -> None:
         fields = {}
@@ -98,6 +112,8 @@ class Writing:
                 made = self._made(number)  # its range fits
                 fields[name] = made if isinstance(made, Const) else made[: self._firing.width(port, name)]
         self._firing.put(port, when=self._made(self._executed.flag("put", port)), **fields)
+        if self._firing.unit.rule.is_stamped:
+            self._firing.stamp(port, self._latency(port), 1)
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import Out
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
-from hw.links.layout import Format, TokenFormat, input_formats, output_formats
+from hw.links.layout import DynamicFormat, Format, TokenFormat, cycles_of, input_formats, output_formats
 from hw.memory.scratchpads import share_format
 from hw.memory.share import FillerSignature, ShareFormat
 from hw.verilog.modules import Parametric
@@ -56,7 +56,7 @@ class Bufferize(Rule):
             rank=Mux(outside, token.rank - self.rank, 0),
         )
         firing.take(0)
-        firing.occupy(when=token.value)
+        firing.occupy(when=token.value, cycles=cycles_of(self.token, token))
         firing.finish(token.done)
         if self.share is None:
             return
@@ -67,8 +67,12 @@ class Bufferize(Rule):
         entry = {"value": token.value, "last": last, "stop": Mux(last, self.rank, token.stop), "rank": token.rank}
         if self.share.control:
             entry["control"] = token.control
-        m.d.comb += [scratchpad.entry[name].eq(value) for name, value in entry.items()]
-        m.d.comb += [scratchpad.value.eq(token.value), scratchpad.store.eq(firing.fires & inside)]
+        value = token.value
+        if isinstance(self.token, DynamicFormat):
+            entry["rows"] = token.rows
+            value = value & (token.rows != 0)
+        m.d.comb += [scratchpad.entry[name].eq(field) for name, field in entry.items()]
+        m.d.comb += [scratchpad.value.eq(value), scratchpad.store.eq(firing.fires & inside)]
         if self.share.word_bits:
             m.d.comb += scratchpad.word.eq(firing.word(0))
 

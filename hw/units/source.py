@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -19,7 +19,8 @@ from hw.links.layout import DynamicFormat, Format, TokenFormat, cycles_of, outpu
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
-from step.language.types import ElementType, Selector, Tuple
+from step.language.types import ElementType, Selector
+from step.lowering.links import Span, leaves
 from step.lowering.netlist import Netlist
 
 
@@ -33,11 +34,12 @@ class Source(Rule):
 
     The words of a tile of dynamic size are out before the next token enters, which may be a shorter one.
 
-    ``selectors``: words of a value (from 0 on) that end a selector, and how many bits of it they have.
+    ``selectors``: words of a value (from 0 on) that end a selector, and how many bits of it they have; behind tiles of
+    dynamic size that is how many words there are up to its end.
     """
 
     token: TokenFormat
-    selectors: tuple[tuple[int, int], ...] = ()
+    selectors: tuple[tuple[int | Span, int], ...] = ()
 
     initiation_interval = 1
 
@@ -63,7 +65,7 @@ class Source(Rule):
             firing.reserve(0, when=header.value & external.tlast, cycles=cycles_of(self.token, header))
             with m.If(header.value & (header.rows > self.token.most_rows)):
                 firing.fault(Fault.TOO_MANY_ROWS)
-        with m.If(header.value & Cat(*self._beyond(external, place)).any()):
+        with m.If(header.value & Cat(*self._beyond(external, header, place)).any()):
             firing.fault(Fault.NO_SUCH_TARGET)
         with m.If(~self._may_come(m, firing, header, external.tlast, place)):
             firing.fault(Fault.NO_TOKEN)
@@ -83,9 +85,10 @@ class Source(Rule):
                 m.d.sync += place.eq(Mux(last, 0, place + 1))
         return place
 
-    def _beyond(self, external: Any, place: Signal) -> list[Value]:
+    def _beyond(self, external: Any, header: Any, place: Signal) -> list[Value]:
         """The bits of the word at ``place`` that stand for targets that are not there, where it ends a selector."""
-        return [(place == number) & external.tdata[bits:].any() for number, bits in self.selectors]
+        ends = (place + 1 == at.at(header.rows) if isinstance(at, Span) else place == at for at, _ in self.selectors)
+        return [end & external.tdata[bits:].any() for end, (_, bits) in zip(ends, self.selectors, strict=True)]
 
     def _may_come(self, m: Module, firing: Firing, header: Any, last: Value, place: Signal) -> Value:
         """Whether a transfer is a part of a token that the stream may have next (docs/language.md).
@@ -127,22 +130,18 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     return Unit(Source(token, _selectors(node.output_types[0].element, token)))
 
 
-def _selectors(element: ElementType, token: TokenFormat) -> tuple[tuple[int, int], ...]:
+def _selectors(element: ElementType, token: TokenFormat) -> tuple[tuple[int | Span, int], ...]:
     """The words of an ``element`` that end a selector and have room for more targets, as for `Source`."""
     if not token.items:
         return ()
-    counts = token.item_words or (1,)
-    ends = zip(_items(element), counts, accumulate(counts), strict=True)
+    items = tuple(leaves(element))
+    counts = [Span.of((item,), token.link_bits // 8) for item in items]
+    if not token.most_rows:
+        counts = [Span(each) for each in token.item_words or (1,)]
+    ends = zip(items, counts, accumulate(counts), strict=True)
     found = (
-        (end - 1, item.bits - (count - 1) * token.link_bits) for item, count, end in ends if isinstance(item, Selector)
+        (end if end.rows else end.fixed - 1, item.bits - (count.fixed - 1) * token.link_bits)
+        for item, count, end in ends
+        if isinstance(item, Selector)
     )
     return tuple((at, bits) for at, bits in found if bits < data_bits(token))
-
-
-def _items(element: ElementType) -> Iterator[ElementType]:
-    """What ``element`` is made of, in order."""
-    if not isinstance(element, Tuple):
-        yield element
-        return
-    for item in element.items:
-        yield from _items(item)

@@ -13,7 +13,7 @@ from hw.firing.loop_counters import walk
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
-from hw.links.layout import Format, TokenFormat, input_formats, output_formats
+from hw.links.layout import DynamicFormat, Format, TokenFormat, cycles_of, input_formats, output_formats
 from hw.memory.scratchpads import share_format
 from hw.memory.share import ReaderSignature, ShareFormat
 from hw.verilog.modules import Parametric
@@ -89,18 +89,21 @@ class Streamify(Rule):
             value=reads & value,
             stop=Mux(reads & ~last, stop, up),
             rank=Mux(reads, rank, Mux(reference.rank != 0, reference.rank + self.depth, 0)),
-            **({"control": scratchpad.entry.control} if self.token.control else {}),
+            **{name: scratchpad.entry[name] for name in ("control", "rows") if name in self.token.header.members},
         )
-        firing.room(~(reads & value) | scratchpad.space)
+        words = reads & value
+        if isinstance(self.token, DynamicFormat):
+            words = words & (scratchpad.entry.rows != 0)
+        firing.room(~words | scratchpad.space)
         if self.reference is not None:
             with m.If(moves_on):
                 firing.take(REFERENCE)
         with m.If(moves_on & ends):
             firing.take(DATA)
-        firing.occupy(when=reads & value)
+        firing.occupy(when=reads & value, cycles=cycles_of(self.token, scratchpad.entry))
         firing.finish(reference.done)
         m.d.comb += [
-            scratchpad.read.eq(firing.fires & reads & value),
+            scratchpad.read.eq(firing.fires & words),
             scratchpad.move.eq(firing.fires & reads),
             scratchpad.leave.eq(firing.fires & moves_on & ends & data.value),
         ]

@@ -234,7 +234,10 @@ class Packed:
         channels = self._pack[fields.CHANNELS]
         base = [*channels(machine.inputs), *channels(machine.outputs), machine.latency, machine.interval]
         base += [int(machine.ends_run), int(machine.contends), machine.burst, int(machine.sizes is not None)]
-        return base if machine.sizes is None else [*base, self._number(pace_part(machine.sizes)), *machine.sized]
+        if machine.sizes is None:
+            return base
+        inside = [-1] * (len(machine.outputs) - len(machine.sized))  # those of the unit come first
+        return [*base, self._number(pace_part(machine.sizes)), *machine.sized, *inside]
 
     def _machine(self, machine: Machine) -> list[int]:
         layout = self._layouts[type(machine)]

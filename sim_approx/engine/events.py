@@ -201,7 +201,7 @@ class Engine:
                 channel.reader = machine
             for output, channel in enumerate(machine.outputs):
                 channel.writer = machine
-                if machine.sizes is not None:
+                if machine.sizes is not None and output < len(machine.sized):
                     channel.entering = Sized(self._agenda, machine, tiles=machine.sized[output])
                 elif not isinstance(channel, Unread):
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from sim_approx.engine.words import Clock, unknown
+from sim_approx.engine.words import Clock, RowsOf, unknown
 from sim_approx.memory.channels import Memory, MemoryPorts
 from sim_approx.memory.scratchpad import ShareSites, share_sites
-from sim_approx.placing.site import Site, routing_sizes, set_sizes
+from sim_approx.placing.site import Site, declared_sizes, set_sizes
 from step.firing.declared import Declared, declared_rule
 from step.firing.machine import Channel, Machine, Unread
 from step.host.extensions import needed_module
@@ -154,7 +154,7 @@ def place(site: Site) -> Machine:
         set_sizes(site, machine, getattr(module, "sizes", None))
         return machine
     machine = _declared(site, declared)
-    set_sizes(site, machine, None if declared.functions else routing_sizes)
+    set_sizes(site, machine, lambda site, _: declared_sizes(site, declared))
     return machine
 
 
@@ -162,6 +162,8 @@ def _declared(site: Site, declared: Declared) -> Machine:
     """The machine of a rule that is the whole unit; functions only where their results are wanted."""
     parameters = dict(declared.parameters)
     if not site.computes:
-        parameters |= dict.fromkeys(declared.functions, unknown)
-    latency = declared.cycles(site.fabric.link_bytes, carries=site.carries)
+        for name in declared.functions:
+            rows_from = getattr(parameters[name], "rows_from", ())
+            parameters[name] = RowsOf(rows_from) if rows_from else unknown
+    latency = declared.cycles(site.fabric.link_bytes, site.fabric.dynamic_rows, carries=site.carries)
     return site.add(declared.machine(**site.ports(), **parameters, latency=latency, interval=site.beats))

@@ -15,14 +15,15 @@ from sim_approx.engine.words import RowsOf, unknown
 from sim_approx.memory.channels import MemoryPorts
 from sim_approx.memory.scratchpad import AnyMachine, ShareSite
 from step.errors import FabricError
+from step.firing.declared import Declared
 from step.firing.machine import Channel, Machine, Pace, Sizes, Stream
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
 from step.language.tokens import UNKNOWN, Token
-from step.language.types import ElementType, Tile, is_dynamic
+from step.language.types import ElementType, Tile, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
-from step.lowering.links import beats
+from step.lowering.links import beats, data_words
 from step.lowering.memory import MemoryMap
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import DynamicPlan, Plan, UnitPlan
@@ -90,7 +91,7 @@ class Site:
     def beats_with(self, rows: int) -> tuple[int, ...]:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
         return tuple(
-            beats(each.with_rows(rows) if isinstance(each, Tile) else each, self.fabric.link_bytes)
+            beats(None if each is None else with_rows(each, rows), self.fabric.link_bytes)
             for each in (*self.elements_in, *self.elements_out)
         )
 
@@ -158,11 +159,26 @@ def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Siz
 
 def routing_sizes(site: Site, machine: Machine) -> Sizes:
     """Of a unit that sends on what it gets, word by word."""
-    latency = machine.latency
+    return declared_sizes(site, Declared(type(machine), latency=machine.latency))
+
+
+def declared_sizes(site: Site, declared: Declared) -> Sizes:
+    """Of a unit that sends on what it gets, or a part of it, as it has ``declared``."""
 
     def pace(rows: int) -> Pace:
-        cycles = max(site.beats_with(rows))
-        return Pace(cycles, latency, cycles)
+        cycles, latency = site.beats_with(rows), declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
+        waits = 1 if isinstance(declared.latency, int) else latency
+        return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
+
+    return pace
+
+
+def stored_sizes(site: Site, element: ElementType | None) -> Sizes:
+    """Of a unit through which tiles of ``element`` go to a memory or come from one: a burst are their words, if any."""
+
+    def pace(rows: int) -> Pace:
+        words = 0 if element is None else data_words(with_rows(element, rows), site.fabric.link_bytes)
+        return Pace(max(1, words), 0, words)
 
     return pace
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sim_approx.engine.words import Banks, Buffers, begin, enter, fill, lay, pass_through
-from sim_approx.placing.site import Site
-from step.firing.machine import COMPUTES, ENDS, Channel, Machine
+from sim_approx.placing.site import Site, stored_sizes
+from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Sizes
 from step.firing.words import fault, front, need, put, reserve, room, take
 from step.language.faults import Fault
 from step.language.tokens import UNKNOWN, Token, empty
@@ -17,7 +17,8 @@ from step.ops.bufferize import Bufferize as Operator
 class Bufferize(Machine):
     """A token each firing goes into the buffer; its channels are those of `sim_approx.memory.scratchpad.ShareSite`.
 
-    ``slots`` tokens lie in a page, of which there are ``most``; ``beats`` are the words of a tile. Words: ``slot`` that
+    ``slots`` tokens lie in a page, of which there are ``most``; a tile has the place of ``beats`` words, and a
+    `Machine.burst` of them. Words: ``slot`` that
     is filled next, ``page`` of it, and of the present buffer the numbers of its ``entries`` and ``pages``.
     """
 
@@ -59,7 +60,10 @@ class Bufferize(Machine):
         if new:
             room(self.free_pages)
         place = page * self.page_words + self.slot * self.beats
-        if inside and x.has_value and self.banks is not None:
+        if x.has_value:
+            self.resize(x.value)
+        stores = x.has_value and self.banks is not None and self.burst > 0
+        if stores:
             enter(self.banks, self.number, place)
         if last or not inside:
             room(self.outputs[0])
@@ -79,8 +83,8 @@ class Bufferize(Machine):
             self.page = page
             self.pages += 1
             lay(self.buffers, page)
-        if x.has_value and self.banks is not None:
-            pass_through(self.banks, self.number, place, self.beats)
+        if stores:
+            pass_through(self.banks, self.number, place, self.burst)
         self.entries += 1
         fill(self.buffers, Token(x.value, min(x.stop, self.rank), x.rank))
         self.slot = 0 if last or self.slot == self.slots - 1 else self.slot + 1
@@ -111,6 +115,7 @@ def build(site: Site) -> Machine:
         inputs=site.inputs,
         outputs=(*site.outputs, share.in_flight, share.pages, *share.counted),
         interval=site.beats,
+        burst=site.beats,
         rank=operator.rank,
         most=share.share.pages,
         beats=site.beats,
@@ -120,3 +125,8 @@ def build(site: Site) -> Machine:
         banks=share.fills,
     )
     return site.add(share.used_by(machine))
+
+
+def sizes(site: Site, machine: Machine) -> Sizes:
+    """A word a cycle."""
+    return stored_sizes(site, site.elements_in[0])

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sim_approx.engine.words import Banks, Buffers, drop, enter, entry, page_count, page_of, pass_through
-from sim_approx.placing.site import Site
-from step.firing.machine import COMPUTES, ENDS, Channel, Machine
+from sim_approx.placing.site import Site, stored_sizes
+from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Sizes
 from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault
 from step.language.tokens import Token, empty
@@ -19,7 +19,8 @@ class Streamify(Machine):
     """A token of the buffer each firing; its channels are those of `sim_approx.memory.scratchpad.ShareSite`.
 
     ``extra``: dimensions that the reads make, ``depth``: those of a read. ``walk`` and ``levels`` are slots and stops
-    of an affine read. Words: ``step`` of the read, ``index`` of the read where they are counted.
+    of an affine read. A tile has the place of ``beats`` words, and a `Machine.burst` of them. Words: ``step`` of the
+    read, ``index`` of the read where they are counted.
     """
 
     count: int
@@ -69,12 +70,15 @@ class Streamify(Machine):
             token = Token(token.value, level + x.stop if last else level, token.rank)
             page = page_of(self.buffers, slot // self.slots)
             place = page * self.page_words + slot % self.slots * self.beats
-        if token.has_value and self.banks is not None:
+        if token.has_value:
+            self.resize(token.value)
+        loads = token.has_value and self.banks is not None and self.burst > 0
+        if loads:
             enter(self.banks, self.number, place)
         room(self.outputs[0])
         put(self.outputs[0], token)
-        if token.has_value and self.banks is not None:
-            pass_through(self.banks, self.number, place, self.beats)
+        if loads:
+            pass_through(self.banks, self.number, place, self.burst)
         self.step = 0 if last else self.step + 1
         if last and len(self.inputs) == 2:
             take(self.inputs[1])
@@ -103,6 +107,7 @@ def build(site: Site) -> Machine:
         inputs=site.inputs,
         outputs=(*site.outputs, share.returned),
         interval=site.beats_out[0],
+        burst=site.beats_out[0],
         count=operator.count or 1,
         extra=operator.extra(site.node),
         depth=len(operator.out or share.share.buffer.shape),
@@ -113,3 +118,8 @@ def build(site: Site) -> Machine:
         banks=share.reads,
     )
     return site.add(share.used_by(machine))
+
+
+def sizes(site: Site, machine: Machine) -> Sizes:
+    """A word a cycle."""
+    return stored_sizes(site, site.elements_out[0])

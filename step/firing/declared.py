@@ -17,18 +17,18 @@ class Declared:
 
     A firing that computes occupies the unit while the words of a value pass. Parameters are integers, tuples of
     integers, values, and functions of values. A ``latency`` that is there for values alone is a function of the bytes
-    of a link.
+    of a link, and of the rows that tiles of dynamic size have.
     """
 
     machine: type[Machine]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    latency: int | Callable[[int], int] = 0
+    latency: int | Callable[[int, int], int] = 0
 
-    def cycles(self, link_bytes: int, *, carries: bool) -> int:
-        """The latency on links of ``link_bytes``; ``carries``: somebody reads the values that go out."""
+    def cycles(self, link_bytes: int, rows: int, *, carries: bool) -> int:
+        """The latency on links of ``link_bytes``, with so many ``rows``; ``carries``: somebody reads what goes out."""
         if isinstance(self.latency, int):
             return self.latency
-        return self.latency(link_bytes) if carries else 0
+        return self.latency(link_bytes, rows) if carries else 0
 
     @property
     def functions(self) -> list[str]:

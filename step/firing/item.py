@@ -1,17 +1,33 @@
-"""The item of a tuple: where its words are among those of the tuple, and when a token with it may leave."""
+"""The tuple of what arrives, and the items of tuples: functions of values that every reader of rules knows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from step.language.types import Tuple
-from step.lowering.links import tuple_words
+from step.language.faults import rowed
+from step.language.types import Tuple, is_dynamic
+from step.lowering.links import Span, item_bits, words
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """The tuple of its operands, of which number ``tiled`` has tiles of dynamic size, as many rows as the tuple."""
+
+    tiled: int
+
+    def __call__(self, *items: Any) -> Any:
+        return rowed(items, self.tiled)
+
+    @property
+    def rows_from(self) -> tuple[int, ...]:
+        """The operands whose rows the result has."""
+        return (self.tiled,)
 
 
 @dataclass(frozen=True)
 class Item:
-    """Gives item ``index`` of a tuple of type ``element``: a function of values that every reader of rules knows."""
+    """Gives item ``index`` of a tuple of type ``element``: where its words are, and when a token with it may leave."""
 
     element: Tuple
     index: int
@@ -19,11 +35,23 @@ class Item:
     def __call__(self, value: Any) -> Any:
         return value[self.index]
 
-    def first(self, link_bytes: int) -> int:
-        """The word of the tuple with which the item begins, on links of ``link_bytes``."""
-        return sum(tuple_words(self.element, link_bytes)[: self.index])
+    @property
+    def rows_from(self) -> tuple[int, ...]:
+        """The operands whose rows the result has."""
+        return (0,) if is_dynamic(self.element.items[self.index]) else ()
 
-    def latency(self, link_bytes: int) -> int:
-        """Cycles from a firing to its token leaving: the words leave when they come; a header waits for its control."""
-        control = self.element.items[self.index].is_control
-        return self.first(link_bytes) + (tuple_words(self.element, link_bytes)[self.index] if control else 0)
+    def first(self, link_bytes: int) -> int | Span:
+        """The word of the tuple with which the item begins, on links of ``link_bytes``."""
+        before = self.element.items[: self.index]
+        if any(map(is_dynamic, before)):
+            return Span.of(before, link_bytes)
+        return sum(words(item_bits(Tuple(before)), link_bytes))
+
+    def latency(self, link_bytes: int, rows: int) -> int:
+        """Cycles from a firing to its token leaving: the words leave when they come; a header waits for its control.
+
+        Behind tiles of dynamic size, which have so many ``rows`` here, it is one at least.
+        """
+        first, item = self.first(link_bytes), self.element.items[self.index]
+        begin = max(1, first.at(rows)) if isinstance(first, Span) else first
+        return begin + (sum(words(item_bits(item), link_bytes)) if item.is_control else 0)

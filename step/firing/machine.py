@@ -127,7 +127,8 @@ class Machine:
     firing that computes, or passes a value, and the next one. ``ends_run``: whether the run goes on until this machine
     has ended; ``contends``: whether others may take in a cycle what it wants in the same one.
     ``burst``: the cycles that a result takes on its way out, where that is no part of the interval. With ``sizes``
-    these three follow the rows of the tiles that are put into the ``sized`` outputs.
+    these three follow the rows of the tiles that are put into the ``sized`` outputs; what is behind these stays inside
+    of the unit, and is there at once.
     """
 
     inputs: tuple[Channel, ...]

@@ -64,5 +64,20 @@ def same_rows(tokens: Sequence[Token], ports: Sequence[int]) -> None:
 
 
 def rows_of(tile: Any) -> int:
-    """How many rows a tile has; where nobody wants the scalars of one of dynamic size, it is that number."""
+    """The rows of a tile, or those of dynamic size in a tuple; where nobody wants the scalars, it is that number."""
+    if isinstance(tile, Rowed):
+        return tile.rows
     return tile if isinstance(tile, int) else len(tile)
+
+
+class Rowed(tuple[Any, ...]):
+    """The value of a tuple with tiles of dynamic size, all of which have ``rows`` rows."""
+
+    rows: int
+
+
+def rowed(items: Sequence[Any], tiled: int) -> Rowed:
+    """The tuple of ``items``, of which number ``tiled`` is of dynamic size: a tile, or a tuple with such ones."""
+    value = Rowed(items)
+    value.rows = rows_of(items[tiled])
+    return value

@@ -94,8 +94,17 @@ class Tile(metaclass=Checked):
 
 
 def is_dynamic(element: ElementType | None) -> bool:
-    """Whether ``element`` is a tile with a dynamic number of rows."""
+    """Whether ``element`` is a tile with a dynamic number of rows, or a tuple that has one."""
+    if isinstance(element, Tuple):
+        return any(map(is_dynamic, element.items))
     return isinstance(element, Tile) and not element.rows.is_static
+
+
+def with_rows(element: ElementType, rows: int) -> ElementType:
+    """The same with so many rows where these are dynamic, in all items of a tuple."""
+    if isinstance(element, Tuple):
+        return Tuple(tuple(with_rows(item, rows) for item in element.items))
+    return element.with_rows(rows) if isinstance(element, Tile) else element
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,12 @@ from step.language.graph import Node
 from step.language.types import is_dynamic
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
-from step.lowering.plans.plan import DynamicPlan
+from step.lowering.plans.plan import DynamicPlan, Plan
 from step.lowering.plans.retile import JoinPlan, SplitPlan
 from step.lowering.plans.vector import VectorPlan
+
+PACKED = "pack their rows into tiles of a static size"
+"""What always helps."""
 
 
 def check_dynamic(node: Node, netlist: Netlist) -> None:
@@ -20,21 +23,22 @@ def check_dynamic(node: Node, netlist: Netlist) -> None:
     if not any(is_dynamic(tile) for element in elements for tile in element.tiles):
         return
     function: Function | None = getattr(node.operator, "function", None)
-    if function is None and not node.operator.has_dynamic_rows:
-        what = f"the operator {node.operator.name!r}"
-    elif function is not None and not _computes(node, function, netlist):
-        what = f"the function {function.name!r} here"
-    else:
+    what, mend = f"the operator {node.operator.name!r}", PACKED
+    if function is None and node.operator.has_dynamic_rows:
         return
+    if function is not None:
+        plan = plan_of(node, function, netlist.fabric, reduce=isinstance(function, AccumFunction))
+        if _computes(plan):
+            return
+        what = f"the function {function.name!r} here"
+        mend = "choose link_bytes of a scalar or more" if isinstance(plan, VectorPlan) else PACKED
     raise FabricError(
-        f"{node.describe()}: there is no hardware of {what} for tiles with a dynamic number of rows; pack their rows "
-        "into tiles of a static size"
+        f"{node.describe()}: there is no hardware of {what} for tiles with a dynamic number of rows; {mend}"
     )
 
 
-def _computes(node: Node, function: Function, netlist: Netlist) -> bool:
-    """Whether there is a datapath for what ``node`` computes."""
-    plan = plan_of(node, function, netlist.fabric, reduce=isinstance(function, AccumFunction))
+def _computes(plan: Plan) -> bool:
+    """Whether there is a datapath with ``plan``."""
     match plan:
         case JoinPlan():
             return plan.streams

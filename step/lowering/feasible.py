@@ -5,7 +5,7 @@ from __future__ import annotations
 from step.errors import FabricError
 from step.language.dims import element_count
 from step.language.graph import Node
-from step.language.types import Buffer, ElementType, Tile, Tuple
+from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic
 from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, word_bits
@@ -79,11 +79,14 @@ def _refers(element: ElementType) -> bool:
 def _check_share(share: Share, fabric: FabricConfig) -> None:
     """A tile lies in one page; what is known to be larger than a scratchpad never fits."""
     buffer, what = share.buffer, share.filler.describe()
-    tile = -(-buffer.tile.bits // 8)
+    tile = -(-buffer.tile.with_rows(fabric.dynamic_rows).bits // 8)
     if tile > fabric.page_bytes:
+        rows, fewer = "", ""
+        if is_dynamic(buffer.tile):
+            rows, fewer = f" with {fabric.dynamic_rows} rows", ", or with fewer dynamic_rows"
         raise FabricError(
-            f"{what}: a tile of its buffers has {tile} bytes, but a page of on-chip memory has {fabric.page_bytes}; "
-            f"choose a fabric with page_bytes={1 << (tile - 1).bit_length()}"
+            f"{what}: a tile of its buffers has {tile} bytes{rows}, but a page of on-chip memory has "
+            f"{fabric.page_bytes}; choose a fabric with page_bytes={1 << (tile - 1).bit_length()}{fewer}"
         )
     if all(each.is_static for each in buffer.shape):
         pages = -(-int(element_count(buffer.shape)) // share.slots)

@@ -7,7 +7,12 @@ no words.
 
 from __future__ import annotations
 
-from step.language.types import ElementType, Tile, Tuple, is_dynamic
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from step.language.types import ElementType, Tile, Tuple, is_dynamic, with_rows
+from step.lowering.plans.rows import parts
 
 
 def item_bits(element: ElementType) -> tuple[int, ...]:
@@ -27,9 +32,38 @@ def words(items: tuple[int, ...], link_bytes: int) -> tuple[int, ...]:
     return tuple(-(-bits // (8 * link_bytes)) for bits in items)
 
 
-def tuple_words(element: Tuple, link_bytes: int) -> tuple[int, ...]:
-    """Words that each item of ``element`` takes, which may be a tuple again."""
-    return tuple(sum(words(item_bits(item), link_bytes)) for item in element.items)
+@dataclass(frozen=True)
+class Span:
+    """Words on a link of ``link_bits``: ``fixed`` ones, and those of tiles of dynamic size with ``rows`` bits a row."""
+
+    fixed: int = 0
+    rows: tuple[int, ...] = ()
+    link_bits: int = 0
+
+    @classmethod
+    def of(cls, elements: Iterable[ElementType], link_bytes: int) -> Span:
+        """Those of ``elements`` one after the other."""
+        tiles = [tile for element in elements for tile in leaves(element)]
+        fixed = sum(sum(words(item_bits(each), link_bytes)) for each in tiles if not is_dynamic(each))
+        rows = (each.with_rows(1).bits for each in tiles if isinstance(each, Tile) and is_dynamic(each))
+        return cls(fixed, tuple(rows), 8 * link_bytes)
+
+    def __add__(self, other: Span) -> Span:
+        return Span(self.fixed + other.fixed, self.rows + other.rows, self.link_bits or other.link_bits)
+
+    def at(self, rows: Any) -> Any:
+        """How many they are with so many ``rows``: a number, or hardware."""
+        found = [parts(rows, each, self.link_bits) for each in self.rows]
+        return sum(found[1:], found[0] + self.fixed if self.fixed else found[0]) if found else self.fixed
+
+
+def leaves(element: ElementType) -> Iterator[ElementType]:
+    """What ``element`` is made of, in order."""
+    if not isinstance(element, Tuple):
+        yield element
+        return
+    for item in element.items:
+        yield from leaves(item)
 
 
 def data_words(element: ElementType | None, link_bytes: int) -> int:
@@ -49,10 +83,8 @@ def slot_bits(rank: int, element: ElementType | None, most_rows: int) -> int:
 
     Of a tile of dynamic size the header says the rows as well, and there is room for ``most_rows``.
     """
-    header = 2 + 2 * stop_bits(rank)
-    if isinstance(element, Tile) and is_dynamic(element):
-        return header + rows_bits(most_rows) + element.with_rows(most_rows).bits
-    return header + (0 if element is None else sum(item_bits(element)))
+    header = 2 + 2 * stop_bits(rank) + (rows_bits(most_rows) if is_dynamic(element) else 0)
+    return header + (0 if element is None else sum(item_bits(with_rows(element, most_rows))))
 
 
 def rows_bits(most_rows: int) -> int:

@@ -19,7 +19,7 @@ from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.stream import Stream
-from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic
+from step.language.types import Buffer, ElementType, is_dynamic, with_rows
 from step.language.validate import check
 from step.lowering.fabric import MOST_BITS, FabricConfig, MemoryConfig
 from step.lowering.links import beats
@@ -92,7 +92,7 @@ class Netlist:
         behind an output that nobody reads."""
         element = None if channel is None else channel.element
         most = self.fabric.dynamic_rows
-        return beats(element.with_rows(most) if isinstance(element, Tile) else element, self.fabric.link_bytes)
+        return beats(None if element is None else with_rows(element, most), self.fabric.link_bytes)
 
     @cached_property
     def tiled(self) -> frozenset[Port]:
@@ -197,10 +197,7 @@ def check_depths(graph: Graph, fabric: FabricConfig) -> None:
 
 def _bits(element: ElementType, most_rows: int) -> int:
     """Bits of a slot, at least one for the header; a tile with a dynamic number of rows has room for ``most_rows``."""
-    if isinstance(element, Tuple):
-        return sum(_bits(each, most_rows) for each in element.items)
-    if isinstance(element, Tile) and element.cols.is_static:
-        element = element.with_rows(most_rows)
+    element = with_rows(element, most_rows)
     return max(1, element.bits) if element.is_static else 1
 
 

@@ -42,7 +42,6 @@ class Bufferize(Operator):
     rank: int
 
     kind = Kind.ON_CHIP
-    has_dynamic_rows = False
     fills_buffers = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:

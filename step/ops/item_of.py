@@ -22,8 +22,6 @@ class ItemOf(Operator):
 
     index: int
 
-    has_dynamic_rows = False
-
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 1, f"an item is of one stream, not {len(inputs)}")
         (stream,) = inputs

@@ -54,7 +54,6 @@ class Streamify(Operator):
     stride: tuple[int, ...] | None = None
 
     kind = Kind.ON_CHIP
-    has_dynamic_rows = False
     reads_buffers = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:

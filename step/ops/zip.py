@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from step.language.faults import rowed
 from step.language.operator import (
     Names,
     Operator,
@@ -17,30 +18,30 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
-from step.language.types import Tuple
+from step.language.types import Tuple, is_dynamic
 from step.samples.draft import Draft
 
 
 @dataclass(frozen=True)
 class Zip(Operator):
-    """Makes tuples of the elements of its inputs, whose stops must agree.
+    """Makes tuples of the elements of its inputs, whose stops must agree; so must the rows of tiles of dynamic size.
 
     >>> graph = Graph("zip")
     >>> x, y = (graph.source(name, Tile(BF16), [3]) for name in "xy")
     >>> x.zip(y).sink("pairs")
     """
 
-    has_dynamic_rows = False
-
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 2, f"zip needs at least two streams, not {len(inputs)}")
         return (StreamType(Tuple(tuple(each.element for each in inputs)), expect_same_shape(inputs)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
+        tiled = next((port for port, each in enumerate(node.input_types) if is_dynamic(each.element)), None)
         while True:
             token, tokens = yield from each_aligned(node)
             if token.has_value:
-                token = Token(tuple(each.value for each in tokens), token.stop)
+                items = tuple(each.value for each in tokens)
+                token = Token(items if tiled is None else rowed(items, tiled), token.stop)
             around.emit(0, token)
             if token.done:
                 return

@@ -27,8 +27,10 @@ class ItemOf(Machine):
         room(self.outputs[0])
         take(self.inputs[0])
         if x.has_value:
+            self.resize(x.value)
             put(self.outputs[0], Token(self.item(x.value), x.stop))
             return COMPUTES
+        self.resize(0)
         put(self.outputs[0], x)
         return ENDS if x.done else None
 

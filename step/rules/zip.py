@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from step.firing.declared import Declared
+from step.firing.item import SideBySide
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import need_all, put, room, side_by_side, take, values
 from step.language.faults import aligned, same_rows
@@ -39,4 +40,4 @@ class Zip(Machine):
 def rule(node: Node) -> Declared:
     """What ``node`` fires by."""
     tiled = tuple(port for port, each in enumerate(node.input_types) if is_dynamic(each.element))
-    return Declared(Zip, {"pair": side_by_side, "tiled": tiled})
+    return Declared(Zip, {"pair": SideBySide(tiled[0]) if tiled else side_by_side, "tiled": tiled})

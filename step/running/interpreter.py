@@ -19,7 +19,7 @@ from step.errors import Deadlock, InputError, StreamFault, UnboundSymbol
 from step.host.names import Named
 from step.language.checker import StreamChecker
 from step.language.dims import DimKind
-from step.language.faults import Fault, Violation
+from step.language.faults import Fault, Violation, rows_of
 from step.language.graph import Graph, Node
 from step.language.operator import Process
 from step.language.parameters import settled
@@ -88,7 +88,7 @@ class _Run:
         self.ready: deque[str] = deque()
 
     def fits(self, port: int, value: Any) -> None:
-        if (self._node().name, port) in self.tiled and len(value) > self.most_rows:
+        if (self._node().name, port) in self.tiled and rows_of(value) > self.most_rows:
             raise Violation(Fault.TOO_MANY_ROWS)
 
     def emit(self, port: int, token: Token) -> None:

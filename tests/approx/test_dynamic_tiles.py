@@ -209,14 +209,14 @@ def test_a_tile_that_nobody_reads_takes_as_long(engine: Any) -> None:
 
 @pytest.mark.parametrize("backend", [rtl, approx])
 def test_hardware_that_there_is_not(backend: Any) -> None:
-    graph = Graph("kept")
+    graph = Graph("narrow")
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
-    rows.accum(RetileRow()).promote().bufferize(rank=1, name="held").streamify().sink("y")
+    rows.accum(RetileRow()).map(Silu(), name="f").sink("y")
     with pytest.raises(FabricError) as error:
-        backend.run(graph, {"x": [[np.zeros((1, SIZE))], []]}, FabricConfig())
+        backend.run(graph, {"x": [[np.zeros((1, SIZE))], []]}, FabricConfig(link_bytes=1))
     assert str(error.value) == (
-        f"bufferize 'held' ({graph.nodes['held'].location}): there is no hardware of the operator 'bufferize' for "
-        "tiles with a dynamic number of rows; pack their rows into tiles of a static size"
+        f"map 'f' ({graph.nodes['f'].location}): there is no hardware of the function 'silu' here for tiles with a "
+        "dynamic number of rows; choose link_bytes of a scalar or more"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hw.links.layout import DynamicFormat, TokenFormat
+from step.lowering.links import Span
 
 
 def one_word(rank: int, bits: int, *, control: bool = False) -> TokenFormat:
@@ -17,4 +18,4 @@ def words(rank: int, beats: int) -> TokenFormat:
 
 def rows(rank: int, most: int) -> TokenFormat:
     """Tiles of up to ``most`` rows, each a word of 8 bits."""
-    return DynamicFormat(rank, (8 * most,), 8, row_bits=8)
+    return DynamicFormat(rank, (8 * most,), 8, most=most, span=Span(0, (8,), 8))

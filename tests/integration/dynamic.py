@@ -8,7 +8,8 @@ import numpy as np
 from approx.same import both
 
 from cosim.comparing.compare import compare
-from step import BF16, DType, FabricConfig, Graph, Program, Stream, Tile
+from step import BF16, DType, FabricConfig, Graph, Program, Stream, Tile, run
+from step.errors import StepError
 from step.functions import RetileRow
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
@@ -62,3 +63,20 @@ class Rows:
             both(netlist, bind_inputs(netlist.graph, self.inputs), values=values)  # type: ignore[arg-type]
         found = compare(program, optimize=False)
         assert found.passed, found
+
+
+def told(program: Program) -> set[str]:
+    """What all back ends, and both engines, say of a run."""
+    texts = set()
+    for back_end, options in (
+        ("interpret", {}),
+        ("approx", {"engine": "python"}),
+        ("approx", {"engine": "compiled"}),
+        ("rtl", {}),
+    ):
+        try:
+            run(program, back_end, **options)  # type: ignore[arg-type]
+            texts.add("")
+        except StepError as error:
+            texts.add(str(error))
+    return texts

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamic import COUNTS, Rows
+from dynamic import COUNTS, Rows, told
 
-from step import BF16, FP32, UINT32, FabricConfig, Graph, Program, Tile, run
-from step.errors import StepError
+from step import BF16, FP32, UINT32, FabricConfig, Graph, Program, Tile
 from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, RetileStreamify, Scale, Silu
 
 
@@ -147,20 +146,3 @@ def test_operands_of_different_rows() -> None:
         f"accum 'sum' ({graph.nodes['sum'].location}): it takes tiles together that have different numbers of rows\n"
         "  token 3 of x is a value with S1"
     }
-
-
-def told(program: Program) -> set[str]:
-    """What all back ends, and both engines, say of a run."""
-    texts = set()
-    for back_end, options in (
-        ("interpret", {}),
-        ("approx", {"engine": "python"}),
-        ("approx", {"engine": "compiled"}),
-        ("rtl", {}),
-    ):
-        try:
-            run(program, back_end, **options)  # type: ignore[arg-type]
-            texts.add("")
-        except StepError as error:
-            texts.add(str(error))
-    return texts

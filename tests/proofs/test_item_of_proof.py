@@ -33,10 +33,10 @@ WORD, TWO, CONTROL, WIDE_CONTROL = (
 MOVING = [
     ("firing.read_from(port, first)", "firing.read_from(port, first - 1)"),
     ("firing.read_from(port, first)", "pass"),
-    ("firing.phase() - first", "firing.phase()"),
+    ("firing.phase() - comes", "firing.phase()"),
 ]
 SKELETON = [
-    ("        if offset:\n", "        if False:\n"),
+    ("        elif offset:\n", "        elif False:\n"),
     ("m.d.comb += head.drop.eq(pulses[0])", "m.d.comb += head.drop.eq(self.fires & drops)"),
 ]
 
@@ -78,7 +78,7 @@ def chosen(
     item = kind(Tuple(items), index)
     fabric = FabricConfig(link_bytes=1)
     reads, writes = (TokenFormat.element(rank, each, fabric) for each in (item.element, items[index]))
-    declared = Declared(machine, {"item": item}, latency=lambda link_bytes: item.latency(link_bytes) + more)
+    declared = Declared(machine, {"item": item}, latency=lambda link_bytes, rows: item.latency(link_bytes, rows) + more)
     words = [-(-each.bits // 8) for each in items]
     first, count = sum(words[:index]), words[index]
     latency = first + more + (count if writes.control else 0)
@@ -97,8 +97,8 @@ class TooEarly(Item):
 class TooLate(Item):
     """Takes a cycle more than there are words in front of it."""
 
-    def latency(self, link_bytes: int) -> int:
-        return super().latency(link_bytes) + 1
+    def latency(self, link_bytes: int, rows: int) -> int:
+        return super().latency(link_bytes, rows) + 1
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_what_leaves_later_has_its_words_with_it() -> None:
 
 
 def test_headers_alone() -> None:
-    declared = Declared(ItemOf, {"item": Item(Tuple((WORD, WORD)), 1)}, latency=lambda link_bytes: link_bytes)
+    declared = Declared(ItemOf, {"item": Item(Tuple((WORD, WORD)), 1)}, latency=lambda link_bytes, rows: link_bytes)
     assert refuted({"": Chosen(Translated.of(declared, (bare(1),), (bare(1),)), 0, 0, 0)}) == {}
 
 

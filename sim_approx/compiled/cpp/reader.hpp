@@ -95,7 +95,8 @@ struct Reader {
         for (Channel* each : to.outputs) {
             each->writer = &to;
             each->delay = int32_t(to.latency) + 1 + each->deep;
-            if (to.sizes) each->sized = each->special = true, each->tiles = next() != 0;
+            if (!to.sizes) continue;
+            if (int64_t tiles = next(); tiles >= 0) each->sized = each->special = true, each->tiles = tiles;
         }
     }
 

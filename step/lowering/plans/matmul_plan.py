@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -116,8 +116,7 @@ class MatmulPlan:
     def deep_results(self) -> bool:
         """Whether results are in block RAM."""
         shape, result = self.arrangement, self.result
-        rows, cols = np.arange(result.rows) % shape.block_rows, np.arange(result.cols) % shape.block_cols
-        _, items = _banks(result, rows[:, None] * shape.block_cols + cols)
+        _, items = _banks(result, shape.block_rows, shape.block_cols)
         return not self.shifts and items * (3 if self.reduce else 1) > self.deep
 
     @property
@@ -204,8 +203,8 @@ class MatmulPlan:
         """Of each operand, how many banks it has, and how many scalars are in one at most."""
         shape = self.arrangement
         left, right = self.operands
-        rows, cols = np.arange(left.rows) % shape.block_rows, np.arange(shape.cols) % shape.block_cols
-        return _banks(left, rows[:, None]), _banks(right, cols[:, None] if self.transposed else cols)
+        across = (shape.block_cols, 1) if self.transposed else (1, shape.block_cols)
+        return _banks(left, shape.block_rows, 1), _banks(right, *across)
 
 
 def _first_word(tile: Words, place: np.ndarray) -> np.ndarray:
@@ -218,9 +217,11 @@ def _last_word(tile: Words, place: np.ndarray) -> np.ndarray:
     return ((place + 1) * tile.dtype.bits - 1) // tile.link_bits
 
 
-def _banks(tile: Words, ports: np.ndarray) -> tuple[int, int]:
-    """How many pairs there are of a place in a word and a port, for scalars with these ``ports``; the most in one."""
+@lru_cache(maxsize=4096)  # it is the same for all groups of rows
+def _banks(tile: Words, down: int, across: int) -> tuple[int, int]:
+    """How many pairs there are of a place in a word and a port, for scalars that are cut into blocks of ``down`` rows
+    and ``across`` columns with a port for each place; the most in one."""
     bit = np.arange(tile.scalars) * tile.dtype.bits % tile.link_bits
-    pairs = bit * (1 + ports.max()) + np.broadcast_to(ports, (tile.rows, tile.cols)).reshape(-1)
-    _, counts = np.unique(pairs, return_counts=True)
+    ports = (np.arange(tile.rows) % down)[:, None] * across + np.arange(tile.cols) % across
+    _, counts = np.unique(bit * down * across + ports.reshape(-1), return_counts=True)
     return len(counts), int(counts.max())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from step.language.graph import Node
-from step.language.types import ElementType, Tile, is_dynamic
+from step.language.types import ElementType, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.rows import largest
 
@@ -76,8 +76,7 @@ class Application:
     def with_rows(self, rows: int) -> Application:
         """The same of tiles with so many rows, where these are dynamic."""
         inputs, result = (
-            tuple(each.with_rows(rows) if isinstance(each, Tile) else each for each in elements)
-            for elements in (self.inputs, (self.result,))
+            tuple(with_rows(each, rows) for each in elements) for elements in (self.inputs, (self.result,))
         )
         fewer = {port for port, each in enumerate(self.inputs) if is_dynamic(each)}
         fewer |= {-1} if is_dynamic(self.result) else set()

@@ -13,11 +13,12 @@ from step.errors import InputError, StreamFault
 from step.host.nearest import did_you_mean
 from step.language.checker import StreamChecker
 from step.language.dims import Shape, format_shape
+from step.language.faults import rowed, rows_of
 from step.language.graph import Graph, Tensor
 from step.language.loops import SHORT, RegularStream
 from step.language.operator import StreamType
 from step.language.tokens import UNKNOWN, Token, from_nested
-from step.language.types import ElementType, Selector, Tile, Tuple
+from step.language.types import ElementType, Selector, Tile, Tuple, is_dynamic
 from step.programs.data.equality import same_arrays, same_tokens
 from step.programs.data.given import Bits, Data, Masks, shown
 from step.programs.data.scalars import place, scalars
@@ -198,7 +199,18 @@ def bind_elements(entries: Sequence[Entry], element: ElementType, name: str) -> 
                 bind_elements([((*path, part), value[part]) for path, value in entries], item, name)
                 for part, item in enumerate(items)
             ]
-            return list(zip(*columns, strict=True))
+            tiled = [part for part, item in enumerate(items) if is_dynamic(item)]
+            if not tiled:
+                return list(zip(*columns, strict=True))
+            values = [rowed(value, tiled[0]) for value in zip(*columns, strict=True)]
+            for (path, _), value in zip(entries, values, strict=True):
+                counts = [rows_of(value[part]) for part in tiled]
+                if len(set(counts)) > 1:
+                    raise InputError(
+                        f"{place(name, path)} must have tiles with one number of rows in a tuple, not with "
+                        f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}"
+                    )
+            return values
     return [value for _, value in entries]
 
 

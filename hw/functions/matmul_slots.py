@@ -11,7 +11,8 @@ from step.lowering.plans.matmul_plan import MatmulPlan
 class Slots:
     """As `hw.functions.matmul_order.Order`; from the cycle behind ``begins`` on each product waits for its slot.
 
-    ``last``: the block is the last one of the product, for the last k. What is known of the product in a slot goes round through registers, a place further with every slot.
+    ``last``: the block is the last one of the product, for the last k. What is known of the product in a slot goes
+    round through registers, a place further with every slot.
     """
 
     def __init__(self, m: Module, plan: MatmulPlan, begins: Value) -> None:

@@ -31,7 +31,10 @@ def dynamic() -> Program:
 
 
 def units(tile: Tile, *, row: Tile, rows: Any, tall: Tile, graph: Graph | None = None) -> Program:
-    """Units for ``tile``; as many ``rows`` as a join takes, and what is ``tall`` is split into rows."""
+    """Units for ``tile``; as many ``rows`` as a join takes, and what is ``tall`` is split into rows.
+
+    `Reshape` can not pad with tiles whose rows only a run tells: of these it parts the outer dimension.
+    """
     graph = graph or Graph("control_units")
 
     def tiles(name: str, *shape: int) -> Stream:
@@ -44,7 +47,10 @@ def units(tile: Tile, *, row: Tile, rows: Any, tall: Tile, graph: Graph | None =
     tiles("deep", 4, 2).flatten(0, 1, name="flatten").sink("flat")
     merged = graph.source("empty_rows", tile, [2, graph.symbol("R", ragged=True), graph.symbol("D", ragged=True)])
     merged.flatten(0, 1, name="flatten_holding").sink("held")
-    chunks, padding = tiles("long", 8).reshape(3, name="reshape")
+    if tile.is_static:
+        chunks, padding = tiles("long", 8).reshape(3, name="reshape")
+    else:
+        chunks, padding = tiles("long", 4, 2).reshape(2, rank=1, name="reshape")
     chunks.sink("chunks")
     padding.sink("padding")
     tiles("once", 8, 1).expand(tiles("often", 8, 3), name="expand").sink("expanded")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux
 from proving import refuted
 from refuting import check_rule, some_or_all_mutants
-from unit_bench import UnitBench, bare, control, equal, translated, words
+from unit_bench import UnitBench, bare, control, dynamic, equal, translated, words
 
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
@@ -36,11 +38,13 @@ class Routed(UnitBench):
 
 
 def routed(machine: type[Machine], data: TokenFormat, rank: int) -> Routed:
-    chunk = TokenFormat(rank, data.items, data.link_bits, data.control)
+    chunk = replace(data, rank=rank)
     return Routed(translated(machine, [data, control(data.rank - rank, 2)], [chunk] * 2, rank=rank))
 
 
-@pytest.mark.parametrize(("data", "rank"), [(words(2, 1), 1), (words(1, 2), 0), (control(2), 1), (bare(2), 1)])
+@pytest.mark.parametrize(
+    ("data", "rank"), [(words(2, 1), 1), (words(1, 2), 0), (control(2), 1), (bare(2), 1), (dynamic(1, 2), 1)]
+)
 def test_chunks_go_where_they_should(data: TokenFormat, rank: int) -> None:
     assert refuted({"": routed(Partition, data, rank)}) == {}
 

@@ -205,7 +205,7 @@ def is_token(token: Any, format: Any) -> Value:
 
 
 def equal(token: Any, other: Any, **parts: Any) -> Value:
-    """Whether ``token`` is ``other``, but for the fields in ``parts``; control and rows are compared where there is a value."""
+    """Whether ``token`` is ``other``, but for the fields in ``parts``; control and rows are those of values."""
     fields = {name: parts[name] if name in parts else other[name] for name in token.shape().members}
     of_values = Cat(token[name] == fields.pop(name) for name in ("control", "rows") if name in fields)
     return Cat(token[name] == field for name, field in fields.items()).all() & (~token.value | of_values.all())

@@ -1,13 +1,15 @@
 """Four products of 64 x 64 tiles in a row, which keep many multiply-accumulate lanes busy: what is slow in RTL.
 
 step run benchmarks/products.py:on_256_lanes
+
+And one alone, for its area and clock: step synth benchmarks/products.py:alone --arg dynamic=True --seeds 3
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from step import BF16, FabricConfig, Graph, Program
+from step import BF16, FabricConfig, Graph, Program, Tile
 from step.functions import Matmul
 
 SIZE, TILES, PRODUCTS = 64, 32, 4
@@ -21,6 +23,18 @@ def on_256_lanes() -> Program:
 def on_4096_lanes() -> Program:
     """1,024 lanes a product, which takes 256 cycles: as few as its additions of four cycles allow."""
     return _products(4096)
+
+
+def alone(rows: int = 16, inner: int = 16, cols: int = 16, lanes: int = 16, dynamic: bool = False) -> Program:
+    """One product of ``rows`` rows, or of a ``dynamic`` number up to so many; it has no data."""
+    graph = Graph("product")
+    height = graph.symbol("R", ragged=True) if dynamic else rows
+    x, weights = (
+        graph.source(name, tile, [8])
+        for name, tile in (("x", Tile(BF16, height, inner)), ("weights", Tile(BF16, inner, cols)))
+    )
+    x.map(Matmul(out=BF16), weights, name="product").sink("y")
+    return Program(graph, fabric=FabricConfig(matmul_lanes=lanes, dynamic_rows=rows))
 
 
 def _products(lanes: int) -> Program:

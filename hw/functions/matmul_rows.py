@@ -10,6 +10,7 @@ from hw.functions.corner_turn import CornerTurn
 from hw.functions.datapath import Datapath
 from hw.functions.matmul_moves import item_bits, result_moves
 from hw.functions.matmul_operands import Operands
+from hw.functions.matmul_slots import Slots
 from hw.functions.matmul_sums import accumulate, lane_of
 from hw.functions.sequence import counter, later
 from hw.functions.store import since
@@ -48,7 +49,10 @@ class RowsMatmulDatapath(Datapath):
         left = plan.operands[0]
         words = largest(parts(rows, left.cols * left.dtype.bits, left.link_bits), plan.operands[1].beats)
         operands = Operands(m, plan, self.start, entry(rows, plan.begins), words)
-        order = RowsOrder(m, plan, operands.begins, parts(rows, 1, plan.arrangement.block_rows))
+        if plan.arrangement.products > 1:
+            order: Slots | RowsOrder = Slots(m, plan, operands.begins)
+        else:
+            order = RowsOrder(m, plan, operands.begins, parts(rows, 1, plan.arrangement.block_rows))
         scalars = operands.scalars([self.operand0, self.operand1], order)
         first, part = self._reduction(m, operands.begins) if plan.reduce else (C(1, 1), None)
         sums = accumulate(m, plan, scalars, order, order.first_k & first)

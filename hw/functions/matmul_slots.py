@@ -11,7 +11,8 @@ from step.lowering.plans.matmul_plan import MatmulPlan
 class Slots:
     """As `hw.functions.matmul_order.Order`; from the cycle behind ``begins`` on each product waits for its slot.
 
-    What is known of the product in a slot goes round through registers, a place further with every slot.
+    ``last``: the block is the last one of the product, for the last k. What is known of the product in a slot goes
+    round through registers, a place further with every slot.
     """
 
     def __init__(self, m: Module, plan: MatmulPlan, begins: Value) -> None:
@@ -22,6 +23,7 @@ class Slots:
         ends = row_ends & rows_end
         self.active, self.k = Signal(name="active"), Signal(range(shape.inner), name="k")
         self.first_k, self.last_k = self.k == 0, self.k == shape.inner - 1
+        self.last = self.active & self.last_k & ends
         enters = self._enters(begins, ends)
         entering = [counter(m, copies, f"entering_{port}", enters)[0] for port, copies in enumerate(plan.copies)]
         self._parts = [Signal.like(each, name=f"part_{port}") for port, each in enumerate(entering)]

@@ -15,6 +15,7 @@ MORE: list[tuple[int, int, int, dict[str, Any]]] = [
     (8, 32, 4, {"link_bytes": 32, "stages": 1}),
     (40, 3, 8, {"link_bytes": 128}),
     (1, 16, 16, {}),
+    (12, 16, 96, {"link_bytes": 128}),  # two share a turn
 ]
 """Of the products."""
 
@@ -24,6 +25,7 @@ MORE: list[tuple[int, int, int, dict[str, Any]]] = [
     [
         (16, 16, 64, {}),
         (24, 8, 4, {"stages": 3, "link_bytes": 16}),
+        (16, 16, 256, {"link_bytes": 256}),  # four products share a turn
         *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE),
     ],
     ids=str,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux
 from proving import refuted
-from refuting import check_rule, some_or_all_mutants
-from unit_bench import UnitBench, bare, control, equal, translated, words
+from refuting import check, check_rule, proofs, some_or_all_mutants
+from unit_bench import UnitBench, bare, control, dynamic, equal, translated, words
 
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
+from hw.rules import unit, writing
+from step.firing.declared import Declared
 from step.firing.machine import Machine
 from step.language.faults import Fault
 from step.rules.partition import Partition
@@ -35,12 +40,18 @@ class Routed(UnitBench):
             self.expects[port] = self.words[0]
 
 
+LONG = "return largest(1, *(each.at(self._rows) for each in spans), *waits)"
+ROWS = [(LONG, "return largest(1, *(each.at(1) for each in spans), *waits)"), (LONG, "return 1")]
+
+
 def routed(machine: type[Machine], data: TokenFormat, rank: int) -> Routed:
-    chunk = TokenFormat(rank, data.items, data.link_bits, data.control)
+    chunk = replace(data, rank=rank)
     return Routed(translated(machine, [data, control(data.rank - rank, 2)], [chunk] * 2, rank=rank))
 
 
-@pytest.mark.parametrize(("data", "rank"), [(words(2, 1), 1), (words(1, 2), 0), (control(2), 1), (bare(2), 1)])
+@pytest.mark.parametrize(
+    ("data", "rank"), [(words(2, 1), 1), (words(1, 2), 0), (control(2), 1), (bare(2), 1), (dynamic(1, 2), 1)]
+)
 def test_chunks_go_where_they_should(data: TokenFormat, rank: int) -> None:
     assert refuted({"": routed(Partition, data, rank)}) == {}
 
@@ -48,3 +59,14 @@ def test_chunks_go_where_they_should(data: TokenFormat, rank: int) -> None:
 @some_or_all_mutants
 def test_mutants(thorough: bool) -> None:
     check_rule(Partition, lambda each: routed(each, words(2, 2), 1), thorough=thorough)
+
+
+@proofs(("data", "rank", "mutants"), [(dynamic(2, 3), 1, ROWS)])
+def test_chunks_of_dynamic_tiles(data: TokenFormat, rank: int, mutants: list[tuple[str, str]]) -> None:
+    """The words of a tile leave before the next one's, as many as its rows say."""
+
+    def bench(module: Any) -> Routed:
+        streams = (data, control(data.rank - rank, 2)), (replace(data, rank=rank),) * 2
+        return Routed(module.Translated.of(Declared(Partition, {"rank": rank}, 0), *streams))
+
+    check(unit, bench, mutants, [writing])

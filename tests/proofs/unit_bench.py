@@ -17,11 +17,21 @@ from hw.links.layout import TokenFormat
 from hw.rules.unit import Translated
 from step.firing.declared import Declared
 from step.firing.machine import Machine
+from step.language.dtypes import INT8
+from step.language.graph import Graph
+from step.language.types import Tile
+from step.lowering.fabric import FabricConfig
 
 
 def words(rank: int, beats: int) -> TokenFormat:
     """A stream of values of ``beats`` words. They have eight bits, of which the bench drives the lowest."""
     return TokenFormat(rank, (8 * beats,), 8)
+
+
+def dynamic(rank: int, most: int) -> TokenFormat:
+    """A stream of tiles with ``most`` rows or fewer, each of a word as those of `words`."""
+    tile = Tile(INT8, Graph("rows").symbol("R", ragged=True), 1)
+    return TokenFormat.element(rank, tile, FabricConfig(link_bytes=1, dynamic_rows=most))
 
 
 def control(rank: int, bits: int = 1) -> TokenFormat:
@@ -165,10 +175,11 @@ class UnitBench(Elaboratable):
 
     def _expect_words(self, m: Module, port: int, word: Value) -> None:
         """The words of a value follow one a cycle behind its header, and those of the next one behind them."""
-        beats, begins = self.rule.outputs[port].beats, self.puts[port] & self.sent[port].value
+        format, begins = self.rule.outputs[port], self.puts[port] & self.sent[port].value
+        beats, words = format.beats, format.words_of(self.sent[port].rows) if format.most_rows else format.beats
         expected, left = Signal(beats, name=f"expected{port}"), self.left[port]
         m.d.sync += expected.eq(Mux(begins, self.expects[port], expected >> 1))
-        m.d.sync += left.eq(Mux(begins, beats, Mux(left != 0, left - 1, 0)))
+        m.d.sync += left.eq(Mux(begins, words, Mux(left != 0, left - 1, 0)))
         m.d.comb += [Assert((left == 0) | (word == expected[0])), Assert(~begins | (left <= 1))]
 
     def _progress(self, m: Module, unit: Unit) -> None:
@@ -190,11 +201,11 @@ def is_token(token: Any, format: Any) -> Value:
     done = token.done & ~token.value & (token.stop == 0) & (token.rank == 0)
     value = ~token.done & token.value & (token.stop <= format.rank) & (token.rank == 0)
     empty = ~token.done & ~token.value & (token.rank > 0) & (token.rank <= token.stop) & (token.stop <= format.rank)
-    return done | value | empty
+    return (done | value | empty) & ((token.rows <= format.most_rows) if format.most_rows else 1)
 
 
 def equal(token: Any, other: Any, **parts: Any) -> Value:
-    """Whether ``token`` is ``other``, but for the fields in ``parts``; control is compared where there is a value."""
+    """Whether ``token`` is ``other``, but for the fields in ``parts``; control and rows are those of values."""
     fields = {name: parts[name] if name in parts else other[name] for name in token.shape().members}
-    same_control = token.control == fields.pop("control") if "control" in fields else 1
-    return Cat(token[name] == field for name, field in fields.items()).all() & (~token.value | same_control)
+    of_values = Cat(token[name] == fields.pop(name) for name in ("control", "rows") if name in fields)
+    return Cat(token[name] == field for name, field in fields.items()).all() & (~token.value | of_values.all())

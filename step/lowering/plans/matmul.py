@@ -25,7 +25,7 @@ def plan(function: Function, application: Application) -> MatmulPlan:
     stages = fabric.stages if left.dtype is BF16 else 1
     words = max(left.beats, right.beats, 1 if application.reduce else result.beats)
     dynamic = application.dynamic
-    shares = not application.reduce and not dynamic
+    shares = not application.reduce
     shape = arrange(left.rows, left.cols, result.cols, fabric.matmul_lanes, stages, words, shares, dynamic)
     shape = replace(shape, spare=int(dynamic and application.reduce and shape.blocks > DEEP))
     others = result, function.transposed, min(stages, 2), rounding(application), application.reduce

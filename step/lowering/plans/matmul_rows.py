@@ -17,7 +17,9 @@ class RowsMatmulPlan(MatmulPlan):
 
     One with few rows has short turns, so it must begin later, when more words of the right operand are there. Products
     do not meet on the lanes: one that begins late keeps the next one waiting for so much longer as this may begin
-    sooner. A result may wait for the words of the one before it. Stores have room for the worst order of sizes.
+    sooner. So none begins sooner than the others need, as long as words of the right operand come. A result may wait
+    for the words of the one before it. Stores have room for the worst order of sizes. Where products share a turn each
+    has the slot of one with all rows.
     """
 
     assembled = (False, False)
@@ -38,15 +40,21 @@ class RowsMatmulPlan(MatmulPlan):
     @cached_property
     def begins(self) -> tuple[int, ...]:
         """`begin_of` for each number of rows; none begin at once."""
-        return 0, *(max(1, self.soonest(rows)) for rows in self._sizes)
+        soonest = {rows: max(1, self.soonest(rows)) for rows in self._sizes}
+        least = max(each + self.arrangement.interval(rows) - self._busy(rows) for rows, each in soonest.items())
+        comes = self.operands[1].beats  # the lanes begin with a word
+        return 0, *(max(each, min(least, comes)) for each in soonest.values())
 
     def begin_of(self, rows: int) -> int:
         return self.begins[rows]
 
     def interval_of(self, rows: int) -> int:
         late = self.begins[rows] - min(self.begins[1:])
-        computes = self.arrangement.interval(rows) + late
-        return max(self.loads(rows), computes, 1 if self.reduce else self.words_of(rows))
+        return max(self._busy(rows), self.arrangement.interval(rows) + late)
+
+    def _busy(self, rows: int) -> int:
+        """Cycles for which a product keeps links or lanes."""
+        return max(self.loads(rows), self.arrangement.interval(rows), 1 if self.reduce else self.words_of(rows))
 
     def words_of(self, rows: int) -> int:
         """Words of a result with so many ``rows``."""
@@ -56,6 +64,8 @@ class RowsMatmulPlan(MatmulPlan):
     def turns(self) -> tuple[int, int]:
         shape = self.arrangement
         most = max(max(shape.turns(rows)) for rows in self._sizes)
+        if shape.products > 1:
+            return most, most
         return max(shape.col_blocks, shape.least), most
 
     @property
@@ -64,7 +74,7 @@ class RowsMatmulPlan(MatmulPlan):
         shape = self.arrangement
         if self.reduce:
             return shape.blocks
-        return max(max(shape.heights(rows)) for rows in self._sizes) * shape.col_blocks
+        return max(max(shape.heights(rows)) for rows in self._sizes) * shape.col_blocks * shape.products
 
     @cached_property
     def deep_operands(self) -> tuple[bool, bool]:
@@ -100,7 +110,8 @@ class RowsMatmulPlan(MatmulPlan):
         stays = [[0], [0]]
         for rows in self._sizes:
             for port, ((first, _), _, read) in enumerate(self.uses(rows)):
-                stays[port].append(self.begins[rows] + int((read - first).max()) + deep[port] - self._intervals[rows])
+                begin = self.begins[rows] + self.arrangement.waits
+                stays[port].append(begin + int((read - first).max()) + deep[port] - self._intervals[rows])
         left, right = (self._beside(max(each)) for each in stays)
         return left, right
 

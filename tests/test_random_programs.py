@@ -33,7 +33,7 @@ def test_every_operator_occurs() -> None:
 
 def test_tiles_of_dynamic_rows_occur() -> None:
     """Without any, and with as many as the fabric has room for."""
-    most = set()
+    most, found = set(), set()
     for seed in range(PER_TEST):
         draft = build(seed, Graph("random"))
         most.add(draft.most_rows)
@@ -41,7 +41,8 @@ def test_tiles_of_dynamic_rows_occur() -> None:
             if is_dynamic(stream.element):
                 rows = [len(each.value) for each in draft.growth.streams[str(stream)] if each.has_value]
                 assert all(each <= draft.most_rows for each in rows)
-    assert len(most) > 3
+                found |= {"none" for each in rows if each == 0} | {"most" for each in rows if each == draft.most_rows}
+    assert len(most) > 3 and found == {"none", "most"}
 
 
 def check_block(first: int, count: int) -> None:

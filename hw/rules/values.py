@@ -11,7 +11,6 @@ import numpy as np
 from hw.rules.facts import Facts, Law, pick
 from hw.rules.numbers import Number, const
 from step.lowering.links import Span
-from step.lowering.plans.rows import largest
 
 
 class _Any:
@@ -58,7 +57,7 @@ class Arriving:
 
     def comes(self, rows: Any) -> Any:
         """How many cycles behind a firing they come; behind tiles of dynamic size (of ``rows``) at least one."""
-        return largest(1, self.first.at(rows)) if isinstance(self.first, Span) else self.first or 0
+        return self.begins.comes(rows)
 
     def __str__(self) -> str:
         inputs = " beside ".join(f"input {each}" for each in self.ports)

@@ -7,7 +7,7 @@ from typing import Any
 
 from step.language.faults import rowed
 from step.language.types import Tuple, is_dynamic
-from step.lowering.links import Span, item_bits, words
+from step.lowering.links import Span
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,16 @@ class Item:
 
     def first(self, link_bytes: int) -> int | Span:
         """The word of the tuple with which the item begins, on links of ``link_bytes``."""
-        before = self.element.items[: self.index]
-        if any(map(is_dynamic, before)):
-            return Span.of(before, link_bytes)
-        return sum(words(item_bits(Tuple(before)), link_bytes))
+        before = self._before(link_bytes)
+        return before if before.rows else before.fixed
 
     def latency(self, link_bytes: int, rows: int) -> int:
         """Cycles from a firing to its token leaving: the words leave when they come; a header waits for its control.
 
         Behind tiles of dynamic size, which have so many ``rows`` here, it is one at least.
         """
-        first, item = self.first(link_bytes), self.element.items[self.index]
-        begin = max(1, first.at(rows)) if isinstance(first, Span) else first
-        return begin + (sum(words(item_bits(item), link_bytes)) if item.is_control else 0)
+        item, begin = self.element.items[self.index], int(self._before(link_bytes).comes(rows))
+        return begin + (Span.of((item,), link_bytes).fixed if item.is_control else 0)
+
+    def _before(self, link_bytes: int) -> Span:
+        return Span.of(self.element.items[: self.index], link_bytes)

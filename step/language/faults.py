@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from step.language.tokens import Token
+from step.language.types import ElementType, is_dynamic
 
 
 class Fault(enum.IntEnum):
@@ -83,3 +85,9 @@ def rowed(items: Sequence[Any], tiled: int) -> Rowed:
     value = Rowed(items)
     value.rows = rows_of(items[tiled])
     return value
+
+
+def tuple_of(elements: Sequence[ElementType]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Makes tuples of values of ``elements``, which know their rows where there are tiles of dynamic size."""
+    tiled = next((part for part, each in enumerate(elements) if is_dynamic(each)), None)
+    return tuple if tiled is None else partial(rowed, tiled=tiled)

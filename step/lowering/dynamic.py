@@ -18,12 +18,9 @@ PACKED = "pack their rows into tiles of a static size"
 
 def check_dynamic(node: Node, netlist: Netlist) -> None:
     """Raise `FabricError` where ``node`` has tiles with a dynamic number of rows, and there is no hardware for that."""
-    channels = [*netlist.inputs(node), *netlist.outputs(node)]
-    elements = [each.element for each in channels if each is not None and each.element is not None]
-    if not any(is_dynamic(tile) for element in elements for tile in element.tiles):
-        return
     function: Function | None = getattr(node.operator, "function", None)
-    if function is None:
+    channels = [*netlist.inputs(node), *netlist.outputs(node)]
+    if function is None or not any(is_dynamic(each.element) for each in channels if each is not None):
         return
     plan = plan_of(node, function, netlist.fabric, reduce=isinstance(function, AccumFunction))
     if not _computes(plan):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from step.language.types import ElementType, Tile, Tuple, is_dynamic, with_rows
-from step.lowering.plans.rows import parts
+from step.lowering.plans.rows import largest, parts
 
 
 def item_bits(element: ElementType) -> tuple[int, ...]:
@@ -55,6 +55,10 @@ class Span:
         """How many they are with so many ``rows``: a number, or hardware."""
         found = [parts(rows, each, self.link_bits) for each in self.rows]
         return sum(found[1:], found[0] + self.fixed if self.fixed else found[0]) if found else self.fixed
+
+    def comes(self, rows: Any) -> Any:
+        """How many cycles behind a firing comes what is behind them: with tiles of dynamic size at least one."""
+        return largest(1, self.at(rows)) if self.rows else self.fixed
 
 
 def leaves(element: ElementType) -> Iterator[ElementType]:

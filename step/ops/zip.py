@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.language.faults import rowed
+from step.language.faults import tuple_of
 from step.language.operator import (
     Names,
     Operator,
@@ -18,7 +18,7 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
-from step.language.types import Tuple, is_dynamic
+from step.language.types import Tuple
 from step.samples.draft import Draft
 
 
@@ -36,12 +36,11 @@ class Zip(Operator):
         return (StreamType(Tuple(tuple(each.element for each in inputs)), expect_same_shape(inputs)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
-        tiled = next((port for port, each in enumerate(node.input_types) if is_dynamic(each.element)), None)
+        made = tuple_of([each.element for each in node.input_types])
         while True:
             token, tokens = yield from each_aligned(node)
             if token.has_value:
-                items = tuple(each.value for each in tokens)
-                token = Token(items if tiled is None else rowed(items, tiled), token.stop)
+                token = Token(made([each.value for each in tokens]), token.stop)
             around.emit(0, token)
             if token.done:
                 return

@@ -16,13 +16,13 @@ import numpy as np
 from step.errors import InputError, SimulationError
 from step.language.dims import Dim
 from step.language.dtypes import BOOL, UINT32, DType
-from step.language.faults import rowed
+from step.language.faults import tuple_of
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.stream import Stream
 from step.language.symbols import check_values
 from step.language.tokens import Token, from_nested, to_nested
-from step.language.types import ElementType, Selector, Tile, Tuple, is_dynamic
+from step.language.types import ElementType, Selector, Tile, Tuple
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.running.interpreter import interpret
 
@@ -118,9 +118,7 @@ class _Sample:
             case Selector(targets=targets):
                 return [1 << (0 if self.random is None else int(self.random.integers(targets))) for _ in range(count)]
             case Tuple(items=items):
-                values = list(zip(*(self.elements(item, count) for item in items), strict=True))
-                tiled = [part for part, item in enumerate(items) if is_dynamic(item)]
-                return [rowed(value, tiled[0]) for value in values] if tiled else values
+                return list(map(tuple_of(items), zip(*(self.elements(item, count) for item in items), strict=True)))
         raise InputError(f"source {self.open[-1]!r}: a stream of {element} can not be made up")
 
     def numbers(self, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:

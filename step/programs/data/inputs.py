@@ -13,7 +13,7 @@ from step.errors import InputError, StreamFault
 from step.host.nearest import did_you_mean
 from step.language.checker import StreamChecker
 from step.language.dims import Shape, format_shape
-from step.language.faults import rowed, rows_of
+from step.language.faults import rows_of, tuple_of
 from step.language.graph import Graph, Tensor
 from step.language.loops import SHORT, RegularStream
 from step.language.operator import StreamType
@@ -199,11 +199,9 @@ def bind_elements(entries: Sequence[Entry], element: ElementType, name: str) -> 
                 bind_elements([((*path, part), value[part]) for path, value in entries], item, name)
                 for part, item in enumerate(items)
             ]
+            values = list(map(tuple_of(items), zip(*columns, strict=True)))
             tiled = [part for part, item in enumerate(items) if is_dynamic(item)]
-            if not tiled:
-                return list(zip(*columns, strict=True))
-            values = [rowed(value, tiled[0]) for value in zip(*columns, strict=True)]
-            for (path, _), value in zip(entries, values, strict=True):
+            for (path, _), value in zip(entries, values, strict=True) if tiled else ():
                 counts = [rows_of(value[part]) for part in tiled]
                 if len(set(counts)) > 1:
                     raise InputError(

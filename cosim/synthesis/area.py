@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Any
+
+from cosim.synthesis.cells import Cells
 
 
 @dataclass(frozen=True)
-class Area:
+class Area(Cells):
     """Numbers of cells: 4-input LUTs, LUT RAMs (16 words of 4 bits), carry cells (2 bits), flip-flops, multipliers
     (18 x 18) and block RAMs (18 kbit)."""
 
@@ -25,22 +26,25 @@ class Area:
         """LUT sites as nextpnr counts them: a carry cell takes two, a LUT RAM six (its write port takes two)."""
         return self.lut4 + 2 * self.ccu2c + 6 * self.dpr16x4
 
-    def __add__(self, other: Area) -> Area:
-        return Area(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Area)))
+    @property
+    def columns(self) -> dict[str, int]:
+        return {
+            "LUT4": self.lut4,
+            "DPR16X4": self.dpr16x4,
+            "CCU2C": self.ccu2c,
+            "FF": self.ff,
+            "DSP": self.dsp,
+            "BRAM": self.block_ram,
+            "sites": self.comb_sites,
+        }
 
-    def to_json(self) -> dict[str, int]:
-        """Plain data."""
-        return {**asdict(self), "comb_sites": self.comb_sites}
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "comb_sites": self.comb_sites}
 
     @classmethod
     def of_cells(cls, cells: Mapping[str, int]) -> Area:
         """From the number of cells of each type."""
         return cls(**{field: cells.get(cell, 0) for field, cell in _CELLS.items()})
-
-    @classmethod
-    def read(cls, path: Path) -> Area:
-        """From what ``stat -json`` of Yosys wrote."""
-        return cls.of_cells(json.loads(path.read_text())["design"].get("num_cells_by_type", {}))
 
 
 _CELLS = {

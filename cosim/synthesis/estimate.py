@@ -13,7 +13,7 @@ from functools import cache, reduce
 from operator import add
 
 from cosim.synthesis.area import Area
-from cosim.synthesis.devices import Device
+from cosim.synthesis.families.ecp5 import Ecp5
 from cosim.synthesis.report import Part, Report
 from hw.fabric import Fabric, elaborate
 from hw.verilog.convert import ModuleLibrary
@@ -133,7 +133,7 @@ def _width(match: re.Match[str], widths: dict[str, int]) -> int:
     return widths.get(match[0], 0)
 
 
-def estimate(program: Netlist, device: Device) -> Report:
+def estimate(program: Netlist, family: Ecp5) -> Report:
     """The area of ``program``, roughly; no clock. Raises `FabricError` for a program that can not be synthesised."""
     fabric, counts = _counted(program)
     area = {module: each.area for module, each in counts.items()}
@@ -150,7 +150,7 @@ def estimate(program: Netlist, device: Device) -> Report:
         for each in fabric.scratchpads
     )
     total = reduce(add, (area[each.component.module_name] for each in fabric.structure.instances), Area())
-    return Report(program.graph.name, device, "", units, channels, total, None)
+    return Report(program.graph.name, family, units, channels, total, None)
 
 
 def fabric_metrics(program: Netlist) -> dict[str, int]:

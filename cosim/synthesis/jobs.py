@@ -1,4 +1,5 @@
-"""Long jobs side by side, one for each core, that end together when one fails or the user interrupts."""
+"""Long jobs side by side, one for each core, that end together when one fails or the user interrupts; what they made
+is kept."""
 
 from __future__ import annotations
 
@@ -6,7 +7,10 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
+
+from cosim.cache.builds import cached
 
 Result = TypeVar("Result")
 
@@ -38,3 +42,9 @@ def side_by_side(jobs: Iterable[Callable[[Stop], Result]]) -> list[Result]:
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def kept(name: str, make: Callable[[Path], None], stop: Stop) -> Path:
+    """The cache's entry ``name``, which ``make`` makes, unless its result is no longer wanted."""
+    stop.check()
+    return cached(name, make)

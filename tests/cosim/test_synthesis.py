@@ -16,7 +16,8 @@ from cosim.synthesis import flow, measure, tools
 from cosim.synthesis.area import Area
 from cosim.synthesis.devices import DEVICES, Device
 from cosim.synthesis.estimate import Counts, estimate, fabric_metrics
-from cosim.synthesis.flow import Placement
+from cosim.synthesis.families.ecp5 import Ecp5
+from cosim.synthesis.families.family import Timing
 from cosim.synthesis.jobs import Stop, side_by_side
 from cosim.synthesis.report import Clock, Part, Report
 from cosim.synthesis.surround import behind_pins, between_channels
@@ -30,7 +31,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
 from step.programs.program import load_program
 
-LARGE = DEVICES["85k"]
+LARGE = Ecp5(seeds=2)
 
 
 def tiny(**parameters: object) -> Netlist:
@@ -43,7 +44,7 @@ def tiny(**parameters: object) -> Netlist:
 @pytest.fixture(scope="module")
 def report() -> Report:
     """The tiny program's, from the cache of all."""
-    return measure.measure(tiny(), LARGE, seeds=2)
+    return measure.measure(tiny(), LARGE)
 
 
 def test_every_part_has_its_area_and_every_unit_its_clock(report: Report) -> None:
@@ -73,19 +74,19 @@ def test_the_second_time_nothing_is_run(report: Report, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(flow, "run_tool", run)
     told: list[str] = []
-    assert measure.measure(tiny(), LARGE, seeds=2, progress=told.append) == report
+    assert measure.measure(tiny(), LARGE, progress=told.append) == report
     assert len([each for each in told if re.fullmatch(r"synthesising \w+ \(\d of 6\)", each)]) == 6
     assert len([each for each in told if re.fullmatch(r"placing \w+, seed [12] \(\d of 8\)", each)]) == 8
 
 
 def test_a_clock_that_is_missed_is_a_result(report: Report) -> None:
-    again = measure.measure(tiny(), LARGE, target=1000)
+    again = measure.measure(tiny(), Ecp5(target=1000))
     assert again.clock is not None and 60 < again.clock.median < 1000 and again.area == report.area
 
 
 def test_what_does_not_fit_is_not_placed(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure._Work, "_place", lambda *_: pytest.fail("it was placed"))
-    small = measure.measure(tiny(), Device("12k", 100, 28, 56))
+    monkeypatch.setattr(measure._Work, "_time", lambda *_: pytest.fail("it was placed"))
+    small = measure.measure(tiny(), Ecp5(Device("12k", 100, 28, 56)))
     assert small.clock is None and all(each.clock is None for each in small.units)
     assert small.area == report.area and small.misfit is not None
 
@@ -97,7 +98,7 @@ def test_a_misfit_names_what_takes_the_room() -> None:
     units = (part("a", "map_1", 9000), part("b", "map_1", 9000), part("c", "map_2", 12000), part("d", "zip_3", 70))
     units += (part("e", "zip_4", 50),)
     total = Area(lut4=30120, dsp=100, ff=24288)
-    report = Report("wide", DEVICES["25k"], "6", units, (), total, None)
+    report = Report("wide", Ecp5(DEVICES["25k"]), units, (), total, None)
     assert report.misfit == (
         "wide does not fit an LFE5U-25F: it needs 30,120 of 24,288 LUT sites, 100 of 28 DSPs; most LUT sites go to "
         "2 x map_1 (a) 18,000, 1 x map_2 (c) 12,000, 1 x zip_3 (d) 70; choose a larger --device or a smaller fabric "
@@ -204,7 +205,7 @@ def test_a_path_is_told_in_names_of_operators() -> None:
         "seen_FF",
         "design.u1_up.c",
     )
-    placement = Placement(80.0, cells)
+    placement = Timing(80.0, cells)
     assert placement.path({"u1_up": "up", "c0_x": "channel x"}) == ("up", "channel x", "up")
     clock = Clock((80.0, 60.0, 90.0), ("up",))
     assert clock.to_json() == {"mhz": [80.0, 60.0, 90.0], "median": 80.0, "path": ["up"]}

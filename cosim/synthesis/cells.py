@@ -1,0 +1,29 @@
+"""What a netlist takes, in cells of a family."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Cells(ABC):
+    """Numbers of cells, of which each field is a kind; families have a subclass each."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> dict[str, int]:
+        """What a table shows, by its head; the last one is the `size`."""
+
+    @property
+    def size(self) -> int:
+        """By which modules are compared."""
+        return next(reversed(self.columns.values()))
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)

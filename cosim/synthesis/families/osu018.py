@@ -1,0 +1,140 @@
+"""Standard cells of an ASIC: those of Oklahoma State University in 180 nm, by Yosys and OpenSTA."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cosim.building.toolchain import HINTS
+from cosim.cache.builds import content_key
+from cosim.running.process import run_logged
+from cosim.synthesis.cells import Cells
+from cosim.synthesis.families.family import NETLIST, Family, Timing
+from cosim.synthesis.jobs import Stop, kept
+from cosim.synthesis.surround import TOP
+from cosim.synthesis.tools import failed
+from step.errors import EnvironmentProblem, SettingError
+from step.host.files import tool_environment
+
+LIBERTY = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
+"""Where Debian's package has the library."""
+
+DEEP = 64
+"""Words up to which a memory is flip-flops."""
+
+_CELLS = "cells.lib"
+_LOADS = "osu018.constr"
+_PERIOD = 1000.0
+"""Nanoseconds of the clock that no path misses: what it takes less is how long the slowest is."""
+
+_TIMING = f"""\
+read_liberty {_CELLS}
+read_verilog {NETLIST}.v
+link_design {TOP}
+create_clock -name clk -period {_PERIOD:g} [get_ports clk]
+report_checks -path_delay max -from [all_registers -clock_pins] -to [all_registers -data_pins]
+"""
+
+
+@dataclass(frozen=True)
+class StandardCells(Cells):
+    """Cells, flip-flops among them, bits of SRAM, for which there are no cells, and the area of the cells in square
+    micrometres."""
+
+    cells: int = 0
+    registers: int = 0
+    sram_bits: int = 0
+    square_micrometres: int = 0
+
+    @property
+    def columns(self) -> dict[str, int]:
+        return {
+            "cells": self.cells,
+            "FF": self.registers,
+            "SRAM bits": self.sram_bits,
+            "um^2": self.square_micrometres,
+        }
+
+
+@dataclass(frozen=True)
+class Osu018(Family[StandardCells]):
+    """The cells of the file ``liberty``; memories of few words are flip-flops, others SRAM. Clocks are those before
+    placement, without wires and paths through SRAM."""
+
+    liberty: Path = LIBERTY
+
+    name = "osu018"
+    nothing = StandardCells()
+    title = "in osu018 cells"
+    untimed = f"sta not found: {HINTS['sta']}"
+    initial_values = False
+    statistics = f"stat -json -liberty {_CELLS}"
+
+    @property
+    def files(self) -> Mapping[str, Path]:
+        return {_CELLS: self.liberty, _LOADS: Path(__file__).with_name(_LOADS)}
+
+    @property
+    def runs(self) -> Sequence[str]:
+        return ["the slowest path"] if shutil.which("sta") else []
+
+    def prepare(self, top: str) -> str:
+        return (
+            f"synth -top {top} -flatten -run begin:fine; opt -fast -full; memory_map -rom-only; "
+            f"memory_map t:$mem_v2 r:SIZE>{DEEP} %d a:ram_style=block %d; opt -undriven -fine; techmap; opt -fast"
+        )
+
+    def finish(self, top: str) -> str:
+        return f"dfflibmap -liberty {_CELLS}; abc -liberty {_CELLS} -constr {_LOADS}; opt_clean; memory_unpack"
+
+    def join(self, top: str) -> str:
+        return (
+            f"hierarchy -top {top}; proc; flatten; opt_clean; techmap; opt -fast; {self.finish(top)}; "
+            f"tee -q -o area.json {self.statistics}; delete t:$mem* m:*; setundef -zero -undriven; "
+            f"read_liberty -lib {_CELLS}; rename -wire; write_verilog -noattr -noexpr -simple-lhs {NETLIST}.v"
+        )
+
+    def read(self, statistics: Mapping[str, Any]) -> StandardCells:
+        cells = {name: count for name, count in statistics["num_cells_by_type"].items() if not name.startswith("$")}
+        return StandardCells(
+            sum(cells.values()),
+            sum(count for name, count in cells.items() if name.startswith("DFF")),
+            statistics["num_memory_bits"],
+            round(statistics.get("area", 0)),
+        )
+
+    def time(self, netlist: Path, run: str, identity: str, stop: Stop) -> Timing:
+        name = f"timing-{content_key([identity, netlist.name, _TIMING])}"
+
+        def make(directory: Path) -> None:
+            shutil.copyfile(netlist / f"{NETLIST}.v", directory / f"{NETLIST}.v")
+            shutil.copyfile(self.liberty, directory / _CELLS)
+            (directory / "timing.tcl").write_text(_TIMING)
+            log = directory / "timing.log"
+            command = ["sta", "-no_splash", "-exit", "timing.tcl"]
+            status = run_logged(command, log, directory=directory, environment=tool_environment(), poll=stop.check)
+            if status != 0 or "Error" in log.read_text():
+                raise failed("sta", status, log, name)
+            (directory / f"{NETLIST}.v").unlink()
+            (directory / _CELLS).unlink()
+
+        return _read_report((kept(name, make, stop) / "timing.log").read_text())
+
+    def check(self) -> str:
+        """As of `Family`, and whether the library is there and whole."""
+        if not self.liberty.is_file():
+            raise EnvironmentProblem(f"{self.liberty} not found: {HINTS['osu018']}")
+        text = self.liberty.read_text(errors="replace")
+        if "library" not in text or text.count("{") != text.count("}"):
+            raise SettingError(f"{self.liberty} is no Liberty file, or cut off: it must be library (..) {{..}}")
+        return super().check()
+
+
+def _read_report(text: str) -> Timing:
+    """The clock, and the cells of the slowest path, of what OpenSTA prints."""
+    slack = float(re.findall(r"^ +(\S+) +slack", text, re.MULTILINE)[0])
+    return Timing(round(1000 / (_PERIOD - slack), 2), tuple(re.findall(r"^ .* [\^v] (\S+)/\S+ \(", text, re.MULTILINE)))

@@ -1,0 +1,162 @@
+"""``step synth --family``: other cells than those of an ECP5, and what is said where they are not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commanding import Step, commanding
+
+from cosim.synthesis import measure
+from cosim.synthesis.families.family import Family
+from cosim.synthesis.families.osu018 import LIBERTY, Osu018, StandardCells, _read_report
+from cosim.synthesis.families.ultrascale import UltraScale, UltraScaleCells
+from cosim.synthesis.flow import Flow
+from cosim.synthesis.jobs import Stop
+from cosim.synthesis.report import Report
+from hw.fabric import elaborate
+from hw.verilog.convert import ModuleLibrary
+from step import BF16, FP32, Graph, Tile
+from step.errors import EnvironmentProblem, SettingError
+from step.functions import Cast
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
+
+TINY = Path(__file__).with_name("tiny.lib")
+PROGRAM = """
+from step import FP32, Graph, Program, Tile
+
+def program():
+    graph = Graph("tiny")
+    graph.source("x", Tile(FP32), [3]).promote(name="up").sink("y")
+    return Program(graph, {"x": [1, 2, 3]})
+"""
+
+
+def promote(family: Family) -> object:
+    """The cells of a Promote."""
+    graph = Graph("tiny")
+    graph.source("x", Tile(FP32), [3]).promote(name="up").sink("y")
+    unit = elaborate(lower(graph, FabricConfig())).units[1]
+    library = ModuleLibrary(initial_values=family.initial_values)
+    library.require(unit.component)
+    return Flow(library.texts(), family.check(), family).area(unit.component.module_name, Stop())
+
+
+def test_registers_are_the_same_in_all_families() -> None:
+    other, standard = promote(UltraScale()), promote(Osu018(TINY))
+    assert isinstance(other, UltraScaleCells) and isinstance(standard, StandardCells)
+    assert other.ff == standard.registers > 0 and other.size > 0
+    assert other.lut_ram == other.block_ram == other.dsp == standard.sram_bits == 0
+    gates = standard.cells - standard.registers
+    assert gates * 10 <= standard.square_micrometres - 100 * standard.registers <= gates * 20
+
+
+def test_cells_of_ultrascale() -> None:
+    found = UltraScale().read(
+        {"num_cells_by_type": {"LUT2": 3, "LUT6": 2, "INV": 1, "RAM32M16": 2, "FDRE": 7, "RAMB36E2": 1, "RAMB18E2": 1}}
+    )
+    assert found == UltraScaleCells(lut=6, lut_ram=16, ff=7, block_ram=3)
+    assert found.size == found.columns["LUT"] == 22
+
+
+def test_cells_of_an_asic() -> None:
+    cells = {"NAND2X1": 3, "DFFPOSX1": 2, "$memrd_v2": 1}
+    found = Osu018().read({"num_cells_by_type": cells, "num_memory_bits": 4096, "area": 123.4})
+    assert found == StandardCells(cells=5, registers=2, sram_bits=4096, square_micrometres=123)
+    assert (found + found).columns == {"cells": 10, "FF": 4, "SRAM bits": 8192, "um^2": 246}
+
+
+def test_the_slowest_path() -> None:
+    text = """\
+   0.00    0.00 ^ design.unit.kept[3]\\\\DFFPOSX1/CLK (DFFPOSX1)
+   0.82    0.82 v design.unit.kept[3]\\\\DFFPOSX1/Q (DFFPOSX1)
+   0.26    1.08 ^ _2077_/Y (INVX2)
+   0.00    4.80 v design.before_input0.full\\\\DFFPOSX1/D (DFFPOSX1)
+ 995.00   slack (MET)
+"""
+    timing = _read_report(text)
+    assert timing.mhz == 200
+    assert timing.path({"unit": "up", "before_input0": "channel x"}) == ("up", "channel x")
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        (["--family", "asic"], "Invalid value for '--family': 'asic' is not one of 'ecp5', 'xcup', 'osu018'."),
+        (["--family", "xcup", "--speed", "7"], "--speed is for --family ecp5, not for xcup"),
+        (["--family", "osu018", "--device", "25k"], "--device is for --family ecp5, not for osu018"),
+        (["--family", "xcup", "--liberty", "a.lib"], "--liberty is for --family osu018, not for xcup"),
+        (["--family", "xcup", "--place"], "--place: there is no open place and route of xcup"),
+        (["--family", "xcup", "--estimate"], "--estimate knows the cells of ecp5 alone, not those of xcup"),
+    ],
+)
+def test_what_a_family_does_not_have(step: Step, tiny: Path, options: list[str], text: str) -> None:
+    code, out, err = step("synth", tiny, *options)
+    assert (code, out, err.splitlines()[-1]) == (1, "", f"Error: {text}")
+
+
+def test_a_library_that_is_missing_or_cut_off(step: Step, tiny: Path, tmp_path: Path) -> None:
+    missing, cut = tmp_path / "missing.lib", tmp_path / "cut.lib"
+    cut.write_text(TINY.read_text()[:500])
+    code, out, err = step("synth", tiny, "--family", "osu018", "--liberty", missing)
+    assert (code, out, err) == (
+        EnvironmentProblem.exit_code,
+        "",
+        f"error: {missing} not found: install it (Debian: apt install qflow-tech-osu018), or choose another file with "
+        "--liberty\n",
+    )
+    code, out, err = step("synth", tiny, "--family", "osu018", "--liberty", cut)
+    assert (code, out, err) == (
+        SettingError.exit_code,
+        "",
+        f"error: {cut} is no Liberty file, or cut off: it must be library (..) {{..}}\n",
+    )
+
+
+def test_area_alone_is_told(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosim.synthesis.families.osu018.shutil.which", lambda name: None)
+    monkeypatch.setattr(Flow, "area", lambda flow, module, stop: StandardCells(cells=7, square_micrometres=70))
+    code, out, err = step("synth", tiny, "--family", "osu018", "--liberty", TINY)
+    assert (code, err) == (
+        0,
+        "warning: area only: sta not found: for clocks of `step synth --family osu018` install OpenSTA (Debian: apt "
+        "install opensta)\n",
+    )
+    lines = out.splitlines()
+    assert lines[0] == "tiny in osu018 cells"
+    assert lines[1].split() == ["part", "cells", "FF", "SRAM", "bits", "um^2", "MHz"]
+    assert lines[2].split() == ["x", "7", "0", "0", "70", "-"]
+    assert lines[7].split() == ["all", "42", "0", "0", "420", "-"]
+
+
+@pytest.fixture(scope="module")
+def casts() -> Report:
+    """A program with a block RAM, in cells that Debian has."""
+    graph = Graph("casts")
+    wide = graph.source("x", Tile(FP32, 4, 4), [3]).buffered(100)
+    wide.map(Cast(BF16), name="cast").sink("y")
+    return measure.measure(lower(graph, FabricConfig(vector_lanes=2)), Osu018())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not LIBERTY.exists(), reason="qflow-tech-osu018 is not installed")
+def test_an_asic_has_clocks_and_memories(casts: Report) -> None:
+    area = casts.area
+    assert isinstance(area, StandardCells) and area.sram_bits >= 100 * 512 and area.square_micrometres > 10 * area.cells
+    cast = casts.units[1]
+    assert cast.clock is not None and cast.clock.median > 50
+    assert {*cast.clock.path} <= {"cast", "channel before input0", "channel behind output0"}

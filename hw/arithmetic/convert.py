@@ -21,16 +21,6 @@ def as_integer(value: Value, dtype: DType) -> Value:
     return value.as_signed() if dtype.is_signed else value.as_unsigned()
 
 
-def is_nan(value: Value) -> Value:
-    """Whether a number in FP32 is the canonical NaN."""
-    return value[22:31].all()
-
-
-def ordered(value: Value) -> Value:
-    """A flushed number in FP32 as an integer that is larger where the number is, NaN above all and -0 below +0."""
-    return value ^ Mux(value[31], 0xFFFFFFFF, 0x80000000)
-
-
 def converted(m: Module, name: str, value: Value, source: DType, out: DType) -> Value:
     """Place a `Convert` called ``name``; returns ``value`` in the format ``out``."""
     m.submodules[name] = unit = Shared(Convert(source, out))

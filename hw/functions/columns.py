@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.functions.corner_turn import CornerTurn, Move
+from hw.functions.corner_turn import CornerTurn
 from hw.functions.pieces import Pieces
 from hw.functions.store import run
 from hw.links.channel import Channel, ConsumerSignature, ProducerSignature
@@ -99,7 +99,7 @@ class Columns(Parametric):
         assert isinstance(rule, Pieces)
         m.submodules.between = between = Shared(Channel(rule.inputs[0], HELD))
         item = math.gcd(rule.slicer.width, rule.token.link_bits)
-        m.submodules.turn = turn = Shared(CornerTurn(moves(rule, item), item, HELD))
+        m.submodules.turn = turn = Shared(CornerTurn(rule.moves(item), item, HELD))
         join(m, self.input0, arrive.input0)
         join(m, arrive.output0, between.i)
         join(m, between.o, pieces.input0)
@@ -111,17 +111,3 @@ class Columns(Parametric):
         ]
         pass_status(m, pieces, self)
         return m
-
-
-def moves(rule: Pieces, item: int) -> tuple[Move, ...]:
-    """From the words of a tile with the most rows to those of its pieces, by items of so many bits."""
-    width, pieces, words = rule.slicer.width // item, rule.slicer.pieces, rule.piece.beats
-    enter, leave = rule.token.word_bits // item, rule.piece.word_bits // item
-    found = []
-    for row in range(rule.slicer.lines):
-        for piece in range(pieces):
-            for at in range(width):
-                step, port = divmod((row * pieces + piece) * width + at, enter)
-                word, place = divmod(row * width + at, leave)
-                found.append(Move(step, port, piece * words + word, place))
-    return tuple(found)

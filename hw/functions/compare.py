@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Module, Mux, Value
+from amaranth.hdl import C, Module, Mux, Value
 
-from hw.arithmetic.convert import as_integer, is_nan, ordered
-from hw.functions.elementwise import in_fp32
+from hw.arithmetic.compare import below
+from hw.arithmetic.convert import as_integer
+from hw.functions.elementwise import numbers
 from hw.functions.vector import Lane, on_lanes
 from step.functions.compare import RELATIONS, Compare, Where
 
@@ -22,10 +23,12 @@ class CompareLane(Lane):
             first, second = (as_integer(each, dtype) for each, dtype in zip(operands, self.formats, strict=True))
             result: Value = RELATIONS[relation](first, second)
             return result
-        numbers = in_fp32(m, name, operands, self.formats)
-        # A zero is that of the positive sign.
-        first, second = (ordered(Mux(each[23:31].any(), each, 0)) for each in numbers)
-        return Mux(is_nan(numbers[0]) | is_nan(numbers[1]), relation == "!=", RELATIONS[relation](first, second))
+        one, other = numbers(m, name, operands, self.formats)
+        zeros, bits = one.zero & other.zero, one.bits[:31] == other.bits[:31]
+        equal = zeros | (bits & (one.sign == other.sign))
+        less = below(one, other, same=bits, zeros=C(0, 1))
+        found = {"<": less, "<=": less | equal, "==": equal, "!=": ~equal, ">=": ~less, ">": ~less & ~equal}[relation]
+        return Mux(one.nan | other.nan, relation == "!=", found)
 
 
 class WhereLane(Lane):

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
-from hw.arithmetic.convert import as_fp32, as_integer, converted, is_nan, ordered
+from hw.arithmetic.compare import Number, below, flushed
+from hw.arithmetic.convert import as_fp32, as_integer, converted
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
 from hw.arithmetic.integer_multiply import IntegerMultiply
@@ -175,33 +176,36 @@ class MulAddLane(ArithmeticLane):
 
 
 class MaxLane(ArithmeticLane):
-    """The larger one; with the sign turned into an order, flushed numbers compare like integers, NaN above all."""
+    """The larger one, +0 above -0, or NaN."""
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
-        first, second = in_fp32(m, name, operands, self.formats)
-        return Mux(ordered(first) > ordered(second), first, second)
+        first, second = numbers(m, name, operands, self.formats)
+        return flushed(m, name, second.nan | (~first.nan & self.second(first, second)), first, second)
+
+    def second(self, first: Number, second: Number) -> Value:
+        """Whether it is the second one."""
+        return below(first, second, same=C(0, 1), zeros=first.sign)
 
     def integers(self, m: Module, name: str, *operands: Value) -> Value:
         first, second = operands
         return Mux(first > second, first, second)
 
 
-class MinLane(ArithmeticLane):
-    """The smaller one, or NaN."""
+class MinLane(MaxLane):
+    """The smaller one, -0 below +0, or NaN."""
 
-    def compute(self, m: Module, name: str, *operands: Value) -> Value:
-        first, second = in_fp32(m, name, operands, self.formats)
-        return Mux(is_nan(first) | ((ordered(first) < ordered(second)) & ~is_nan(second)), first, second)
+    def second(self, first: Number, second: Number) -> Value:
+        return ~super().second(first, second)
 
     def integers(self, m: Module, name: str, *operands: Value) -> Value:
         first, second = operands
         return Mux(first < second, first, second)
 
 
-def in_fp32(m: Module, name: str, operands: Sequence[Value], formats: Sequence[DType]) -> list[Value]:
-    """Operands in FP32, flushed, and NaN canonical."""
-    pairs = enumerate(zip(operands, formats, strict=True))
-    return [converted(m, f"{name}_operand{port}", value, dtype, FP32) for port, (value, dtype) in pairs]
+def numbers(m: Module, name: str, operands: Sequence[Value], formats: Sequence[DType]) -> list[Number]:
+    """The operands as numbers in FP32."""
+    wide = [as_fp32(value, dtype) for value, dtype in zip(operands, formats, strict=True)]
+    return [Number.of(m, f"{name}_operand{port}", value) for port, value in enumerate(wide)]
 
 
 datapath = on_lanes(

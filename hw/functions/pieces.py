@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
+from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.packed_rows import slide
 from hw.functions.retile import RetileSlicer
 from hw.functions.sequence import counter
-from hw.functions.store import Parts, Store
 from hw.functions.words import in_words
 from hw.links.layout import Format, TokenFormat
 from hw.verilog.modules import Shared
@@ -23,8 +24,8 @@ class Pieces(Rule):
     """The pieces that ``slicer`` makes of a tile.
 
     A piece that is made of whole words, or is a part of one, is read where it lies. All others have to wait until the
-    element is there, `latency` cycles; then the next one comes while they leave. Where words are whole parts of lines,
-    they wait in a memory, else in registers; and so where pieces are control, of which the header waits for them.
+    element is there, `latency` cycles; then the next one comes while they leave. They wait in a memory or in registers,
+    as the plan says; and so where pieces are control, of which the header waits for them.
     """
 
     token: TokenFormat
@@ -61,8 +62,8 @@ class Pieces(Rule):
             begins = firing.delayed(firing.fired(value))
             number, word = self.collect(m, firing, value, index == 0)
             which = firing.delayed(firing.latched(index))
-            if self.slicer.width % self.token.word_bits == 0:
-                firing.send(0, self._read(m, number, word, begins, which))
+            if self.slicer.plan.turns:
+                firing.send(0, self._turned(m, number, word, begins, which))
             else:
                 piece = piece_of(m, self.slicer, self.gather(m, number, word), which)
                 firing.send(0, in_words(m, piece, begins, self.piece))
@@ -87,30 +88,34 @@ class Pieces(Rule):
             m.d.sync += number.eq(number + 1)
         return number, firing.word(0)
 
-    def _read(self, m: Module, number: Signal, word: Value, begins: Value, index: Value) -> Value:
+    def _turned(self, m: Module, number: Signal, word: Value, begins: Value, index: Value) -> Value:
         """The words of piece ``index``, out of a memory for two elements: one leaves, one comes."""
-        element = Parts(self.token.beats, self.token.word_bits)
-        store = Store(m, "elements", element, element, 2)
-        comes = number != self.token.beats
+        item = math.gcd(self.slicer.width, self.token.word_bits)
+        m.submodules.turn = turn = Shared(CornerTurn(self.moves(item), item, 2))
         into, _ = counter(m, 2, "coming", number == self.token.beats - 1)
-        store.write(comes, number, into, word)
-        before = Signal(init=1)
-        leaving = Signal()
-        m.d.comb += leaving.eq(before ^ (begins & (index == 0)))
-        m.d.sync += before.eq(leaving)
-        place = Signal(range(self.piece.beats))
-        following = Signal(range(self.piece.beats))
-        m.d.comb += place.eq(Mux(begins, 0, following))
-        m.d.sync += following.eq(place + 1)
-        words, pieces = self.slicer.width // self.token.word_bits, self.slicer.pieces  # words of a line of a piece
-        numbers = [
-            Array(
-                Const((at // words * pieces + piece) * words + at % words, range(self.token.beats))
-                for at in range(self.piece.beats)
-            )
-            for piece in range(pieces)
+        before, leaving = Signal(init=1), Signal()
+        place, following = (Signal(range(self.piece.beats), name=name) for name in ("place", "following"))
+        m.d.comb += [leaving.eq(before ^ (begins & (index == 0))), place.eq(Mux(begins, 0, following))]
+        m.d.sync += [before.eq(leaving), following.eq(place + 1)]
+        m.d.comb += [
+            *(turn.write.eq(number != self.token.beats), turn.write_part.eq(into), turn.write_step.eq(number)),
+            *(turn.values.eq(word), turn.read_part.eq(leaving), turn.read_step.eq(index * self.piece.beats + place)),
         ]
-        return store.read(Array(each[place] for each in numbers)[index], leaving)
+        result: Value = turn.result
+        return result
+
+    def moves(self, item: int) -> tuple[Move, ...]:
+        """From the words of a tile to those of its pieces, by items of so many bits."""
+        width, pieces, words = self.slicer.width // item, self.slicer.pieces, self.piece.beats
+        enter, leave = self.token.word_bits // item, self.piece.word_bits // item
+        found = []
+        for row in range(self.slicer.lines):
+            for piece in range(pieces):
+                for at in range(width):
+                    step, port = divmod((row * pieces + piece) * width + at, enter)
+                    word, place = divmod(row * width + at, leave)
+                    found.append(Move(step, port, piece * words + word, place))
+        return tuple(found)
 
     def gather(self, m: Module, number: Signal, word: Value) -> Signal:
         """The last element of which all words have come."""

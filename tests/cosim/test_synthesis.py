@@ -24,6 +24,7 @@ from cosim.synthesis.surround import behind_pins, between_channels
 from hw.fabric import elaborate
 from hw.links.layout import output_formats
 from step.errors import BuildError, EnvironmentProblem, FabricError
+from step.functions.retile import RetileStreamify
 from step.language.dtypes import FP32
 from step.language.graph import Graph
 from step.language.types import Tile
@@ -281,6 +282,15 @@ def test_the_estimate_is_near(report: Report) -> None:
         "memory_bits": 2 * 2 * 4 + (2 + 1 + 2) * 32,
         "lut_sites": quick.area.comb_sites,
     }
+
+
+def test_columns_that_wait_are_in_a_memory() -> None:
+    graph = Graph("columns")
+    tiles = graph.source("x", Tile(FP32, 4, 64), [3])
+    tiles.flat_map(RetileStreamify(8, "col"), name="pieces").sink("y")
+    cut = estimate(lower(graph, FabricConfig()), LARGE).units[1]
+    assert cut.name == "pieces" and cut.area.ff < 100
+    assert cut.area.dpr16x4 * 16 * 4 >= 2 * 4 * 64 * 32  # of two tiles
 
 
 @pytest.mark.slow

@@ -82,6 +82,7 @@ single("expand", "static-empties", 2, "E2 1 S1 2 S2 E2 E2 3 S2 D", lambda x: x.e
 single("flat_map", "one-piece", 1, "E1 1 2 S1 D", lambda x: x.flat_map(RetileStreamify(4, "row", 1)), Tile(BF16, 4, 2))
 single("flat_map", "bits", 1, "E1 1 2 S1 D", lambda x: x.flat_map(RetileStreamify(1, "col")), Tile(BOOL, 3, 5))
 single("flat_map", "words", 1, "E1 1 2 S1 3 S1 D", lambda x: x.flat_map(RetileStreamify(2, "col")), Tile(FP32, 3, 4))
+single("flat_map", "half", 1, "1 2 S1 3 4 5 S1 D", lambda x: x.flat_map(RetileStreamify(1, "col")), Tile(FP32, 3, 4))
 single("map", "cast", 1, "E1 1 2 S1 D", lambda x: x.map(Cast(FP32)), Tile(BF16, 3, 3))
 single("map", "select_valid", 1, "E1 1 2 S1 D", lambda x: x.map(SelectValid()), Tile(BOOL))
 single("map", "select_all", 1, "E1 1 2 S1 D", lambda x: x.map(SelectAll(3)))

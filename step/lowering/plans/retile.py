@@ -12,7 +12,7 @@ from step.lowering.plans.plan import Application, Plan, Timing
 from step.lowering.plans.rows import largest, parts
 
 PARTS = 4
-"""Columns narrower than this part of a link are joined in registers: memories of so few places take as much."""
+"""Columns narrower than this part of a link wait in registers: memories of so few places take as much."""
 
 
 def plan(function: Function, application: Application) -> Plan:
@@ -28,6 +28,11 @@ def plan(function: Function, application: Application) -> Plan:
     lines = 1 if rows else tile.shape[0]
     row = tile.bits // tile.shape[0] if 0 in application.fewer else 0
     return JoinPlan(-(-result.bits // tile.bits), lines, tile.bits // lines, link, row, rows and application.dynamic)
+
+
+def _fit(width: int, link_bits: int) -> bool:
+    """Lines are whole words, or words whole lines."""
+    return max(link_bits, width) % min(link_bits, width) == 0
 
 
 @dataclass(frozen=True)
@@ -85,8 +90,7 @@ class JoinPlan:
 
     @property
     def _fits(self) -> bool:
-        """Lines are whole words, or words whole lines."""
-        return max(self.link_bits, self.width) % min(self.link_bits, self.width) == 0
+        return _fit(self.width, self.link_bits)
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,11 @@ class SplitPlan:
     def lies_within(self) -> bool:
         """Words are made of whole pieces."""
         return self._words == 1 or (self.lines == 1 and self.link_bits % self.piece_bits == 0)
+
+    @property
+    def turns(self) -> bool:
+        """Pieces that have to wait leave a memory in another order than their scalars came; others leave registers."""
+        return _fit(self.width, self.link_bits) and self.link_bits <= PARTS * self.width
 
     @property
     def pieces(self) -> int:

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In
 from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.links.layout import DynamicFormat, TokenFormat, WriteFormat
+from step.language.faults import Fault
 
 WRITE_DEPTH = 2
 """Of the channel in front of the memory, besides what is in flight."""
@@ -67,6 +68,13 @@ class BeatRule(Rule):
     def beats(self) -> int:
         """Of a tile."""
         return beats_of_tile(self.tile, self.write.bits)
+
+    def check_rows(self, m: Module, firing: Firing, port: int) -> None:
+        """A tile in front of input ``port`` must have the rows of those that are stored."""
+        if isinstance(self.data, StoredFormat):
+            token = firing.head(port)
+            with m.If(token.value & (token.rows != self.data.rows)):
+                firing.fault(Fault.ROWS_DO_NOT_FILL)
 
 
 def words_of_beat(token: TokenFormat, beat_bits: int) -> int:

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
 from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.links.beats import WRITE_DEPTH, BeatRule, gather_beat
+from hw.links.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
 from hw.links.channel import ConsumerSignature
 from hw.links.layout import Format, WriteFormat, input_formats
 from hw.memory.port import MEMORY_RESET, MemoryPort, outside
@@ -19,6 +19,7 @@ from hw.verilog.modules import Parametric, Shared
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
+from step.ops.linear_off_chip_store import LinearOffChipStore as Operator
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,11 @@ class StoreIssue(BeatRule):
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
+        self.check_rows(m, firing, 0)
         beat = Signal(range(self.beats))
         last = beat == self.beats - 1
         written = Signal(32)
-        firing.late(0, data=gather_beat(m, firing, 0, self.data, beat, self.write.bits))
+        firing.late(0, data=gather_beat(m, firing, 0, self.tile, beat, self.write.bits))
         firing.occupy(when=token.value)
         with m.If(token.value):
             firing.put(0, address=firing.unit.base + written)
@@ -83,9 +85,12 @@ class LinearOffChipStore(Parametric):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
+    operator = node.operator
+    assert isinstance(operator, Operator)
     write = WriteFormat(8 * netlist.fabric.memory.beat_bytes)
     (token,) = input_formats(node, netlist)
-    return LinearOffChipStore(StoreIssue(token, write))
+    data = token if operator.tile is None else StoredFormat.at(token, operator.tile[0])
+    return LinearOffChipStore(StoreIssue(data, write))
 
 
 def constants(node: Node, memory: MemoryMap) -> dict[str, int]:

@@ -45,10 +45,7 @@ class RandomWrite(BeatRule):
         return (self.write, self.pending)
 
     def fire(self, m: Module, firing: Firing) -> None:
-        if isinstance(self.data, StoredFormat):
-            data = firing.head(DATA)
-            with m.If(data.value & (data.rows != self.data.rows)):
-                firing.fault(Fault.ROWS_DO_NOT_FILL)  # which others come before
+        self.check_rows(m, firing, DATA)  # other faults come before
         address = firing.head(ADDRESS).control
         with m.If(firing.head(ADDRESS).value & (address >= self.tiles)):
             firing.fault(Fault.OUT_OF_RANGE)

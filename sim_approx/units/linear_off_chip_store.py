@@ -6,19 +6,23 @@ from dataclasses import dataclass, field
 
 from sim_approx.memory.off_chip import WRITE_DEPTH
 from sim_approx.placing.site import Site
-from step.firing.machine import COMPUTES, ENDS, Machine
-from step.firing.words import need, put, room, take
+from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
+from step.firing.words import fault, need, put, room, take
+from step.language.faults import Fault, rows_of
 from step.language.tokens import Token
+from step.ops.linear_off_chip_store import LinearOffChipStore as Operator
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Store(Machine):
     """One beat per firing, which goes on when all its words are there.
 
-    Words: ``beat`` of the tile, ``address`` of the next beat; ``collected`` are the tiles.
+    Tiles of dynamic size have to have ``rows``, if there are any. Words: ``beat`` of the tile, ``address`` of the next
+    beat; ``collected`` are the tiles.
     """
 
     beats: int
+    rows: int
     address: int
     beat: int = 0
     collected: list[Token] = field(default_factory=list)
@@ -31,6 +35,8 @@ class Store(Machine):
                 return ENDS
             self.collected.append(x)
             return None
+        if self.rows and rows_of(x.value) != self.rows:
+            fault(Fault.ROWS_DO_NOT_FILL)
         room(self.outputs[0])
         put(self.outputs[0], Token(self.address))
         self.address += 1
@@ -43,6 +49,8 @@ class Store(Machine):
 
 
 def build(site: Site) -> Machine:
+    operator = site.node.operator
+    assert isinstance(operator, Operator)
     region = site.memory_map.stores[site.node.name]
     writes = site.channel(WRITE_DEPTH)
     site.memory.write(writes)
@@ -54,7 +62,14 @@ def build(site: Site) -> Machine:
             latency=words,
             interval=words,
             beats=region.beats_per_tile,
+            rows=operator.tile[0] if operator.tile is not None and site.tiled else 0,
             address=region.base,
             collected=site.output(),
         )
     )
+
+
+def sizes(site: Site, machine: Machine) -> Sizes:
+    """All tiles have the rows of those that are stored."""
+    pace = Pace(machine.interval, machine.latency)
+    return lambda rows: pace

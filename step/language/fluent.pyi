@@ -57,8 +57,11 @@ class StreamMethods(Fluent):
         """
     def sink(self, name: str) -> None:
         """Make the stream an output of the program."""
-    def store(self, name: str) -> None:
-        """Write the tiles to off-chip memory as the program's output ``name``."""
+    def store(self, name: str, *, tile: Sequence[int] | None = None) -> None:
+        """Write the tiles to off-chip memory as the program's output ``name``.
+
+        ``tile`` (rows, cols) says how large they are there; only tiles of dynamic size need it, and have to have its rows.
+        """
     def store_random(
         self, tensor: Tensor, addresses: Stream, *, tile: Sequence[int] | None = None, name: str | None = None
     ) -> Stream:

@@ -13,7 +13,7 @@ from step.errors import TypeMismatch
 from step.language.dims import shape
 from step.language.graph import Graph, Node, Tensor
 from step.language.operator import Access, StreamType, expect
-from step.language.types import Tile
+from step.language.types import ElementType, Tile, is_dynamic
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,13 @@ def rows_and_columns(tile: Sequence[int]) -> tuple[int, int]:
     if len(extents) != 2 or not all(isinstance(each, Integral) and each >= 1 for each in extents):
         raise TypeMismatch(f"a tile must be (rows, columns), two integers >= 1, not {tile!r}")
     return int(extents[0]), int(extents[1])
+
+
+def fills(data: ElementType, stored: Tile) -> bool:
+    """Whether ``data`` is ``stored``, or may be where its dynamic number of rows is right."""
+    return data == stored or (
+        isinstance(data, Tile) and is_dynamic(data) and data.with_rows(int(stored.rows)) == stored
+    )
 
 
 def accessed(node: Node) -> Access | None:

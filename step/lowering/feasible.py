@@ -57,8 +57,8 @@ def _check_node(node: Node, fabric: FabricConfig) -> None:
     if access is not None and not access.tile.is_static:
         raise FabricError(
             f"{node.describe()}: {access.tile} is a tile of dynamic size, and off-chip memory holds tiles of static "
-            "size, as it does not say where one ends; cut it into rows first, with "
-            '.flat_map(RetileStreamify(1, "row"))'
+            "size, as it does not say where one ends; store it with tile=(rows, columns) if all have the same rows, or "
+            'cut it into rows first, with .flat_map(RetileStreamify(1, "row"))'
         )
     if access is not None and is_dynamic(node.input_types[access.port].element):
         rows, _ = access.tile.shape

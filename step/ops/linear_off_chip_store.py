@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sympy
 
+from step.language.faults import Fault, Violation
 from step.language.operator import (
     Access,
     Accounting,
@@ -20,6 +22,7 @@ from step.language.operator import (
     expect,
 )
 from step.language.stream import Stream, stream_method
+from step.language.tiling import fills, rows_and_columns
 from step.language.types import Tile
 from step.samples.draft import Draft
 
@@ -28,10 +31,15 @@ from step.samples.draft import Draft
 class LinearOffChipStore(Operator):
     """Stores the tiles linearly; stops do not matter. The tiles are an output of the program, under the node's name.
 
+    Where a tile of dynamic size lies in memory, and where the next one, says ``tile`` (rows, columns): one with other
+    rows is a fault. Without it only the interpreter stores such tiles.
+
     >>> graph = Graph("linear_off_chip_store")
     >>> x = graph.source("x", Tile(BF16, 4, 4), [2, 2])
     >>> x.store("y")
     """
+
+    tile: tuple[int, int] | None = None
 
     output_names = ()
     kind = Kind.OFF_CHIP
@@ -39,26 +47,42 @@ class LinearOffChipStore(Operator):
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 1, f"a linear store takes one stream, not {len(inputs)}")
-        expect(isinstance(inputs[0].element, Tile), f"a store needs tiles, not {inputs[0].element}")
+        data = inputs[0].element
+        expect(isinstance(data, Tile), f"a store needs tiles, not {data}")
+        if self.tile is not None:
+            assert isinstance(data, Tile)
+            expected = Tile(data.dtype, *rows_and_columns(self.tile))
+            expect(fills(data, expected), f"tiles are stored as {expected}, which {data} is not")
         return ()
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         while not (token := (yield 0)).done:
+            if self.tile is not None and token.has_value and len(token.value) != self.tile[0]:
+                raise Violation(Fault.ROWS_DO_NOT_FILL)
             around.collect(token)
+
+    def fault_text(self, fault: Fault) -> str:
+        if fault == Fault.ROWS_DO_NOT_FILL and self.tile is not None:
+            return f"{super().fault_text(fault)}: tiles of {self.tile[0]} rows are"
+        return super().fault_text(fault)
 
     def writes(self, node: Placed) -> Access:
         (stream,) = node.input_types
         assert isinstance(stream.element, Tile)
-        return Access(stream.element, int(stream.count) if stream.count.is_Integer else None)
+        tile = stream.element if self.tile is None else stream.element.with_rows(self.tile[0])
+        return Access(tile, int(stream.count) if stream.count.is_Integer else None)
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return double_buffered(node.input_types[0].element, accounting)
+        return double_buffered(self.writes(node).tile, accounting)
 
 
 @stream_method
-def store(stream: Stream, name: str) -> None:
-    """Write the tiles to off-chip memory as the program's output ``name``."""
-    stream.graph.add(LinearOffChipStore(), [stream], name=name)
+def store(stream: Stream, name: str, *, tile: Sequence[int] | None = None) -> None:
+    """Write the tiles to off-chip memory as the program's output ``name``.
+
+    ``tile`` (rows, cols) says how large they are there; only tiles of dynamic size need it, and have to have its rows.
+    """
+    stream.graph.add(LinearOffChipStore(None if tile is None else rows_and_columns(tile)), [stream], name=name)
 
 
 WEIGHT = 1

@@ -27,8 +27,8 @@ from step.language.operator import (
     expect_same_shape,
 )
 from step.language.stream import Stream, stream_method
-from step.language.tiling import Tiling, rows_and_columns
-from step.language.types import Tile, is_dynamic
+from step.language.tiling import Tiling, fills, rows_and_columns
+from step.language.types import Tile
 from step.samples.draft import Draft
 from step.samples.nested import entries
 
@@ -65,8 +65,7 @@ class RandomOffChipStore(Operator):
         address, data = (each.element for each in inputs)
         expect(address == Tile(UINT32), f"an address is a {Tile(UINT32)}, not {address}")
         expected = self.tiling.element
-        fills = isinstance(data, Tile) and is_dynamic(data) and data.with_rows(self.tile[0]) == expected
-        expect(data == expected or fills, f"tensor {self.tensor.name!r} is stored in {expected}, not in {data}")
+        expect(fills(data, expected), f"tensor {self.tensor.name!r} is stored in {expected}, not in {data}")
         return (StreamType(Tile(BOOL), expect_same_shape(inputs)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:

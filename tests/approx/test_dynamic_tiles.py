@@ -259,8 +259,9 @@ def test_off_chip_memory_has_none() -> None:
         approx.run(graph, {"x": [[np.zeros((1, SIZE))], []]})
     assert str(error.value) == (
         f"linear_off_chip_store 'y' ({graph.nodes['y'].location}): Tile(BF16, rows/2, 16) is a tile of dynamic size, "
-        "and off-chip memory holds tiles of static size, as it does not say where one ends; cut it into rows first, "
-        'with .flat_map(RetileStreamify(1, "row"))'
+        "and off-chip memory holds tiles of static size, as it does not say where one ends; store it with "
+        "tile=(rows, columns) if all have the same rows, or cut it into rows first, with "
+        '.flat_map(RetileStreamify(1, "row"))'
     )
 
 

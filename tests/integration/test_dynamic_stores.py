@@ -13,6 +13,12 @@ from step.errors import FabricError, TypeMismatch
 from step.lowering.feasible import check_feasible
 from step.lowering.netlist import lower
 
+SIZES: list[tuple[int, int, dict[str, Any]]] = [
+    (8, 4, {"memory": MemoryConfig(beat_bytes=16)}),
+    (24, 8, {"link_bytes": 16, "memory": MemoryConfig(beat_bytes=64)}),
+    (3, 1, {"link_bytes": 8, "memory": MemoryConfig(beat_bytes=32)}),
+]
+
 
 def stored(rows: list[int], cols: int = 8, high: int = 4, **fabric: Any) -> Program:
     """Tiles of so many ``rows`` go into a tensor that is cut into tiles of ``high`` of them."""
@@ -28,15 +34,7 @@ def stored(rows: list[int], cols: int = 8, high: int = 4, **fabric: Any) -> Prog
     return Program(graph, inputs, FabricConfig(dynamic_rows=8, **fabric))
 
 
-@pytest.mark.parametrize(
-    ("cols", "high", "fabric"),
-    [
-        (8, 4, {"memory": MemoryConfig(beat_bytes=16)}),
-        (24, 8, {"link_bytes": 16, "memory": MemoryConfig(beat_bytes=64)}),
-        (3, 1, {"link_bytes": 8, "memory": MemoryConfig(beat_bytes=32)}),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("cols", "high", "fabric"), SIZES, ids=str)
 def test_tiles_that_fill(cols: int, high: int, fabric: dict[str, Any]) -> None:
     """Their rows are those of the tensor's tiles; the links have room for more."""
     checked(stored([high] * 5, cols, high, **fabric))
@@ -75,5 +73,61 @@ def test_tiles_with_more_rows_than_there_is_room_for() -> None:
         check_feasible(lower(program.graph, program.fabric))
     assert str(error.value) == (
         f"random_off_chip_store 'keep' ({program.graph.nodes['keep'].location}): it stores tiles of 16 rows, but this "
+        "fabric has room for 8 in a tile of dynamic size; choose a fabric with dynamic_rows=16"
+    )
+
+
+def in_line(rows: list[int], cols: int = 8, high: int = 4, **fabric: Any) -> Program:
+    """Tiles of so many ``rows``, some of them in lists without any, are stored as tiles of ``high`` of them."""
+    graph = Graph("in_line")
+    x = graph.source("x", Tile(BF16, graph.symbol("R", ragged=True), cols), [3, graph.symbol("n", ragged=True)])
+    x.store("y", tile=(high, cols))
+    tiles = [np.full((each, cols), number + 1) for number, each in enumerate(rows)]
+    return Program(graph, {"x": [tiles[:2], [], tiles[2:]]}, FabricConfig(dynamic_rows=8, **fabric))
+
+
+@pytest.mark.parametrize(("cols", "high", "fabric"), SIZES, ids=str)
+def test_tiles_in_line(cols: int, high: int, fabric: dict[str, Any]) -> None:
+    checked(in_line([high] * 5, cols, high, **fabric))
+
+
+@pytest.mark.parametrize("rows", [3, 5, 0])
+def test_rows_that_do_not_fill_in_line(rows: int) -> None:
+    program = in_line([4, 4, rows, 4])
+    assert told(program) == {
+        f"linear_off_chip_store 'y' ({program.graph.nodes['y'].location}): the rows of a tile do not fill the one that "
+        "is stored: tiles of 4 rows are\n  token 3 of x is a value"
+    }
+
+
+def test_tiles_in_line_of_no_rows() -> None:
+    with pytest.raises(TypeMismatch) as error:
+        in_line([0, 0], high=0)
+    assert str(error.value).partition(": ")[2] == "a tile must be (rows, columns), two integers >= 1, not (0, 8)"
+
+
+def test_other_columns_in_line() -> None:
+    graph = Graph("other")
+    x = graph.source("x", Tile(BF16, graph.symbol("R"), 8), [3])
+    with pytest.raises(TypeMismatch) as error:
+        x.store("y", tile=(4, 4))
+    assert (
+        str(error.value).splitlines()[0].endswith("tiles are stored as Tile(BF16, 4, 4), which Tile(BF16, R, 8) is not")
+    )
+    static = graph.source("static", Tile(BF16, 2, 8), [3])
+    with pytest.raises(TypeMismatch) as error:
+        static.store("z", tile=(4, 8))
+    assert (
+        str(error.value).splitlines()[0].endswith("tiles are stored as Tile(BF16, 4, 8), which Tile(BF16, 2, 8) is not")
+    )
+    static.store("z", tile=(2, 8))
+
+
+def test_tiles_in_line_with_more_rows_than_there_is_room_for() -> None:
+    program = in_line([16, 16], high=16)
+    with pytest.raises(FabricError) as error:
+        check_feasible(lower(program.graph, program.fabric))
+    assert str(error.value) == (
+        f"linear_off_chip_store 'y' ({program.graph.nodes['y'].location}): it stores tiles of 16 rows, but this "
         "fabric has room for 8 in a tile of dynamic size; choose a fabric with dynamic_rows=16"
     )

@@ -22,7 +22,8 @@ def datapath_of(node: Node, function: Function, netlist: Netlist, *, reduce: boo
     """The hardware of ``function``, which ``node`` applies; `FabricError`, with its line, where there is none."""
     family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
     plan = plan_of(node, function, netlist.fabric, reduce=reduce)
-    application = Application.at(node, netlist.fabric, reduce=reduce).with_rows(netlist.fabric.dynamic_rows)
+    fabric = netlist.fabric.of(node.name)
+    application = Application.at(node, fabric, reduce=reduce).with_rows(fabric.dynamic_rows)
     try:
         return family.datapath(function, application, plan)
     except FabricError as error:

@@ -81,7 +81,12 @@ class Calibration:
         write_atomically(self.path, (json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n").encode())
 
     def check_fabric(self, fabric: FabricConfig) -> None:
-        """Raise `FabricError` unless this is a calibration of ``fabric``."""
+        """Raise `FabricError` unless this is a calibration of ``fabric``, which has no lanes of single operators."""
+        for name in fabric.lanes:
+            raise FabricError(
+                f"{self.path} is of a fabric whose operators have the same lanes, and this one has lanes.{name}; run "
+                "it without a calibration, by formulas"
+            )
         for name, value in parameters_of(fabric).items():
             if self.fabric[name] != value:
                 raise FabricError(

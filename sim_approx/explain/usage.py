@@ -111,7 +111,7 @@ def _work(fabric: Fabric, record: Record, cycles: int) -> dict[str, _Work] | Non
         if not of_one.is_number:
             return None
         if of_one and applied[machine.order]:
-            a_cycle = _a_cycle(node, function, fabric.netlist.fabric)
+            a_cycle = _a_cycle(node, function, fabric.netlist.fabric.of(name))
             found[name] = _Work(applied[machine.order] * int(of_one), int(a_cycle))
     return found
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
 from step.fuzz import steps  # noqa: F401  (they register themselves)
 from step.fuzz.draft import Growing
 from step.fuzz.step import steps as all_steps
-from step.language.graph import Graph
+from step.language.graph import Graph, Node
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.feasible import with_lanes
+from step.lowering.netlist import lower
 from step.programs.program import Program
 
 LARGEST_BUFFER = 64
@@ -39,7 +42,19 @@ def program(seed: int, *, operators: tuple[int, int] = OPERATORS, roomy: bool = 
     """The program of ``seed`` with its `fabric`."""
     graph = Graph("random")
     draft = build(seed, graph, operators=operators, roomy=roomy)
-    return Program(graph, draft.inputs, with_rows(fabric(seed, roomy=roomy), draft.most_rows))
+    return Program(graph, draft.inputs, fabric_of(draft, seed, roomy=roomy))
+
+
+def fabric_of(draft: Growing, seed: int, *, roomy: bool = False) -> FabricConfig:
+    """The `fabric` for the program in ``draft``, some of whose operators have lanes of their own."""
+    found = with_rows(fabric(seed, roomy=roomy), draft.most_rows)
+    return replace(found, lanes=own_lanes(seed, with_lanes(lower(draft.graph, found))))
+
+
+def own_lanes(seed: int, nodes: Sequence[Node]) -> dict[str, int]:
+    """Lanes for some of ``nodes``, whatever they are called."""
+    random = Random(f"lanes {seed}")
+    return {node.name: random.choice([1, 2, 3, 4, 8, 16]) for node in nodes if random.random() < 0.3}
 
 
 def _end(draft: Growing) -> None:

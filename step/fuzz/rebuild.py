@@ -92,7 +92,8 @@ class _Rebuilding:
             name = f"{old.stream_name(*key)}_end".replace(".", "_")
             if name not in graph.nodes:
                 self.streams[key].sink(name)
-        return Program(graph, self.inputs, self.old.fabric)
+        lanes = {name: lanes for name, lanes in self.old.fabric.lanes.items() if name in graph.nodes}
+        return Program(graph, self.inputs, replace(self.old.fabric, lanes=lanes))
 
     def _read(self, stream: Stream) -> Stream:
         found = self.streams[self.changes.instead.get(stream.key, stream.key)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from step.errors import FabricError
@@ -12,6 +12,7 @@ from step.host.nearest import did_you_mean
 from step.language.arguments import Checked, checked
 from step.language.parameters import plain
 from step.lowering.dram import Dram, preset
+from step.lowering.lanes import MOST_LANES, Lanes
 
 MOST_STAGES = 4
 """Stages that the finest cut of an addition has."""
@@ -35,10 +36,12 @@ FABRIC = "fabric."
 
 MEMORY = "memory"
 
+LANES = "lanes"
+
 LIMITS = {
     "dynamic_rows": Limit(1 << 16),
-    "matmul_lanes": Limit(1 << 18, bits=32),
-    "vector_lanes": Limit(1 << 18, bits=32),
+    "matmul_lanes": Limit(MOST_LANES, bits=32),
+    "vector_lanes": Limit(MOST_LANES, bits=32),
     "stages": Limit(MOST_STAGES),
     "link_bytes": Limit(1 << 16, bits=8),
     "channel_depth": Limit(MOST_BITS, bits=1, least=2),
@@ -168,6 +171,7 @@ class FabricConfig(metaclass=Checked):
     ``dynamic_rows`` (R): the most rows of a tile whose rows only a run tells; links and buffers have room for so many.
     ``matmul_lanes``: multiply-accumulates per cycle of a matmul unit.
     ``vector_lanes``: scalars per cycle of an element-wise unit.
+    ``lanes``: those of single operators by their name, in the place of both: ``{"gate": 4}``.
     ``stages``: cycles that an FP32 addition takes, 1 to 4; all arithmetic is cut into pipeline stages as finely.
     ``link_bytes``: bytes a cycle between two units; a power of two. Tiles with more bytes take several cycles.
     ``channel_depth``: slots of a channel whose depth the program does not set, >= 2.
@@ -186,6 +190,7 @@ class FabricConfig(metaclass=Checked):
     dynamic_rows: int = 64
     matmul_lanes: int = 64
     vector_lanes: int = 16
+    lanes: Mapping[str, int] = field(default_factory=Lanes)
     stages: int = 4
     link_bytes: int = 64
     channel_depth: int = 2
@@ -202,6 +207,9 @@ class FabricConfig(metaclass=Checked):
         for each in fields(self):
             if each.name in LIMITS:
                 _check_integer(self, each.name)
+        if not isinstance(self.lanes, Mapping):
+            raise FabricError(f"lanes must be an object of numbers by the names of operators, not {self.lanes!r}")
+        object.__setattr__(self, LANES, Lanes(self.lanes))
         if not isinstance(self.memory, MemoryConfig):
             raise FabricError(f"memory must be a MemoryConfig, not {self.memory!r}")
         if self.link_bytes & (self.link_bytes - 1):
@@ -215,9 +223,18 @@ class FabricConfig(metaclass=Checked):
         if self.arithmetic not in ("rtl", "model"):
             raise FabricError(f'arithmetic must be "rtl" or "model", not {self.arithmetic!r}')
 
+    def of(self, operator: str) -> FabricConfig:
+        """The fabric as the operator of this name has it: with its own ``lanes`` for whatever it does."""
+        if not self.lanes:
+            return self
+        matmul, vector = (self.lanes.get(operator, each) for each in (self.matmul_lanes, self.vector_lanes))
+        return replace(self, lanes=Lanes(), matmul_lanes=matmul, vector_lanes=vector)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data, as saved with a program."""
-        return asdict(self)
+        data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: asdict(self.memory)}
+        lanes = dict(data.pop(LANES))
+        return data | {LANES: lanes} if lanes else data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> FabricConfig:
@@ -242,7 +259,7 @@ def _check_integer(config: MemoryConfig | FabricConfig, name: str) -> None:
 
 def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig:
     """``fabric`` with some parameters replaced; raises `FabricError` for unknown names and bad values."""
-    data = fabric.to_json()
+    data = {LANES: {}} | fabric.to_json()
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
@@ -255,15 +272,16 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
         target: Any = data
         for group in groups:
             target = target.get(group) if isinstance(target, dict) else None
-        if not isinstance(target, dict) or target.get(leaf) is None or isinstance(target[leaf], dict):
-            raise _unknown("fabric", name, [*_names(data), MEMORY])
+        known = groups == [LANES] or (isinstance(target, dict) and target.get(leaf) is not None)
+        if not known or isinstance(target.get(leaf), dict):
+            raise _unknown("fabric", name, [*_names(data), MEMORY, f"{LANES}.OPERATOR"])
         target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
     return FabricConfig.from_json(data)
 
 
 def is_of_fabric(name: str) -> bool:
     """Whether a parameter, called as in a sweep, is one of the fabric."""
-    return name.startswith((FABRIC, f"{MEMORY}.")) or name == MEMORY
+    return name.startswith((FABRIC, f"{MEMORY}.", f"{LANES}.")) or name == MEMORY
 
 
 def _names(data: dict[str, Any], prefix: str = "") -> Iterator[str]:

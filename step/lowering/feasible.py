@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from step.errors import FabricError
+from step.host.nearest import did_you_mean
 from step.language.dims import element_count
+from step.language.function import AccumFunction, Function
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.dynamic import check_dynamic
@@ -11,6 +13,8 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.links import item_bits, word_bits
 from step.lowering.memory import Share, scratchpads
 from step.lowering.netlist import Netlist, kept
+from step.lowering.plans import plan_of
+from step.lowering.plans.plan import LanePlan, Plan
 
 HIGHEST_RANK = 15
 """Probes and logs have four bits for a stop."""
@@ -20,6 +24,8 @@ HIGHEST_RANK = 15
 def check_feasible(netlist: Netlist) -> None:
     """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry, and for
     what there is no hardware of."""
+    for name, lanes in netlist.fabric.lanes.items():
+        _check_lanes(name, lanes, netlist)
     for node in netlist.units:
         _check_node(node, netlist.fabric)
         _check_references(node, netlist)
@@ -27,6 +33,17 @@ def check_feasible(netlist: Netlist) -> None:
     for scratchpad in scratchpads(netlist):
         for share in scratchpad.shares:
             _check_share(share, netlist.fabric)
+
+
+def with_lanes(netlist: Netlist) -> list[Node]:
+    """The operators that have lanes, of the fabric or of their own; raises `FabricError` as `plan_of`."""
+    return [node for node in netlist.units if (plan := _plan(node, netlist)) and isinstance(plan, LanePlan)]
+
+
+def _plan(node: Node, netlist: Netlist) -> Plan | None:
+    function: Function | None = getattr(node.operator, "function", None)
+    reduce = isinstance(function, AccumFunction)
+    return None if function is None else plan_of(node, function, netlist.fabric, reduce=reduce)
 
 
 def advice(netlist: Netlist) -> list[str]:
@@ -42,6 +59,22 @@ def advice(netlist: Netlist) -> list[str]:
             f"link_bytes={least} is as fast"
         )
     return hints
+
+
+def _check_lanes(name: str, lanes: int, netlist: Netlist) -> None:
+    """Lanes are given to operators that are there, and that have some."""
+    nodes = netlist.graph.nodes
+    if name not in nodes:
+        having = [node.name for node in with_lanes(netlist)]
+        raise FabricError(
+            f"lanes.{name}={lanes} is for an operator that the program does not have; "
+            f"{did_you_mean(name, having)}those with lanes are {', '.join(having) or 'none'}"
+        )
+    if nodes[name] not in with_lanes(netlist):
+        raise FabricError(
+            f"{nodes[name].describe()}: it has no lanes, so lanes.{name}={lanes} has no meaning; lanes have operators "
+            "whose function treats the scalars of a tile"
+        )
 
 
 def _check_node(node: Node, fabric: FabricConfig) -> None:

@@ -125,6 +125,10 @@ def test_a_calibration_of_another_fabric_is_refused(made: Path) -> None:
         f"{made} is of a fabric with stages = 4, and this one has 2; measure this one into another file: "
         "step calibrate PROGRAM --set fabric.stages=2 -o OTHER.json"
     )
+    assert refused(made, FabricConfig(lanes={"exp": 2})) == (
+        f"{made} is of a fabric whose operators have the same lanes, and this one has lanes.exp; run it without a "
+        "calibration, by formulas"
+    )
     run(made, FabricConfig(channel_depth=9, outstanding=2))  # the rules know of these
 
 
@@ -161,6 +165,7 @@ def test_a_unit_alone_takes_as_long_as_in_its_program(
     """What is measured around every unit of random programs is what the formulas say, and explains every token."""
     model_as_rtl(monkeypatch)
     program = fuzz.program(seed, roomy=True)
+    program = replace(program, fabric=replace(program.fabric, lanes={}))
     campaign = Campaign.on(tmp_path / "c.json", [program.fabric], None)
     campaign.all([program], [])
     assert campaign.measured

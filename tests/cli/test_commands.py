@@ -236,14 +236,21 @@ KNOWN = (
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
-ALL = f"{KNOWN}, memory"
+ALL = f"{KNOWN}, memory, lanes.OPERATOR"
 
 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
         ("stages", "a fabric parameter must be NAME=VALUE, not 'stages'"),
-        ("lanes=4", f"fabric has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes'? it has {ALL}"),
+        (
+            "lanes=4",
+            "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes' or 'lanes.OPERATOR'? "
+            f"it has {ALL}",
+        ),
+        ("lanes.y=0", "lanes.y must be an integer >= 1, not 0"),
+        ("fabric.lanes.y=many", "lanes.y must be an integer >= 1, not 'many'"),
+        ("lanes.y=1000000", "lanes.y must be at most 262,144, not 1,000,000"),
         (
             "matmul_lane=4",
             f"fabric has no parameter 'matmul_lane'; did you mean 'matmul_lanes'? it has {ALL}",
@@ -351,7 +358,7 @@ DRAM = ", ".join(f"memory.dram.{each.name}" for each in fields(Dram))
         (
             "memory.dram.rcd=4",
             "fabric has no parameter 'memory.dram.rcd'; did you mean 'memory.dram.trcd'? "
-            f"it has {KNOWN}, {DRAM}, memory",
+            f"it has {KNOWN}, {DRAM}, memory, lanes.OPERATOR",
         ),
     ],
 )

@@ -10,7 +10,7 @@ from meaning.evaluate import Evaluation, difference, evaluate
 from random_programs import build
 from sim_approx.running.simulation import Values, simulate
 from step.errors import StepError
-from step.fuzz.program import fabric, with_rows
+from step.fuzz.program import fabric_of
 from step.language.graph import Graph
 from step.language.tokens import Token, from_nested
 from step.lowering.fabric import FabricConfig
@@ -58,7 +58,7 @@ def _check(seed: int) -> Agreement:
     for roomy in (False, True):
         graph = Graph("random")
         draft = build(seed, graph, roomy=roomy)
-        inputs, config = bind_inputs(graph, draft.inputs), with_rows(fabric(seed, roomy=roomy), draft.most_rows)
+        inputs, config = bind_inputs(graph, draft.inputs), fabric_of(draft, seed, roomy=roomy)
         meant = check_interpreter(graph, inputs, {}) if not roomy or graph.feedbacks else evaluate(graph, inputs)
         result = fast(graph, inputs, config, "all")
         if result.status == Status.FINISHED:

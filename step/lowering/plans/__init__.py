@@ -23,7 +23,7 @@ def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: boo
     Tiles of dynamic size have the most rows.
     """
     family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
-    application = Application.at(node, fabric, reduce=reduce)
+    application = Application.at(node, fabric.of(node.name), reduce=reduce)
     try:
         return _planned(family.plan, function, application.with_rows(fabric.dynamic_rows))
     except FabricError as error:

@@ -40,6 +40,10 @@ class MatmulPlan:
     streams = True
 
     @property
+    def lanes(self) -> int:
+        return self.arrangement.lanes
+
+    @property
     def initiation_interval(self) -> int:
         return self.interval_of(self.arrangement.rows)
 

@@ -40,6 +40,14 @@ class DynamicPlan(Plan, Protocol):
         ...
 
 
+@runtime_checkable
+class LanePlan(Plan, Protocol):
+    """A plan of lanes: so many scalars a cycle."""
+
+    @property
+    def lanes(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class Timing:
     """A `Plan` that is the numbers alone: of wires, of what was measured, or with rows, which may be hardware."""

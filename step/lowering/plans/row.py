@@ -109,6 +109,10 @@ class RowPlan:
         return arrange(self.tile.rows, self.tile.cols, self.most, self._words, *wanted)
 
     @property
+    def lanes(self) -> int:
+        return self.arrangement.lanes
+
+    @property
     def levels(self) -> int:
         return levels_of(self.tile.cols)
 

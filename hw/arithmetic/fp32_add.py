@@ -42,8 +42,6 @@ class Fp32Add(Staged):
             distances[0].eq(exponents[1] - exponents[0]),
             distances[1].eq(exponents[0] - exponents[1]),
         ]
-        huge = [each == 255 for each in exponents]
-        not_zero = [each.any() for each in exponents]
         return self.behind(
             m,
             1,
@@ -51,37 +49,40 @@ class Fp32Add(Staged):
             subtract=subtract,
             exponent=Mux(swap, exponents[1], exponents[0]),
             fraction=Mux(swap, fractions[1], fractions[0]),
-            small=Mux(swap, Cat(fractions[0], not_zero[0]), Cat(fractions[1], not_zero[1])),
+            small=Mux(swap, fractions[0], fractions[1]),
             distance=Mux(swap, *distances),
-            zero=~not_zero[0] & ~not_zero[1],
-            infinite=huge[0] | huge[1],
-            nan=(huge[0] & fractions[0].any()) | (huge[1] & fractions[1].any()) | (huge[0] & huge[1] & subtract),
         )
 
     def _align(self, m: Module, x: Values) -> Values:
         """Step 2: far, the smaller number at the scale of the bigger one; near, their difference."""
-        exists = x.small[23]
-        small = Mux(exists, x.small, 0)
+        exists, infinite = x.distance != x.exponent, x.exponent.all()
+        # A number that far below makes no difference, not even in rounding.
+        adds = exists & ~x.distance[5:].any()
         # 24 bits, guard, round, and whether anything is below.
-        shifted: Value = Cat(C(0, 3), small)
+        shifted: Value = Cat(C(0, 3), x.small, C(1, 1))
         lost = [C(0, 1)]
         for at in range(5):
             step, before = 1 << at, shifted
             shifted = Signal(27, name=f"shifted_{step}")
             lost.append(x.distance[at] & before[:step].any())
             m.d.comb += shifted.eq(Mux(x.distance[at], before[step:], before))
-        gone = x.distance[5:].any()
-        aligned = Mux(gone, exists, Cat(shifted[0] | Cat(lost).any(), shifted[1:]))
+        # Where it is subtracted, its negative but for one.
+        aligned = Cat(shifted[0] | Cat(lost).any(), shifted[1:]) ^ x.subtract.replicate(27)
 
         difference = Signal(25)
+        small = Cat(x.small, C(1, 1))
         m.d.comb += difference.eq(Cat(C(0, 1), x.fraction, C(1, 1)) - Mux(x.distance[0], small, Cat(C(0, 1), small)))
-        near = x.subtract & ~x.distance[1:].any() & ~difference[24]
+        near = x.subtract & exists & ~x.distance[1:].any() & ~difference[24]
         normal, zeros = _normalised(m, difference[:24], 16)
         return self.behind(
             m,
             2,
-            **x.only("sign", "subtract", "exponent", "fraction", "zero", "infinite", "nan"),
-            aligned=aligned,
+            **x.only("sign", "subtract", "exponent", "fraction"),
+            zero=~x.exponent.any(),
+            infinite=infinite,
+            nan=infinite & (x.fraction.any() | (x.subtract & ~x.distance.any())),
+            aligned=Mux(adds, aligned, 0),
+            negative=adds & x.subtract,
             near=near,
             difference=normal,
             zeros=zeros,
@@ -90,41 +91,40 @@ class Fp32Add(Staged):
     def _sum(self, m: Module, x: Values) -> Values:
         """Step 3: far, the sum with its top bit in place, and whether to round it up; near, a part of the shift."""
         total = Signal(28)
-        inverted = Cat(x.aligned ^ x.subtract.replicate(27), x.subtract)
-        # The lowest bit of both makes the carry that completes the negative.
-        m.d.comb += total.eq((Cat(C(1, 4), x.fraction, C(1, 2)) + Cat(x.subtract, inverted)) >> 1)
+        m.d.comb += total.eq(Cat(x.negative, C(0, 2), x.fraction, C(1, 2)) + Cat(x.aligned, x.negative))
         longer, same = total[27], total[26]
         kept = Signal(23)
         m.d.comb += kept.eq(Mux(longer, total[4:27], Mux(same, total[3:26], total[2:25])))
         guard = Mux(longer, total[3], Mux(same, total[2], total[1]))
         below = Mux(longer, total[:3].any(), Mux(same, total[:2].any(), total[0]))
-        less = Signal(9)
-        m.d.comb += less.eq(x.exponent - 1)
         normal, zeros = _normalised(m, x.difference, 8, 4)
         return self.behind(
             m,
             3,
-            **x.only("sign", "subtract", "zero", "infinite", "nan", "near"),
+            **x.only("sign", "subtract", "exponent", "zero", "infinite", "nan", "near"),
             kept=kept,
-            exponent=Mux(longer, (x.exponent + 1)[:9], Mux(same, x.exponent, less)),
+            longer=longer,
+            shorter=~longer & ~same,
             up=guard & (below | kept[0]),
             difference=normal,
-            less=less,
             zeros=Cat(zeros, x.zeros),
         )
 
     def _finish(self, m: Module, x: Values) -> None:
         """Step 4: round, shift what is left to shift, and choose."""
         far = Signal(32)
-        # Exponent and fraction in one number, so that a carry out of the fraction reaches the exponent.
-        m.d.comb += far.eq(Cat(x.kept, x.exponent) + x.up)
+        # Exponent and fraction in one number, so that a carry out of the fraction reaches the exponent, to which one is
+        # added, or from which it is taken.
+        change = Cat(x.longer | x.shorter, x.shorter.replicate(8))
+        m.d.comb += far.eq(Cat(x.kept, x.exponent) + Cat(x.up, C(0, 22), change))
         normal, zeros = _normalised(m, x.difference, 2, 1)
         exponent = Signal(9)
-        m.d.comb += exponent.eq(x.less - Cat(zeros, x.zeros))
+        # One less, and less the zeros.
+        m.d.comb += exponent.eq(x.exponent + Cat(~Cat(zeros, x.zeros), C(15, 4)))
         cancelled = ~normal[23]
         underflow = cancelled | exponent[8] | ~exponent.any()
         zero = x.zero | (x.near & underflow)
-        infinite = x.infinite | (~x.near & (far[23:] >= 255))
+        infinite = x.infinite | (~x.near & (far[31] | far[23:31].all()))
         number = Mux(x.near, Cat(normal[:23], exponent[:8]), far[:31])
         magnitude = Mux(infinite, C(0xFF << 23, 31), Mux(zero, C(0, 31), number))
         sign = x.sign & ~(x.subtract & (x.zero | (x.near & cancelled)))

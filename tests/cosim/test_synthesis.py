@@ -82,7 +82,8 @@ def test_the_second_time_nothing_is_run(report: Report, monkeypatch: pytest.Monk
 
 def test_a_clock_that_is_missed_is_a_result(report: Report) -> None:
     again = measure.measure(tiny(), Ecp5(target=1000))
-    assert again.clock is not None and 60 < again.clock.median < 1000 and again.area == report.area
+    assert again.clock is not None and 60 < again.clock.median < 1000
+    assert again.area.lut4 > report.area.lut4 and again.area.ff == report.area.ff  # LUTs are mapped for the target
 
 
 def test_what_does_not_fit_is_not_placed(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,10 @@ from cosim.synthesis.families.family import NETLIST, Family, Timing
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.tools import run_tool
 
+LOGIC = 0.4
+"""The part of a cycle that LUTs and carry chains may take, as mapping sees it, which knows no wires: these take as long
+again. With it the FP32 addition is 10 to 18 % smaller than when mapped for speed alone, at the same clock."""
+
 
 @dataclass(frozen=True)
 class Ecp5(Family[Area]):
@@ -42,12 +46,18 @@ class Ecp5(Family[Area]):
         return f"synth_ecp5 -top {top} -run begin:map_luts"
 
     def finish(self, top: str) -> str:
-        return f"synth_ecp5 -top {top} -run map_luts:json"
+        return f"{self._mapping}; synth_ecp5 -top {top} -run map_luts:json"
+
+    @property
+    def _mapping(self) -> str:
+        """What has LUTs mapped to be few where the ``target`` leaves time."""
+        return f"scratchpad -set abc9.D {round(LOGIC * 1e6 / self.target)}"
 
     def join(self, top: str) -> str:
         return (
             f"synth_ecp5 -top {top} -run begin:coarse; proc; flatten; opt_clean; "
-            f"synth_ecp5 -top {top} -run map_gates:json; tee -q -o area.json stat -json; write_json {NETLIST}.json"
+            f"{self._mapping}; synth_ecp5 -top {top} -run map_gates:json; "
+            f"tee -q -o area.json stat -json; write_json {NETLIST}.json"
         )
 
     def read(self, statistics: Mapping[str, Any]) -> Area:

@@ -171,7 +171,6 @@ class FabricConfig(metaclass=Checked):
     ``dynamic_rows`` (R): the most rows of a tile whose rows only a run tells; links and buffers have room for so many.
     ``matmul_lanes``: multiply-accumulates per cycle of a matmul unit.
     ``vector_lanes``: scalars per cycle of an element-wise unit.
-    ``lanes``: those of single operators by their name, in the place of both: ``{"gate": 4}``.
     ``stages``: cycles that an FP32 addition takes, 1 to 4; all arithmetic is cut into pipeline stages as finely.
     ``link_bytes``: bytes a cycle between two units; a power of two. Tiles with more bytes take several cycles.
     ``channel_depth``: slots of a channel whose depth the program does not set, >= 2.
@@ -183,6 +182,7 @@ class FabricConfig(metaclass=Checked):
     ``scratchpad_ports``: how many Bufferizes, each with its Streamify, share a scratchpad at most.
     ``page_bytes``: step by which a buffer grows; a tile lies in one page. The default holds 16 x 16 FP32.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
+    ``lanes``: those of single operators by their name, in the place of both kinds above: ``{"gate": 4}``.
     """
 
     refused: ClassVar = FabricError
@@ -190,7 +190,6 @@ class FabricConfig(metaclass=Checked):
     dynamic_rows: int = 64
     matmul_lanes: int = 64
     vector_lanes: int = 16
-    lanes: Mapping[str, int] = field(default_factory=Lanes)
     stages: int = 4
     link_bytes: int = 64
     channel_depth: int = 2
@@ -202,6 +201,7 @@ class FabricConfig(metaclass=Checked):
     page_bytes: int = 1024
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     arithmetic: str = "rtl"
+    lanes: Mapping[str, int] = field(default_factory=Lanes)
 
     def __post_init__(self) -> None:
         for each in fields(self):

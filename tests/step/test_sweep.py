@@ -244,7 +244,7 @@ def test_a_front() -> None:
          "{spec}:program has no parameter 'cows'; did you mean 'rows'? it has rows, deep, kind, scale"),
         ({"rows": [7]}, {}, "{spec}:program: ValueError: seven"),
         ({"fabric.lanes": [1]}, {},
-         "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes'? it has dynamic_rows, "),
+         "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes' or 'lanes.OPERATOR'? it has "),
         ({"memory.chanels": [1]}, {},
          "fabric has no parameter 'memory.chanels'; did you mean 'memory.channels'? it has dynamic_rows, "),
         ({"memory.channels": [3]}, {}, "memory.channels must be a power of two, not 3"),

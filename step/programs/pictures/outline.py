@@ -44,7 +44,8 @@ def _inputs(graph: Graph, node: Node, fabric: FabricConfig) -> Iterator[Edge]:
 
 def call(owner: Any) -> str:
     """An operator or function with its parameters: ``partition(rank=0, targets=2)``."""
-    return f"{owner.name}({', '.join(f'{each.name}={_value(getattr(owner, each.name))}' for each in fields(owner))})"
+    given = ((each.name, getattr(owner, each.name)) for each in fields(owner))
+    return f"{owner.name}({', '.join(f'{name}={_value(value)}' for name, value in given if value is not None)})"
 
 
 def _value(value: Any) -> str:

@@ -3,6 +3,7 @@
 step run benchmarks/products.py:on_256_lanes
 
 And one alone, for its area and clock: step synth benchmarks/products.py:alone --arg dynamic=True --seeds 3
+With fused sums: step synth benchmarks/products.py:alone --no-place --arg inner=64 --arg lanes=64 --arg terms=16
 """
 
 from __future__ import annotations
@@ -25,15 +26,26 @@ def on_4096_lanes() -> Program:
     return _products(4096)
 
 
-def alone(rows: int = 16, inner: int = 16, cols: int = 16, lanes: int = 16, dynamic: bool = False) -> Program:
-    """One product of ``rows`` rows, or of a ``dynamic`` number up to so many; it has no data."""
+def alone(
+    rows: int = 16,
+    inner: int = 16,
+    cols: int = 16,
+    lanes: int = 16,
+    dynamic: bool = False,
+    terms: int | None = None,
+) -> Program:
+    """One product of ``rows`` rows, or of a ``dynamic`` number up to so many, of fused sums with ``terms``.
+
+    It has no data.
+    """
     graph = Graph("product")
     height = graph.symbol("R", ragged=True) if dynamic else rows
     x, weights = (
         graph.source(name, tile, [8])
         for name, tile in (("x", Tile(BF16, height, inner)), ("weights", Tile(BF16, inner, cols)))
     )
-    x.map(Matmul(out=BF16), weights, name="product").sink("y")
+    function = Matmul(out=BF16) if terms is None else Matmul(out=BF16, sum="fused", terms=terms)  # type: ignore[arg-type]
+    x.map(function, weights, name="product").sink("y")
     return Program(graph, fabric=FabricConfig(matmul_lanes=lanes, dynamic_rows=rows))
 
 

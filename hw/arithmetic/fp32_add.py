@@ -73,7 +73,7 @@ class Fp32Add(Staged):
         small = Cat(x.small, C(1, 1))
         m.d.comb += difference.eq(Cat(C(0, 1), x.fraction, C(1, 1)) - Mux(x.distance[0], small, Cat(C(0, 1), small)))
         near = x.subtract & exists & ~x.distance[1:].any() & ~difference[24]
-        normal, zeros = _normalised(m, difference[:24], 16)
+        normal, zeros = normalised(m, difference[:24], 16)
         return self.behind(
             m,
             2,
@@ -97,7 +97,7 @@ class Fp32Add(Staged):
         m.d.comb += kept.eq(Mux(longer, total[4:27], Mux(same, total[3:26], total[2:25])))
         guard = Mux(longer, total[3], Mux(same, total[2], total[1]))
         below = Mux(longer, total[:3].any(), Mux(same, total[:2].any(), total[0]))
-        normal, zeros = _normalised(m, x.difference, 8, 4)
+        normal, zeros = normalised(m, x.difference, 8, 4)
         return self.behind(
             m,
             3,
@@ -117,7 +117,7 @@ class Fp32Add(Staged):
         # added, or from which it is taken.
         change = Cat(x.longer | x.shorter, x.shorter.replicate(8))
         m.d.comb += far.eq(Cat(x.kept, x.exponent) + Cat(x.up, C(0, 22), change))
-        normal, zeros = _normalised(m, x.difference, 2, 1)
+        normal, zeros = normalised(m, x.difference, 2, 1)
         exponent = Signal(9)
         # One less, and less the zeros.
         m.d.comb += exponent.eq(x.exponent + Cat(~Cat(zeros, x.zeros), C(15, 4)))
@@ -131,14 +131,15 @@ class Fp32Add(Staged):
         m.d.comb += self.result.eq(Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, sign)))
 
 
-def _normalised(m: Module, value: Value, *steps: int) -> tuple[Value, Value]:
-    """24 bits shifted left by each of ``steps``, the largest first, if so many are zero at the top; and by how much."""
+def normalised(m: Module, value: Value, *steps: int) -> tuple[Value, Value]:
+    """``value`` shifted left by each of ``steps``, the largest first, if so many bits are zero at the top; and by how
+    much."""
     zeros: list[Value] = []
     for step in steps:
-        empty, shifted = Signal(name=f"top_{step}_empty"), Signal(24, name=f"normal_{step}")
+        empty, shifted = Signal(name=f"top_{step}_empty"), Signal(len(value), name=f"normal_{step}")
         m.d.comb += [
-            empty.eq(~value[24 - step :].any()),
-            shifted.eq(Mux(empty, Cat(C(0, step), value[: 24 - step]), value)),
+            empty.eq(~value[len(value) - step :].any()),
+            shifted.eq(Mux(empty, Cat(C(0, step), value[: len(value) - step]), value)),
         ]
         zeros.insert(0, empty)
         value = shifted

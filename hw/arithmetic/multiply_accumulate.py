@@ -9,26 +9,31 @@ from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
 from hw.arithmetic.fp32_add import Fp32Add
+from hw.arithmetic.fused_sum import FusedProducts
+from hw.arithmetic.staged import Staged
 from hw.verilog.modules import Parametric, Shared
 
 
 class MultiplyAccumulate(Parametric):
     """``result`` = ``sum`` (FP32) + ``first`` * ``second`` (BF16); only the sum is rounded.
 
+    With ``terms``, of so many products the fused sum.
+
     ``sum`` comes ``product_cycles`` behind the factors, and ``result`` is there ``depth`` cycles behind them; so the
     loop from ``result`` through a register to ``sum`` takes as many cycles as the adder has stages: ``sum_cycles`` and
     one.
     """
 
-    def __init__(self, stages: int) -> None:
-        self.multiply, self.add = Bf16Multiply(stages), Fp32Add(stages)
+    def __init__(self, stages: int, terms: int = 1) -> None:
+        self.terms, self.add = terms, Fp32Add(stages)
+        self.multiply: Staged = FusedProducts(terms, stages) if terms > 1 else Bf16Multiply(stages)
         self.product_cycles, self.sum_cycles = self.multiply.depth + 1, self.add.depth
         self.depth = self.product_cycles + self.sum_cycles
-        super().__init__({"sum": In(32), "first": In(16), "second": In(16), "result": Out(32)})
+        super().__init__({"sum": In(32), "first": In(16 * terms), "second": In(16 * terms), "result": Out(32)})
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return (self.add.stages,)
+        return self.add.stages, *([self.terms] if self.terms > 1 else [])
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -9,6 +9,7 @@ from amaranth.hdl import Cat, Module, Mux, Value
 
 from hw.arithmetic.convert import Convert, as_fp32
 from hw.arithmetic.fp32_add import Fp32Add
+from hw.arithmetic.fused_sum import FusedNumbers
 from hw.functions.order import ordered, scalar_of
 from hw.functions.sequence import data_later
 from hw.verilog.modules import Shared
@@ -28,10 +29,20 @@ class Fold(abc.ABC):
     """Registers inside of `join`."""
     rounds = 0
     """Cycles of `leave`."""
+    terms = 1
+    """So many scalars become one at once, by `gather`."""
+
+    def cycles(self, levels: int) -> int:
+        """Those of so many levels of a tree."""
+        return levels * (1 + self.depth)
 
     def enter(self, m: Module, name: str, scalar: Value) -> Value:
         """A scalar of ``source`` in the format of the fold, without registers."""
         return scalar
+
+    def gather(self, m: Module, name: str, scalars: list[Value]) -> Value:
+        """One scalar of `terms`."""
+        raise NotImplementedError
 
     @abc.abstractmethod
     def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
@@ -76,6 +87,23 @@ class FloatSum(Fold):
         m.submodules[name] = convert = Shared(Convert(FP32, self.out))
         m.d.comb += convert.value.eq(data_later(m, scalar, name))
         result: Value = convert.result
+        return result
+
+
+@dataclass(frozen=True)
+class FusedSum(FloatSum):
+    """The sum in FP32, of which so many ``terms`` are added at once."""
+
+    terms: int
+
+    def cycles(self, levels: int) -> int:
+        above = levels - (self.terms.bit_length() - 1)
+        return 1 + FusedNumbers(self.terms, self.stages).depth + above * (1 + self.depth)
+
+    def gather(self, m: Module, name: str, scalars: list[Value]) -> Value:
+        m.submodules[name] = add = Shared(FusedNumbers(self.terms, self.stages))
+        m.d.comb += add.values.eq(Cat(scalars))
+        result: Value = add.result
         return result
 
 

@@ -10,25 +10,31 @@ from step.lowering.plans.words import Words
 
 
 def left_moves(plan: MatmulPlan) -> tuple[Move, ...]:
-    """From the words of the left operand to its ``block_rows`` scalars of a cycle; a step is (row block, k)."""
-    shape = plan.arrangement
+    """From the words of the left operand to its ``block_rows`` x ``terms`` scalars of a cycle; a step is (row block,
+    step of k)."""
+    shape, inner = plan.arrangement, plan.operands[0].cols
     moves: list[Move] = []
     for i in range(shape.rows):
         block, row = divmod(i, shape.block_rows)
-        for k in range(shape.inner):
-            moves += _out_of_words(i * shape.inner + k, plan.operands[0], block + (k << _width(shape.row_blocks)), row)
+        for k in range(inner):
+            step, term = divmod(k, plan.terms)
+            port, step = row * plan.terms + term, block + (step << _width(shape.row_blocks))
+            moves += _out_of_words(i * inner + k, plan.operands[0], step, port)
     return tuple(moves)
 
 
 def right_moves(plan: MatmulPlan) -> tuple[Move, ...]:
-    """From the words of the right operand to its ``block_cols`` scalars of a cycle; a step is (column block, k)."""
-    shape = plan.arrangement
+    """From the words of the right operand to its ``block_cols`` x ``terms`` scalars of a cycle; a step is (column
+    block, step of k)."""
+    shape, inner = plan.arrangement, plan.operands[0].cols
     moves: list[Move] = []
     for j in range(shape.cols):
         block, col = divmod(j, shape.block_cols)
-        for k in range(shape.inner):
-            scalar = j * shape.inner + k if plan.transposed else k * shape.cols + j
-            moves += _out_of_words(scalar, plan.operands[1], block + (k << _width(shape.col_blocks)), col)
+        for k in range(inner):
+            step, term = divmod(k, plan.terms)
+            port, step = col * plan.terms + term, block + (step << _width(shape.col_blocks))
+            scalar = j * inner + k if plan.transposed else k * shape.cols + j
+            moves += _out_of_words(scalar, plan.operands[1], step, port)
     return tuple(moves)
 
 

@@ -22,6 +22,7 @@ class Working(Protocol):
     row: Value
     across: Value
     k: Value
+    last_k: Value
 
     def place(self, *, of_turn: bool) -> Value:
         """The number of the block in the order of the result, or of its turn."""
@@ -71,11 +72,24 @@ class Operands:
             write = self._comes & (self._word < self._plan.operands[port].beats)
             self._m.d.comb += [store.write.eq(write), store.write_step.eq(self._word), store.values.eq(word)]
             self._m.d.comb += store.read_step.eq(steps[port])
-            result = store.result
+            result = self._padded(store.result, order.last_k, port)
             if any(self._plan.deep_operands) and not self._plan.deep_operands[port]:
                 result = data_later(self._m, result, f"early_{port}")
             found.append(data_later(self._m, result, f"scalars_{port}"))
         return found
+
+    def _padded(self, scalars: Value, last_k: Value, port: int) -> Value:
+        """``scalars`` with zeros behind the last k, if they are those of the ``last_k``."""
+        plan = self._plan
+        left = plan.operands[0].cols % plan.terms
+        if left == 0:
+            return scalars
+        bits = plan.operands[0].dtype.bits * plan.terms
+        for _ in range(plan.deep_operands[port]):
+            last_k = data_later(self._m, last_k, f"padding_{port}")
+        beyond = last_k.replicate(bits - bits // plan.terms * left)
+        lanes = (scalars[at : at + bits] for at in range(0, len(scalars), bits))
+        return Cat(Cat(each[: bits - len(beyond)], each[bits - len(beyond) :] & ~beyond) for each in lanes)
 
     def _assembly(self, port: int, moves: tuple[Move, ...]) -> Shared:
         operand = self._plan.operands[port]

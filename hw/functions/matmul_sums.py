@@ -19,13 +19,13 @@ Lane = MultiplyAccumulate | IntegerMultiplyAccumulate
 def lane_of(plan: MatmulPlan) -> Lane:
     """What multiplies and adds in each lane."""
     is_float = plan.operands[0].dtype is BF16
-    return MultiplyAccumulate(plan.arrangement.stages) if is_float else IntegerMultiplyAccumulate()
+    return MultiplyAccumulate(plan.arrangement.stages, plan.terms) if is_float else IntegerMultiplyAccumulate()
 
 
 def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working, fresh: Value) -> Value:
     """The sums that leave the lanes, of ``scalars`` a cycle behind ``order``; where ``fresh``, from zero on."""
     shape, lane = plan.arrangement, lane_of(plan)
-    bits = plan.operands[0].dtype.bits
+    bits = plan.operands[0].dtype.bits * plan.terms
     sums = Signal(shape.lanes * 32)
     state = _state(m, plan, lane, order, fresh, sums)
     for number in range(shape.lanes):

@@ -8,7 +8,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.fold import FloatSum, Fold, IntegerSum, Largest
+from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest
 from hw.functions.sequence import counter, data_later, later
 from hw.functions.store import Parts, Store, WordRegisters, arriving, coming, run, since
 from hw.verilog.modules import Shared
@@ -22,8 +22,10 @@ def datapath(function: Function, application: Application, plan: RowPlan) -> Dat
     """The datapath for a tile, on at most `vector_lanes` scalars a cycle."""
     source, out = plan.tile.dtype, plan.result.dtype
     match function:
+        case RowSum() if source.is_float and plan.terms > 1:
+            fold: Fold = FusedSum(source, out, application.fabric.stages, plan.terms)
         case RowSum() if source.is_float:
-            fold: Fold = FloatSum(source, out, application.fabric.stages)
+            fold = FloatSum(source, out, application.fabric.stages)
         case RowSum():
             fold = IntegerSum(source, out)
         case RowMax():
@@ -45,7 +47,7 @@ class RowDatapath(Datapath):
 
     def __init__(self, plan: RowPlan, fold: Fold) -> None:
         self.fold, self.tile, self.shape, self.arrangement = fold, plan.tile, plan.result, plan.arrangement
-        folding = plan.levels * (1 + fold.depth) + fold.rounds
+        folding = fold.cycles(plan.levels) + fold.rounds
         super().__init__(
             plan,
             [self.tile.word_bits],
@@ -67,24 +69,25 @@ class RowDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        scalars, arrives, ends = self._groups(m)
+        scalars, arrives, ends, last_part = self._groups(m)
         shape, fold = self.arrangement, self.fold
-        rows = [self._tree(m, row, scalars[row]) for row in range(shape.down)]
-        arrives = later(m, arrives, (shape.across - 1).bit_length() * (1 + fold.depth), "tree")
+        rows = [self._tree(m, row, scalars[row], last_part) for row in range(shape.down)]
+        arrives = later(m, arrives, fold.cycles((shape.across - 1).bit_length()), "tree")
         parts = shape.parts
         for level in range((shape.across - 1).bit_length(), self.plan.levels):
             ((rows[0], arrives), parts) = self._in_time(m, level, rows[0], arrives, parts), -(-parts // 2)
         results = Cat(fold.leave(m, f"leave_{row}", each) for row, each in enumerate(rows))
         arrives = later(m, arrives, fold.rounds, "rounded")
         if self.plan.dynamic:
-            cycles = self.plan.levels * (1 + fold.depth) + fold.rounds
+            cycles = fold.cycles(self.plan.levels) + fold.rounds
             self._leave_known(m, results, arrives, later(m, ends, cycles, "ends"))
         else:
             self._leave(m, results, arrives)
         return m
 
-    def _groups(self, m: Module) -> tuple[list[list[Value]], Value, Value]:
-        """The scalars of each row of the group that is there, entered, whether one is, and if it is a tile's last."""
+    def _groups(self, m: Module) -> tuple[list[list[Value]], Value, Value, Value]:
+        """The scalars of each row of the group that is there, entered, whether one is, if it is a tile's last, and if a
+        row's."""
         shape, fold, bits = self.arrangement, self.fold, self.tile.dtype.bits
         number, (comes,) = arriving(m, self.start, [self.tile.beats])
         last: Value = C(0, 1)
@@ -118,7 +121,7 @@ class RowDatapath(Datapath):
                 scalar = fold.enter(m, f"enter_{row}_{col}", found.word_select(row * width + col, bits))
                 beyond = (shape.parts - 1) * shape.across + col >= shape.cols  # of a row, in its last group
                 rows[-1].append(Mux(last_part, C(fold.identity, fold.bits), scalar) if beyond else scalar)
-        return rows, arrives, last
+        return rows, arrives, last, last_part
 
     def _kept(
         self, m: Module, copies: int, comes: Value, number: Value, into: Value, group: Value, out: Value
@@ -126,7 +129,8 @@ class RowDatapath(Datapath):
         """The scalars of ``group``, out of the words that came."""
         shape, tile = self.arrangement, self.tile
         narrow, wide = sorted((self._group_bits, tile.word_bits))
-        if shape.in_order and (tile.beats == 1 or shape.groups == 1 or wide % narrow == 0):
+        fit = wide % narrow == 0 and (wide // narrow).bit_count() == 1
+        if shape.in_order and (tile.beats == 1 or shape.groups == 1 or fit):
             store = Store(
                 m, "operand", Parts(tile.beats, tile.word_bits), Parts(shape.groups, self._group_bits), copies
             )
@@ -143,14 +147,28 @@ class RowDatapath(Datapath):
 
         return registers.read(out, parts, group)
 
-    def _tree(self, m: Module, row: int, scalars: list[Value]) -> Value:
+    def _tree(self, m: Module, row: int, scalars: list[Value], last_part: Value) -> Value:
         """The scalars of a group's row in one, a register in front of every level."""
+        if self.fold.terms > 1:
+            scalars = self._gathered(m, row, scalars, last_part)
         level = 0
         while len(scalars) > 1:
             pairs = zip(scalars[::2], scalars[1::2], strict=True)
             scalars = [self._join(m, f"join_{row}_{level}_{at}", *pair) for at, pair in enumerate(pairs)]
             level += 1
         return scalars[0]
+
+    def _gathered(self, m: Module, row: int, scalars: list[Value], last_part: Value) -> list[Value]:
+        """One scalar for all that become one at once; behind the last ones of a row what changes no sum."""
+        shape, fold = self.arrangement, self.fold
+        before = [data_later(m, each, f"term_{row}_{at}") for at, each in enumerate(scalars)]
+        last_part = later(m, last_part, fold.cycles((fold.terms - 1).bit_length()), f"last_part_{row}")
+        found = []
+        for at in range(0, shape.across, fold.terms):
+            one = fold.gather(m, f"gather_{row}_{at}", before[at : at + fold.terms])
+            beyond = (shape.parts - 1) * shape.across + at >= shape.cols
+            found.append(Mux(last_part, C(fold.identity, fold.bits), one) if beyond else one)
+        return found
 
     def _join(self, m: Module, name: str, first: Value, second: Value) -> Value:
         return self.fold.join(m, name, *(data_later(m, each, f"{name}_operand") for each in (first, second)))

@@ -119,7 +119,7 @@ def _work(fabric: Fabric, record: Record, cycles: int) -> dict[str, _Work] | Non
 def _a_cycle(node: Node, function: Function, fabric: FabricConfig) -> sympy.Expr:
     """Operations a cycle of all lanes of ``node``: two of a multiply-accumulate, else what a scalar takes."""
     if function.name == "matmul":
-        return sympy.Integer(2 * fabric.matmul_lanes)
+        return sympy.Integer(2 * max(fabric.matmul_lanes, getattr(function, "terms", None) or 1))
     elements = [each.element for each in node.inputs]
     scalars = [each.elements for each in (*elements, node.output_types[0].element) if isinstance(each, Tile)]
     return fabric.vector_lanes * sympy.Max(1, sympy.ceiling(function.flops(*elements) / sympy.Max(1, *scalars)))

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import sympy
 
-from step.language import numerics
+from step.language import fused, numerics
 from step.language.dims import Shape, dim
 from step.language.dtypes import BF16, FP32, INT8, INT32, DType
 from step.language.function import AccumFunction, MapFunction, Sample, mismatch, wrong_parameter
@@ -23,10 +23,19 @@ class Matmul(MapFunction, AccumFunction):
     and each sum rounded, from +0 on (Map) or from the state on (Accum). Map rounds the result once more to ``out``.
     A reduction keeps its state in FP32. Products of INT8 are summed in INT32, with ``out=INT32``; sums wrap around.
     2*M*K*N FLOPs.
+
+    With ``sum="fused"`` so many ``terms`` (4, 8, 16 or 32; 16 unless given), neighbours in k, are added at once (see
+    `step.language.fused`), and their sums in order. A number of k that they do not divide is filled up with zeros.
     """
 
     transposed: bool = False
     out: DType = FP32
+    sum: fused.Sum = "ordered"
+    terms: fused.Terms | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fused.settle_terms(self)
 
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
@@ -36,7 +45,7 @@ class Matmul(MapFunction, AccumFunction):
         transposed, cols = random.choice([False, True]), random.choice([left.cols, *map(dim, range(1, 5))])
         out = INT32 if left.dtype is INT8 else FP32 if reduce else random.choice([FP32, BF16])
         shape = (cols, left.cols) if transposed else (left.cols, cols)
-        return Sample(cls(transposed, out), (left, Tile(left.dtype, *shape)))
+        return Sample(cls(transposed, out, *fused.sample(random, left)), (left, Tile(left.dtype, *shape)))
 
     def _result(self, inputs: tuple[ElementType, ...]) -> Tile:
         wanted = f"[M,K] and {'[N,K]' if self.transposed else '[K,N]'} tiles, both of BF16 or both of INT8"
@@ -50,6 +59,8 @@ class Matmul(MapFunction, AccumFunction):
             raise mismatch(self, wanted, inputs)
         if left.dtype is INT8 and self.out is not INT32:
             raise wrong_parameter(self, "out", "INT32", inputs)
+        if left.dtype is INT8 and self.sum == "fused":
+            raise wrong_parameter(self, "sum", fused.EXACT, inputs)
         return Tile(self.out, left.rows, cols)
 
     def result_type(self, *inputs: ElementType) -> Tile:
@@ -83,9 +94,17 @@ class Matmul(MapFunction, AccumFunction):
             return state + first.astype(np.int32) @ right.astype(np.int32)
         with numerics.quiet():
             left, right = numerics.widen(first), numerics.widen(right)
-            for k in range(left.shape[1]):
-                state = numerics.add(state, numerics.flush(left[:, k : k + 1] * right[k]))
+            at_once = self.terms or 1
+            for k in range(0, left.shape[1], at_once):
+                state = numerics.add(state, self._sum(left[:, k : k + at_once], right[k : k + at_once]))
         return numerics.canonical(state)
+
+    def _sum(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The product of so many k as are added to the state at once."""
+        if self.terms is None:
+            return numerics.flush(left * right)
+        terms, exponents = fused.products(left[:, :, None], right[None])
+        return fused.fused_sum(terms, exponents, axis=1)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         left = inputs[0]

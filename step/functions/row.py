@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import sympy
 
-from step.language import numerics
+from step.language import fused, numerics
 from step.language.dtypes import BF16, FP32, INT8, INT32, DType
 from step.language.function import Function, MapFunction, Sample, mismatch, wrong_parameter
 from step.language.types import ElementType, Tile
@@ -29,16 +29,29 @@ class RowSum(MapFunction):
     Neighbours are added in pairs, the sums of those in pairs again, and so on; a number without a neighbour stays as it
     is. BF16 and FP32 are added in FP32, and the sum is rounded once to ``out``: FP32, unless that is BF16. The sums of
     INT8 and INT32 are INT32, and wrap around.
+
+    With ``sum="fused"`` so many ``terms`` (4, 8, 16 or 32; 16 unless given), neighbours, are added at once (see
+    `step.language.fused`), and their sums in pairs. A number of columns that they do not divide is filled up with
+    zeros.
     """
 
     out: DType | None = None
+    sum: fused.Sum = "ordered"
+    terms: fused.Terms | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fused.settle_terms(self)
 
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
-        return Sample(cls(random.choice([None, None, BF16, INT32])), (element,))
+        out = random.choice([None, None, BF16, INT32])
+        return Sample(cls(out, *fused.sample(random, element)), (element,))
 
     def result_type(self, *inputs: ElementType) -> Tile:
         tile = _tile_of_rows(self, inputs)
+        if self.sum == "fused" and not tile.dtype.is_float:
+            raise wrong_parameter(self, "sum", fused.EXACT, inputs)
         natural = FP32 if tile.dtype.is_float else INT32
         if self.out not in (None, natural) and not (tile.dtype.is_float and self.out is BF16):
             wanted = "BF16 or FP32" if tile.dtype.is_float else natural.name
@@ -50,10 +63,18 @@ class RowSum(MapFunction):
             return value.sum(axis=1, keepdims=True, dtype=np.int32)
         with numerics.quiet():
             sums = numerics.widen(value)
+            if self.terms is not None:
+                sums = self._sums(sums, self.terms)
             while sums.shape[1] > 1:
                 alone = sums[:, sums.shape[1] & ~1 :]
                 sums = np.concatenate([numerics.add(sums[:, :-1:2], sums[:, 1::2]), alone], axis=1)
             return numerics.narrow(sums, self.out or FP32)
+
+    def _sums(self, values: np.ndarray, terms: int) -> np.ndarray:
+        """Those of so many neighbours."""
+        rows, cols = values.shape
+        padded = np.pad(values, ((0, 0), (0, -cols % terms))).reshape(rows, -(-cols // terms), terms)
+        return fused.fused_sum(padded.astype(np.float64), fused.exponents(padded), axis=2)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return _tile_of_rows(self, inputs).elements

@@ -47,7 +47,8 @@ def _plan(node: Node, netlist: Netlist) -> Plan | None:
 
 
 def advice(netlist: Netlist) -> list[str]:
-    """Hints at parameters above their defaults that would be as good with less."""
+    """Hints at parameters above their defaults that would be as good with less, and at fused sums with terms to
+    spare."""
     fabric, hints = netlist.fabric, []
     carried = (each.element for each in netlist.channels if each.element is not None)
     elements = [with_rows(each, fabric.dynamic_rows) for each in carried]
@@ -58,7 +59,20 @@ def advice(netlist: Netlist) -> list[str]:
             f"link_bytes={fabric.link_bytes} is wider than anything that this program sends; "
             f"link_bytes={least} is as fast"
         )
-    return hints
+    return hints + [hint for node in netlist.units if (hint := _padding(node))]
+
+
+def _padding(node: Node) -> str:
+    """A hint at a fused sum of which the last terms are zeros."""
+    function, first = getattr(node.operator, "function", None), node.inputs[0].element if node.inputs else None
+    terms = getattr(function, "terms", None)
+    if terms is None or not isinstance(first, Tile) or int(first.cols) % terms == 0:
+        return ""
+    cols = int(first.cols)
+    return (
+        f"{node.describe()}: {cols} terms are no multiple of the {terms} that are added at once, so the last sum has "
+        f"{-cols % terms} zeros"
+    )
 
 
 def _check_lanes(name: str, lanes: int, netlist: Netlist) -> None:

@@ -64,7 +64,11 @@ def test_show_says_functions_tensors_ports_and_depths(step: Step) -> None:
     for name, head, *ports in (
         ("expert0_load", "linear_off_chip_load(tensor=weight0, tile=[16, 16], out=[4], stride=[1], offset=0)"),
         ("gather", "reassemble(rank=0, order=arrival)", "in0: expert0_kept.0, depth 11", "in2: routing, depth 11"),
-        ("expert1_product", "map(function=matmul(transposed=False, out=BF16))", "in1: expert1_load, depth 2"),
+        (
+            "expert1_product",
+            "map(function=matmul(transposed=False, out=BF16, sum=ordered, terms=None))",
+            "in1: expert1_load, depth 2",
+        ),
         ("expert0_chunks", "reshape(chunk=4, pad=0.0, rank=0)", "out_padding: expert0_chunks.padding, "),
     ):
         at = lines.index(f"{name} = {head}")

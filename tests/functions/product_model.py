@@ -21,7 +21,7 @@ def words_of(tile: Words, row: int, col: int) -> range:
 
 
 def blocks_of(plan: MatmulPlan, rows: int) -> Iterator[tuple[int, int, int, int]]:
-    """The cycles of a product on the lanes: row and column of the block, k, and the cycle."""
+    """The cycles of a product on the lanes: row and column of the block, step of k, and the cycle."""
     shape, cycle, first = plan.arrangement, 0, 0
     for height in shape.heights(rows):
         for k in range(shape.inner):
@@ -31,6 +31,11 @@ def blocks_of(plan: MatmulPlan, rows: int) -> Iterator[tuple[int, int, int, int]
             cycle += max(len(here) * shape.products, shape.stages)
         first += height
     assert first == -(-rows // shape.block_rows) and cycle == shape.computes(rows)
+
+
+def terms_of(plan: MatmulPlan, step: int) -> range:
+    """The k of a step."""
+    return range(step * plan.terms, min((step + 1) * plan.terms, plan.operands[0].cols))
 
 
 def wrong(plan: MatmulPlan, starts: Sequence[int], rows: Sequence[int]) -> str | None:
@@ -54,7 +59,7 @@ def wrong(plan: MatmulPlan, starts: Sequence[int], rows: Sequence[int]) -> str |
                 at = start + (plan.begin - 1 if held else word)
                 assert not held or word <= plan.begin - 1
                 writes.setdefault(at, []).append(((port, copies[port] * (not held), word), number))
-        for row, col, k, cycle in blocks_of(plan, count):
+        for row, col, step, cycle in blocks_of(plan, count):
             at = begin + cycle
             if at in lanes:
                 return f"product {number} and product {lanes[at]} want the lanes in cycle {at}"
@@ -63,14 +68,15 @@ def wrong(plan: MatmulPlan, starts: Sequence[int], rows: Sequence[int]) -> str |
                 return f"a sum is wanted in cycle {at} that is not there"
             sums[number, row, col] = at
             for i in range(row * shape.block_rows, min((row + 1) * shape.block_rows, count)):
-                for word in words_of(left, i, k):
+                for k, word in ((at_k, each) for at_k in terms_of(plan, step) for each in words_of(left, i, at_k)):
                     place = 0, copies[0] * (not plan.assembled[0]), word
                     reads.setdefault(at, []).append((place, number, f"left {i}, {k} of {number} in cycle {at}"))
             for j in range(col * shape.block_cols, min((col + 1) * shape.block_cols, shape.cols)):
-                for word in words_of(right, *((j, k) if plan.transposed else (k, j))):
+                places = ((j, k) if plan.transposed else (k, j) for k in terms_of(plan, step))
+                for scalar, word in ((each, word) for each in places for word in words_of(right, *each)):
                     place = 1, copies[1] * (not plan.assembled[1]), word
-                    reads.setdefault(at, []).append((place, number, f"right {k}, {j} of {number} in cycle {at}"))
-            if k < shape.inner - 1:
+                    reads.setdefault(at, []).append((place, number, f"right {scalar} of {number} in cycle {at}"))
+            if step < shape.inner - 1:
                 continue
             for i in range(row * shape.block_rows, min((row + 1) * shape.block_rows, count)):
                 for j in range(col * shape.block_cols, min((col + 1) * shape.block_cols, shape.cols)):

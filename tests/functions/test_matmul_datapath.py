@@ -38,6 +38,10 @@ HOWS = {
     "accum transposed": (Matmul(True), True),
     "map of int8": (Matmul(out=INT32), False),
     "accum of int8, transposed": (Matmul(True, INT32), True),
+    "map of 4 terms": (Matmul(sum="fused", terms=4), False),
+    "map of 8 terms transposed to bf16": (Matmul(True, BF16, "fused", 8), False),
+    "accum of 4 terms": (Matmul(sum="fused", terms=4), True),
+    "accum of 16 terms transposed": (Matmul(True, sum="fused"), True),
 }
 
 
@@ -129,6 +133,8 @@ PRODUCTS = [
     (2, 7, 4, fabric(8, 64, stages=4)),  # four products share a turn
     (3, 3, 5, fabric(8, 64, stages=4)),  # two share one that is longer than a sum
     (9, 3, 2, fabric(4, 16, stages=2)),  # groups of rows, and the last one is larger
+    (2, 21, 3, fabric(32, 16, stages=3)),  # several steps of fused terms, of which the last one has fewer
+    (3, 33, 2, fabric(1, 64, stages=4)),
 ]
 """Rows, inner extent and columns, and the fabric."""
 
@@ -171,7 +177,9 @@ def any_case(random: Random, most: int) -> Case:
     """Any shape, on any fabric."""
     rows, inner, cols = (random.randint(1, most) for _ in range(3))
     lanes, link = random.choice([1, 2, 3, 4, 8, 50]), random.choice([1, 2, 4, 8, 16, 64])
-    return Case(rows, inner, cols, random.choice(list(HOWS)), fabric(lanes, link, stages=random.randint(1, 4)))
+    how = random.choice(list(HOWS))
+    inner *= random.randint(1, 1 + 2 * ("terms" in how))
+    return Case(rows, inner, cols, how, fabric(lanes, link, stages=random.randint(1, 4)))
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 3))])
@@ -267,7 +275,7 @@ def test_nothing_has_a_register_for_every_bit_of_a_tile() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arithmetic", ["rtl", "model"])
-@pytest.mark.parametrize("how", ["map to bf16", "accum transposed"])
+@pytest.mark.parametrize("how", ["map to bf16", "accum transposed", "accum of 4 terms", "accum of 16 terms transposed"])
 @pytest.mark.parametrize(
     "rows, inner, cols, lanes, link", [(16, 16, 16, 64, 64), (16, 16, 16, 64, 1024), (3, 5, 7, 50, 4)]
 )

@@ -81,14 +81,17 @@ def test_many_intervals_are_what_the_docs_say() -> None:
         case = any_case(random, 12)
         found, element, application = case.plan(), case.application.result, case.application
         assert isinstance(element, Tile)
-        bits, lanes = 8 * case.fabric.link_bytes, case.fabric.matmul_lanes
+        terms = case.function.terms or 1
+        bits, lanes = 8 * case.fabric.link_bytes, max(1, case.fabric.matmul_lanes // terms)
+        steps = math.ceil(case.inner / terms)
         inputs = [each for each in application.inputs if isinstance(each, Tile)]
         w, v = max(math.ceil(each.bits / bits) for each in inputs), math.ceil(element.bits / bits)
         s = case.fabric.stages if inputs[0].dtype is BF16 else 1
         links = max(w, 1 if application.reduce else v)
-        shared = not application.reduce and case.inner > 1
+        product = min(s, 2) if terms == 1 else 2 * s + 1
+        shared = not application.reduce and steps > 1
         best = min(
-            (max(links, case.inner * blocks, turn) if shared and blocks < s else max(links, case.inner * turn))
+            (max(links, steps * blocks, turn) if shared and blocks < s else max(links, steps * turn))
             for down in range(1, case.rows + 1)
             for across in range(1, case.cols + 1)
             if down * across <= lanes
@@ -99,7 +102,7 @@ def test_many_intervals_are_what_the_docs_say() -> None:
         shape = found.arrangement
         (turn, *_), blocks = shape.turns(case.rows) if shape.blocks <= s else (shape.blocks,), shape.blocks
         rounds = element.dtype is BF16
-        last = found.begin + case.inner * turn - (turn - blocks) + shape.waits + min(s, 2) + s + rounds
+        last = found.begin + steps * turn - (turn - blocks) + shape.waits + product + s + rounds
         assert max(w, last - v) <= found.latency <= max(w, last), case
 
 

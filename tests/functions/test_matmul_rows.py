@@ -103,10 +103,14 @@ SHAPES = [
     (12, 2, 3, fabric(3, 8, stages=2)),  # a block for every row
     (7, 5, 6, fabric(8, 2, stages=4)),  # long on its way
     (40, 2, 4, fabric(1, 64, stages=4)),  # sums in block RAM, and turns as long as a sum
+    (6, 11, 3, fabric(8, 16, stages=3)),  # several steps of fused terms
 ]
 
 
-@pytest.mark.parametrize("how", ["map", "map transposed to bf16", "accum", "accum transposed", "map of int8"])
+@pytest.mark.parametrize(
+    "how",
+    ["map", "map transposed to bf16", "accum", "accum transposed", "map of int8", "map of 4 terms", "accum of 4 terms"],
+)
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
 def test_products_of_any_rows(shape: int, how: str) -> None:
     rows, inner, cols, on = SHAPES[shape]
@@ -118,7 +122,7 @@ def test_any_products(seed: int) -> None:
     """Also with memories in block RAM, from which words come a cycle later."""
     random = Random(seed)
     for _ in range(3):
-        rows, inner, cols = random.choice([4, 9, 16]), random.randint(1, 6), random.randint(1, 9)
+        rows, inner, cols = random.choice([4, 9, 16]), random.choice([1, 2, 3, 4, 5, 6, 10, 21]), random.randint(1, 9)
         lanes, link = random.choice([1, 2, 3, 4, 8, 50]), random.choice([2, 4, 8, 16, 64])
         case = Case(rows, inner, cols, random.choice(list(HOWS)), fabric(lanes, link, stages=random.randint(1, 4)))
         check(case, random, random.choice([0, 0, 3]), deep=random.choice([1, 4, 64]))

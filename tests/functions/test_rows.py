@@ -26,6 +26,9 @@ ROWS: list[tuple[Any, Tile]] = [
     (RowMax(), Tile(FP32, 1, 7)),
     (RowMax(), Tile(INT8, 3, 4)),
     (RowMax(), Tile(INT32, 2, 3)),
+    (RowSum(sum="fused", terms=4), Tile(BF16, 3, 5)),
+    (RowSum(BF16, "fused", 8), Tile(FP32, 2, 21)),
+    (RowSum(sum="fused"), Tile(BF16, 4, 19)),
 ]
 
 
@@ -43,7 +46,10 @@ def random_case(random: np.random.Generator) -> Case:
 
     rows, cols = (int(each) for each in random.integers(1, 10, 2))
     dtype = one_of(BF16, FP32, INT8, INT32)
-    function = one_of(RowMax(), RowSum(one_of(BF16, FP32) if dtype.is_float else None))
+    ordered = RowSum(one_of(BF16, FP32) if dtype.is_float else None)
+    fused = RowSum(sum="fused", terms=one_of(4, 8, 16, 32)) if dtype.is_float else ordered
+    function = one_of(RowMax(), ordered, fused)
+    cols *= one_of(1, 3) if function == fused else 1
     lanes, link = one_of(1, 2, 3, 4, 5, 8, 16, 100), one_of(1, 2, 4, 8, 16, 32, 64, 4096)
     fabric = FabricConfig(vector_lanes=lanes, link_bytes=link, stages=one_of(1, 2, 3, 4))
     return Case(function, (Tile(dtype, rows, cols),), fabric)

@@ -31,6 +31,7 @@ for _what, _rank, _text in _SOME:
 _ROWS = "E1 1 2 S1 3 4 5 S1 D"
 single("map", "row_sum-long", 1, _ROWS, lambda x: x.map(RowSum(BF16)), Tile(FP32, 1, 11))
 single("map", "row_sum-column", 1, _ROWS, lambda x: x.map(RowSum(BF16)), Tile(BF16, 5, 1))
+single("map", "row_sum-fused", 1, _ROWS, lambda x: x.map(RowSum(sum="fused", terms=8)), Tile(FP32, 2, 21))
 single("map", "row_sum-integers", 1, _ROWS, lambda x: x.map(RowSum()), Tile(INT8, 2, 8))
 single("map", "row_max-integers", 1, _ROWS, lambda x: x.map(RowMax()), Tile(INT32, 3, 5))
 
@@ -90,6 +91,16 @@ for _name, _make in (
 ):  # fmt: skip
     add("map", f"matmul-transposed-{_name}", _keys(_make))
     add("accum", f"matmul-transposed-{_name}", _keys(_make, reduce=True))
+
+
+_FUSED = Matmul(sum="fused", terms=4)
+for _what, _rank, _text in _SOME:
+    _second = renumbered(_text)
+    _left, _right = Tile(BF16, 2, 10), Tile(BF16, 10, 3)  # three steps of k, of which the last one is half full
+    pair("map", f"matmul-fused-{_what}{_rank}", _rank, _text, _second, (_left, _right), lambda x, w: x.map(_FUSED, w))
+    if _rank:
+        pair("accum", f"matmul-fused-{_what}{_rank}", _rank, _text, _second, (_left, Tile(BF16, 3, 10)),
+             lambda x, w: x.accum(Matmul(True, sum="fused"), w))  # fmt: skip
 
 
 _PRODUCT = Matmul(out=INT32)

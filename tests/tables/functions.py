@@ -55,9 +55,9 @@ class Use:
         return sum(each.bits for each in self.inputs)
 
 
-def uses() -> dict[tuple[str, str], Use]:
-    """Of every function and operator that applies it, the use with the largest operands."""
-    found: dict[tuple[str, str], Use] = {}
+def uses() -> dict[tuple[str, str, str], Use]:
+    """Of every function, operator that applies it and way to add, the use with the largest operands."""
+    found: dict[tuple[str, str, str], Use] = {}
     for scenario in SCENARIOS:
         graph = Graph("scenario")
         scenario.build(graph)
@@ -66,7 +66,8 @@ def uses() -> dict[tuple[str, str], Use]:
             static = all(each.element.is_static for each in node.inputs)
             if isinstance(function, Function) and static and node.output_types[0].element.is_static:
                 reduce = node.operator.name in ("accum", "scan")
-                use, key = Use(function, node, reduce), (function.name, node.operator.name)
+                use = Use(function, node, reduce)
+                key = function.name, getattr(function, "sum", ""), node.operator.name
                 if key not in found or use.bits > found[key].bits:
                     found[key] = use
     return found
@@ -115,7 +116,7 @@ def functions_page() -> str:
     """The text of docs/functions.md; `LookupError` for a function without a scenario."""
     rows, found, known = [], uses(), set(families())
     for name, function in sorted(FUNCTIONS.items()):
-        shown = [use for (used, _), use in sorted(found.items()) if used == name]
+        shown = [use for (used, *_), use in sorted(found.items()) if used == name]
         family = function.__module__.rpartition(".")[2]
         if family not in known or not function.__module__.startswith("step.functions."):
             continue

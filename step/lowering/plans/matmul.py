@@ -9,6 +9,7 @@ from step.functions.matmul import Matmul
 from step.language.dtypes import BF16
 from step.language.function import Function
 from step.lowering.plans.blocks import arrange
+from step.lowering.plans.fused import fused_cycles
 from step.lowering.plans.matmul_plan import DEEP, MatmulPlan
 from step.lowering.plans.matmul_rows import RowsMatmulPlan
 from step.lowering.plans.plan import Application
@@ -17,7 +18,10 @@ from step.lowering.plans.words import Words
 
 
 def plan(function: Function, application: Application) -> MatmulPlan:
-    """``[M,K] x [K,N]`` on at most `matmul_lanes` lanes, with additions in `stages` cycles; of INT8, in one."""
+    """``[M,K] x [K,N]`` on at most `matmul_lanes` lanes, with additions in `stages` cycles; of INT8, in one.
+
+    A fused sum of so many terms takes as many lanes; there is one of it at least.
+    """
     assert isinstance(function, Matmul)
     fabric = application.fabric
     left, right = (Words.of(each, fabric.link_bytes) for each in application.inputs)
@@ -26,9 +30,12 @@ def plan(function: Function, application: Application) -> MatmulPlan:
     words = max(left.beats, right.beats, 1 if application.reduce else result.beats)
     dynamic = application.dynamic
     shares = not application.reduce
-    shape = arrange(left.rows, left.cols, result.cols, fabric.matmul_lanes, stages, words, shares, dynamic)
+    terms = function.terms or 1
+    steps, lanes = -(-left.cols // terms), max(1, fabric.matmul_lanes // terms)
+    shape = arrange(left.rows, steps, result.cols, lanes, stages, words, shares, dynamic)
     shape = replace(shape, spare=int(dynamic and application.reduce and shape.blocks > DEEP))
-    others = result, function.transposed, min(stages, 2), rounding(application), application.reduce
+    product = min(stages, 2) if function.terms is None else fused_cycles(stages)
+    others = result, function.transposed, product, rounding(application), application.reduce, terms
     found = grouped(MatmulPlan(shape, (left, right), *others))
     return RowsMatmulPlan(found.arrangement, (left, right), *others) if dynamic else found
 

@@ -26,6 +26,9 @@ class MatmulPlan:
     The lanes begin as soon as they need no longer pause for a word, and the words of the result begin to leave as soon
     as none of them has to wait for a sum. Behind the turn of a block for the last k come its ``product``, and its sum,
     which is rounded in ``rounds`` cycles. Memories of more than ``deep`` places are block RAM.
+
+    A lane takes the products of ``terms`` k in a cycle: the arrangement has so many times fewer *steps* than there are
+    k. Behind the last k are zeros.
     """
 
     arrangement: Arrangement
@@ -35,6 +38,7 @@ class MatmulPlan:
     product: int
     rounds: int
     reduce: bool
+    terms: int = 1
     deep: int = DEEP
 
     streams = True
@@ -188,27 +192,30 @@ class MatmulPlan:
         return _first_word(self.result, place + start), _last_word(self.result, place + end)
 
     def uses(self, rows: int) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray]]:
-        """For each operand the words of scalars, and their first and last use, in cycles behind the first block: of all
-        rows of the left one and all columns of the right one, for the first and the last k."""
-        shape = self.arrangement
+        """For each operand the words of the scalars of a step, and their first and last use, in cycles behind the first
+        block: of all rows of the left one and all columns of the right one, for the first and the last steps."""
+        shape, inner = self.arrangement, self.operands[0].cols
         at, turn = shape.schedule(rows)
-        of_row, k = np.arange(rows) // shape.block_rows, np.array([0, shape.inner - 1])
-        read = at[of_row][:, None] + k * turn[of_row][:, None]
-        place = np.arange(rows)[:, None] * shape.inner + k
+        step = np.array([0, max(0, shape.inner - 2), shape.inner - 1])  # the last one may have fewer k than the others
+        k, last_k = step * self.terms, np.minimum((step + 1) * self.terms, inner) - 1
+        of_row = np.arange(rows) // shape.block_rows
+        read = at[of_row][:, None] + step * turn[of_row][:, None]
+        place = np.arange(rows)[:, None] * inner
         left, right = self.operands
-        yield (_first_word(left, place), _last_word(left, place)), read, read + shape.col_blocks - 1
+        yield (_first_word(left, place + k), _last_word(left, place + last_k)), read, read + shape.col_blocks - 1
         col = np.arange(shape.cols)
-        first, last = (at[end] + k[:, None] * turn[end] + col // shape.block_cols for end in (0, -1))
-        place = col * shape.inner + k[:, None] if self.transposed else k[:, None] * shape.cols + col
-        yield (_first_word(right, place), _last_word(right, place)), first, last
+        first, last = (at[end] + step[:, None] * turn[end] + col // shape.block_cols for end in (0, -1))
+        k, last_k = k[:, None], last_k[:, None]
+        places = [col * inner + each if self.transposed else each * shape.cols + col for each in (k, last_k)]
+        yield (_first_word(right, places[0]), _last_word(right, places[1])), first, last
 
     @cached_property
     def _banks(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Of each operand, how many banks it has, and how many scalars are in one at most."""
         shape = self.arrangement
         left, right = self.operands
-        across = (shape.block_cols, 1) if self.transposed else (1, shape.block_cols)
-        return _banks(left, shape.block_rows, 1), _banks(right, *across)
+        across = (shape.block_cols, self.terms) if self.transposed else (self.terms, shape.block_cols)
+        return _banks(left, shape.block_rows, self.terms), _banks(right, *across)
 
 
 def _first_word(tile: Words, place: np.ndarray) -> np.ndarray:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from step.errors import FabricError
 from step.functions.row import RowSum
 from step.language.function import Function
+from step.lowering.plans.fused import fused_cycles
 from step.lowering.plans.plan import Application, Timing
 from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.vector import rounding
@@ -21,7 +23,18 @@ def plan(function: Function, application: Application) -> RowPlan:
     tile, result = (Words.of(each, fabric.link_bytes) for each in (application.inputs[0], application.result))
     sums = isinstance(function, RowSum) and tile.dtype.is_float
     join, rounds = fabric.stages if sums else 1, rounding(application) if sums else 0
-    return RowPlan(tile, result, fabric.vector_lanes, join, rounds, application.dynamic)
+    terms = function.terms if isinstance(function, RowSum) else None
+    if terms is None:
+        return RowPlan(tile, result, fabric.vector_lanes, join, rounds, application.dynamic)
+    together = min(terms, 1 << levels_of(tile.cols))
+    most = max(fabric.vector_lanes, min(together, tile.cols))
+    made = RowPlan(tile, result, most, join, rounds, application.dynamic, together, fused_cycles(fabric.stages))
+    if not any(map(made.fits, arrangements(tile.rows, tile.cols, most))):
+        raise FabricError(
+            f"fused sums of {terms} {tile.dtype} in rows of {tile.cols}, of which a run tells the number, need words "
+            f"that are made of whole sums, but link_bytes is {fabric.link_bytes}; choose another one, or an ordered sum"
+        )
+    return made
 
 
 @dataclass(frozen=True)
@@ -66,15 +79,20 @@ class Arrangement:
         return self.place(group, 0), last * self.cols + min(self.cols, (part + 1) * self.across) - 1
 
 
+def arrangements(rows: int, cols: int, lanes: int) -> list[Arrangement]:
+    """All that there are on at most ``lanes`` lanes."""
+    whole = 1 << levels_of(cols)
+    split = [Arrangement(rows, cols, 1, 1 << bits) for bits in range(whole.bit_length())]
+    joined = [Arrangement(rows, cols, down, whole) for down in range(2, rows + 1)]
+    return [each for each in (*split, *joined) if each.lanes <= lanes]
+
+
 def arrange(
     rows: int, cols: int, lanes: int, cycles: int, fits: Callable[[Arrangement], bool] = lambda shape: True
 ) -> Arrangement:
     """The arrangement that ``fits`` with the fewest groups on at most ``lanes`` lanes; as few of these as take no more
     ``cycles``."""
-    whole = 1 << levels_of(cols)
-    split = [Arrangement(rows, cols, 1, 1 << bits) for bits in range(whole.bit_length())]
-    joined = [Arrangement(rows, cols, down, whole) for down in range(2, rows + 1)]
-    possible = [each for each in (*split, *joined) if each.lanes <= lanes and fits(each)]
+    possible = filter(fits, arrangements(rows, cols, lanes))
     return min(possible, key=lambda each: (max(each.groups, cycles), each.lanes))
 
 
@@ -90,6 +108,8 @@ class RowPlan:
     Groups that are no words wait until their last word is there; results wait until the words that they become can
     leave without a gap. Before that they are rounded, in ``rounds`` cycles.
 
+    Of a fused sum, so many ``terms`` are folded at once, in ``fused`` cycles, and groups have as many at least.
+
     ``dynamic``: tiles may have fewer rows. Then words are made of whole groups, and words of the result of the rows of
     whole groups, so that those of any number of rows come without a gap.
     """
@@ -100,13 +120,14 @@ class RowPlan:
     join: int
     rounds: int
     dynamic: bool = False
+    terms: int = 1
+    fused: int = 0
 
     streams = True
 
     @cached_property
     def arrangement(self) -> Arrangement:
-        wanted = [self._fits] if self.dynamic else []
-        return arrange(self.tile.rows, self.tile.cols, self.most, self._words, *wanted)
+        return arrange(self.tile.rows, self.tile.cols, self.most, self._words, self.fits)
 
     @property
     def lanes(self) -> int:
@@ -123,21 +144,29 @@ class RowPlan:
     def at(self, rows: Any) -> Timing:
         """The cycles with so many ``rows``."""
         groups, words = self.groups_of(rows), parts(rows, self.result.dtype.bits, self.result.link_bits)
-        latency = self.gathering + self.levels * self.join + self.rounds + 1 + groups - words
+        latency = self.gathering + self.folding + self.rounds + 1 + groups - words
         return Timing(largest(1, groups), latency, streams=True)
 
     def groups_of(self, rows: Any) -> Any:
         """Groups of a tile with so many ``rows``."""
         return parts(rows, 1, self.arrangement.down) * self.arrangement.parts
 
-    def _fits(self, shape: Arrangement) -> bool:
-        """Whether groups are parts of words, of the operand and of the result."""
+    @property
+    def folding(self) -> int:
+        """Cycles from a group to the sum of its row, if that had no others."""
+        return self.fused + (self.levels - (self.terms - 1).bit_length()) * self.join
+
+    def fits(self, shape: Arrangement) -> bool:
+        """Whether all terms of a fused sum are in one group; and groups of rows, where there may be fewer of these,
+        parts of words, of the operand and of the result."""
+        if shape.across < self.terms or not self.dynamic:
+            return shape.across >= self.terms
         scalars, results = (each.link_bits // each.dtype.bits for each in (self.tile, self.result))
         return shape.in_order and scalars % shape.lanes == 0 and results % shape.down == 0
 
     @cached_property
     def latency(self) -> int:
-        return self.gathering + self.levels * self.join + self.rounds + self.waiting
+        return self.gathering + self.folding + self.rounds + self.waiting
 
     @cached_property
     def gathering(self) -> int:

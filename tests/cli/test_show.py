@@ -51,7 +51,7 @@ def test_show_as_text(step: Step, small: Path) -> None:
         "flat = flatten(low=0, high=1)",
         "    in0: x, depth 2",
         "    out: flat, [2*N] of Tile(BF16, 1, 1)",
-        "y = linear_off_chip_store()",
+        "y = linear_off_chip_store(tile=None)",
         "    in0: flat, depth 2",
         "unread = promote()",
         "    in0: x, depth 2",

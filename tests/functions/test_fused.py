@@ -68,7 +68,8 @@ def scalars(random: np.random.Generator, count: int, kind: int) -> np.ndarray:
 def test_products_are_the_definition(terms: int) -> None:
     random, matmul = np.random.default_rng(terms), Matmul(sum="fused", terms=terms)  # type: ignore[arg-type]
     for number in range(150):
-        left, right = (numerics.widen(scalars(random, terms, number % 4).astype(BF16.numpy)) for _ in range(2))
+        with numerics.quiet():
+            left, right = (numerics.widen(scalars(random, terms, number % 4).astype(BF16.numpy)) for _ in range(2))
         right = np.ones_like(right) if number % 3 == 0 else right
         got = matmul.apply(left[None].astype(BF16.numpy), right[:, None].astype(BF16.numpy))
         wanted = by_definition([tuple(each) for each in zip(left.tolist(), right.tolist(), strict=True)])
@@ -80,8 +81,9 @@ def test_products_are_the_definition(terms: int) -> None:
 def test_rows_are_the_definition(dtype: Any, terms: int) -> None:
     random, function = np.random.default_rng(terms), RowSum(sum="fused", terms=terms)  # type: ignore[arg-type]
     for number in range(150):
-        values = scalars(random, terms, number % 4).astype(dtype.numpy)
-        wanted = by_definition([(each,) for each in numerics.widen(values).tolist()])
+        with numerics.quiet():
+            values = scalars(random, terms, number % 4).astype(dtype.numpy)
+            wanted = by_definition([(each,) for each in numerics.widen(values).tolist()])
         assert same(function.apply(values[None]), [wanted]), values
 
 

@@ -45,7 +45,7 @@ class MatmulPlan:
 
     @property
     def lanes(self) -> int:
-        return self.arrangement.lanes
+        return self.arrangement.lanes * self.terms
 
     @property
     def initiation_interval(self) -> int:

@@ -375,6 +375,24 @@ def test_a_link_that_is_wider_than_needed(step: Any, small: Path) -> None:
     assert json.loads(step("check", small, "--json", "--set", "fabric.link_bytes=512").out)["hints"] == [hint]
 
 
+def test_a_fused_sum_with_terms_to_spare(step: Any, tmp_path: Path) -> None:
+    path = tmp_path / "spare.py"
+    path.write_text(
+        "from step import BF16, Graph, Program, Tile\n"
+        "from step.functions import Matmul, RowSum\n"
+        "def program():\n"
+        "    graph = Graph('spare')\n"
+        "    x, w = (graph.source(name, Tile(BF16, *size), [2]) for name, size in (('x', (2, 20)), ('w', (20, 8))))\n"
+        "    y = x.map(Matmul(sum='fused'), w, name='product')\n"
+        "    y.map(RowSum(sum='fused', terms=8), name='sums').sink('y')\n"
+        "    return Program(graph)\n"
+    )
+    assert step("check", path).err.splitlines()[-1:] == [
+        f"hint: map 'product' ({path}:6): 20 terms are no multiple of the 16 that are added at once, so the last "
+        "sum has 12 zeros"
+    ]
+
+
 @pytest.mark.parametrize(
     "link_bytes, message",
     [

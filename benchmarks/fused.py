@@ -1,0 +1,110 @@
+"""Fused sums beside ordered ones: cycles of products of one row, as when a model decodes, in RTL.
+
+    python -m benchmarks.fused [--inner 64 256 768] [--cols N] [--lanes N] [--terms 16 ..] [--times N] [--model]
+
+``--lanes`` are those of ordered products; fused ones get ``--times`` as many, which take about the same area (`step
+synth benchmarks/products.py:alone --no-place --arg inner=64 --arg lanes=64 [--arg terms=16]`). Each product stands alone
+between sources that never pause and a sink, and all are one program, which runs in RTL and in the fast model; these
+must agree in every token's cycle. ``map``: one product after the other. ``accum``: K is in tiles of 64 columns, and the
+state waits for itself. Links are so wide that they limit nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cosim.comparing.compare import compare
+from sim_approx import backend as approx
+from step import BF16, FabricConfig, Graph, Program, Tile
+from step.functions import Matmul
+from step.fuzz.farm import side_by_side
+from step.lowering.netlist import lower
+
+PRODUCTS = 6
+"""Products of each kind; the first ones fill channels and pipelines."""
+
+LINK_BYTES = 4096
+
+PIECE = 64
+"""Columns of a tile of a reduction."""
+
+
+class Kind(NamedTuple):
+    """A product of one row."""
+
+    reduce: bool
+    inner: int
+    function: Matmul
+
+
+def build(kind: Kind, cols: int, graph: Graph) -> Mapping[str, Any]:
+    """Adds the products of a ``kind``; returns their data."""
+    random = np.random.default_rng(kind.inner)
+    tiles, inner = (kind.inner // PIECE, PIECE) if kind.reduce else (1, kind.inner)
+    shape = [PRODUCTS, tiles] if kind.reduce else [PRODUCTS]
+    x, w = (
+        graph.source(name, tile, shape) for name, tile in (("x", Tile(BF16, 1, inner)), ("w", Tile(BF16, inner, cols)))
+    )
+    (x.accum(kind.function, w, name="y") if kind.reduce else x.map(kind.function, w, name="y")).sink("out")
+    return {
+        "x": random.standard_normal((*shape, 1, inner)),
+        "w": random.standard_normal((*shape, inner, cols)),
+    }
+
+
+def program(kinds: list[Kind], cols: int, lanes: Mapping[int, int]) -> Program:
+    """All of ``kinds``, on so many ``lanes`` by their terms."""
+    graph, inputs = side_by_side("fused", [partial(build, each, cols) for each in kinds])
+    own = {f"s{at}_y": lanes[each.function.terms or 1] for at, each in enumerate(kinds)}
+    return Program(
+        graph, inputs, FabricConfig(lanes=own, link_bytes=4096, page_bytes=1 << 18, scratchpad_bytes=1 << 18)
+    )
+
+
+def cycles(made: Program, count: int) -> list[float]:
+    """From one result to the next one, of each product, in the fast model."""
+    events = approx.run(made.graph, made.inputs, made.fabric, events=True).events
+    assert events is not None
+    netlist, found = lower(made.graph, made.fabric), []
+    for number in range(count):
+        node = next(each for each in netlist.units if each.name == f"s{number}_y")
+        (channel,) = netlist.outputs(node)
+        assert channel is not None
+        seen = events[channel.name]
+        times = seen.cycles[seen.control & 2 != 0][2:]
+        found.append(float(times[-1] - times[0]) / (len(times) - 1))
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--inner", type=int, nargs="+", default=[64, 256, 768])
+    parser.add_argument("--cols", type=int, default=64)
+    parser.add_argument("--lanes", type=int, default=64)
+    parser.add_argument("--terms", type=int, nargs="+", default=[16, 32])
+    parser.add_argument("--times", type=int, default=2)
+    parser.add_argument("--model", action="store_true", help="by the fast model alone")
+    given = parser.parse_args()
+    functions = [Matmul(), *(Matmul(sum="fused", terms=each) for each in given.terms)]
+    kinds = [Kind(reduce, inner, each) for reduce in (False, True) for inner in given.inner for each in functions]
+    made = program(kinds, given.cols, {1: given.lanes} | dict.fromkeys(given.terms, given.times * given.lanes))
+    if not given.model and not compare(made).passed:
+        raise SystemExit("RTL and fast model differ")
+    found = dict(zip(kinds, cycles(made, len(kinds)), strict=True))
+    print(f"| 1 x K x {given.cols} | K | ordered | {' | '.join(f'{each} terms' for each in given.terms)} |")
+    print("|---|---|---|" + "---|" * len(given.terms))
+    for reduce in (False, True):
+        for inner in given.inner:
+            ordered, *others = (found[Kind(reduce, inner, each)] for each in functions)
+            cells = " | ".join(f"{each:.0f} ({ordered / each:.1f}x)" for each in others)
+            print(f"| {'accum' if reduce else 'map'} | {inner} | {ordered:.0f} | {cells} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -3,10 +3,11 @@
     python -m benchmarks.fused [--inner 64 256 768] [--cols N] [--lanes N] [--terms 16 ..] [--times N] [--model]
 
 ``--lanes`` are those of ordered products; fused ones get ``--times`` as many, which take about the same area (`step
-synth benchmarks/products.py:alone --no-place --arg inner=64 --arg lanes=64 [--arg terms=16]`). Each product stands alone
-between sources that never pause and a sink, and all are one program, which runs in RTL and in the fast model; these
-must agree in every token's cycle. ``map``: one product after the other. ``accum``: K is in tiles of 64 columns, and the
-state waits for itself. Links are so wide that they limit nothing.
+synth benchmarks/products.py:alone --no-place --arg rows=1 --arg inner=64 --arg cols=64 --arg lanes=64`, and with
+`--arg terms=16`). Each product stands alone between sources that never pause and a sink, and all are one program,
+which runs in RTL and in the fast model; these must agree in every token's cycle. ``map``: one product after the
+other. ``accum``: K is in tiles of 64 columns, and the state waits for itself. Links are so wide that they limit
+nothing.
 """
 
 from __future__ import annotations

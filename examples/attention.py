@@ -2,7 +2,8 @@
 
 Every request gets one new token, and has a cache of keys and values, whose length differs from request to request. Its
 KV heads are independent, so several regions of the fabric work at the same time. They get them by turns
-(`interleaved`), or whenever they are free (`parallel`): then a long one delays nobody else.
+(`interleaved`), or whenever they are free (`parallel`): then a long one delays nobody else. They read the cache in
+tiles of four rows, the last one padded; or its keys are one tile of as many rows as there are (`whole`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def build(
     heads: int = 2,
     group: int = 4,
     size: int = 16,
-    rows: int = 4,
+    rows: int | None = 4,
 ) -> Program:
     """Attention for requests with ``lengths`` [requests] rows in the cache of each of their ``heads`` KV heads."""
     return attention.program(
@@ -37,8 +38,14 @@ def build(
         group=group,
         size=size,
         rows=rows,
-        fabric=FabricConfig(matmul_lanes=4, vector_lanes=4, link_bytes=32, memory=MemoryConfig(beat_bytes=32)),
-        name="attention_parallel" if dynamic else "attention_interleaved",
+        fabric=FabricConfig(
+            matmul_lanes=4,
+            vector_lanes=4,
+            link_bytes=32,
+            dynamic_rows=max(64, int(lengths.max()) + 1),
+            memory=MemoryConfig(beat_bytes=32),
+        ),
+        name="attention_" + ("whole" if rows is None else "parallel" if dynamic else "interleaved"),
     )
 
 
@@ -50,6 +57,11 @@ def interleaved() -> Program:
 def parallel() -> Program:
     """A sequence goes to whichever of three regions is free."""
     return build(measured_kv_lengths(TRACE) // SCALE, dynamic=True)
+
+
+def whole() -> Program:
+    """The same, with the keys of a sequence as one tile of dynamic rows."""
+    return build(measured_kv_lengths(TRACE) // SCALE, dynamic=True, rows=None)
 
 
 def program() -> Program:

@@ -2,7 +2,7 @@
 
 Every request gets one new token. For each of its KV heads there is a tile of query rows, one for each query head of the
 group that shares it, and a cache of keys and values, whose length differs from request to request. The new row is
-appended to the cache, and then attention reads that tile by tile.
+appended to the cache, and then attention reads that tile by tile, or as one tile of as many rows as there are.
 
 A KV head of a request is called a sequence here. Sequences are independent, so several regions of the fabric work at
 the same time. They get blocks of them (`coarse`), take them by turns (`interleaved`), or whenever they are free
@@ -33,10 +33,13 @@ from step.functions import (
     Matmul,
     Max,
     MulAdd,
+    RetileRow,
+    RetileStreamify,
     RowMax,
     RowSum,
     Scale,
     Sub,
+    Transpose,
 )
 from step.language.arguments import Checked
 from step.language.parameters import settle_parameters
@@ -55,13 +58,14 @@ Arrangement = Literal["coarse", "interleaved", "dynamic"]
 class Attention(metaclass=Checked):
     """Attention as a part of ``graph``: ``sequences`` with room for ``tiles`` tiles of ``rows`` rows in their caches.
 
-    A row has ``size`` scalars, and ``group`` query rows share a sequence. ``regions`` work at the same time; in the
-    ``"coarse"`` arrangement each gets ``block`` sequences after those of the region before it, and again from the first
-    region on (by default as many as it takes for once). ``online``: weights are relative to the largest score so far,
-    so that none can overflow; else exponentials are taken as they are. ``scaled``: scores are divided by the root of
-    ``size``. ``in_memory``: queries are a tensor ``query`` and results a tensor ``output``, both [sequences * group,
-    size]; else they are streams. ``places``: sequences that the caches have room for, by default all.
-    ``prefix`` begins all names.
+    ``rows`` None: the keys of a sequence are one tile of as many rows as its cache has, and caches have room for
+    ``tiles`` rows. A row has ``size`` scalars, and ``group`` query rows share a sequence. ``regions`` work at the same
+    time; in the ``"coarse"`` arrangement each gets ``block`` sequences after those of the region before it, and again
+    from the first region on (by default as many as it takes for once). ``online``: weights are relative to the largest
+    score so far (of all rows, where these are one tile), so that none can overflow; else exponentials are taken as they
+    are. ``scaled``: scores are divided by the root of ``size``. ``in_memory``: queries are a tensor ``query`` and
+    results a tensor ``output``, both [sequences * group, size]; else they are streams. ``places``: sequences that the
+    caches have room for, by default all. ``prefix`` begins all names.
 
     Raises `InputError` for what can not be arranged.
     """
@@ -69,7 +73,7 @@ class Attention(metaclass=Checked):
     graph: Graph
     sequences: int
     tiles: int
-    rows: int
+    rows: int | None
     size: int
     group: int
     regions: int
@@ -93,8 +97,7 @@ class Attention(metaclass=Checked):
         ):
             if value < 1:
                 raise InputError(f"{what}, not {value}")
-        if self.rows < 1 or self.rows & (self.rows - 1):
-            raise InputError(f"a tile of the KV cache must have a power of two of rows, not {self.rows}")
+        _check_rows(self.rows)
         if self.block is not None and (self.block < 1 or self.arrangement != "coarse"):
             raise InputError(
                 f'block must be at least one sequence of a "coarse" arrangement, '
@@ -107,13 +110,18 @@ class Attention(metaclass=Checked):
                 f"a batch of {self.sequences} sequences, the KV heads of all requests, is larger than the cache, "
                 f"which has places for {self.places}"
             )
-        cache = (self.places * self.tiles * self.rows, self.size)
+        cache = (self.places * self.tiles * self.rows_in_memory, self.size)
         self.keys = self.graph.tensor(f"{self.prefix}keys", cache, BF16)
         self.values = self.graph.tensor(f"{self.prefix}values", cache, BF16)
         if self.in_memory:
             rows = (self.sequences * self.group, self.size)
             self.query = self.graph.tensor(f"{self.prefix}query", rows, BF16)
             self.output = self.graph.tensor(f"{self.prefix}output", rows, FP32)
+
+    @property
+    def rows_in_memory(self) -> int:
+        """Rows of a tile that is loaded or stored: a dynamic number of them comes one by one."""
+        return self.rows or 1
 
     def append(self, length: Stream, new: Callable[[str], Stream], query: Stream | None = None) -> Stream:
         """The number of every sequence and its ``length`` with the new row [sequences], once that is in the cache.
@@ -124,7 +132,7 @@ class Attention(metaclass=Checked):
         graph, prefix = self.graph, self.prefix
         assert self.places is not None
         sequence = graph.count([self.sequences], name=f"{prefix}sequence")
-        end = sequence.map(CacheEnd(self.places, self.tiles, self.rows), length, name=f"{prefix}end")
+        end = sequence.map(CacheEnd(self.places, self.tiles, self.rows_in_memory), length, name=f"{prefix}end")
         keys = self._store("keys", self.keys, end, length, new)
         stored = keys.zip(self._store("values", self.values, end, length, new), name=f"{prefix}stored")
         one = graph.constant(1, dtype=UINT32, reference=length, name=f"{prefix}one")
@@ -143,8 +151,14 @@ class Attention(metaclass=Checked):
         return row
 
     def _store(self, name: str, cache: Tensor, end: Stream, length: Stream, new: Callable[[str], Stream]) -> Stream:
-        """Read the last tile of every sequence, append the new row, and store it; acknowledgements."""
+        """Read the last tile of every sequence, append the new row, and store it; acknowledgements.
+
+        What is read row by row needs no other row.
+        """
         row, prefix = new(name), self.prefix
+        if self.rows is None:
+            alone: Stream = row.store_random(cache, end, name=f"{prefix}store_{name}")
+            return alone
         tile = end.load_random(cache, tile=(self.rows, self.size), name=f"{prefix}load_last_{name}")
         longer = tile.map(AppendRow(), length, row, name=f"{prefix}append_{name}")
         stored: Stream = longer.store_random(cache, end, name=f"{prefix}store_{name}")
@@ -190,27 +204,68 @@ class Attention(metaclass=Checked):
         tiles]: behind the last one of a sequence the next sequence can begin.
         """
         assert self.places is not None
-        tile = (self.rows, self.size)
+        tile = (self.rows_in_memory, self.size)
         sequence, length = work.item_of(0, name=f"{prefix}sequence"), work.item_of(1, name=f"{prefix}length")
-        tiles = CacheTiles(self.places, self.tiles, self.rows)
-        address = sequence.flat_map(tiles, length, name=f"{prefix}address")  # [n, tiles], as all up to the sums
-        valid = length.flat_map(CacheRows(self.rows), name=f"{prefix}valid").assume_shape(address.shape)
+        tiles = CacheTiles(self.places, self.tiles, self.rows_in_memory)
+        address = sequence.flat_map(tiles, length, name=f"{prefix}address")  # [n, tiles], as keys and values
         key = address.load_random(self.keys, tile=tile, name=f"{prefix}key")
+        if self.rows is None:
+            # Values wait for the weights of a whole sequence. Meanwhile keys of some more can come.
+            waiting, its_length = sequence.buffered(8), length.buffered(8)
+            address = waiting.flat_map(tiles, its_length, name=f"{prefix}value_address").assume_shape(key.shape)
         value = address.load_random(self.values, tile=tile, name=f"{prefix}value")
         if self.in_memory:
             query = sequence.load_random(self.query, tile=(self.group, self.size), name=f"{prefix}query")
         else:
             query = work.item_of(2, name=f"{prefix}query")
-        queries = query.reshape(1, name=f"{prefix}query_row")[0].expand(key, name=f"{prefix}queries")
-
-        score = queries.map(Matmul(transposed=True), key, name=f"{prefix}product")  # tiles [group, rows]
-        if self.scaled:
-            score = score.map(Scale(1 / sqrt(self.size)), name=f"{prefix}score")
-        score = score.map(FilterLastTile(-np.inf, "col"), valid, name=f"{prefix}valid_score")
-        total, weights = (self._online if self.online else self._direct)(score, value, prefix)
+        if self.rows is None:
+            total, weights = self._whole(query, key, value, prefix)
+        else:
+            valid = length.flat_map(CacheRows(self.rows), name=f"{prefix}valid").assume_shape(address.shape)
+            score = self._scores(query, key, valid, prefix)
+            total, weights = (self._online if self.online else self._direct)(score, value, prefix)
         result = total.map(Div(), weights, name=f"{prefix}result")
         # Some sequences are on their way at the same time; their numbers wait for the results.
         return sequence.buffered(4).zip(result, name=f"{prefix}results"), key
+
+    def _whole(self, query: Stream, key: Stream, value: Stream, prefix: str) -> tuple[Stream, Stream]:
+        """Sums of the weighted values [group, size], and of the weights [group, 1], of keys that are one tile.
+
+        Scores are tiles [rows, group], as columns are static. All of them are there, so the largest of a query is
+        known before any weight is.
+        """
+        keys = key.accum(RetileRow(), name=f"{prefix}keys")  # [n]
+        score = self._scaled(keys.map(Matmul(transposed=True), query, name=f"{prefix}product"), prefix)
+
+        def rows(tiles: Stream, name: str) -> Stream:
+            """Their rows [n, rows] of tiles [1, group]."""
+            split = tiles.flat_map(RetileStreamify(1, "row", rank=1), name=f"{prefix}{name}_rows")
+            each: Stream = split.assume_shape(key.shape)
+            return each
+
+        if self.online:
+            largest = rows(score, "score").accum(Max(), name=f"{prefix}largest")
+            score = score.map(Sub(), largest, name=f"{prefix}relative")
+        weight = rows(score.map(Exp(out=BF16), name=f"{prefix}weight"), "weight")
+        total = weight.map(Transpose(), name=f"{prefix}weight_column").accum(Matmul(), value, name=f"{prefix}total")
+        weights = weight.accum(Add(), name=f"{prefix}weight_sum").map(Transpose(), name=f"{prefix}weights")
+        return total, weights
+
+    def _scaled(self, product: Stream, prefix: str) -> Stream:
+        """Scores of products of queries and keys."""
+        if not self.scaled:
+            return product
+        score: Stream = product.map(Scale(1 / sqrt(self.size)), name=f"{prefix}score")
+        return score
+
+    def _scores(self, query: Stream, key: Stream, valid: Stream, prefix: str) -> Stream:
+        """Tiles [group, rows] for each tile of keys, where rows that are not ``valid`` can not weigh."""
+        queries = query.reshape(1, name=f"{prefix}query_row")[0].expand(key, name=f"{prefix}queries")
+        product = queries.map(Matmul(transposed=True), key, name=f"{prefix}product")
+        score: Stream = self._scaled(product, prefix).map(
+            FilterLastTile(-np.inf, "col"), valid, name=f"{prefix}valid_score"
+        )
+        return score
 
     def _online(self, score: Stream, value: Stream, prefix: str) -> tuple[Stream, Stream]:
         """Sums of the weighted values [group, size], and of the weights [group, 1], of every sequence.
@@ -242,12 +297,21 @@ class Attention(metaclass=Checked):
         result.store_random(self.output, sequence, name=f"{prefix}store_output").sink(f"{prefix}stored_output")
 
 
-@workload
-def cache_tiles(lengths: np.ndarray, rows: int, room: int | None = None) -> int:
-    """Tiles of ``rows`` rows that a sequence needs for the longest of ``lengths`` and the new row, or ``room`` rows."""
-    check_lengths(lengths, room)
-    if rows < 1:
+def _check_rows(rows: int | None) -> None:
+    """Raise `InputError` for tiles that a cache can not have."""
+    if rows is not None and (rows < 1 or rows & (rows - 1)):
         raise InputError(f"a tile of the KV cache must have a power of two of rows, not {rows}")
+
+
+@workload
+def cache_tiles(lengths: np.ndarray, rows: int | None, room: int | None = None) -> int:
+    """Tiles of ``rows`` rows that a sequence needs for the longest of ``lengths`` and the new row, or ``room`` rows.
+
+    They have one row each where ``rows`` is None.
+    """
+    check_lengths(lengths, room)
+    _check_rows(rows)
+    rows = rows or 1
     if room is None:
         return int(lengths.max()) // rows + 1
     check_divides("rows, the rows of a tile of the KV cache,", rows, "room, the rows of a cache,", room)
@@ -263,7 +327,7 @@ def program(
     heads: int = 2,
     group: int = 4,
     size: int = 16,
-    rows: int = 4,
+    rows: int | None = 4,
     room: int | None = None,
     places: int | None = None,
     block: int | None = None,
@@ -308,7 +372,7 @@ def program(
         length = paced(graph, length)
     every = length.repeat(heads, name="heads").flatten(0, 1, name="lengths")
     attention.store(attention.results(attention.append(every, attention.load_new)))
-    fabric = fitting(graph) if fabric is None else fabric
+    fabric = fitting(graph, rows=tiles if rows is None else 1) if fabric is None else fabric
     if not values:
         return Program(graph, blank_tensors(graph) | given, fabric)
     return _with_data(attention, given, heads, fabric)
@@ -326,7 +390,7 @@ def _with_data(attention: Attention, given: dict[str, np.ndarray], heads: int, f
     caches = {}
     for name in ("keys", "values"):
         assert attention.places is not None
-        cache = normal(random, attention.places, attention.tiles * attention.rows, size)
+        cache = normal(random, attention.places, attention.tiles * attention.rows_in_memory, size)
         new = normal(random, sequences, size)
         for sequence, length in enumerate(np.repeat(lengths, heads)):
             cache[sequence, length:] = 0

@@ -50,8 +50,8 @@ class Schedule(metaclass=Checked):
 
     ``rows``: of the tiles of projections. ``depth`` and ``columns``: of weight tiles; a ``depth`` of None is all of
     hidden. ``expert_rows``: of the tiles of experts, None for one of dynamic size. ``expert_regions``: regions that
-    experts share, None for one of each. ``cache_rows``: of the tiles of KV caches. ``regions`` of attention, which is
-    ``arrangement``. ``held``: weights of projections stay on chip.
+    experts share, None for one of each. ``cache_rows``: of the tiles of KV caches, None for one of dynamic size.
+    ``regions`` of attention, which is ``arrangement``. ``held``: weights of projections stay on chip.
     """
 
     rows: int = 4
@@ -59,7 +59,7 @@ class Schedule(metaclass=Checked):
     columns: int = 16
     expert_rows: int | None = 4
     expert_regions: int | None = None
-    cache_rows: int = 4
+    cache_rows: int | None = 4
     regions: int = 2
     arrangement: attention.Arrangement = "dynamic"
     held: bool = False
@@ -228,7 +228,8 @@ def program(
         layers.append(Layer(graph, model, schedule, lengths, room, prefix))
         rows = layers[-1].apply(rows, length.buffered(len(lengths) + 1))
     rows.store("output")
-    fabric = fitting(graph, rows=len(lengths)) if fabric is None else fabric
+    cached = layers[0].attention.tiles if schedule.cache_rows is None else 1
+    fabric = fitting(graph, rows=max(len(lengths), cached)) if fabric is None else fabric
     if values:
         return _with_data(layers, lengths, routings, fabric)
     inputs: dict[str, Any] = blank_tensors(graph) | {"length": lengths}
@@ -294,7 +295,7 @@ def _with_data(
 
 
 def _room(layer: Layer) -> int:
-    return layer.attention.tiles * layer.attention.rows
+    return layer.attention.tiles * layer.attention.rows_in_memory
 
 
 def reference(

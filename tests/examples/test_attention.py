@@ -44,7 +44,7 @@ def assert_runs(program: Program) -> None:
         assert (cache.astype(np.float64) == program.expected[name]).all()
 
 
-@pytest.mark.parametrize("arrangement", [attention.interleaved, attention.parallel])
+@pytest.mark.parametrize("arrangement", [attention.interleaved, attention.parallel, attention.whole])
 def test_the_trace(arrangement: Any) -> None:
     program = arrangement()
     assert_clean(program)
@@ -94,10 +94,17 @@ def test_other_numbers_of_regions(regions: int, dynamic: bool) -> None:
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize(
     "sizes",
-    [{"heads": 1}, {"heads": 3, "group": 1}, {"size": 8, "rows": 8}, {"size": 16, "rows": 1}, {"group": 8, "rows": 2}],
+    [
+        {"heads": 1},
+        {"heads": 3, "group": 1},
+        {"size": 8, "rows": 8},
+        {"size": 16, "rows": 1},
+        {"group": 8, "rows": 2},
+        {"group": 3, "rows": None},
+    ],
     ids=str,
 )
-def test_other_sizes(sizes: dict[str, int], dynamic: bool) -> None:
+def test_other_sizes(sizes: dict[str, Any], dynamic: bool) -> None:
     assert_runs(attention.build(np.array([3, 0, 7]), dynamic=dynamic, **sizes))
 
 

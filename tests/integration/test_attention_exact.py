@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_exact import check
 
@@ -23,7 +24,7 @@ SMALL: dict[str, Any] = {"dynamic": True, "regions": 2, "heads": 1, "group": 2, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arrangement", ["parallel", "interleaved"])
+@pytest.mark.parametrize("arrangement", ["parallel", "interleaved", "whole"])
 def test_the_example_is_exact(arrangement: str) -> None:
     check(load_program(f"{example.__file__}:{arrangement}"))
 
@@ -32,14 +33,19 @@ LENGTHS = measured_kv_lengths(example.TRACE) // example.SCALE
 """By them the cache is as long in all programs: one build serves them."""
 
 
-def attention(lengths: Any) -> Program:
+def attention(lengths: Any, **how: Any) -> Program:
     """Fewer and smaller regions than the example has."""
-    program = example.build(LENGTHS, **SMALL)
+    program = example.build(LENGTHS, **SMALL | how)
     return replace(program, inputs={**program.inputs, "length": lengths}, expected={})
 
 
 def test_attention_is_exact() -> None:
     check(example.build(LENGTHS, **SMALL))
+
+
+@pytest.mark.parametrize("lengths", [LENGTHS, np.zeros(16, int)], ids=["trace", "none"])
+def test_attention_on_one_tile_of_all_rows_is_exact(lengths: np.ndarray) -> None:
+    check(attention(lengths, rows=None, regions=1))
 
 
 @pytest.mark.parametrize(
@@ -49,13 +55,14 @@ def test_attention_is_exact_for_other_lengths(lengths: list[int]) -> None:
     check(attention(lengths))
 
 
-def test_a_length_beyond_the_cache() -> None:
-    program = attention([1, 2, 34] + [0] * 13)
+@pytest.mark.parametrize(("room", "how"), [(34, {}), (33, {"rows": None, "regions": 1})], ids=["tiles", "one tile"])
+def test_a_length_beyond_the_cache(room: int, how: dict[str, Any]) -> None:
+    program = attention([1, 2, room] + [0] * 13, **how)
     with pytest.raises(StreamFault) as error:
         rtl.run(program.graph, program.inputs, program.fabric, optimize=False)  # as `check` has built it
     assert str(error.value) == (
         f"map 'end' ({program.graph.nodes['end'].location}): "
-        "a request has to be one of 0 to 15, and to have less than 34 rows of the cache\n"
+        f"a request has to be one of 0 to 15, and to have less than {room} rows of the cache\n"
         "  token 2 of sequence is 2\n"
-        "  token 2 of lengths_broadcast.0 is 34"
+        f"  token 2 of lengths_broadcast.0 is {room}"
     )

@@ -53,11 +53,15 @@ WORKLOADS: dict[str, Callable[[], Program]] = {
     "coarse attention, direct and not scaled": lambda: heads("coarse", online=False, scaled=False),
     "interleaved attention, direct": lambda: heads("interleaved", online=False),
     "dynamic attention, not scaled": lambda: heads("dynamic", scaled=False),
+    "coarse attention on one tile of all rows, direct and not scaled": lambda: heads(
+        "coarse", rows=None, online=False, scaled=False
+    ),
+    "dynamic attention on such tiles": lambda: heads("dynamic", rows=None),
     "dynamic attention over time": lambda: heads("dynamic", gaps=np.array([0, 100, 1, 90])),
     "projections": lambda: projection.program(4, 16, 4, 2, 8, columns=8, held=False, fabric=FABRIC),
     "output projection": lambda: projection.output_program(4, 16, 2, 8, columns=8, fabric=FABRIC),
     "decoder layer": layer,
-    "decoder layer of such experts": lambda: layer(expert_rows=None),
+    "decoder layer of such experts and such attention": lambda: layer(expert_rows=None, cache_rows=None),
 }
 
 

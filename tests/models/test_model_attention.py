@@ -12,7 +12,8 @@ from running_models import array, assert_runs, error_of
 from sim_approx import backend as approx
 from step.errors import InputError
 from step.programs.metrics import metrics
-from step.running.interpreter import interpret
+from step.programs.program import Program
+from step.running.interpreter import bind, interpret
 from step_models import attention, measured_kv_lengths
 
 ARRANGEMENTS = ("coarse", "interleaved", "dynamic")
@@ -26,6 +27,39 @@ def test_forms(arrangement: Any, online: bool, scaled: bool) -> None:
     outputs = interpret(program.graph, program.inputs).outputs
     for name in ("keys", "values"):
         assert (array(outputs[name]) == program.expected[name]).all()
+
+
+@grid(arrangement=ARRANGEMENTS, online=[True, False], scaled=[True, False])
+def test_forms_on_one_tile_of_all_rows(arrangement: Any, online: bool, scaled: bool) -> None:
+    program = attention.program(LENGTHS, rows=None, arrangement=arrangement, online=online, scaled=scaled)
+    assert_runs(program)
+    outputs = interpret(program.graph, program.inputs).outputs
+    for name in ("keys", "values"):
+        assert (array(outputs[name]) == program.expected[name]).all()
+
+
+@pytest.mark.parametrize("lengths", [[0], [0, 0, 0], [99, 0, 1]], ids=str)
+def test_all_rows_of_a_cache(lengths: list[int]) -> None:
+    """As many as there are, also more than a fabric has room for by default."""
+    program = attention.program(np.array(lengths), rows=None, heads=1)
+    assert program.fabric.dynamic_rows == max(64, *lengths, 0) + (max(lengths) >= 64)
+    assert_runs(program)
+
+
+def test_rows_that_are_read() -> None:
+    """Where tiles have as many rows as there are, none is read that does not count: not even to append to it."""
+    found = {
+        rows: bind_metrics(attention.program(LENGTHS, rows=rows, heads=1, group=1, size=8)) for rows in (1, 4, None)
+    }
+    row, rows = 8 * 2, (LENGTHS + 1).sum()
+    new, query, result = len(LENGTHS) * row, len(LENGTHS) * row, len(LENGTHS) * 2 * row
+    assert found[None] == 2 * (rows * row + 2 * new) + query + result
+    assert found[None] < found[1] < found[4]
+
+
+def bind_metrics(program: Program) -> int:
+    """Bytes off chip."""
+    return int(metrics(program.graph, program.fabric).bind(bind(program.graph, program.inputs)).off_chip_bytes)
 
 
 @samples(arrangement=ARRANGEMENTS, regions=[1, 4, 7])
@@ -49,8 +83,17 @@ def test_a_cache_without_rows(arrangement: Any, lengths: list[int]) -> None:
         assert (program.expected["output"] == values).all()
 
 
-@pytest.mark.parametrize("sizes", [{"size": 8, "rows": 8}, {"rows": 1}, {"group": 8, "rows": 2, "room": 32}], ids=str)
-def test_sizes(sizes: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"size": 8, "rows": 8},
+        {"rows": 1},
+        {"group": 8, "rows": 2, "room": 32},
+        {"group": 1, "rows": None, "room": 33, "places": 5},
+    ],
+    ids=str,
+)
+def test_sizes(sizes: dict[str, Any]) -> None:
     assert_runs(attention.program(np.array([3, 0, 7]), **sizes))
 
 

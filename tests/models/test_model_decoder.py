@@ -36,6 +36,7 @@ SCHEDULES = {
     "plain": Schedule(),
     "weights on chip, in parts": Schedule(held=True, depth=16, rows=2),
     "experts on tiles of dynamic size": Schedule(expert_rows=None),
+    "experts and attention on tiles of dynamic size": Schedule(expert_rows=None, cache_rows=None),
     "experts by turns, coarse attention": Schedule(expert_regions=2, arrangement="coarse"),
     "interleaved attention, one row a tile": Schedule(arrangement="interleaved", rows=1, expert_rows=1, cache_rows=8),
 }

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamic import COUNTS, Rows, told
+from dynamic import COUNTS, Rows, checked, told
 
 from step import BF16, FP32, UINT32, FabricConfig, Graph, Program, Tile
 from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, RetileStreamify, Scale, Silu
+from step.language.dims import Dim
 
 
 @pytest.mark.parametrize(
@@ -124,6 +125,31 @@ def test_too_many_rows_that_are_repeated() -> None:
     assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4))) == {
         f"accum 'joined' ({graph.nodes['joined'].location}): a tile has more than 4 rows, the most that this fabric "
         "has room for; choose a fabric with a larger dynamic_rows\n  token 5 of expand_0 is a value with S1"
+    }
+
+
+def growing(most: int) -> Program:
+    """A tile goes three times round a loop, and has twice as many rows every time: 1, 2, 4, and 8 at last."""
+    graph = Graph("growing")
+    start, rows = graph.symbol("start", ragged=True), graph.symbol("rows", ragged=True)
+    # The symbol has the rows of all three together.
+    back = graph.feedback(Tile(BF16, Dim(rows.extent / 3, rows.kind), 8), [3], name="back")
+    enter, leave = graph.turns(2, [0, 1, 1, 1], name="enter"), graph.turns(2, [0, 0, 0, 1], name="leave")
+    gathered = graph.reassemble([graph.source("x", Tile(BF16, start, 8), [1]), back.stream], enter, name="gather")
+    again, out = gathered.flatten(0, 1).assume_shape([4]).partition(leave, targets=2, name="split")
+    twice = again.assume_shape([3]).repeat(2, name="twice").accum(RetileRow(), name="grown")
+    separate = twice.flat_map(RetileStreamify(1, "row", 1), name="separate").assume_shape([3, rows])
+    back.close(separate.accum(RetileRow(), name="joined"))
+    out.sink("y")
+    return Program(graph, {"x": [np.ones((1, 8))]}, FabricConfig(dynamic_rows=most))
+
+
+def test_rows_that_grow_in_a_loop() -> None:
+    checked(growing(8))
+    program = growing(4)
+    assert told(program) == {
+        f"accum 'grown' ({program.graph.nodes['grown'].location}): a tile has more than 4 rows, the most that this "
+        "fabric has room for; choose a fabric with a larger dynamic_rows\n  token 5 of twice is a value with S1"
     }
 
 

@@ -42,6 +42,7 @@ from step.functions import (
     Transpose,
 )
 from step.language.arguments import Checked
+from step.language.fused import Sum
 from step.language.parameters import settle_parameters
 from step.library import parallelize
 from step_models.arrivals import check_gaps, paced
@@ -65,7 +66,7 @@ class Attention(metaclass=Checked):
     score so far (of all rows, where these are one tile), so that none can overflow; else exponentials are taken as they
     are. ``scaled``: scores are divided by the root of ``size``. ``in_memory``: queries are a tensor ``query`` and
     results a tensor ``output``, both [sequences * group, size]; else they are streams. ``places``: sequences that the
-    caches have room for, by default all. ``prefix`` begins all names.
+    caches have room for, by default all. ``prefix`` begins all names. ``sum`` is that of the products.
 
     Raises `InputError` for what can not be arranged.
     """
@@ -84,6 +85,7 @@ class Attention(metaclass=Checked):
     in_memory: bool = True
     places: int | None = None
     prefix: str = ""
+    sum: Sum = "ordered"
 
     refused: ClassVar = InputError
 
@@ -235,7 +237,7 @@ class Attention(metaclass=Checked):
         known before any weight is.
         """
         keys = key.accum(RetileRow(), name=f"{prefix}keys")  # [n]
-        score = self._scaled(keys.map(Matmul(transposed=True), query, name=f"{prefix}product"), prefix)
+        score = self._scaled(keys.map(Matmul(transposed=True, sum=self.sum), query, name=f"{prefix}product"), prefix)
 
         def rows(tiles: Stream, name: str) -> Stream:
             """Their rows [n, rows] of tiles [1, group]."""
@@ -247,6 +249,7 @@ class Attention(metaclass=Checked):
             largest = rows(score, "score").accum(Max(), name=f"{prefix}largest")
             score = score.map(Sub(), largest, name=f"{prefix}relative")
         weight = rows(score.map(Exp(out=BF16), name=f"{prefix}weight"), "weight")
+        # Of one k each, so there is nothing to fuse.
         total = weight.map(Transpose(), name=f"{prefix}weight_column").accum(Matmul(), value, name=f"{prefix}total")
         weights = weight.accum(Add(), name=f"{prefix}weight_sum").map(Transpose(), name=f"{prefix}weights")
         return total, weights
@@ -261,7 +264,7 @@ class Attention(metaclass=Checked):
     def _scores(self, query: Stream, key: Stream, valid: Stream, prefix: str) -> Stream:
         """Tiles [group, rows] for each tile of keys, where rows that are not ``valid`` can not weigh."""
         queries = query.reshape(1, name=f"{prefix}query_row")[0].expand(key, name=f"{prefix}queries")
-        product = queries.map(Matmul(transposed=True), key, name=f"{prefix}product")
+        product = queries.map(Matmul(transposed=True, sum=self.sum), key, name=f"{prefix}product")
         score: Stream = self._scaled(product, prefix).map(
             FilterLastTile(-np.inf, "col"), valid, name=f"{prefix}valid_score"
         )
@@ -278,7 +281,7 @@ class Attention(metaclass=Checked):
         before = largest.scan(Max(), exclusive=True, name=f"{prefix}before")
         shrink = before.map(Sub(), now, name=f"{prefix}growth").map(Exp(), name=f"{prefix}shrink")
         weight = score.map(Sub(), now, name=f"{prefix}relative").map(Exp(out=BF16), name=f"{prefix}weight")
-        part = weight.map(Matmul(), value, name=f"{prefix}part")  # [group, size]
+        part = weight.map(Matmul(sum=self.sum), value, name=f"{prefix}part")  # [group, size]
         total = shrink.accum(MulAdd(), part, name=f"{prefix}total")  # [n], as all behind it
         weights = shrink.accum(MulAdd(), weight.map(RowSum(), name=f"{prefix}weight_sum"), name=f"{prefix}weights")
         return total, weights
@@ -286,7 +289,7 @@ class Attention(metaclass=Checked):
     def _direct(self, score: Stream, value: Stream, prefix: str) -> tuple[Stream, Stream]:
         """The same sums with exponentials as they are: they overflow where a score is above 88."""
         weight = score.map(Exp(out=BF16), name=f"{prefix}weight")
-        total = weight.accum(Matmul(), value, name=f"{prefix}total")
+        total = weight.accum(Matmul(sum=self.sum), value, name=f"{prefix}total")
         weights = weight.map(RowSum(), name=f"{prefix}weight_sum").accum(Add(), name=f"{prefix}weights")
         return total, weights
 
@@ -333,6 +336,7 @@ def program(
     block: int | None = None,
     online: bool = True,
     scaled: bool = True,
+    sum: Sum = "ordered",
     gaps: np.ndarray | None = None,
     fabric: FabricConfig | None = None,
     values: bool = True,
@@ -364,6 +368,7 @@ def program(
         online,
         scaled,
         places=None if places is None else places * heads,
+        sum=sum,
     )
     length = graph.source("length", Tile(UINT32), [len(lengths)])
     given = {"length": lengths}

@@ -17,6 +17,7 @@ from step import BF16, UINT32, FabricConfig, Graph, Program, Stream, Tile
 from step.errors import InputError
 from step.functions import Add, Cast, RetileCol
 from step.language.arguments import Checked
+from step.language.fused import Sum
 from step.language.parameters import settle_parameters
 from step_models import attention, moe, swiglu
 from step_models.attention import Attention, cache_tiles
@@ -51,7 +52,8 @@ class Schedule(metaclass=Checked):
     ``rows``: of the tiles of projections. ``depth`` and ``columns``: of weight tiles; a ``depth`` of None is all of
     hidden. ``expert_rows``: of the tiles of experts, None for one of dynamic size. ``expert_regions``: regions that
     experts share, None for one of each. ``cache_rows``: of the tiles of KV caches, None for one of dynamic size.
-    ``regions`` of attention, which is ``arrangement``. ``held``: weights of projections stay on chip.
+    ``regions`` of attention, which is ``arrangement``. ``held``: weights of projections stay on chip. ``sum``:
+    that of all products.
     """
 
     rows: int = 4
@@ -63,6 +65,7 @@ class Schedule(metaclass=Checked):
     regions: int = 2
     arrangement: attention.Arrangement = "dynamic"
     held: bool = False
+    sum: Sum = "ordered"
 
     refused: ClassVar = InputError
 
@@ -110,6 +113,7 @@ class Layer:
             schedule.arrangement,
             in_memory=False,
             prefix=prefix,
+            sum=schedule.sum,
         )
         self.mixture = Mixture(
             model.experts,
@@ -120,6 +124,7 @@ class Layer:
             schedule.columns,
             schedule.expert_regions,
             prefix,
+            schedule.sum,
         )
         self.tensors = {
             name: graph.tensor(f"{prefix}{name}", shape, BF16)
@@ -183,7 +188,8 @@ class Layer:
     def _project(self, x: Stream, name: str) -> Stream:
         weight, schedule = self.tensors[name], self.schedule
         depth = schedule.depth_of(int(weight.shape[0]))
-        return project(self.graph, x, weight, depth=depth, columns=schedule.columns, held=schedule.held)
+        columns, held = schedule.columns, schedule.held
+        return project(self.graph, x, weight, depth=depth, columns=columns, held=held, sum=schedule.sum)
 
 
 @workload

@@ -16,6 +16,7 @@ from step import BF16, FabricConfig, Graph, Program, Stream
 from step.errors import InputError
 from step.functions import Add, Mul, RetileRow, RetileStreamify, SelectValid
 from step.language.arguments import Checked
+from step.language.fused import Sum
 from step.language.parameters import settle_parameters
 from step_models import multiplexed
 from step_models.checking import workload
@@ -31,7 +32,8 @@ class Mixture(metaclass=Checked):
 
     ``rows``: of a tile, the last one of an expert being padded; None is one tile of all rows of the expert, however
     many these are. Weights come in tiles [depth, columns]. ``regions``: None gives every expert matmuls of its own;
-    a number deals the experts to so many regions, whose experts take turns. ``prefix`` begins all names.
+    a number deals the experts to so many regions, whose experts take turns. ``prefix`` begins all names. ``sum`` is
+    that of the products.
 
     Raises `InputError` for tiles that do not divide, and regions that can not have equally many experts.
     """
@@ -44,6 +46,7 @@ class Mixture(metaclass=Checked):
     columns: int
     regions: int | None = None
     prefix: str = ""
+    sum: Sum = "ordered"
 
     refused: ClassVar = InputError
 
@@ -129,7 +132,7 @@ class Mixture(metaclass=Checked):
 
     def _alone(self, graph: Graph, tiles: Stream, prefix: str) -> Stream:
         weights = Weights.declare(graph, prefix, self.hidden, self.inner)
-        return expert(graph, tiles, weights, depth=self.depth, columns=self.columns, prefix=prefix)
+        return expert(graph, tiles, weights, depth=self.depth, columns=self.columns, sum=self.sum, prefix=prefix)
 
     def _shared(self, graph: Graph, rows: Sequence[Stream], room: int) -> list[Stream]:
         """Experts on tiles, those of a region by turns; [n] rows -> [n] rows of each."""
@@ -161,6 +164,7 @@ class Mixture(metaclass=Checked):
                 inner=self.inner,
                 depth=self.depth,
                 columns=self.columns,
+                sum=self.sum,
                 prefix=f"{self.prefix}region{number}_",
             )
         ]
@@ -224,6 +228,7 @@ def program(
     depth: int | None = None,
     columns: int = 16,
     regions: int | None = None,
+    sum: Sum = "ordered",
     fabric: FabricConfig | None = None,
     values: bool = True,
     name: str = "moe",
@@ -236,7 +241,7 @@ def program(
     """
     routing = check_routing(routing, experts)
     depth = hidden if depth is None else depth
-    mixture = Mixture(experts, hidden, inner, rows, depth, columns, regions)
+    mixture = Mixture(experts, hidden, inner, rows, depth, columns, regions, sum=sum)
     graph = Graph(name)
     tokens, chosen = routing.shape
     x = graph.load(graph.tensor("x", (tokens, hidden), BF16), tile=(1, hidden), name="load_x")

@@ -12,11 +12,20 @@ import numpy as np
 
 from step import BF16, Graph, Stream
 from step.functions import ExpertTiles
+from step.language.fused import Sum
 from step_models.swiglu import feed_forward
 
 
 def region(
-    graph: Graph, tiles: Sequence[Stream], *, hidden: int, inner: int, depth: int, columns: int, prefix: str
+    graph: Graph,
+    tiles: Sequence[Stream],
+    *,
+    hidden: int,
+    inner: int,
+    depth: int,
+    columns: int,
+    sum: Sum = "ordered",
+    prefix: str,
 ) -> list[Stream]:
     """Experts on the ``tiles`` [n] of each of them, by turns; gives the tiles [n] of each.
 
@@ -44,7 +53,7 @@ def region(
         )
         for name in ("gate", "up", "down")
     )
-    y = feed_forward(merged, gate, up, down, transposed=True, prefix=prefix)
+    y = feed_forward(merged, gate, up, down, transposed=True, sum=sum, prefix=prefix)
 
     back = y.partition(which, targets=len(tiles), rank=1, name=f"{prefix}back")
     return [

@@ -7,6 +7,7 @@ import numpy as np
 from step import BF16, FP32, FabricConfig, Graph, Program, Stream, Tensor, Tile
 from step.errors import InputError
 from step.functions import Add, Cast, Matmul, Mul, RetileCol, RetileRow, RetileStreamify, RowSum, Rsqrt, Scale
+from step.language.fused import Sum
 from step_models.checking import workload
 from step_models.division import check_divides
 from step_models.fabrics import fitting
@@ -39,10 +40,13 @@ def on_chip(graph: Graph, tensor: Tensor, x: Stream, *, rows: int, columns: int,
     return again
 
 
-def project(graph: Graph, x: Stream, weight: Tensor, *, depth: int, columns: int, held: bool = True) -> Stream:
+def project(
+    graph: Graph, x: Stream, weight: Tensor, *, depth: int, columns: int, held: bool = True, sum: Sum = "ordered"
+) -> Stream:
     """x @ weight on tiles ``[rows, hidden]``, rounded to BF16; the weight in tiles [depth, columns].
 
-    ``held``: it is read once and stays on chip; else it is read for every tile of ``x``.
+    ``held``: it is read once and stays on chip; else it is read for every tile of ``x``. ``sum`` is that of the
+    products.
     """
     name, blocks, steps = weight.name, int(weight.shape[1]) // columns, int(weight.shape[0]) // depth
     repeated = x.repeat(blocks, name=f"{name}_x")
@@ -54,10 +58,10 @@ def project(graph: Graph, x: Stream, weight: Tensor, *, depth: int, columns: int
         )
     if steps == 1:
         whole = weights.flatten(0, 1, name=f"{name}_blocks")
-        rounded = repeated.map(Matmul(out=BF16), whole, name=f"{name}_product")
+        rounded = repeated.map(Matmul(out=BF16, sum=sum), whole, name=f"{name}_product")
     else:
         pieces = repeated.flat_map(RetileStreamify(depth, "col", rank=1), name=f"{name}_pieces")
-        rounded = pieces.accum(Matmul(), weights, name=f"{name}_product").map(Cast(BF16), name=f"{name}_rounded")
+        rounded = pieces.accum(Matmul(sum=sum), weights, name=f"{name}_product").map(Cast(BF16), name=f"{name}_rounded")
     packed: Stream = rounded.accum(RetileCol(), name=f"{name}_packed")
     return packed
 
@@ -119,6 +123,7 @@ def program(
     depth: int | None = None,
     columns: int = 16,
     held: bool = True,
+    sum: Sum = "ordered",
     epsilon: float = 1e-5,
     fabric: FabricConfig | None = None,
     values: bool = True,
@@ -127,9 +132,9 @@ def program(
     """A norm and the projections behind it, of ``tokens`` rows: ``heads`` heads of q, and ``groups`` of k and v.
 
     q, k, v = norm(x) (Wq, Wk, Wv). Tiles have ``rows`` rows, those of weights are [depth, columns]; ``depth`` is all of
-    ``hidden`` unless given. ``held`` as in `project`. Without ``fabric`` it is the smallest one of the published
-    evaluation's kind that has room for the tiles. Without ``values`` all data is zeros, which take no memory, and
-    nothing is expected. Raises `InputError` for sizes that do not divide.
+    ``hidden`` unless given. ``held`` and ``sum`` as in `project`. Without ``fabric`` it is the smallest one of the
+    published evaluation's kind that has room for the tiles. Without ``values`` all data is zeros, which take no memory,
+    and nothing is expected. Raises `InputError` for sizes that do not divide.
     """
     depth = hidden if depth is None else depth
     _check(tokens, rows, hidden, depth)
@@ -142,7 +147,7 @@ def program(
     normed = rms_norm(graph, x.flatten(0, 1, name="rows"), graph.tensor("norm", (1, hidden), BF16), epsilon)
     for each, count in (("q", heads), ("k", groups), ("v", groups)):
         weight = graph.tensor(f"w{each}", (hidden, count * head), BF16)
-        projected = project(graph, normed, weight, depth=depth, columns=columns, held=held)
+        projected = project(graph, normed, weight, depth=depth, columns=columns, held=held, sum=sum)
         rows_of_tiles(projected, name=each).store(each)
     fabric = fitting(graph) if fabric is None else fabric
     if not values:
@@ -171,6 +176,7 @@ def output_program(
     depth: int | None = None,
     columns: int = 16,
     held: bool = True,
+    sum: Sum = "ordered",
     fabric: FabricConfig | None = None,
     values: bool = True,
     name: str = "output_projection",
@@ -183,7 +189,7 @@ def output_program(
     graph = Graph(name)
     x = graph.load(graph.tensor("x", (tokens, inner), BF16), tile=(rows, inner), name="load_x")
     weight = graph.tensor("wo", (inner, hidden), BF16)
-    projected = project(graph, x.flatten(0, 1, name="rows"), weight, depth=depth, columns=columns, held=held)
+    projected = project(graph, x.flatten(0, 1, name="rows"), weight, depth=depth, columns=columns, held=held, sum=sum)
     rows_of_tiles(projected, name="o").store("o")
     fabric = fitting(graph) if fabric is None else fabric
     if not values:

@@ -14,6 +14,7 @@ import numpy as np
 from step import BF16, FabricConfig, Graph, Program, Stream, Tensor, Tile
 from step.errors import InputError
 from step.functions import Add, Matmul, Mul, RetileCol, RetileStreamify, Silu
+from step.language.fused import Sum
 from step_models.checking import workload
 from step_models.division import check_divides
 from step_models.fabrics import fitting
@@ -44,10 +45,13 @@ def check_tiles(hidden: int, inner: int, depth: int, columns: int) -> None:
     check_divides("columns, the extent of a weight tile along inner,", columns, "inner", inner)
 
 
-def expert(graph: Graph, x: Stream, weights: Weights, *, depth: int, columns: int, prefix: str = "") -> Stream:
+def expert(
+    graph: Graph, x: Stream, weights: Weights, *, depth: int, columns: int, sum: Sum = "ordered", prefix: str = ""
+) -> Stream:
     """The expert on tiles ``[rows, hidden]`` of ``x``, a stream [tiles] -> [tiles] of FP32 tiles ``[rows, hidden]``.
 
-    The weights are read once per tile: gate and up in tiles of [depth, columns], down in [columns, depth].
+    The weights are read once per tile: gate and up in tiles of [depth, columns], down in [columns, depth]. ``sum`` is
+    that of the products.
     """
     hidden, inner = weights.gate.shape
     steps, blocks = hidden // depth, inner // columns
@@ -61,19 +65,26 @@ def expert(graph: Graph, x: Stream, weights: Weights, *, depth: int, columns: in
     gate = load("gate", weights.gate, (depth, columns), (1, blocks))
     up = load("up", weights.up, (depth, columns), (1, blocks))
     down = load("down", weights.down, (columns, depth), (steps, 1))
-    return feed_forward(x, gate, up, down, prefix=prefix)
+    return feed_forward(x, gate, up, down, sum=sum, prefix=prefix)
 
 
 def feed_forward(
-    x: Stream, gate: Stream, up: Stream, down: Stream, *, transposed: bool = False, prefix: str = ""
+    x: Stream,
+    gate: Stream,
+    up: Stream,
+    down: Stream,
+    *,
+    transposed: bool = False,
+    sum: Sum = "ordered",
+    prefix: str = "",
 ) -> Stream:
     """The expert on tiles ``[rows, hidden]`` of ``x``, with weights that come in tiles: [..] -> [..] of FP32 tiles.
 
     For every tile of ``x`` they are [blocks of inner, blocks of hidden] tiles; those of gate and up may be
-    ``transposed``.
+    ``transposed``. ``sum`` is that of the products.
     """
     blocks, steps = (int(each) for each in down.shape[-2:])
-    project = Matmul(transposed=transposed)
+    project, back = Matmul(transposed, sum=sum), Matmul(sum=sum)
     repeated = x.repeat(blocks, name=f"{prefix}x_repeated")
     if steps == 1:
         # Whole rows of weights: nothing is split, and the sum over the blocks of inner is the reduction of a matmul.
@@ -84,7 +95,7 @@ def feed_forward(
         gates = repeated.map(project, gate, name=f"{prefix}gate_projection")
         ups = repeated.map(project, up, name=f"{prefix}up_projection")
         state = gates.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), ups, name=f"{prefix}gated")
-        whole: Stream = state.accum(Matmul(), down, name=f"{prefix}y")
+        whole: Stream = state.accum(back, down, name=f"{prefix}y")
         return whole
 
     # For every block of columns of inner, go over the blocks of hidden: [.., blocks, steps] of [rows, depth].
@@ -96,7 +107,7 @@ def feed_forward(
 
     # Each block of inner adds its part to all of hidden: [.., blocks, steps] of [rows, depth], packed to [rows,
     # hidden], summed.
-    partial = state.repeat(steps, name=f"{prefix}h_repeated").map(Matmul(), down, name=f"{prefix}down_projection")
+    partial = state.repeat(steps, name=f"{prefix}h_repeated").map(back, down, name=f"{prefix}down_projection")
     summed: Stream = partial.accum(RetileCol(), name=f"{prefix}down_row").accum(Add(), name=f"{prefix}y")
     return summed
 
@@ -128,15 +139,16 @@ def program(
     rows: int = 4,
     depth: int | None = None,
     columns: int = 16,
+    sum: Sum = "ordered",
     fabric: FabricConfig | None = None,
     values: bool = True,
     name: str = "swiglu",
 ) -> Program:
     """The expert on a batch [batch, hidden], in tiles of ``rows`` rows, with weight tiles [depth, columns].
 
-    ``depth``: all of ``hidden`` unless given. Without ``fabric`` it is the smallest one of the published evaluation's
-    kind that has room for the tiles. Without ``values`` all data is zeros, which take no memory, and nothing is
-    expected. Raises `InputError` for sizes that do not divide.
+    ``depth``: all of ``hidden`` unless given. ``sum``: that of the products. Without ``fabric`` it is the smallest one
+    of the published evaluation's kind that has room for the tiles. Without ``values`` all data is zeros, which take no
+    memory, and nothing is expected. Raises `InputError` for sizes that do not divide.
     """
     depth = hidden if depth is None else depth
     if batch < 1:
@@ -145,7 +157,7 @@ def program(
     check_tiles(hidden, inner, depth, columns)
     graph = Graph(name)
     x = graph.load(graph.tensor("x", (batch, hidden), BF16), tile=(rows, hidden), name="load_x").flatten(0, 2)
-    y = expert(graph, x, Weights.declare(graph, "", hidden, inner), depth=depth, columns=columns)
+    y = expert(graph, x, Weights.declare(graph, "", hidden, inner), depth=depth, columns=columns, sum=sum)
     y.flat_map(RetileStreamify(1, "row"), name="y_rows").store("output")
     fabric = fitting(graph) if fabric is None else fabric
     if not values:

@@ -51,7 +51,7 @@ def test_show_as_text(step: Step, small: Path) -> None:
         "flat = flatten(low=0, high=1)",
         "    in0: x, depth 2",
         "    out: flat, [2*N] of Tile(BF16, 1, 1)",
-        "y = linear_off_chip_store(tile=None)",
+        "y = linear_off_chip_store()",
         "    in0: flat, depth 2",
         "unread = promote()",
         "    in0: x, depth 2",
@@ -66,7 +66,7 @@ def test_show_says_functions_tensors_ports_and_depths(step: Step) -> None:
         ("gather", "reassemble(rank=0, order=arrival)", "in0: expert0_kept.0, depth 11", "in2: routing, depth 11"),
         (
             "expert1_product",
-            "map(function=matmul(transposed=False, out=BF16, sum=ordered, terms=None))",
+            "map(function=matmul(transposed=False, out=BF16, sum=ordered))",
             "in1: expert1_load, depth 2",
         ),
         ("expert0_chunks", "reshape(chunk=4, pad=0.0, rank=0)", "out_padding: expert0_chunks.padding, "),

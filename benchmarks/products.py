@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from step import BF16, FabricConfig, Graph, Program, Tile
+from step import BF16, FP32, FabricConfig, Graph, Program, Tile
 from step.functions import Matmul
 
 SIZE, TILES, PRODUCTS = 64, 32, 4
@@ -32,21 +32,24 @@ def alone(
     cols: int = 16,
     lanes: int = 16,
     dynamic: bool = False,
+    reduce: bool = False,
+    link_bytes: int = 64,
     terms: int | None = None,
 ) -> Program:
     """One product of ``rows`` rows, or of a ``dynamic`` number up to so many, of fused sums with ``terms``.
 
-    It has no data.
+    ``reduce``: it is a reduction, over 4 tiles. It has no data.
     """
     graph = Graph("product")
     height = graph.symbol("R", ragged=True) if dynamic else rows
     x, weights = (
-        graph.source(name, tile, [8])
+        graph.source(name, tile, [8, 4])
         for name, tile in (("x", Tile(BF16, height, inner)), ("weights", Tile(BF16, inner, cols)))
     )
-    function = Matmul(out=BF16) if terms is None else Matmul(out=BF16, sum="fused", terms=terms)  # type: ignore[arg-type]
-    x.map(function, weights, name="product").sink("y")
-    return Program(graph, fabric=FabricConfig(matmul_lanes=lanes, dynamic_rows=rows))
+    how = {} if terms is None else {"sum": "fused", "terms": terms}
+    function = Matmul(out=FP32 if reduce else BF16, **how)  # type: ignore[arg-type]
+    (x.accum if reduce else x.map)(function, weights, name="product").sink("y")
+    return Program(graph, fabric=FabricConfig(matmul_lanes=lanes, dynamic_rows=rows, link_bytes=link_bytes))
 
 
 def _products(lanes: int) -> Program:

@@ -10,6 +10,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from hw.functions.assembly import Assembly
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.matmul_moves import item_bits, left_moves, right_moves
+from hw.functions.rotated_turn import RotatedTurn
 from hw.functions.sequence import counter, data_later
 from hw.verilog.modules import Shared
 from step.lowering.plans.matmul_plan import MatmulPlan
@@ -100,7 +101,8 @@ class Operands:
     def _turn(self, port: int, moves: tuple[Move, ...], order: Working) -> Shared:
         copies = self._plan.copies[port]
         width, deep = item_bits(self._plan.operands[port]), self._plan.deep_operands[port]
-        store = Shared(CornerTurn(moves, width, copies, deep=deep))
+        rotates = port == 1 and RotatedTurn.fits(self._plan)
+        store = Shared(RotatedTurn(self._plan) if rotates else CornerTurn(moves, width, copies, deep=deep))
         if copies > 1:
             written, _ = counter(self._m, copies, f"written_{port}", self._comes & self._last)
             self._m.d.comb += [store.write_part.eq(written), store.read_part.eq(order.part(port))]

@@ -39,8 +39,10 @@ HOWS = {
     "map of int8": (Matmul(out=INT32), False),
     "accum of int8, transposed": (Matmul(True, INT32), True),
     "map of 4 terms": (Matmul(sum="fused", terms=4), False),
+    "map of 8 terms": (Matmul(sum="fused", terms=8), False),
     "map of 8 terms transposed to bf16": (Matmul(True, BF16, "fused", 8), False),
     "accum of 4 terms": (Matmul(sum="fused", terms=4), True),
+    "accum of 16 terms": (Matmul(sum="fused"), True),
     "accum of 16 terms transposed": (Matmul(True, sum="fused"), True),
 }
 

@@ -1,0 +1,106 @@
+"""A memory that takes a matrix row by row and gives blocks of several rows, from banks that each row begins with in
+turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.lib.wiring import In, Out
+
+from hw.memory.kinds import Shallow
+from hw.verilog.modules import Parametric
+from step.lowering.plans.matmul_plan import MatmulPlan
+
+
+class RotatedTurn(Parametric):
+    """The right operand of a fused product: as a `hw.functions.corner_turn.CornerTurn` of its moves, in fewer banks.
+
+    A word has ``word`` scalars of a matrix with ``cols`` columns, and a read wants those of ``terms`` rows and
+    ``across`` columns, a *piece* of each row. There is a bank for each of the rows. If it had all pieces of its rows, a
+    word would have several for one bank; so pieces are dealt to the banks from another one on for each row, or each
+    word of rows. Words are rotated on their way in, and results on their way out.
+    """
+
+    def __init__(self, plan: MatmulPlan) -> None:
+        shape, operand = plan.arrangement, plan.operands[1]
+        self.cols, self.across, self.terms, self.parts = shape.cols, shape.block_cols, plan.terms, plan.copies[1]
+        self.width, self.words, self.steps = operand.dtype.bits, operand.beats, shape.inner
+        self.word = operand.word_bits // self.width
+        self.pieces = shape.col_blocks  # of a row
+        self.rows = max(1, self.word // self.cols)  # of a word
+        self.here = min(self.pieces, self.word // self.across)  # pieces of a row in a word
+        place_bits = (self.pieces * self.steps - 1).bit_length()
+        self._depth = self.parts << place_bits
+        super().__init__(
+            {
+                **({"write_part": In(range(self.parts)), "read_part": In(range(self.parts))} if self.parts > 1 else {}),
+                "write": In(1),
+                "write_step": In((self.words - 1).bit_length()),
+                "values": In(self.width * self.word),
+                "read_step": In(place_bits),
+                "result": Out(self.width * self.across * self.terms),
+            }
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.cols, self.across, self.terms, self.parts, self.width, self.words, self.steps, self.word
+
+    @staticmethod
+    def fits(plan: MatmulPlan) -> bool:
+        """Whether the right operand of ``plan`` can lie in one: all its extents are powers of two, but for its rows."""
+        shape, operand = plan.arrangement, plan.operands[1]
+        if plan.terms == 1 or plan.transposed or plan.deep_operands[1] or plan.assembled[1]:
+            return False
+        word, block = operand.link_bits // operand.dtype.bits, shape.block_cols
+        powers = all(each.bit_count() == 1 for each in (shape.cols, block))
+        return powers and shape.col_blocks > 1 and operand.beats > 1 and block <= word <= block * plan.terms
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        groups = self.terms // self.rows  # of banks: rows of a word go to the banks of a group
+        apart, turn, step = _split(self.write_step, self.pieces // self.here, groups)
+        item = self.width * self.across
+        chunks = [self.values.word_select(at, item) for at in range(self.word // self.across)]
+        incoming = []
+        for row in range(self.rows):
+            own = chunks[row * self.here : (row + 1) * self.here]
+            incoming.append(_rotated(own, turn[: (self.here - 1).bit_length()]))
+        write_part, read_part = (self.write_part, self.read_part) if self.parts > 1 else (Cat(), Cat())
+        banks: list[list[Value]] = []
+        for group in range(groups):
+            piece = (groups + group - turn)[: (groups - 1).bit_length()]
+            low, high = piece[: (self.here - 1).bit_length()], piece[(self.here - 1).bit_length() :]
+            write = self.write & (high == apart[: len(high)])
+            banks.append([])
+            for row in range(self.rows):
+                bank = Shallow(m, f"bank_{group}_{row}", item, self._depth)
+                bank.write(write, Cat(low, apart, step, write_part), incoming[row][group % self.here])
+                banks[-1].append(bank.read(Cat(self.read_step, read_part)))
+        rotation = self.read_step[: min(self.pieces.bit_length(), groups.bit_length()) - 1]
+        rows = [_rotated([bank[row] for bank in banks], rotation, back=True) for row in range(self.rows)]
+        for term in range(self.terms):
+            group, row = divmod(term, self.rows)
+            for col in range(self.across):
+                scalar = rows[row][group].word_select(col, self.width)
+                m.d.comb += self.result.word_select(col * self.terms + term, self.width).eq(scalar)
+        return m
+
+
+def _split(number: Value, *extents: int) -> tuple[Value, ...]:
+    """``number`` as digits of ``extents``, which are powers of two, the lowest one first, and what is left."""
+    digits = []
+    for extent in extents:
+        bits = extent.bit_length() - 1
+        digits.append(number[:bits])
+        number = number[bits:]
+    return (*digits, number)
+
+
+def _rotated(values: list[Value], places: Value, *, back: bool = False) -> list[Value]:
+    """Of as many ``values`` as a power of two number i at place i + ``places``; or ``back`` again."""
+    for level, bit in enumerate(places):
+        by = (1 << level) * (-1 if back else 1)
+        values = [Mux(bit, values[(at - by) % len(values)], each) for at, each in enumerate(values)]
+    return values

@@ -14,9 +14,6 @@ from experiments.said import said
 SLOWER = 0.05
 """An error from which on the cause is asked for."""
 
-BEFORE = "Ours were 12.3% and +75% (64x256) off while a product waited for both of its tiles before it began."
-"""What it was: the present sources do not have such products."""
-
 
 def table(results: Path) -> str:
     """A line per tile size; raises `Missing`."""
@@ -43,7 +40,7 @@ def finding(results: Path) -> str:
         f"**Validation** (Figure 8, {len(hdl())} points of the published HDL). Our cycles are {mean_error(ours):.1%} "
         f"off in the mean and {worst(ours)} at worst, with a correlation of {correlated(ours):.3f}. The published "
         f"timing is {mean_error(theirs):.1%} and {worst(theirs)} off, with {correlated(theirs):.3f}. "
-        f"{sum(each > 0 for each in errors(ours).values())} of the points take more cycles than HDL. {BEFORE}"
+        f"{sum(each > 0 for each in errors(ours).values())} of the points take more cycles than HDL."
     )
     paths = products.CAMPAIGN.read(results, "8")
     return f"{told} {cause(ours, paths)}" if paths else told

@@ -27,6 +27,7 @@ from hw.arithmetic.divide import Divide, Reciprocal
 from hw.arithmetic.exp import Exp
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
+from hw.arithmetic.fused_sum import FusedNumbers
 from hw.arithmetic.gelu import Gelu
 from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.integers import FromInteger, ToInteger
@@ -44,6 +45,8 @@ PIECES: dict[str, Callable[[int], Parametric]] = {
     "BF16 product": Bf16Multiply,
     "FP32 to BF16": lambda stages: Convert(FP32, BF16),
     "multiply-accumulate": MultiplyAccumulate,
+    "16 multiply-accumulates, fused": lambda stages: MultiplyAccumulate(stages, 16),
+    "sum of 16 FP32 numbers, fused": lambda stages: FusedNumbers(16, stages),
     "SiLU": Silu,
     "exponential": Exp,
     "quotient": Divide,

@@ -48,14 +48,17 @@ class Matmul(MapFunction, AccumFunction):
         return Sample(cls(transposed, out, *fused.sample(random, left)), (left, Tile(left.dtype, *shape)))
 
     def _result(self, inputs: tuple[ElementType, ...]) -> Tile:
-        wanted = f"[M,K] and {'[N,K]' if self.transposed else '[K,N]'} tiles, both of BF16 or both of INT8"
+        tiles = f"[M,K] and {'[N,K]' if self.transposed else '[K,N]'} tiles"
+        wanted = f"{tiles}, both of BF16 or both of INT8"
         match inputs:
             case (Tile() as left, Tile() as right) if left.dtype is right.dtype and left.dtype in (BF16, INT8):
                 pass
             case _:
                 raise mismatch(self, wanted, inputs)
         inner, cols = (right.cols, right.rows) if self.transposed else (right.rows, right.cols)
-        if left.cols != inner or not inner.is_static or not cols.is_static:
+        if not (left.cols.is_static and inner.is_static and cols.is_static):
+            raise mismatch(self, f"{tiles}, of which only M, the rows of the left one, may be dynamic", inputs)
+        if left.cols != inner:
             raise mismatch(self, wanted, inputs)
         if left.dtype is INT8 and self.out is not INT32:
             raise wrong_parameter(self, "out", "INT32", inputs)

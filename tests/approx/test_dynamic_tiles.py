@@ -15,8 +15,8 @@ from sim_approx.explain.explanation import explain
 from sim_approx.running.simulation import simulate
 from sim_approx.units import bufferize
 from step import BF16, FabricConfig, Graph, Program, Tile
-from step.errors import FabricError
-from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu
+from step.errors import FabricError, TypeMismatch
+from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu, Transpose
 from step.language.dims import Dim
 from step.language.loops import SHORT, RegularStream
 from step.lowering.feasible import advice
@@ -276,6 +276,29 @@ def test_columns_stay_static() -> None:
         "dynamic number of columns, and those of a fabric are fixed; join rows in their stead, or lower the program to "
         "tiles of static size"
     )
+
+
+def test_rows_can_not_become_columns() -> None:
+    """By turning a tile, or as the right operand of a product by its transpose."""
+    graph = Graph("turned")
+    x = graph.source("x", Tile(BF16, graph.symbol("rows", ragged=True), SIZE), [2])
+    with pytest.raises(TypeMismatch) as mismatch:
+        graph.source("q", Tile(BF16, 4, SIZE), [2]).map(Matmul(transposed=True), x, name="product")
+    assert str(mismatch.value).splitlines()[0].partition("): ")[2] == (
+        "matmul needs [M,K] and [N,K] tiles, of which only M, the rows of the left one, may be dynamic, "
+        "not Tile(BF16, 4, 16), Tile(BF16, rows/2, 16)"
+    )
+    graph = Graph("turned")
+    x = graph.source("x", Tile(BF16, graph.symbol("rows", ragged=True), SIZE), [2])
+    x.map(Transpose(), name="turned").sink("y")
+    for run in (approx.run, rtl.run):
+        with pytest.raises(FabricError) as error:
+            run(graph, {"x": [np.ones((1, SIZE)), np.ones((3, SIZE))]})
+        assert str(error.value) == (
+            f"map 'turned' ({graph.nodes['turned'].location}): output 0 carries Tile(BF16, 16, rows/2), a tile with a "
+            "dynamic number of columns, and those of a fabric are fixed; join rows in their stead, or lower the "
+            "program to tiles of static size"
+        )
 
 
 def test_widths_and_shares_of_links() -> None:

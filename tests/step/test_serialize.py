@@ -504,6 +504,9 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
      "it has arithmetic, block_ram_words, channel_depth, dynamic_rows, lanes, link_bytes, matmul_lanes, "
      "memory, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, scratchpad_ports, stages, "
      "vector_lanes"),
+    (lambda d: d["fabric"].update(tile=16), FabricError,
+     "fabric has no parameter 'tile' any more: a tile of static size may have any shape; leave it out, or give "
+     "dynamic_rows, the most rows of a tile of dynamic size"),
     (lambda d: d["fabric"]["memory"].update(banks=4), FabricError,
      "fabric memory has no parameter 'banks'; it has beat_bytes, channels, dram, interleave, interval, latency"),
     (lambda d: d["fabric"].update(memory=5), FabricError,

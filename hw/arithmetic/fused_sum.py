@@ -12,7 +12,7 @@ from hw.arithmetic.fp32_add import normalised
 from hw.arithmetic.staged import Staged, Values
 from step.language.fused import FRACTION_BITS, SIGNIFICAND
 
-STEPS = 9
+STEPS = 10
 
 
 class Term(NamedTuple):
@@ -30,11 +30,12 @@ class FusedSum(Staged):
     """``result`` (FP32) = the sum of ``terms`` terms, cut off below the largest exponent; `step.language.fused` says
     how.
 
-    Steps: what the terms are (1), their largest exponent (2, 3), all at its scale (4, 5), their sum (6, 7), its top bit
-    in place (8, 9). There are two cuts for each stage that an FP32 addition has.
+    Steps: what the terms are (1), their largest exponent (2, 3), all at its scale (4, 5), their sum (6, 7), its
+    magnitude (8), its top bit in place (9, 10). There are two cuts for each stage that an FP32 addition has, and one
+    more.
     """
 
-    cuts = (3, 6), (2, 4, 6, 8), (1, 3, 4, 5, 7, 8), tuple(range(1, STEPS))
+    cuts = (3, 5, 7), (2, 4, 6, 7, 8), (1, 3, 4, 6, 7, 8, 9), tuple(range(1, STEPS))
 
     exponent_bits: int
     """Of the exponents of terms."""
@@ -60,7 +61,7 @@ class FusedSum(Staged):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         x = self._aligned(m, self._largest(m, self._terms(m)))
-        self._finish(m, self._normal(m, self._sum(m, x)))
+        self._finish(m, self._normal(m, self._magnitude(m, self._sum(m, x))))
         return m
 
     def _terms(self, m: Module) -> Values:
@@ -132,23 +133,27 @@ class FusedSum(Staged):
             values = [_added(m, f"sum_{level}_{at}", *pair, carries.pop()) for at, pair in enumerate(_pairs(values))]
         return self.behind(m, 7, **x.only(*kept), total=values[0], carry=carries[0])
 
+    def _magnitude(self, m: Module, x: Values) -> Values:
+        """Step 8: the magnitude of the sum, and the exponent that it has if its top bit is set."""
+        negative, bits = x.total[-1], len(x.total) - 1
+        exponent = Signal(range(-(1 << 10), 1 << 10), name="top_exponent")
+        m.d.comb += exponent.eq(x.largest + (bits - 1 - FRACTION_BITS - self.bias))
+        magnitude = ((x.total ^ negative.replicate(bits + 1)) + (negative ^ x.carry))[:bits]
+        kept = x.only("nan", "plus", "minus")
+        return self.behind(m, 8, **kept, magnitude=magnitude, exponent=exponent, negative=negative)
+
     def _normal(self, m: Module, x: Values) -> Values:
-        """Step 8: the magnitude of the sum, shifted up by a multiple of 8 bits, and how much that was."""
-        negative = x.total[-1]
-        magnitude = Signal(len(x.total) - 1)
-        m.d.comb += magnitude.eq((x.total ^ negative.replicate(len(x.total))) + (negative ^ x.carry))
-        normal, zeros = normalised(m, magnitude, 16, 8)
-        return self.behind(
-            m, 8, **x.only("nan", "plus", "minus", "largest"), normal=normal, zeros=zeros, negative=negative
-        )
+        """Step 9: the magnitude shifted up by a multiple of 4 bits, and how much that was."""
+        normal, zeros = normalised(m, x.magnitude, 16, 8, 4)
+        kept = x.only("nan", "plus", "minus", "exponent", "negative")
+        return self.behind(m, 9, **kept, normal=normal, zeros=zeros)
 
     def _finish(self, m: Module, x: Values) -> None:
-        """Step 9: shift what is left to shift, and choose."""
-        normal, zeros = normalised(m, x.normal, 4, 2, 1)
-        zeros = Cat(zeros, x.zeros)
+        """Step 10: shift what is left to shift, and choose."""
+        normal, zeros = normalised(m, x.normal, 2, 1)
         top = len(normal) - 1
-        exponent = Signal(range(-(1 << 10), 1 << 10))
-        m.d.comb += exponent.eq(x.largest + (top - FRACTION_BITS - self.bias) - zeros)
+        exponent = Signal.like(x.exponent, name="exponent")
+        m.d.comb += exponent.eq(x.exponent - Cat(zeros, x.zeros))
         none, infinite = ~normal[top], x.plus | x.minus
         finite = Mux(exponent >= 255, C(0xFF << 23, 31), Cat(normal[top - SIGNIFICAND + 1 : top], exponent[:8]))
         magnitude = Mux(infinite, C(0xFF << 23, 31), Mux(none | (exponent <= 0), C(0, 31), finite))

@@ -88,7 +88,7 @@ def test_many_intervals_are_what_the_docs_say() -> None:
         w, v = max(math.ceil(each.bits / bits) for each in inputs), math.ceil(element.bits / bits)
         s = case.fabric.stages if inputs[0].dtype is BF16 else 1
         links = max(w, 1 if application.reduce else v)
-        product = min(s, 2) if terms == 1 else 2 * s + 1
+        product = min(s, 2) if terms == 1 else 2 * s + 2
         shared = not application.reduce and steps > 1
         best = min(
             (max(links, steps * blocks, turn) if shared and blocks < s else max(links, steps * turn))

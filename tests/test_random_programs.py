@@ -14,6 +14,7 @@ from random_programs.check import check
 from random_programs.together import FABRIC, check_rtl
 
 import step.ops
+from step.language.faults import rows_of
 from step.language.graph import Graph
 from step.language.types import is_dynamic
 from step.lowering.netlist import insert_broadcasts
@@ -39,7 +40,7 @@ def test_tiles_of_dynamic_rows_occur() -> None:
         most.add(draft.most_rows)
         for stream in draft.graph.streams():
             if is_dynamic(stream.element):
-                rows = [len(each.value) for each in draft.growth.streams[str(stream)] if each.has_value]
+                rows = [rows_of(each.value) for each in draft.growth.streams[str(stream)] if each.has_value]
                 assert all(each <= draft.most_rows for each in rows)
                 found |= {"none" for each in rows if each == 0} | {"most" for each in rows if each == draft.most_rows}
     assert len(most) > 3 and found == {"none", "most"}

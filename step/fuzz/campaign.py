@@ -124,7 +124,7 @@ class Campaign:
             return draft.inputs
 
         graph, inputs = side_by_side("random", [partial(builder, each) for each in seeds])
-        base = with_rows(fabric(first), max(rows))
+        base = with_rows(fabric(first), graph, max(rows))
         nodes, lanes = with_lanes(lower(graph, base)), dict[str, int]()
         for number, seed in enumerate(seeds):
             lanes |= own_lanes(seed, [node for node in nodes if node.name.startswith(f"s{number}_")])

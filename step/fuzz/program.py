@@ -10,7 +10,6 @@ from step.fuzz import steps  # noqa: F401  (they register themselves)
 from step.fuzz.draft import Growing
 from step.fuzz.step import steps as all_steps
 from step.language.graph import Graph, Node
-from step.language.types import Tile
 from step.lowering.fabric import FabricConfig, MemoryConfig
 from step.lowering.feasible import with_lanes
 from step.lowering.netlist import lower
@@ -47,7 +46,7 @@ def program(seed: int, *, operators: tuple[int, int] = OPERATORS, roomy: bool = 
 
 def fabric_of(draft: Growing, seed: int, *, roomy: bool = False) -> FabricConfig:
     """The `fabric` for the program in ``draft``, some of whose operators have lanes of their own."""
-    found = with_rows(fabric(seed, roomy=roomy), draft.most_rows)
+    found = with_rows(fabric(seed, roomy=roomy), draft.graph, draft.most_rows)
     return replace(found, lanes=own_lanes(seed, with_lanes(lower(draft.graph, found))))
 
 
@@ -64,7 +63,7 @@ def _end(draft: Growing) -> None:
         # A run ends with the last sink, so what is behind an order of arrival must be read to its end.
         if draft.chance(0.85) if read else draft.chance(0.1) and not piece.timed:
             continue
-        if isinstance(piece.element, Tile) and draft.chance(0.4):
+        if piece.is_tile and draft.chance(0.4):
             draft.read(piece).store(draft.name("y"))
         else:
             draft.read(piece).sink(draft.name("y"))
@@ -97,6 +96,20 @@ def fabric(seed: int, *, roomy: bool = False) -> FabricConfig:
     )
 
 
-def with_rows(fabric: FabricConfig, most: int) -> FabricConfig:
-    """``fabric`` with hardware for dynamic tiles of ``most`` rows (0: none), which wants links as wide as a scalar."""
-    return replace(fabric, dynamic_rows=most, link_bytes=max(fabric.link_bytes, SCALAR_BYTES)) if most else fabric
+def with_rows(fabric: FabricConfig, graph: Graph, most: int) -> FabricConfig:
+    """``fabric`` with hardware for the dynamic tiles of ``graph`` with ``most`` rows (0: there are none).
+
+    It wants links as wide as a scalar, and on-chip memory with pages for a tile.
+    """
+    if not most:
+        return fabric
+    buffers = [node.output_types[0].element for node in graph if node.operator.fills_buffers]
+    tile = max((tile.with_rows(most).bits for each in buffers for tile in each.tiles), default=8)
+    times = max(1, (1 << (tile // 8 - 1).bit_length()) // fabric.page_bytes)
+    return replace(
+        fabric,
+        dynamic_rows=most,
+        link_bytes=max(fabric.link_bytes, SCALAR_BYTES),
+        page_bytes=fabric.page_bytes * times,
+        scratchpad_bytes=fabric.scratchpad_bytes * times,
+    )

@@ -12,7 +12,7 @@ from step.language.location import UNKNOWN_LOCATION, Location
 from step.language.stream import Stream
 from step.language.tiling import accessed
 from step.language.tokens import Token
-from step.language.types import ElementType, Tile
+from step.language.types import ElementType, Tile, Tuple
 from step.programs.program import Program
 
 Key = tuple[str, int]
@@ -104,12 +104,18 @@ class _Rebuilding:
         old = self.old.graph
         kind = old.feedbacks[producer].type if producer in old.feedbacks else old.nodes[producer].output_types[port]
         name = old.stream_name(producer, port).replace(".", "_")
-        element = kind.element
-        if isinstance(element, Tile) and element.rows.is_ragged and not element.rows.extent.is_Symbol:
-            element = replace(element, rows=self._rows(element.rows, name))
+        element = self._element(kind.element, name)
         self._declare(kind.shape, element, UNKNOWN_LOCATION)
         self.streams[key] = self.graph.source(name, element, kind.shape)
         self.inputs[name] = tokens
+
+    def _element(self, element: ElementType, name: str) -> ElementType:
+        """``element`` as a source may have it."""
+        if isinstance(element, Tuple):
+            return Tuple(tuple(self._element(item, name) for item in element.items))
+        if isinstance(element, Tile) and element.rows.is_ragged and not element.rows.extent.is_Symbol:
+            return replace(element, rows=self._rows(element.rows, name))
+        return element
 
     def _rows(self, rows: Dim, name: str) -> Dim:
         """A symbol in the place of ragged ``rows``, as sources have no others."""

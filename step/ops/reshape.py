@@ -154,7 +154,7 @@ def sample(draft: Draft) -> None:
         data, padding = draft.read(piece).reshape(chunk, rank=rank)
         draft.keep(data, *[padding] * draft.chance(0.3), timed=piece.timed)
     elif piece := draft.pick(lambda each: each.rank < HIGHEST_RANK, factor=3):
-        chunk = 1 if isinstance(piece.element, Tuple) else draft.random.randint(1, 3)
+        chunk = 1 if isinstance(piece.element, Tuple) or piece.is_dynamic else draft.random.randint(1, 3)
         pad = draft.random.choice([0.0, 1.0]) if piece.is_tile else 0.0
         data, padding = draft.read(piece).reshape(chunk, pad=pad)
         draft.keep(data, *[padding] * draft.chance(0.6), timed=piece.timed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations, starmap
 
 from step.language.faults import tuple_of
 from step.language.operator import (
@@ -18,8 +19,8 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
-from step.language.types import Tuple
-from step.samples.draft import Draft
+from step.language.types import Tuple, with_rows
+from step.samples.draft import Draft, same_rows
 
 
 @dataclass(frozen=True)
@@ -59,5 +60,7 @@ def sample(draft: Draft) -> None:
     """Two or three streams of any elements."""
     if piece := draft.pick():
         others = [draft.partner(piece) for _ in range(draft.random.randint(1, 2))]
-        if sum(each.element.bits for each in [piece, *others]) <= draft.widest:
+        pieces = [piece, *others]
+        wide = sum(with_rows(each.element, 1).bits for each in pieces) > draft.widest
+        if not wide and all(starmap(same_rows, combinations(pieces, 2))):
             draft.keep(draft.read(piece).zip(*(draft.read(each) for each in others)), timed=piece.timed)

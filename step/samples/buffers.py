@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from step.language.stream import Stream
+from step.language.types import Tile
 from step.samples.draft import HIGHEST_RANK, Draft, Piece
 
 
 def stored(draft: Draft) -> Piece | None:
     """Tiles that go into buffers."""
-    return draft.pick(lambda each: each.is_tile and 0 < each.rank < HIGHEST_RANK - 1, factor=4)
+    return draft.pick(lambda each: isinstance(each.element, Tile) and 0 < each.rank < HIGHEST_RANK - 1, factor=4)
 
 
 def fill(draft: Draft, piece: Piece) -> tuple[Stream, int]:

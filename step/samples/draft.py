@@ -12,13 +12,14 @@ import numpy as np
 
 from step.errors import TypeMismatch
 from step.language.dims import Dim
+from step.language.faults import rows_of
 from step.language.function import NUMBER, AccumFunction, FlatMapFunction, Function, MapFunction, Sample
 from step.language.graph import Graph, Tensor
 from step.language.stream import Stream
 from step.language.tokens import Token, from_nested
-from step.language.types import ElementType, Selector, Tile
+from step.language.types import ElementType, Selector, Tile, is_dynamic
 from step.samples.known import functions
-from step.samples.nested import Nested, inside
+from step.samples.nested import Nested, entries, inside
 from step.samples.values import alike, random_element, random_nested, random_tile, random_value, size
 
 LARGEST = 60
@@ -58,11 +59,25 @@ class Piece:
 
     @property
     def is_tile(self) -> bool:
-        return isinstance(self.element, Tile)
+        """Whether there are tiles of static size."""
+        return isinstance(self.element, Tile) and self.element.is_static
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether there are tiles with a dynamic number of rows, maybe in tuples."""
+        return is_dynamic(self.element)
 
     @property
     def is_float(self) -> bool:
         return isinstance(self.element, Tile) and self.element.dtype.is_float
+
+
+def same_rows(one: Piece, other: Piece) -> bool:
+    """Whether the tiles of two pieces of the same shape have as many rows as each other, where these are dynamic."""
+    if not (one.is_dynamic and other.is_dynamic):
+        return True
+    pairs = zip(*(entries(each.rank + 1, each.nested) for each in (one, other)), strict=True)
+    return all(rows_of(tile) == rows_of(beside) for tile, beside in pairs)
 
 
 def _result(function: MapFunction | FlatMapFunction, *elements: ElementType) -> ElementType:
@@ -135,6 +150,7 @@ class Draft(abc.ABC):
             and element in (None, each.element)
             and not each.timed
             and alike(each.nested, piece.nested, piece.rank + 1)
+            and same_rows(each, piece)
         ]
         if found and not piece.timed and self.chance(0.5):
             return self.random.choice(found)
@@ -167,8 +183,10 @@ class Draft(abc.ABC):
         """A function of ``kind`` and its operands: ``piece`` if it takes that, and others in its shape.
 
         ``result(function, *elements)`` is its type, and raises `TypeMismatch` where they do not fit.
-        None: no function fits.
+        None: no function fits; tiles with a dynamic number of rows have steps of their own.
         """
+        if piece.is_dynamic:
+            return None
         classes = self.functions(kind)
         self.random.shuffle(classes)
         for each in [each for each in classes for _ in range(TRIES)]:

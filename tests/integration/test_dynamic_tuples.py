@@ -11,6 +11,8 @@ from dynamic import COUNTS, Rows, told
 from step import BF16, INT8, UINT32, Graph, Program, Selector, Stream, Tile, Tuple
 from step.errors import InputError
 from step.functions import Silu
+from step.language.faults import rows_of
+from step.language.tokens import DONE, Token
 from step.programs.data.inputs import bind_inputs
 
 
@@ -88,3 +90,25 @@ def test_different_rows_from_outside() -> None:
     with pytest.raises(InputError) as error:
         bind_inputs(graph, {"x": values})
     assert str(error.value) == "input 'x' at [1] must have tiles with one number of rows in a tuple, not with 2 and 0"
+
+
+def test_tuples_as_tokens() -> None:
+    """They know their rows as those in lists do."""
+    graph = Graph("tokens")
+    tile = Tile(BF16, graph.symbol("R", ragged=True), 4)
+    element = Tuple((Tile(INT8), Tuple((tile, Selector(2))), tile))
+    graph.source("x", element, [2]).sink("y")
+
+    def tokens(*rows: tuple[int, int]) -> list[Token]:
+        values = [(np.ones((1, 1), np.int8), (_ones(one), 1), _ones(other)) for one, other in rows]
+        return [*map(Token, values), DONE]
+
+    bound = bind_inputs(graph, {"x": tokens((5, 5), (0, 0))}).streams["x"]
+    assert [rows_of(each.value) for each in bound[:-1]] == [5, 0]
+    with pytest.raises(InputError) as error:
+        bind_inputs(graph, {"x": tokens((2, 2), (2, 0))})
+    assert str(error.value) == "input 'x' at [1] must have tiles with one number of rows in a tuple, not with 2 and 0"
+
+
+def _ones(rows: int) -> np.ndarray:
+    return np.ones((rows, 4), BF16.numpy)

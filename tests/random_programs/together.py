@@ -17,7 +17,7 @@ from random_programs.check import Disagreement, again, check_interpreter, check_
 from sim_approx import backend as approx
 from sim_approx.running.simulation import simulate
 from step.errors import StepError
-from step.fuzz.program import LARGEST_BUFFER
+from step.fuzz.program import LARGEST_BUFFER, with_rows
 from step.fuzz.steps.dynamic_rows import MOST_ROWS
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
@@ -28,7 +28,6 @@ from step.running.result import Status
 FABRIC = replace(
     scenarios.FABRIC,
     scratchpad_bytes=scenarios.FABRIC.page_bytes * scenarios.FABRIC.scratchpad_ports * LARGEST_BUFFER * 2,
-    dynamic_rows=MOST_ROWS,
 )
 """With on-chip memory for the buffers of programs that know nothing of each other."""
 
@@ -54,7 +53,7 @@ def deadlocks(seed: int, fabric: FabricConfig) -> bool:
     """Whether the program's channels have too little space; the fast model knows."""
     graph = Graph("random")
     inputs = bind_inputs(graph, inputs_of(seed, graph))
-    return simulate(lower(graph, fabric), inputs).ending.status == Status.DEADLOCK
+    return simulate(lower(graph, with_rows(fabric, graph, MOST_ROWS)), inputs).ending.status == Status.DEADLOCK
 
 
 def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
@@ -65,7 +64,7 @@ def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
     left_out = [seed for seed in seeds if deadlocks(seed, fabric)]
     kept = [seed for seed in seeds if seed not in left_out]
     program = farm("random", [Scenario(f"seed{seed}", "random", partial(inputs_of, seed)) for seed in kept])
-    program.fabric = fabric
+    program.fabric = with_rows(fabric, program.graph, MOST_ROWS)
     try:
         exact = rtl.run(program.graph, program.inputs, program.fabric, events=True, optimize=False)
         model = approx.run(program.graph, program.inputs, program.fabric, events=True)

@@ -15,7 +15,7 @@ from step.samples.nested import entries
 @step(2)
 def expand_sums(draft: Growing) -> None:
     """Sums along what they are of; that may have too little space."""
-    if piece := draft.pick(lambda each: each.rank > 0 and each.is_float):
+    if piece := draft.pick(lambda each: each.rank > 0 and each.is_tile and each.is_float):
         rank = draft.random.randint(1, min(3, piece.rank))
         sums = draft.read(piece).accum(Add(), rank=rank)
         for _ in range(rank):
@@ -27,7 +27,7 @@ def expand_sums(draft: Growing) -> None:
 def read_behind_sums(draft: Growing) -> None:
     """A buffer that is read once its sum is there."""
     piece = stored(draft)
-    if piece and piece.is_float:
+    if piece and piece.is_tile and piece.is_float:
         buffers, rank = fill(draft, piece)
         sums = draft.read(piece).accum(Add(), rank=rank)
         if draft.chance(0.7):

@@ -99,7 +99,7 @@ def bind_stream(value: Any, stream: StreamType, name: str) -> Sequence[Token]:
     if isinstance(value, Token):
         raise InputError(f"input {name!r} is a single token, but must be a list of tokens that ends with Done")
     if isinstance(value, list | tuple) and any(isinstance(each, Token) for each in value):
-        tokens = _given(value, name)
+        tokens = _given(value, stream, name)
     else:
         tokens = _tokens(value, stream, name)
     checker = StreamChecker(name, stream)
@@ -128,12 +128,12 @@ def _long(value: Any, stream: StreamType, name: str) -> RegularStream | None:
     return RegularStream(extents, scalars(value, stream.element.dtype, name).reshape(-1, *tile))
 
 
-def _given(values: Sequence[Any], name: str) -> list[Token]:
-    """Tokens as they are, but for masks that are NumPy's integers."""
-    return [_token(each, place(name, (position,))) for position, each in enumerate(values)]
+def _given(values: Sequence[Any], stream: StreamType, name: str) -> list[Token]:
+    """Tokens as they are, but for masks that are NumPy's integers, and tuples that know their rows."""
+    return [_token(each, stream.element, place(name, (position,))) for position, each in enumerate(values)]
 
 
-def _token(given: Any, where: str) -> Token:
+def _token(given: Any, element: ElementType, where: str) -> Token:
     if not isinstance(given, Token):
         raise InputError(f"{where} must be a token, as others are, not {shown(given)}")
     for part in ("stop", "rank"):
@@ -144,7 +144,25 @@ def _token(given: Any, where: str) -> Token:
         raise InputError(f"{where} must be Done alone, or a token that is not done")
     if given.value is UNKNOWN or isinstance(given.value, bool):
         raise InputError(f"{where} must have a value of the stream, not {given.value!r}")
-    return given._replace(value=int(given.value)) if isinstance(given.value, np.integer) else given
+    if isinstance(given.value, np.integer):
+        return given._replace(value=int(given.value))
+    return given._replace(value=_with_rows(given.value, element, where))
+
+
+def _with_rows(value: Any, element: ElementType, where: str) -> Any:
+    """``value``; tuples with tiles of dynamic size as they know their rows."""
+    if not (isinstance(element, Tuple) and is_dynamic(element) and element.accepts(value)):
+        return value
+    return _tuple([_with_rows(*pair, where) for pair in zip(value, element.items, strict=True)], element, where)
+
+
+def _tuple(values: Sequence[Any], element: Tuple, where: str) -> tuple[Any, ...]:
+    """The tuple of ``values``; raises `InputError` where its tiles of dynamic size differ in rows."""
+    *others, last = [rows_of(value) for value, item in zip(values, element.items, strict=True) if is_dynamic(item)]
+    if any(each != last for each in others):
+        rows = f"{', '.join(map(str, others))} and {last}"
+        raise InputError(f"{where} must have tiles with one number of rows in a tuple, not with {rows}")
+    return tuple_of(element.items)(values)
 
 
 def _tokens(value: Any, stream: StreamType, name: str) -> list[Token]:
@@ -199,16 +217,10 @@ def bind_elements(entries: Sequence[Entry], element: ElementType, name: str) -> 
                 bind_elements([((*path, part), value[part]) for path, value in entries], item, name)
                 for part, item in enumerate(items)
             ]
-            values = list(map(tuple_of(items), zip(*columns, strict=True)))
-            tiled = [part for part, item in enumerate(items) if is_dynamic(item)]
-            for (path, _), value in zip(entries, values, strict=True) if tiled else ():
-                counts = [rows_of(value[part]) for part in tiled]
-                if len(set(counts)) > 1:
-                    raise InputError(
-                        f"{place(name, path)} must have tiles with one number of rows in a tuple, not with "
-                        f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}"
-                    )
-            return values
+            values = list(zip(*columns, strict=True))
+            if not is_dynamic(element):
+                return values
+            return [_tuple(value, element, place(name, path)) for (path, _), value in zip(entries, values, strict=True)]
     return [value for _, value in entries]
 
 

@@ -202,11 +202,14 @@ def reduce_alike(draft: Growing) -> None:
 
 
 def _alike_rows(piece: Piece) -> int:
-    """Of how many innermost dimensions all tiles have as many rows as each other; 0: of none."""
+    """Of how many innermost dimensions all tiles have as many rows as each other; 0: of none.
+
+    A reduction of no tiles has no rows, as others may only have where rows are ragged.
+    """
     if piece.rank == 0:
         return 0
-    parts = entries(piece.rank, piece.nested)
-    return int(all(len({*map(rows_of, part)}) <= 1 for part in parts))
+    least = 0 if _tile(piece).rows.is_ragged else 1
+    return int(all(least <= len({*map(rows_of, part)}) <= 1 for part in entries(piece.rank, piece.nested)))
 
 
 @step(6)

@@ -77,9 +77,9 @@ def _doubled(name: str, low: int, high: int) -> Iterator[int]:
 
 
 def parse_value(text: str) -> Value:
-    """An integer, a number, true or false, or the text itself."""
-    if text in ("true", "false"):
-        return text == "true"
+    """An integer, a number, true or false (also as Python writes them), or the text itself."""
+    if text in ("true", "false", "True", "False"):
+        return text.lower() == "true"
     if re.fullmatch(r"-?[0-9]{1,30}", text):
         return int(text)
     if re.fullmatch(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e[-+]?[0-9]+", text):

@@ -330,6 +330,47 @@ def test_bad_arguments(step: Any, tmp_path: Path, monkeypatch: Any, argument: st
     assert step("check", "p.py", "--arg", argument) == (1, "", f"error: {message}\n")
 
 
+TRUTH = """
+from step import FP32, Graph, Program, Tile
+def program(dynamic: bool = False, count: int = 2, scale: "float" = 1.0, depth=3, plain=True):
+    graph = Graph(f"{dynamic}_{plain}")
+    graph.source("x", Tile(FP32), [2]).sink("y")
+    return Program(graph, {"x": [1.0, 2.0]})
+"""
+
+
+@pytest.mark.parametrize("text", ["true", "True", "false", "False"])
+@pytest.mark.parametrize("verb", ["check", "run"])
+def test_truth_values(step: Any, tmp_path: Path, monkeypatch: Any, verb: str, text: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.py").write_text(TRUTH)
+    assert step(verb, "p.py", "--arg", f"dynamic={text}", "--arg", f"plain={text}").code == 0
+    shown = json.loads(step("show", "p.py", "--json", "--arg", f"dynamic={text}", "--arg", f"plain={text}").out)
+    assert shown["name"] == f"{text.title()}_{text.title()}"
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("dynamic=yes", "dynamic to be true or false, not 'yes'"),
+        ("dynamic=1", "dynamic to be true or false, not 1"),
+        ("plain=TRUE", "plain to be true or false, not 'TRUE'"),
+        ("count=true", "count to be an integer, not True"),
+        ("count=2.5", "count to be an integer, not 2.5"),
+        ("count=two", "count to be an integer, not 'two'"),
+        ("scale=much", "scale to be a number, not 'much'"),
+        ("depth=true", "depth to be a number, not True"),
+    ],
+)
+def test_values_that_a_parameter_can_not_have(
+    step: Any, tmp_path: Path, monkeypatch: Any, argument: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.py").write_text(TRUTH)
+    for verb in ("check", "run"):
+        assert step(verb, "p.py", "--arg", argument) == (1, "", f"error: p.py:program needs {message}\n")
+
+
 def test_arguments_that_are_given_twice_or_are_of_the_fabric(step: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     Path("p.py").write_text(PARAMETERS)

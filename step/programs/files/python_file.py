@@ -13,6 +13,7 @@ from typing import Any
 from step.errors import FormatError, InputError, ProgramError, StepError, UserCodeError
 from step.host.nearest import did_you_mean
 from step.language.location import raised_at, where_raised
+from step.language.parameters import plain
 
 
 def made_by(path: Path, function: str, arguments: Mapping[str, Any] | None = None) -> Any:
@@ -52,8 +53,11 @@ def call(what: str, maker: Callable[..., Any], arguments: Mapping[str, Any]) -> 
 
 
 def _check_arguments(what: str, maker: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Raise `InputError` for the first of ``arguments`` that ``maker`` does not take by name."""
+    """Raise `InputError` for the first of ``arguments`` that ``maker`` does not take by name, or not with its value."""
     parameters = inspect.signature(maker).parameters.values() if arguments else ()
+    for each in parameters:
+        if each.name in arguments:
+            _check_value(what, each, arguments[each.name])
     if any(each.kind is each.VAR_KEYWORD for each in parameters):
         return
     known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
@@ -61,6 +65,25 @@ def _check_arguments(what: str, maker: Callable[..., Any], arguments: Mapping[st
         if name not in known:
             hint = did_you_mean(name, known)
             raise InputError(f"{what} has no parameter {name!r}; {hint}it has {', '.join(known) or 'none'}")
+
+
+_VALUES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "bool": ("true or false", (bool,)),
+    "int": ("an integer", (int,)),
+    "float": ("a number", (int, float)),
+}
+
+
+def _check_value(what: str, parameter: inspect.Parameter, value: Any) -> None:
+    """Raise `InputError` where ``parameter`` is a truth value or a number, as declared or by its default, and ``value``
+    is not: a text would be true, whatever it says."""
+    kind = parameter.annotation
+    if kind is parameter.empty:
+        kind = float if type(parameter.default) is int else type(parameter.default)
+    wanted, classes = _VALUES.get(getattr(kind, "__name__", str(kind)), ("", ()))
+    given = plain(value)
+    if wanted and (not isinstance(given, classes) or (isinstance(given, bool) and bool not in classes)):
+        raise InputError(f"{what} needs {parameter.name} to be {wanted}, not {value!r}")
 
 
 @contextmanager

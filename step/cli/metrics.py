@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import sympy
@@ -13,7 +14,7 @@ from step.cli.options import Given, json_option, parse_bindings, program_options
 from step.errors import InputError
 from step.host.floors import from_floor
 from step.lowering.netlist import Netlist
-from step.programs.metrics import UNITS, metrics_of
+from step.programs.metrics import UNITS, Metrics, metrics_of
 from step.programs.prepare import prepare
 from step.running.interpreter import bind
 
@@ -23,6 +24,12 @@ from step.running.interpreter import bind
 @click.option("--bind", "bindings", multiple=True, metavar="NAME=VALUE", help="Value of a symbol; repeat for several.")
 @click.option("--data", is_flag=True, help="Take the values of all symbols from the program's input data.")
 @click.option("--fabric", is_flag=True, help="What it takes of an FPGA as well, estimated without synthesis.")
+@click.option("--energy", is_flag=True, help="The energy as well, by published figures.")
+@click.option(
+    "--energies",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Figures of your own in the place of published ones; with --energy.",
+)
 @click.option("--accounting", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
 @json_option
 def command(
@@ -30,6 +37,8 @@ def command(
     bindings: tuple[str, ...],
     data: bool,
     fabric: bool,
+    energy: bool,
+    energies: Path | None,
     accounting: str,
     as_json: bool,
 ) -> None:
@@ -42,12 +51,17 @@ def command(
         values = {**bind(opened), **values}
     prepared = prepare(opened)
     found = metrics_of(prepared, "artifact" if accounting == "artifact" else "paper")
-    used = {str(each) for value in found.items().values() for each in value.free_symbols}
+    if energies is not None and not energy:
+        raise InputError("--energies has no effect without --energy")
+    shown = {**found.items(), **(_energy_metrics(found, energies) if energy else {})}
+    used = {str(each) for value in shown.values() for each in value.free_symbols}
     symbols = [name for name in opened.graph.symbols if name in used]
     if values:
         found = found.bind(values)
     warn(prepared.doubts)
     rows = {**found.items(), "intensity": found.intensity}
+    if energy:
+        rows |= _energy_metrics(found, energies)
     if fabric:
         rows |= {name: sympy.Integer(value) for name, value in _fabric_metrics(prepared.netlist).items()}
     if as_json:
@@ -67,9 +81,16 @@ def command(
         return
     table = new_table(f"{opened.name} ({accounting} accounting)", "metric", "value", "unit", names=("unit",))
     units = UNITS | {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
+    units |= {name: "pJ" for name in rows if name.startswith("energy")}
     for name, value in rows.items():
         table.add_row(escape(name), f"{float(value):,.2f}".removesuffix(".00"), units[name])
     show_table(table)
+
+
+def _energy_metrics(found: Metrics, energies: Path | None) -> dict[str, sympy.Expr]:
+    """The parts of the energy and their sum."""
+    energy = found.energy_by(energies)
+    return {**{f"energy.{part}": value for part, value in energy.parts.items()}, "energy": energy.total}
 
 
 def _fabric_metrics(netlist: Netlist) -> dict[str, int]:

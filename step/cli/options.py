@@ -18,6 +18,7 @@ from step.host.files import write_atomically, writing
 from step.host.floors import from_floor
 from step.lowering.fabric import FABRIC, FabricConfig, is_of_fabric, with_settings
 from step.programs.files.depths import DepthBinding
+from step.programs.files.fitted import FittedFile
 from step.programs.program import Program, load_program
 from step.sweeps.axis import Value, parse_value
 
@@ -36,6 +37,11 @@ settings_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     help="A parameter of the fabric, such as fabric.stages=2, memory=hbm2 or memory.channels=4.",
+)
+fitted_option = click.option(
+    "--fitted",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The fabric in this file, which `step fit --save` wrote; --set goes before it.",
 )
 arguments_option = click.option(
     "--arg",
@@ -66,12 +72,22 @@ class Given:
     inputs: Path | None = None
     arguments: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
+    fitted: Path | None = None
 
     def program(self, binding: Path | None = None) -> Program:
         """The program, on its fabric, with the depths of ``binding``."""
         program = load_program(self.spec, self.inputs, parse_arguments(self.arguments))
-        program.fabric = set_fabric(program.fabric, self.settings)
+        program.fabric = set_fabric(program.fabric, self.all_settings(program))
         return program if binding is None else bound(program, binding)
+
+    def all_settings(self, program: Program) -> tuple[str, ...]:
+        """Those of the fitted fabric, if there is one, and then those of ``--set``."""
+        if self.fitted is None:
+            return self.settings
+        try:
+            return (*FittedFile.load(self.fitted).of_program(program), *self.settings)
+        except FormatError as error:
+            raise error if str(error).startswith(str(self.fitted)) else FormatError(f"{self.fitted}: {error}") from None
 
 
 def program_options(function: Command) -> Command:
@@ -87,12 +103,13 @@ def given_options(function: Command) -> Command:
         program: str,
         arguments: tuple[str, ...],
         settings: tuple[str, ...],
+        fitted: Path | None,
         inputs: Path | None = None,
         **others: Any,
     ) -> Any:
-        return function(given=Given(program, inputs, arguments, settings), **others)
+        return function(given=Given(program, inputs, arguments, settings, fitted), **others)
 
-    return click.argument("program")(arguments_option(settings_option(command)))  # type: ignore[return-value]
+    return click.argument("program")(arguments_option(settings_option(fitted_option(command))))  # type: ignore[return-value]
 
 
 def explainer(as_json: bool) -> Callable[[Program, int | None], None]:

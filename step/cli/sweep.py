@@ -17,7 +17,7 @@ from step.sweeps.plot import check_plot
 from step.sweeps.row import Row
 from step.sweeps.sweep import OBJECTIVES, Sweep, sweep
 
-SHOWN = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes")
+SHOWN = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes", "energy")
 
 
 @click.command()
@@ -88,7 +88,7 @@ def command(
             over,
             inputs=given.inputs,
             arguments=parse_arguments(given.arguments),
-            settings=given.settings,
+            settings=given.settings if given.fitted is None else given.all_settings(given.program()),
             objectives=objectives,
             search=search,
             seed=seed or 0,

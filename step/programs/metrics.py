@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 
 import sympy
 
+from step.energy.model import Energy, energy_of
 from step.language.arguments import checked
 from step.language.graph import Graph
 from step.language.operator import Accounting
 from step.language.symbols import check_values, evaluate
 from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Netlist
 from step.programs.prepare import Openable, Prepared, prepare
 from step.programs.tables import table
 
@@ -22,7 +26,8 @@ UNITS = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flo
 class Metrics:
     """Bytes and operations, as expressions in the program's symbols.
 
-    ``channel_bytes`` (contents of the FIFOs) is reported apart from ``on_chip_bytes``. ``graph`` is the measured graph.
+    ``channel_bytes`` (contents of the FIFOs) is reported apart from ``on_chip_bytes``. ``graph`` is the measured graph,
+    ``netlist`` what it was lowered to, and ``values`` are those of symbols, where they are bound.
     """
 
     graph: Graph = field(repr=False, compare=False)
@@ -30,11 +35,27 @@ class Metrics:
     on_chip_bytes: sympy.Expr
     flops: sympy.Expr
     channel_bytes: sympy.Expr
+    netlist: Netlist = field(repr=False, compare=False)
+    values: Mapping[str, int] | None = field(default=None, repr=False, compare=False)
 
     @property
     def intensity(self) -> sympy.Expr:
         """Floating-point operations per off-chip byte; 0 where there is no traffic."""
         return self.flops / self.off_chip_bytes if self.off_chip_bytes != 0 else sympy.Integer(0)
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Energy of all that switches, by published figures (docs/energy.md)."""
+        return self.energy_by(None)
+
+    def energy_by(self, energies: Path | str | None) -> Energy:
+        """`energy` by the figures in a file; raises `FormatError` for one that has none."""
+        found = energy_of(self.netlist, energies)
+        if self.values is None:
+            return found
+        return replace(
+            found, activity={n: evaluate(each, self.values, self.graph) for n, each in found.activity.items()}
+        )
 
     @checked
     def bind(self, values: Mapping[str, int]) -> Metrics:
@@ -43,7 +64,8 @@ class Metrics:
         Raises `UnboundSymbol` for names that are wrong or missing, and `InputError` for impossible extents.
         """
         check_values(values, self.graph)
-        return Metrics(self.graph, *(evaluate(each, values, self.graph) for each in self.items().values()))
+        found = {name: evaluate(each, values, self.graph) for name, each in self.items().items()}
+        return Metrics(self.graph, **found, netlist=self.netlist, values=values)
 
     def _repr_html_(self) -> str:
         rows = {**self.items(), "intensity": self.intensity}
@@ -84,4 +106,5 @@ def metrics_of(prepared: Prepared, accounting: Accounting = "paper") -> Metrics:
         sympy.Add(*(node.operator.on_chip_bytes(node, accounting) for node in graph)),
         sympy.Add(*(node.operator.flops(node) for node in graph)),
         sympy.Add(*(each.depth * each.element.bytes for each in netlist.channels if each.element is not None)),
+        netlist=netlist,
     )

@@ -7,14 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from step.energy.model import Energy
 from step.errors import InputError, SimulationError
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
+from step.programs.metrics import metrics_of
 from step.programs.prepare import Inputs, Openable, open_program, prepare
 from step.programs.program import Program
 from step.programs.tables import Columns, bar, table
 from step.running.backend import able, runner
 from step.running.expectation import Deviation, deviation
+from step.running.interpreter import bind
 from step.running.output import Output, outputs_of
 from step.running.result import RunResult
 
@@ -73,6 +76,14 @@ class Run:
     def traffic(self) -> Columns:
         """``read_bytes`` from off-chip memory and ``written_bytes`` to it, by operator, in so many ``beats``."""
         return Columns.of("operator", self.result.traffic, ("read_bytes", "written_bytes", "beats"))
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Energy of what the program does on its data, of all that switches (docs/energy.md), by published figures.
+
+        That is the same on all back ends. Raises what `step.bind` raises.
+        """
+        return metrics_of(prepare(self.program)).bind(bind(self.program)).energy
 
     def check(self) -> Deviation:
         """How far the outputs are from those that the program expects.

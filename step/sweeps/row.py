@@ -22,7 +22,7 @@ class Row:
     ``status`` is that of the run (`step.running.result.Status`), ``"refused"`` where program or fabric can not be so,
     or ``"lost"`` where the process that ran it was killed, again and again; ``error`` says why. ``cycles`` are those of
     a run that finished. ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes`` and ``flops`` are the metrics of the
-    program on its data (`step.metrics`), ``seconds`` what the run took. ``digest`` is
+    program on its data (`step.metrics`), ``energy`` its picojoules, ``seconds`` what the run took. ``digest`` is
     another one for another program, or other data; ``subject`` makes the program of the row again.
     """
 
@@ -33,6 +33,7 @@ class Row:
     on_chip_bytes: int | None = None
     channel_bytes: int | None = None
     flops: int | None = None
+    energy: int | None = None
     seconds: float | None = None
     error: str | None = None
     digest: str | None = None
@@ -53,7 +54,7 @@ MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point",
 
 NUMBERS = tuple(name for name in MEASURES if name not in ("status", "error", "digest"))
 
-OBJECTIVES = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes")
+OBJECTIVES = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes", "energy")
 """Measures of which less is better."""
 
 

@@ -168,7 +168,8 @@ def _made(source: Source, inputs: str | None, arguments: Arguments) -> Made:
 @lru_cache(maxsize=4)
 def _ready(made: Made, fabric: FabricConfig) -> Ready:
     """The program on ``fabric``, once for all memories: neither metrics nor units depend on it."""
-    found = metrics_of(prepare(made.program, fabric=fabric)).items()
+    measured = metrics_of(prepare(made.program, fabric=fabric))
+    found = {**measured.items(), "energy": measured.energy.total}
     try:
         symbols, unknown = made.symbols if any(each.free_symbols for each in found.values()) else {}, None
     except (UnboundSymbol, SimulationError) as error:
@@ -180,4 +181,4 @@ def _ready(made: Made, fabric: FabricConfig) -> Ready:
 
 
 def _number(expression: sympy.Expr, symbols: dict[str, int]) -> int:
-    return int(replaced(expression, symbols))
+    return round(replaced(expression, symbols))

@@ -97,7 +97,7 @@ class MatmulPlan:
         one and a half LUTs, and every input of a multiplexer about one: of those there are as many as scalars in
         registers, or as banks. Two registers are counted as a LUT, as there are as many of both.
         """
-        ports = zip(self.operands, self._banks, self._copies(self.soonest(self.arrangement.rows)), strict=True)
+        ports = zip(self.operands, self.banks, self._copies(self.soonest(self.arrangement.rows)), strict=True)
         twice = self.arrangement.products == 1
         left, right = (twice and copies > 1 and 2 * each.scalars < 2.5 * banks for each, (banks, _), copies in ports)
         return left, right
@@ -105,7 +105,7 @@ class MatmulPlan:
     @cached_property
     def deep_operands(self) -> tuple[bool, bool]:
         """Whether the banks of an operand are in block RAM."""
-        ports = zip(self.assembled, self._banks, self._copies(self.begin), strict=True)
+        ports = zip(self.assembled, self.banks, self._copies(self.begin), strict=True)
         left, right = (not assembled and items * copies > self.deep for assembled, (_, items), copies in ports)
         return left, right
 
@@ -123,8 +123,7 @@ class MatmulPlan:
     @cached_property
     def deep_results(self) -> bool:
         """Whether results are in block RAM."""
-        shape, result = self.arrangement, self.result
-        _, items = _banks(result, shape.block_rows, shape.block_cols)
+        _, items = self.result_banks
         return not self.shifts and items * (3 if self.reduce else 1) > self.deep
 
     @property
@@ -210,12 +209,17 @@ class MatmulPlan:
         yield (_first_word(right, places[0]), _last_word(right, places[1])), first, last
 
     @cached_property
-    def _banks(self) -> tuple[tuple[int, int], tuple[int, int]]:
+    def banks(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Of each operand, how many banks it has, and how many scalars are in one at most."""
         shape = self.arrangement
         left, right = self.operands
         across = (shape.block_cols, self.terms) if self.transposed else (self.terms, shape.block_cols)
         return _banks(left, shape.block_rows, self.terms), _banks(right, *across)
+
+    @property
+    def result_banks(self) -> tuple[int, int]:
+        """The same of the result."""
+        return _banks(self.result, self.arrangement.block_rows, self.arrangement.block_cols)
 
 
 def _first_word(tile: Words, place: np.ndarray) -> np.ndarray:

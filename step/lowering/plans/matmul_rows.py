@@ -78,7 +78,7 @@ class RowsMatmulPlan(MatmulPlan):
 
     @cached_property
     def deep_operands(self) -> tuple[bool, bool]:
-        (_, left), (_, right) = self._banks
+        (_, left), (_, right) = self.banks
         copies = self._copies_beside((False, False))
         return left * copies[0] > self.deep, right * copies[1] > self.deep
 

@@ -1,0 +1,59 @@
+"""Amounts of what hardware is made of, by name: what areas are sums of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+LUT_RAM_WORDS, LUT_RAM_BITS = 16, 4
+"""Words and bits of a cell of LUT RAM."""
+
+BLOCK_RAM_WORDS, BLOCK_RAM_BITS = 512, 36
+"""Words and bits of a block RAM."""
+
+SMALL_TABLE = 8 * 1024
+"""Bits up to which synthesis makes a memory of LUTs, however deep it is."""
+
+
+class Amounts(dict[str, float]):
+    """So much of everything; what is not there is none."""
+
+    def put(self, name: str, amount: float) -> None:
+        """``amount`` more of ``name``."""
+        if amount:
+            self[name] = self.get(name, 0) + amount
+
+    def put_all(self, other: Amounts, times: float = 1) -> None:
+        """``times`` all of ``other``."""
+        for name, amount in other.items():
+            self.put(name, amount * times)
+
+    def shallow(self, width: int, depth: int, times: int = 1) -> None:
+        """``times`` memories of ``depth`` words of ``width`` bits that are read without a clock.
+
+        One word is a register, two are registers with a multiplexer, more are LUT RAM.
+        """
+        if width * depth > SMALL_TABLE and depth > 4 * LUT_RAM_WORDS:
+            self.deep(width, depth, times)
+        elif depth == 2:
+            self.put("pair_bits", width * times)
+        elif depth > 2:
+            rows = -(-depth // LUT_RAM_WORDS)
+            self.put("lut_ram_cells", -(-width // LUT_RAM_BITS) * rows * times)
+            self.put("lut_ram_rows", width * (rows - 1) * times)
+
+    def deep(self, width: int, depth: int, times: int = 1) -> None:
+        """``times`` memories of ``depth`` words of ``width`` bits in block RAM."""
+        if width and depth:
+            self.put("block_rams", -(-width // BLOCK_RAM_BITS) * -(-depth // BLOCK_RAM_WORDS) * times)
+
+    def memory(self, width: int, depth: int, *, deep: bool) -> None:
+        """One of either."""
+        (self.deep if deep else self.shallow)(width, depth)
+
+
+def total(all_amounts: Iterable[Amounts]) -> Amounts:
+    """The sum of ``all_amounts``."""
+    found = Amounts()
+    for each in all_amounts:
+        found.put_all(each)
+    return found

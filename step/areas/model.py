@@ -1,0 +1,86 @@
+"""Areas by closed formulas: amounts of a netlist times coefficients that were fitted to synthesis."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+
+from step.areas import units
+from step.areas.amounts import Amounts, total
+from step.lowering.memory import scratchpads
+from step.lowering.netlist import Netlist
+
+TABLE = Path(__file__).with_name("coefficients.json")
+"""What one of everything takes; ``python -m benchmarks.area_formulas --fit`` writes it."""
+
+Price = tuple[float, ...]
+"""Of each field of `Area`."""
+
+
+@dataclass(frozen=True)
+class Area:
+    """LUT sites (as nextpnr counts them), multipliers (18 x 18), block RAMs (18 kbit) and cells of LUT RAM (16 words of
+    4 bits; they are part of the sites) of an ECP5."""
+
+    lut_sites: float = 0
+    multipliers: float = 0
+    block_rams: float = 0
+    lut_rams: float = 0
+
+    def __add__(self, other: Area) -> Area:
+        return Area(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    def __sub__(self, other: Area) -> Area:
+        return Area(*(getattr(self, each.name) - getattr(other, each.name) for each in fields(self)))
+
+    def times(self, count: int) -> Area:
+        """So many of it."""
+        return Area(*(count * getattr(self, each.name) for each in fields(self)))
+
+    def rounded(self) -> dict[str, int]:
+        """Whole numbers by name."""
+        return {each.name: round(getattr(self, each.name)) for each in fields(self)}
+
+
+def amounts(netlist: Netlist) -> dict[tuple[str, str], Amounts]:
+    """The amounts of every part, by its kind (unit, channel, scratchpad) and name."""
+    waiting = {node.name: units.in_flight(netlist, node) for node in netlist.units}
+    found = {("unit", node.name): units.unit(netlist, node) for node in netlist.units}
+    for each in netlist.channels:
+        found["channel", each.name] = units.channel(netlist, each, waiting[each.producer[0]])
+    for pad in scratchpads(netlist):
+        found["scratchpad", f"scratchpad {pad.index}"] = units.scratchpad(netlist, pad)
+    return found
+
+
+def area_of(netlist: Netlist) -> Area:
+    """The area of ``netlist``, by formulas."""
+    return priced(total(amounts(netlist).values()))
+
+
+def priced(found: Amounts) -> Area:
+    """What ``found`` takes."""
+    area = [0.0] * len(fields(Area))
+    for name, amount in found.items():
+        for at, each in enumerate(price(name)):
+            area[at] += amount * each
+    return Area(*area)
+
+
+@cache
+def price(name: str) -> Price:
+    """What one of ``name`` takes. Lanes of formats that were not measured are as dear as the dearest of the function
+    that was."""
+    prices = coefficients()
+    if name in prices:
+        return prices[name]
+    kind = ".".join(name.split(".")[:2]) + "."
+    return max((each for other, each in prices.items() if other.startswith(kind)), default=(0.0, 0.0, 0.0, 0.0))
+
+
+@cache
+def coefficients() -> dict[str, Price]:
+    """The table: what one of everything takes, by name."""
+    return {name: tuple(each) for name, each in json.loads(TABLE.read_text()).items()}

@@ -1,0 +1,148 @@
+"""What units, channels and scratchpads are made of."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import get_type_hints
+
+from step.areas.amounts import BLOCK_RAM_BITS, Amounts
+from step.areas.datapaths import datapath
+from step.language.function import AccumFunction, Function
+from step.language.graph import Node
+from step.language.operator import Operator
+from step.language.types import Buffer, ElementType, is_dynamic, with_rows
+from step.lowering.links import item_bits, rows_bits, slots_in_flight, stop_bits, word_bits
+from step.lowering.memory import Scratchpad
+from step.lowering.netlist import Channel, Netlist
+from step.lowering.plans import plan_of
+from step.lowering.plans.plan import Application, UnitPlan
+
+
+def unit(netlist: Netlist, node: Node) -> Amounts:
+    """The amounts of ``node``: of its rule, by the kind of operator, its datapath, and its side of off-chip memory."""
+    found, kind = Amounts(), node.operator.name
+    before, behind = netlist.inputs(node), [each for each in netlist.outputs(node) if each is not None]
+    found.put(kind, 1)
+    found.put(f"{kind}.headers", sum(header_bits(netlist, each) for each in (*before, *behind)))
+    found.put(f"{kind}.word_bits", sum(word_width(netlist, each) for each in before))
+    found.put(f"{kind}.bits", sum(word_width(netlist, each) * netlist.beats(each) for each in (*before, *behind)))
+    found.put(f"{kind}.ports", len(before) + len(behind) - 2)
+    found.put(f"{kind}.dynamic", any(is_dynamic(each.element) for each in (*before, *behind)))
+    function: Function | None = getattr(node.operator, "function", None)
+    if function is not None and any(each.carries for each in behind):
+        reduce = reduces(type(node.operator))
+        application = Application.at(node, netlist.fabric.of(node.name), reduce=reduce)
+        plan = plan_of(node, function, netlist.fabric, reduce=reduce)
+        found.put_all(datapath(function, application.with_rows(netlist.fabric.dynamic_rows), plan))
+        if not plan.streams:  # operands are collected as a whole
+            waiting = sum(each.element.bits for each in before if each.element and each.element.is_static)
+            found.put(f"{kind}.whole_bits", waiting)
+    if node.operator.given() is not None and behind and netlist.beats(behind[0]) > 1:
+        found.shallow(word_width(netlist, behind[0]), netlist.beats(behind[0]))
+    if node.operator.reads(node) is not None and behind:
+        _load(found, netlist, node, behind[0])
+    elif node.operator.writes(node) is not None:
+        found.put("store.beat_bits", 8 * netlist.fabric.memory.beat_bytes)
+        found.shallow(32 + 8 * netlist.fabric.memory.beat_bytes, 4)
+    return found
+
+
+@cache
+def reduces(operator: type[Operator]) -> bool:
+    """Whether an ``operator`` keeps a state for its function: it takes no other ones than reductions."""
+    return get_type_hints(operator).get("function") is AccumFunction
+
+
+def _load(found: Amounts, netlist: Netlist, node: Node, behind: Channel) -> None:
+    """The queue of tiles, of which a row is a word of the link or a beat, whichever is wider."""
+    fabric, width = netlist.fabric, word_width(netlist, behind)
+    element = behind.element
+    if element is None or not (width or element.is_control):
+        return
+    bits = with_rows(element, fabric.dynamic_rows).bits
+    width = width or min(bits, 8 * fabric.link_bytes)
+    beat, words = 8 * fabric.memory.beat_bytes, -(-bits // width)
+    in_row = min(-(-beat // width), words)
+    parts = min(-(-width // beat), fabric.memory.beats(bits))
+    rows = -(-words // in_row)
+    room = (fabric.outstanding + (words > 2)) * rows
+    deep = fabric.outstanding * words > fabric.block_ram_words
+    if deep:
+        found.deep(parts * beat, room) if parts == 1 else found.deep(max(beat, BLOCK_RAM_BITS), room, parts)
+    else:
+        found.shallow(beat, room, parts)
+    found.shallow(header_bits(netlist, behind), fabric.outstanding)
+    found.put("load.chosen_bits", (in_row - 1) * width)
+
+
+def channel(netlist: Netlist, each: Channel, in_flight: int) -> Amounts:
+    """The amounts of a channel, with so many slots ``in_flight`` besides its depth: rings of headers and of words."""
+    found, depth = Amounts(), each.depth + in_flight
+    width, words = word_width(netlist, each), netlist.beats(each)
+    found.put("channel", 1)
+    found.put("channel.place_bits", (depth - 1).bit_length())
+    found.shallow(header_bits(netlist, each), depth)
+    if width:
+        room = depth * words
+        found.put("channel.word_place_bits", (room - 1).bit_length())
+        found.put("channel.several_words", words > 1)
+        found.put("channel.dynamic", is_dynamic(each.element))
+        found.memory(width, room, deep=netlist.is_deep(each))
+    return found
+
+
+def scratchpad(netlist: Netlist, each: Scratchpad) -> Amounts:
+    """The amounts of an on-chip memory: its banks, and what every share of it needs."""
+    found, fabric = Amounts(), netlist.fabric
+    found.put("scratchpad", 1)
+    found.put("scratchpad.shares", len(each.shares))
+    width = 0
+    for share in each.shares:
+        (before,) = netlist.inputs(share.filler)
+        width = max(width, word_width(netlist, before) if share.beats else 0)
+        found.put("scratchpad.share_bits", word_width(netlist, before) if share.beats else 0)
+        entries = share.pages * share.slots
+        header = header_bits(netlist, before)
+        found.memory(header, entries, deep=entries > fabric.block_ram_words)
+        found.memory((share.pages - 1).bit_length(), share.pages, deep=share.pages > fabric.block_ram_words)
+    banks = each.pages * each.page_words // each.banks
+    if width:
+        found.deep(width, banks, each.banks)
+    found.put("scratchpad.bank_bits", width * each.banks)
+    return found
+
+
+def in_flight(netlist: Netlist, node: Node) -> int:
+    """Slots that channels behind ``node`` have for tokens on their way through it."""
+    function: Function | None = getattr(node.operator, "function", None)
+    (first, *_) = netlist.outputs(node) or [None]
+    if function is None or first is None or not first.carries:
+        return 0
+    reduce = reduces(type(node.operator))
+    plan = plan_of(node, function, netlist.fabric, reduce=reduce)
+    operands = tuple(netlist.beats(each) for each in netlist.inputs(node))
+    control = first.element is not None and first.element.is_control
+    timing = UnitPlan(plan, operands, netlist.beats(first), control, reduce)
+    return slots_in_flight(timing.latency, timing.initiation_interval)
+
+
+def header_bits(netlist: Netlist, each: Channel) -> int:
+    """Bits of a header, with the control and the rows that it carries."""
+    bits = 2 + 2 * stop_bits(each.type.rank)
+    element = data(netlist, each)
+    if is_dynamic(each.element):
+        bits += rows_bits(netlist.fabric.dynamic_rows)
+    return bits + (element.bits if element is not None and element.is_control else 0)
+
+
+def word_width(netlist: Netlist, each: Channel) -> int:
+    """Bits of a word; 0 where none follow a header."""
+    element = data(netlist, each)
+    return 0 if element is None or element.is_control else word_bits(item_bits(element), netlist.fabric.link_bytes)
+
+
+def data(netlist: Netlist, each: Channel) -> ElementType | None:
+    """What travels, with the most rows; a buffer's header is all of it."""
+    if each.element is None or isinstance(each.element, Buffer):
+        return None
+    return with_rows(each.element, netlist.fabric.dynamic_rows)

@@ -1,0 +1,121 @@
+"""``step fit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from step.cli.console import new_table, show_json, show_table, show_written, working
+from step.cli.options import Given, json_option, program_options, writable
+from step.errors import InputError
+from step.fitting.fitting import Fitted, fit
+from step.fitting.trials import Choice
+from step.host.files import write_atomically, writing
+from step.sweeps.plot import FORMATS, drawn
+
+
+@click.command()
+@program_options
+@click.option("--within", metavar="PERCENT", help="Cycles that may be lost, as in 5%.")
+@click.option("--luts", type=int, help="The most LUT sites.")
+@click.option("--dsp", type=int, help="The most multipliers.")
+@click.option("--ram", type=int, help="The most block RAMs.")
+@click.option("--cycles", type=int, help="The most cycles.")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the fabric, for --fitted.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf).")
+@json_option
+def command(
+    given: Given,
+    within: str | None,
+    luts: int | None,
+    dsp: int | None,
+    ram: int | None,
+    cycles: int | None,
+    save: Path | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """The least hardware within a loss of cycles, or the fewest cycles within an area: lanes, links, memories."""
+    for path in (save, plot):
+        if path is not None:
+            writable(path)
+    if plot is not None and plot.suffix not in FORMATS:
+        raise InputError(f"a plot must go to a file that ends in {', '.join(FORMATS)}, not '{plot}'")
+    with working() as progress:
+        loss = None if within is None else _percent(within)
+        found = fit(given.program(), within=loss, luts=luts, dsp=dsp, ram=ram, cycles=cycles, progress=progress)
+    if save is not None:
+        found.file().save(save)
+    if plot is not None:
+        with writing(plot):
+            write_atomically(plot, _plotted(found, plot.suffix[1:]))
+    if as_json:
+        show_json(_plain(found))
+        return
+    _show(found)
+    show_written(save, plot)
+
+
+def _percent(text: str) -> float:
+    """``5%`` or ``5`` as a part; raises `InputError` for other texts."""
+    try:
+        return float(text.removesuffix("%")) / 100
+    except ValueError:
+        raise InputError(f"--within must be a percentage such as 5%, not {text!r}") from None
+
+
+def _show(found: Fitted) -> None:
+    title = f"{found.program.name}: {found.runs:,} choices have run"
+    table = new_table(title, "", "LUT sites", "multipliers", "block RAMs", "cycles")
+    for name, choice in (("asked for", found.asked), ("fitted", found.best)):
+        table.add_row(name, *_numbers(choice))
+    show_table(table)
+    narrower = [each for each in found.given if each.lanes < each.had]
+    kept = len(found.given) - len(narrower)
+    lanes = new_table(f"lanes ({kept} operators keep theirs)", "operator", "had", "given", "why", names=("why",))
+    for unit in narrower:
+        lanes.add_row(escape(unit.name), str(unit.had), str(unit.lanes), unit.why)
+    show_table(lanes)
+    others = {n: v for n, v in found.file().settings.items() if not n.startswith("lanes.")}
+    for name, value in others.items():
+        click.echo(f"{name}={value} instead of {getattr(found.asked.fabric, name)}")
+    front = new_table("front of area and cycles", "LUT sites", "multipliers", "block RAMs", "cycles")
+    for point in found.front:
+        front.add_row(*_numbers(point))
+    show_table(front)
+
+
+def _numbers(choice: Choice) -> tuple[str, ...]:
+    area = choice.area.rounded()
+    return (*(f"{area[name]:,}" for name in ("lut_sites", "multipliers", "block_rams")), f"{choice.cycles:,}")
+
+
+def _plain(found: Fitted) -> dict[str, Any]:
+    def choice(each: Choice) -> dict[str, int]:
+        return {**each.area.rounded(), "cycles": each.cycles}
+
+    return {
+        "program": found.program.name,
+        "asked": choice(found.asked),
+        "fitted": choice(found.best),
+        "loss": found.loss,
+        "settings": dict(found.file().settings),
+        "given": [{"name": each.name, "had": each.had, "lanes": each.lanes, "why": each.why} for each in found.given],
+        "front": [choice(each) for each in found.front],
+    }
+
+
+def _plotted(found: Fitted, form: str) -> bytes:
+    """Cycles over LUT sites of the front, and what was asked for."""
+
+    def draw(figure: Any) -> None:
+        axes = figure.add_subplot(title=found.program.name, xlabel="LUT sites", ylabel="cycles")
+        axes.step(*zip(*(each.cost for each in found.front), strict=True), where="post", marker="o", label="front")
+        axes.scatter(*([each] for each in found.asked.cost), label="asked for")
+        axes.scatter(*([each] for each in found.best.cost), label="fitted", zorder=3)
+        axes.legend()
+
+    return drawn(draw, (7, 4.5), form)

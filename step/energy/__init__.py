@@ -1,0 +1,7 @@
+"""How much energy a program takes, from what it does and from published figures (docs/energy.md)."""
+
+from __future__ import annotations
+
+from step.energy.model import Energy, energy_of
+
+__all__ = ["Energy", "energy_of"]

@@ -1,0 +1,60 @@
+"""Energy of a program: its activity times figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import sympy
+
+from step.energy.activity import Activity, activity
+from step.energy.figures import Figures, figures
+from step.lowering.netlist import Netlist
+from step.programs.tables import table
+
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "additions": ("fp32_add", "int32_add"),
+    "products": ("bf16_multiply", "fp32_multiply", "int8_multiply", "int32_multiply"),
+    "memories": ("lut_ram", "block_ram"),
+    "scratchpads": ("scratchpad",),
+    "links": ("link",),
+    "off_chip": ("off_chip",),
+}
+"""What the energy is shown by."""
+
+
+@dataclass(frozen=True, repr=False)
+class Energy:
+    """Picojoules of ``parts`` by name, from the ``activity`` and ``figures``; expressions, or numbers on data.
+
+    Only what switches: idle cycles, clocks and leakage are left out.
+    """
+
+    activity: Activity
+    figures: Figures
+
+    @property
+    def parts(self) -> dict[str, sympy.Expr]:
+        """`PARTS` of it."""
+        return {part: sympy.Add(*map(self._of, names)) for part, names in PARTS.items()}
+
+    @property
+    def total(self) -> sympy.Expr:
+        """All of it, in picojoules."""
+        return sympy.Add(*self.parts.values())
+
+    def _of(self, name: str) -> sympy.Expr:
+        return self.activity.get(name, sympy.Integer(0)) * self.figures[name].picojoules
+
+    def __repr__(self) -> str:
+        total = self.total
+        return f"<energy: {float(total):,.0f} pJ>" if total.is_number else f"<energy: {total} pJ>"
+
+    def _repr_html_(self) -> str:
+        return table(("part", "energy", "unit"), [(name, value, "pJ") for name, value in self.parts.items()])
+
+
+def energy_of(netlist: Netlist, energies: Path | str | None = None) -> Energy:
+    """The energy of ``netlist`` by the figures in the file ``energies``, else those that are published."""
+    return Energy(activity(netlist), figures(energies))

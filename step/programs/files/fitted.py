@@ -1,0 +1,62 @@
+"""The fabric that was fitted to a program, as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from step.errors import FormatError
+from step.host.files import write_atomically, writing
+from step.host.paths import named_file
+from step.lowering.fabric import FabricConfig
+from step.programs.files.digest import graph_digest
+from step.programs.files.json_file import read_json, written_by
+from step.programs.program import Program
+
+FORMAT = "step-fitted-1"
+
+
+@dataclass(frozen=True)
+class FittedFile:
+    """``settings`` of the fabric, by name, that were fitted to the program called ``program``, and the ``area`` and
+    ``cycles`` that it has with them. ``graph`` is a digest of the program."""
+
+    program: str
+    graph: str
+    settings: Mapping[str, int]
+    cycles: int
+    area: Mapping[str, int]
+
+    @classmethod
+    def of(cls, program: Program, fabric: FabricConfig, cycles: int, area: Mapping[str, int]) -> FittedFile:
+        """What makes ``fabric`` of the one that ``program`` has."""
+        before, after = program.fabric.to_json(), fabric.to_json()
+        settings = {name: value for name, value in after.items() if isinstance(value, int) and before[name] != value}
+        settings |= {f"lanes.{name}": lanes for name, lanes in fabric.lanes.items()}
+        return cls(program.name, graph_digest(program.graph), settings, cycles, dict(area))
+
+    @classmethod
+    def load(cls, path: Path | str) -> FittedFile:
+        """Read a file of `save`; raises `FormatError` for other files."""
+        data: dict[str, Any] = read_json(named_file(path, "a fitted fabric"), "fitted")
+        return cls(**{name: value for name, value in data.items() if name not in ("format", "written_by")})
+
+    def save(self, path: Path | str) -> None:
+        """Write it to ``path`` as JSON; the file is there as a whole or not at all."""
+        path = named_file(path, "a fitted fabric")
+        data = {"format": FORMAT, "written_by": written_by(), **asdict(self)}
+        with writing(path):
+            write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
+
+    def of_program(self, program: Program) -> Iterator[str]:
+        """The settings as `step.lowering.fabric.with_settings` takes them; raises `FormatError` where they are those of
+        another program."""
+        if graph_digest(program.graph) != self.graph:
+            raise FormatError(
+                f"the fabric was fitted to another program called {self.program}, or to {program.name} before it was "
+                "changed: `step fit` finds a new one"
+            )
+        return (f"{name}={value}" for name, value in self.settings.items())

@@ -1,0 +1,48 @@
+"""``step fit`` and ``--fitted``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SIMPLE = "examples/softmax.py"
+
+
+def test_a_fit_and_its_file(step: Any, tmp_path: Path) -> None:
+    path = tmp_path / "fabric.json"
+    result = step("fit", SIMPLE, "--within", "5%", "--save", path, "--json")
+    assert result.code == 0, result.err
+    found = json.loads(result.out)
+    assert found["fitted"]["lut_sites"] < found["asked"]["lut_sites"]
+    assert found["fitted"]["cycles"] <= 1.05 * found["asked"]["cycles"]
+    ran = step("run", SIMPLE, "--backend", "approx", "--fitted", path, "--json")
+    assert ran.code == 0 and json.loads(ran.out)["cycles"] == found["fitted"]["cycles"]
+    other = step("run", "examples/swiglu.py", "--backend", "approx", "--fitted", path)
+    assert (other.code, other.out) == (1, "")
+    assert other.err.startswith(
+        f"error: {path}: the fabric was fitted to another program called {found['program']}, or to "
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "a fit needs a goal: within=0.05, or a budget of luts, dsp, ram or cycles"),
+        (
+            ["--within", "5%", "--luts", "9"],
+            "a fit is within a loss of cycles or within an area, not both; give within, or a budget",
+        ),
+        (["--within", "few"], "--within must be a percentage such as 5%, not 'few'"),
+    ],
+)
+def test_goals_that_are_none(step: Any, arguments: list[str], message: str) -> None:
+    assert step("fit", SIMPLE, *arguments) == (1, "", f"error: {message}\n")
+
+
+def test_a_budget_that_nothing_fits(step: Any) -> None:
+    result = step("fit", SIMPLE, "--luts", "10")
+    assert (result.code, result.out) == (1, "")
+    assert "error: nothing that was found for softmax fits luts=10; the nearest needs luts=" in result.err

@@ -1,0 +1,61 @@
+"""Areas by formulas, beside the estimate that counts operators in Verilog."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cosim.synthesis.estimate import fabric_metrics
+from step.areas import Area, area_of
+from step.areas.amounts import Amounts
+from step.areas.model import price
+from step.lowering.netlist import Netlist
+from step.programs.prepare import prepare
+
+
+def example(name: str) -> Netlist:
+    return prepare(f"examples/{name}.py").netlist
+
+
+@pytest.mark.parametrize("name", ["moe_simple", "swiglu"])
+def test_formulas_are_near_the_estimate(name: str) -> None:
+    netlist = example(name)
+    found, known = area_of(netlist), fabric_metrics(netlist)
+    assert found.lut_sites == pytest.approx(known["lut_sites"], rel=0.1)
+    assert found.multipliers == pytest.approx(known["multipliers"], rel=0.02)
+
+
+def test_fewer_lanes_take_less() -> None:
+    netlist = example("swiglu")
+    narrow = area_of(replace(netlist, fabric=replace(netlist.fabric, matmul_lanes=16, vector_lanes=4)))
+    assert narrow.lut_sites < 0.6 * area_of(netlist).lut_sites
+
+
+def test_an_operator_of_its_own_lanes() -> None:
+    netlist = example("moe_simple")
+    one = next(node.name for node in netlist.units if getattr(node.operator, "function", None) is not None)
+    products = [node.name for node in netlist.units if "matmul" in str(node.operator).lower()]
+    assert one and products
+    fabric = replace(netlist.fabric, lanes={products[0]: 2})
+    assert area_of(replace(netlist, fabric=fabric)).multipliers < area_of(netlist).multipliers
+
+
+def test_memories_by_their_words() -> None:
+    found = Amounts()
+    found.shallow(10, 1)
+    assert found == {}
+    found.shallow(10, 2)
+    found.shallow(10, 17)
+    found.deep(72, 513)
+    assert found == {"pair_bits": 10, "lut_ram_cells": 6, "lut_ram_rows": 10, "block_rams": 4}
+
+
+def test_what_was_not_measured_is_as_dear_as_the_dearest() -> None:
+    assert price("matmul.lanes.OTHER") == max(price("matmul.lanes.BF16"), price("matmul.lanes.INT8"))
+    assert price("unknown") == (0, 0, 0, 0)
+
+
+def test_areas_add_up() -> None:
+    assert (Area(1, 2, 3, 4) + Area(1.4)).times(2) - Area(0.8) == Area(4, 4, 6, 8)
+    assert Area(1.4, 2).rounded() == {"lut_sites": 1, "multipliers": 2, "block_rams": 0, "lut_rams": 0}

@@ -1,0 +1,88 @@
+"""Energy from activity and figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import step
+from step import BF16, FP32, FormatError, Graph, Program, Tile
+from step.energy.figures import figures, published
+from step.functions import Add, Exp, Matmul
+
+
+def product() -> Program:
+    graph = Graph("product")
+    left, right = graph.source("left", Tile(BF16, 4, 16), [3]), graph.source("right", Tile(BF16, 16, 8), [3])
+    left.map(Matmul(), right, name="product").store("y")
+    return Program(graph)
+
+
+def test_a_product() -> None:
+    found = step.metrics(product()).energy
+    count = 3 * 4 * 16 * 8
+    assert found.activity["bf16_multiply"] == found.activity["fp32_add"] == count
+    assert found.activity["off_chip"] == 8 * step.metrics(product()).off_chip_bytes
+    assert found.activity["link"] == 3 * (4 * 16 + 16 * 8 + 4 * 8) * 16
+    parts = {name: float(value) for name, value in found.parts.items()}
+    assert parts["products"] == pytest.approx(1.1 * count) and parts["additions"] == pytest.approx(0.9 * count)
+    assert float(found.total) == pytest.approx(sum(parts.values()))
+
+
+def test_formats_and_tables() -> None:
+    graph = Graph("scalars")
+    x = graph.source("x", Tile(FP32, 2, 2), [5])
+    x.map(Add(), graph.source("z", Tile(FP32, 2, 2), [5])).map(Exp()).sink("y")
+    found = step.metrics(graph).energy.activity
+    assert found["fp32_add"] == 20 and found["int32_multiply"] == 40 and "bf16_multiply" not in found
+
+
+def test_a_run_has_that_of_its_data() -> None:
+    graph = Graph("sums")
+    n = graph.symbol("N")
+    graph.source("x", Tile(FP32), [n]).map(Add(), graph.source("z", Tile(FP32), [n])).sink("y")
+    program = Program(graph, {"x": [1.0, 2.0, 3.0], "z": [1.0, 1.0, 1.0]})
+    run = step.run(program, "approx")
+    assert run.energy.total == step.metrics(program).bind({"N": 3}).energy.total
+    assert run.energy.activity["fp32_add"] == 3
+
+
+def test_every_figure_has_a_source() -> None:
+    assert all(each.source and each.technology and each.picojoules > 0 for each in published().values())
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            {"link_": {"picojoules": 1, "technology": "t", "source": "s"}},
+            "{path}: there is no figure 'link_'; did you mean 'link'? there are "
+            "fp32_add, fp32_multiply, bf16_multiply, int8_multiply, int32_add, int32_multiply, lut_ram, block_ram, "
+            "scratchpad, link, off_chip",
+        ),
+        (
+            {"link": {"picojoules": -1, "technology": "t", "source": "s"}},
+            "{path}: $.figures.link.picojoules: -1 is less than the minimum of 0",
+        ),
+        (
+            {"link": {"picojoules": 1, "technology": "t"}},
+            "{path}: $.figures.link: 'source' is a required property",
+        ),
+    ],
+)
+def test_bad_tables(tmp_path: Path, data: object, message: str) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"format": "step-energies-1", "figures": data}))
+    with pytest.raises(FormatError) as error:
+        figures(path)
+    assert str(error.value) == message.format(path=path)
+
+
+def test_figures_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    mine = {"off_chip": {"picojoules": 0, "technology": "none", "source": "us"}}
+    path.write_text(json.dumps({"format": "step-energies-1", "figures": mine}))
+    found = step.metrics(product())
+    assert found.energy_by(path).parts["off_chip"] == 0 < found.energy.parts["off_chip"]

@@ -68,7 +68,7 @@ class Space:
 
     @classmethod
     def of(cls, netlist: Netlist, *, alone: bool = False) -> Space:
-        """Those of ``netlist``, with at most the lanes that it has; every operator ``alone``, or alike ones together."""
+        """Those of ``netlist``, with at most its lanes; every operator ``alone``, or alike ones together."""
         found: dict[tuple[str, str], list[Node]] = {}
         for node in with_lanes(netlist):
             elements = (*(each.element for each in node.inputs), node.output_types[0].element)

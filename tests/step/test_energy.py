@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import step
-from step import BF16, FP32, FormatError, Graph, Program, Tile
+from step import BF16, FP32, Graph, Program, Tile
 from step.energy.figures import figures, published
+from step.errors import FormatError
 from step.functions import Add, Exp, Matmul
 
 

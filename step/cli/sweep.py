@@ -17,7 +17,7 @@ from step.sweeps.plot import check_plot
 from step.sweeps.row import Row
 from step.sweeps.sweep import OBJECTIVES, Sweep, sweep
 
-SHOWN = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes", "energy")
+SHOWN = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes")
 
 
 @click.command()

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from commanding import Step, commanding
 
 SIMPLE = "examples/softmax.py"
 
 
-def test_a_fit_and_its_file(step: Any, tmp_path: Path) -> None:
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
+
+
+def test_a_fit_and_its_file(step: Step, tmp_path: Path) -> None:
     path = tmp_path / "fabric.json"
     result = step("fit", SIMPLE, "--within", "5%", "--save", path, "--json")
     assert result.code == 0, result.err
@@ -38,11 +44,11 @@ def test_a_fit_and_its_file(step: Any, tmp_path: Path) -> None:
         (["--within", "few"], "--within must be a percentage such as 5%, not 'few'"),
     ],
 )
-def test_goals_that_are_none(step: Any, arguments: list[str], message: str) -> None:
+def test_goals_that_are_none(step: Step, arguments: list[str], message: str) -> None:
     assert step("fit", SIMPLE, *arguments) == (1, "", f"error: {message}\n")
 
 
-def test_a_budget_that_nothing_fits(step: Any) -> None:
+def test_a_budget_that_nothing_fits(step: Step) -> None:
     result = step("fit", SIMPLE, "--luts", "10")
     assert (result.code, result.out) == (1, "")
     assert "error: nothing that was found for softmax fits luts=10; the nearest needs luts=" in result.err

@@ -26,7 +26,7 @@ def test_a_product() -> None:
     count = 3 * 4 * 16 * 8
     assert found.activity["bf16_multiply"] == found.activity["fp32_add"] == count
     assert found.activity["off_chip"] == 8 * step.metrics(product()).off_chip_bytes
-    assert found.activity["link"] == 3 * (4 * 16 + 16 * 8 + 4 * 8) * 16
+    assert found.activity["link"] == 3 * ((4 * 16 + 16 * 8) * 16 + 4 * 8 * 32)
     parts = {name: float(value) for name, value in found.parts.items()}
     assert parts["products"] == pytest.approx(1.1 * count) and parts["additions"] == pytest.approx(0.9 * count)
     assert float(found.total) == pytest.approx(sum(parts.values()))

@@ -145,7 +145,7 @@ def test_the_best_row_and_its_program(spec: str) -> None:
     assert best.point == {"rows": 2, "fabric.stages": 1} and step.run(best.program(), "approx").cycles == best.cycles
     with pytest.raises(InputError) as caught:
         found.best("cycle")
-    known = "cycles, off_chip_bytes, on_chip_bytes, channel_bytes, flops, seconds"
+    known = "cycles, off_chip_bytes, on_chip_bytes, channel_bytes, flops, energy, seconds"
     assert str(caught.value) == f"a row has no measure 'cycle'; did you mean 'cycles'? there are {known}"
     refused = next(row for row in found.rows if row.status == "refused")
     with pytest.raises(StepError, match="stages must be at most 4, not 9"):

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import sympy
 
-from step.energy.model import Energy, energy_of
 from step.language.arguments import checked
 from step.language.graph import Graph
 from step.language.operator import Accounting
 from step.language.symbols import check_values, evaluate
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
+from step.programs.energy.model import Energy, energy_of
 from step.programs.prepare import Openable, Prepared, prepare
 from step.programs.tables import table
 

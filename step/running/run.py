@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from step.energy.model import Energy
 from step.errors import InputError, SimulationError
 from step.host.progress import Progress, silent
 from step.lowering.fabric import FabricConfig
+from step.programs.energy.model import Energy
 from step.programs.metrics import metrics_of
 from step.programs.prepare import Inputs, Openable, open_program, prepare
 from step.programs.program import Program

@@ -181,4 +181,4 @@ def _ready(made: Made, fabric: FabricConfig) -> Ready:
 
 
 def _number(expression: sympy.Expr, symbols: dict[str, int]) -> int:
-    return round(replaced(expression, symbols))
+    return int(replaced(expression, symbols).round())

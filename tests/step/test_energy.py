@@ -9,9 +9,9 @@ import pytest
 
 import step
 from step import BF16, FP32, Graph, Program, Tile
-from step.energy.figures import figures, published
 from step.errors import FormatError
 from step.functions import Add, Exp, Matmul
+from step.programs.energy.figures import figures, published
 
 
 def product() -> Program:

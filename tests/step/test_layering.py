@@ -37,6 +37,7 @@ ROOMS = (
     "ops",
     "library",
     "lowering",
+    "areas",
     "programs",
     "running",
     "firing",
@@ -45,6 +46,7 @@ ROOMS = (
     "fuzz",
     "sweeps",
     "fifos",
+    "fitting",
     "cli",
 )
 """The rooms of `step`, each of which may use those before it."""

@@ -15,7 +15,7 @@ from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
 
 Activity = Mapping[str, sympy.Expr]
-"""How often there is something of what `step.energy.figures.figures` has, by name."""
+"""How often there is something of what `step.programs.energy.figures.figures` has, by name."""
 
 ADD, MULTIPLY, COMPARE = "add", "multiply", "compare"
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from step.energy.model import Energy, energy_of
+from step.programs.energy.model import Energy, energy_of
 
 __all__ = ["Energy", "energy_of"]

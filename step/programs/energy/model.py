@@ -8,9 +8,9 @@ from pathlib import Path
 
 import sympy
 
-from step.energy.activity import Activity, activity
-from step.energy.figures import Figures, figures
 from step.lowering.netlist import Netlist
+from step.programs.energy.activity import Activity, activity
+from step.programs.energy.figures import Figures, figures
 from step.programs.tables import table
 
 PARTS: Mapping[str, tuple[str, ...]] = {

@@ -18,6 +18,8 @@ from step.cli.options import (
     calibration_option,
     explain_option,
     explainer,
+    fitted_option,
+    fitted_settings,
     inputs_option,
     json_option,
     parse_arguments,
@@ -43,6 +45,7 @@ FORMAT = "step-comparison-1"
 @inputs_option
 @arguments_option
 @settings_option
+@fitted_option
 @binding_option
 @calibration_option
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop both timed runs there.")
@@ -56,6 +59,7 @@ def compare(
     inputs: Path | None,
     arguments: tuple[str, ...],
     settings: tuple[str, ...],
+    fitted: Path | None,
     binding: Path | None,
     calibration: Path | None,
     max_cycles: int | None,
@@ -82,7 +86,7 @@ def compare(
     try:
         with working() as progress:
             for program in opened:
-                program.fabric = set_fabric(program.fabric, settings)
+                program.fabric = set_fabric(program.fabric, (*fitted_settings(fitted, program), *settings))
                 if binding is not None:
                     program = bound(program, binding)
                 prepared = prepare(program)

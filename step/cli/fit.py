@@ -14,6 +14,7 @@ from step.errors import InputError
 from step.fitting.fitting import Fitted, fit
 from step.fitting.trials import Choice
 from step.host.files import write_atomically, writing
+from step.lowering.fabric import FABRIC
 from step.sweeps.plot import FORMATS, drawn
 
 
@@ -78,10 +79,11 @@ def _show(found: Fitted) -> None:
     lanes = new_table(f"lanes ({kept} operators keep theirs)", "operator", "had", "given", "why", names=("why",))
     for unit in narrower:
         lanes.add_row(escape(unit.name), str(unit.had), str(unit.lanes), unit.why)
-    show_table(lanes)
+    if narrower:
+        show_table(lanes)
     others = {n: v for n, v in found.file().settings.items() if not n.startswith("lanes.")}
     for name, value in others.items():
-        click.echo(f"{name}={value} instead of {getattr(found.asked.fabric, name)}")
+        click.echo(f"{name}={value} instead of {getattr(found.asked.fabric, name.removeprefix(FABRIC))}")
     front = new_table("front of area and cycles", "LUT sites", "multipliers", "block RAMs", "cycles")
     for point in found.front:
         front.add_row(*_numbers(point))
@@ -114,7 +116,7 @@ def _plotted(found: Fitted, form: str) -> bytes:
     def draw(figure: Any) -> None:
         axes = figure.add_subplot(title=found.program.name, xlabel="LUT sites", ylabel="cycles")
         axes.step(*zip(*(each.cost for each in found.front), strict=True), where="post", marker="o", label="front")
-        axes.scatter(*([each] for each in found.asked.cost), label="asked for")
+        axes.scatter(*([each] for each in found.asked.cost), label="asked for", zorder=3)
         axes.scatter(*([each] for each in found.best.cost), label="fitted", zorder=3)
         axes.legend()
 

@@ -82,12 +82,17 @@ class Given:
 
     def all_settings(self, program: Program) -> tuple[str, ...]:
         """Those of the fitted fabric, if there is one, and then those of ``--set``."""
-        if self.fitted is None:
-            return self.settings
-        try:
-            return (*FittedFile.load(self.fitted).of_program(program), *self.settings)
-        except FormatError as error:
-            raise error if str(error).startswith(str(self.fitted)) else FormatError(f"{self.fitted}: {error}") from None
+        return (*fitted_settings(self.fitted, program), *self.settings)
+
+
+def fitted_settings(fitted: Path | None, program: Program) -> tuple[str, ...]:
+    """What the file says that was fitted to ``program``; nothing without one. Raises `FormatError`, with its name."""
+    if fitted is None:
+        return ()
+    try:
+        return tuple(FittedFile.load(fitted).of_program(program))
+    except FormatError as error:
+        raise error if str(error).startswith(str(fitted)) else FormatError(f"{fitted}: {error}") from None
 
 
 def program_options(function: Command) -> Command:

@@ -1,4 +1,4 @@
-"""What can be chosen: the lanes of operators, those of alike ones together, and what that takes and saves."""
+"""What can be chosen: how wide every unit is, and what that takes and saves."""
 
 from __future__ import annotations
 
@@ -22,85 +22,84 @@ LINKS = (1, 2, 4)
 NARROWEST = 8
 """Bytes of the narrowest link that is tried."""
 
-MEMORIES = (16, 64)
+MEMORIES = (8, 16, 64)
 """Words from which on channels are block RAM."""
+
+Chosen = tuple[int, ...]
+"""For each unit the place of its option."""
 
 
 @dataclass(frozen=True)
-class Width:
-    """So many ``lanes`` in every operator of a group: ``area`` of all of them, cycles from a firing to the next one,
-    and to a result."""
+class Option:
+    """So many ``lanes``: the ``area`` of the unit and of what waits behind it, the cycles from a firing to the next
+    one, and to a result."""
 
     lanes: int
     area: Area
     interval: int
     latency: int
 
+    def beats(self, other: Option) -> bool:
+        """Whether it is no larger than ``other``, and no slower."""
+        return (
+            self.area.lut_sites <= other.area.lut_sites
+            and self.interval <= other.interval
+            and self.latency <= other.latency
+        )
+
 
 @dataclass(frozen=True)
-class Group:
-    """Operators that do the same, whose names differ in numbers alone; ``widths`` from the narrowest on."""
+class Unit:
+    """An operator with lanes; ``options`` from the narrowest on, the last one being what the fabric has."""
 
-    names: tuple[str, ...]
-    widths: tuple[Width, ...]
-
-    @property
-    def title(self) -> str:
-        """What a table calls it."""
-        return self.names[0] if len(self.names) == 1 else f"{self.names[0]} and {len(self.names) - 1} alike"
-
-    def width(self, lanes: int) -> Width:
-        """That with so many ``lanes``."""
-        return next(each for each in self.widths if each.lanes == lanes)
-
-
-Lanes = tuple[int, ...]
-"""The lanes of each group."""
+    name: str
+    options: tuple[Option, ...]
 
 
 @dataclass(frozen=True)
 class Space:
-    """The choices on one fabric: of each of ``groups`` a width, ``asked`` being what the fabric has."""
+    """The choices on one fabric: of each of ``units`` an option. ``alike``: the places of units that do the same, whose
+    names differ in numbers alone."""
 
     netlist: Netlist
-    groups: tuple[Group, ...]
-    asked: Lanes
+    units: tuple[Unit, ...]
+    alike: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, netlist: Netlist, *, alone: bool = False) -> Space:
-        """Those of ``netlist``, with at most its lanes; every operator ``alone``, or alike ones together."""
-        found: dict[tuple[str, str], list[Node]] = {}
-        for node in with_lanes(netlist):
-            elements = (*(each.element for each in node.inputs), node.output_types[0].element)
-            types = f"{[*map(str, elements)]} {node.operator}"
-            name = node.name if alone else re.sub(r"\d+", "#", node.name)
-            found.setdefault((name, types), []).append(node)
-        groups, asked = [], []
-        for nodes in found.values():
-            widths = tuple(_widths(netlist, nodes))
-            groups.append(Group(tuple(each.name for each in nodes), widths))
-            asked.append(widths[-1].lanes)
-        return cls(netlist, tuple(groups), tuple(asked))
+    def of(cls, netlist: Netlist) -> Space:
+        """Those of ``netlist``, with at most its lanes."""
+        known: dict[str, tuple[Option, ...]] = {}
+        alike: dict[tuple[str, str], list[int]] = {}
+        units = []
+        for place, node in enumerate(with_lanes(netlist)):
+            kind = _kind(netlist, node)
+            if kind not in known:
+                known[kind] = tuple(_options(netlist, node))
+            units.append(Unit(node.name, known[kind]))
+            alike.setdefault((re.sub(r"\d+", "#", node.name), kind), []).append(place)
+        return cls(netlist, tuple(units), tuple(map(tuple, alike.values())))
 
-    def fabric(self, lanes: Lanes) -> FabricConfig:
-        """The fabric with these ``lanes``; those that it has anyway are not named."""
+    @property
+    def asked(self) -> Chosen:
+        """What the fabric has."""
+        return tuple(len(unit.options) - 1 for unit in self.units)
+
+    def options(self, chosen: Chosen) -> list[Option]:
+        """The option of each unit."""
+        return [unit.options[place] for unit, place in zip(self.units, chosen, strict=True)]
+
+    def fabric(self, chosen: Chosen) -> FabricConfig:
+        """The fabric with these options; what it has anyway is not named."""
         own = {
-            name: each
-            for group, each, whole in zip(self.groups, lanes, self.asked, strict=True)
-            if each != whole
-            for name in group.names
+            unit.name: unit.options[place].lanes
+            for unit, place in zip(self.units, chosen, strict=True)
+            if place != len(unit.options) - 1
         }
         return replace(self.netlist.fabric, lanes={**self.netlist.fabric.lanes, **own})
 
-    def each(self, lanes: Lanes) -> tuple[Space, Lanes]:
-        """The same choice where every operator has its own."""
-        own = {name: each for group, each in zip(self.groups, lanes, strict=True) for name in group.names}
-        alone = Space.of(self.netlist, alone=True)
-        return alone, tuple(own[group.names[0]] for group in alone.groups)
-
-    def area(self, lanes: Lanes) -> Area:
-        """The area of the whole program with these ``lanes``."""
-        return area_of(replace(self.netlist, fabric=self.fabric(lanes)))
+    def area(self, chosen: Chosen) -> Area:
+        """The area of the whole program with these options."""
+        return area_of(replace(self.netlist, fabric=self.fabric(chosen)))
 
 
 def fabrics(fabric: FabricConfig) -> Iterator[FabricConfig]:
@@ -112,22 +111,37 @@ def fabrics(fabric: FabricConfig) -> Iterator[FabricConfig]:
             yield replace(fabric, link_bytes=fabric.link_bytes // part, block_ram_words=words)
 
 
-def _widths(netlist: Netlist, nodes: list[Node]) -> Iterator[Width]:
-    """The distinct widths of ``nodes``, which are alike, from one lane to those that they have."""
-    node, known = nodes[0], set[int]()
+def _kind(netlist: Netlist, node: Node) -> str:
+    """What units have in common whose options are the same."""
+    elements = (*(each.element for each in node.inputs), node.output_types[0].element)
+    behind = [(each.depth, each.carries) for each in netlist.outputs(node) if each is not None]
+    return f"{[*map(str, elements)]} {node.operator} {netlist.fabric.lanes.get(node.name)} {behind}"
+
+
+def _options(netlist: Netlist, node: Node) -> Iterator[Option]:
+    """The options of ``node`` that no other one beats, from one lane to those that it has."""
+    whole = _option(netlist, node, None)
+    asked = [eighths << bit >> 3 for bit in range(whole.lanes.bit_length()) for eighths in range(8, 16)]
+    found: list[Option] = []
+    for lanes in sorted(set(asked)):
+        each = _option(netlist, node, lanes) if lanes < whole.lanes else whole
+        if each.lanes >= whole.lanes or whole.beats(each):
+            break
+        if not any(known.beats(each) for known in found):
+            found = [*(known for known in found if not each.beats(known)), each]
+    yield from found
+    yield whole
+
+
+def _option(netlist: Netlist, node: Node, lanes: int | None) -> Option:
+    """``node`` with so many ``lanes`` at most, or with those that it has."""
+    fabric = netlist.fabric
+    if lanes is not None:
+        netlist = replace(netlist, fabric=replace(fabric, lanes={**fabric.lanes, node.name: lanes}))
     reduce = areas.reduces(type(node.operator))
-    function = node.operator.function  # type: ignore[attr-defined]
-    whole = plan_of(node, function, netlist.fabric, reduce=reduce)
-    assert isinstance(whole, LanePlan)
-    asked = [1 << bit for bit in range(whole.lanes.bit_length()) if 1 << bit < whole.lanes]
-    for lanes in (*asked, None):
-        fabric = netlist.fabric
-        if lanes is not None:
-            fabric = replace(fabric, lanes={**fabric.lanes, node.name: lanes})
-        plan = plan_of(node, function, fabric, reduce=reduce)
-        assert isinstance(plan, LanePlan)
-        if plan.lanes in known or (lanes is not None and plan.lanes >= whole.lanes):
-            continue
-        known.add(plan.lanes)
-        one = priced(areas.unit(replace(netlist, fabric=fabric), node))
-        yield Width(plan.lanes, one.times(len(nodes)), plan.initiation_interval, plan.latency)
+    plan = plan_of(node, node.operator.function, netlist.fabric, reduce=reduce)  # type: ignore[attr-defined]
+    assert isinstance(plan, LanePlan)
+    waiting = areas.in_flight(netlist, node)
+    behind = (areas.channel(netlist, each, waiting) for each in netlist.outputs(node) if each is not None)
+    area = sum(map(priced, (areas.unit(netlist, node), *behind)), Area())
+    return Option(plan.lanes, area, plan.initiation_interval, plan.latency)

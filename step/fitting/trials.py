@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from step.areas import Area
 from step.errors import ProgramError
-from step.fitting.choices import Lanes, Space
+from step.fitting.choices import Chosen, Space
 from step.host.progress import Progress
 from step.lowering.fabric import FabricConfig
 from step.programs.program import Program
@@ -33,23 +32,23 @@ class Trials:
     """Runs of ``program`` on other fabrics, none of them twice."""
 
     def __init__(self, program: Program, progress: Progress) -> None:
-        self._program, self._progress = program, progress
+        self.program, self._progress = program, progress
         self.known: dict[FabricConfig, Choice | None] = {}
 
-    def choice(self, space: Space, lanes: Lanes) -> Choice | None:
-        """``lanes`` on the fabric of ``space``; None where the run fails, or can not be."""
-        fabric = space.fabric(lanes)
+    def choice(self, space: Space, chosen: Chosen) -> Choice | None:
+        """What is ``chosen`` in ``space``; None where the run fails, or can not be."""
+        fabric = space.fabric(chosen)
         if fabric not in self.known:
             result = self.run(fabric)
             finished = result is not None and result.status == Status.FINISHED
-            self.known[fabric] = Choice(fabric, space.area(lanes), result.cycles) if finished and result else None
+            self.known[fabric] = Choice(fabric, space.area(chosen), result.cycles) if finished and result else None
             self._progress(f"{len(self.known):,} choices have run")
         return self.known[fabric]
 
     def run(self, fabric: FabricConfig) -> RunResult | None:
         """A run on ``fabric``; None where the program can not be on it."""
         try:
-            return Simulator(self._program, fabric=fabric).attempt().result
+            return Simulator(self.program, fabric=fabric).attempt().result
         except ProgramError:
             return None
 
@@ -60,6 +59,5 @@ class Trials:
 
 
 def firings(space: Space, result: RunResult) -> list[int]:
-    """Of each group, how often the operator fires that does so most often."""
-    counts: Mapping[str, int] = {name: each.firings or 0 for name, each in result.operators.items()}
-    return [max(counts[name] for name in group.names) for group in space.groups]
+    """How often each unit fires."""
+    return [result.operators[unit.name].firings or 0 for unit in space.units]

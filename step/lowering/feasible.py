@@ -35,6 +35,7 @@ def check_feasible(netlist: Netlist) -> None:
             _check_share(share, netlist.fabric)
 
 
+@kept
 def with_lanes(netlist: Netlist) -> list[Node]:
     """The operators that have lanes, of the fabric or of their own; raises `FabricError` as `plan_of`."""
     return [node for node in netlist.units if (plan := _plan(node, netlist)) and isinstance(plan, LanePlan)]
@@ -78,13 +79,13 @@ def _padding(node: Node) -> str:
 def _check_lanes(name: str, lanes: int, netlist: Netlist) -> None:
     """Lanes are given to operators that are there, and that have some."""
     nodes = netlist.graph.nodes
+    having = [node.name for node in with_lanes(netlist)]
     if name not in nodes:
-        having = [node.name for node in with_lanes(netlist)]
         raise FabricError(
             f"lanes.{name}={lanes} is for an operator that the program does not have; "
             f"{did_you_mean(name, having)}those with lanes are {', '.join(having) or 'none'}"
         )
-    if nodes[name] not in with_lanes(netlist):
+    if name not in having:
         raise FabricError(
             f"{nodes[name].describe()}: it has no lanes, so lanes.{name}={lanes} has no meaning; lanes have operators "
             "whose function treats the scalars of a tile"

@@ -5,6 +5,8 @@ from . import ops as ops
 from .errors import StepError as StepError
 from .fifos.sizing import Sizing as Sizing
 from .fifos.sizing import size_fifos as size_fifos
+from .fitting.fitting import fit as fit
+from .fitting.result import Fitted as Fitted
 from .language.dims import Dim as Dim
 from .language.dims import DimKind as DimKind
 from .language.dtypes import BF16 as BF16

@@ -19,12 +19,11 @@ from step.cli.options import (
     explain_option,
     explainer,
     fitted_option,
-    fitted_settings,
     inputs_option,
     json_option,
+    on_fabric,
     parse_arguments,
     save_json,
-    set_fabric,
     settings_option,
     writable,
 )
@@ -85,8 +84,8 @@ def compare(
     failure: StepError | None = None
     try:
         with working() as progress:
-            for program in opened:
-                program.fabric = set_fabric(program.fabric, (*fitted_settings(fitted, program), *settings))
+            for place, each in enumerate(opened):
+                program = opened[place] = on_fabric(each, fitted, settings)
                 if binding is not None:
                     program = bound(program, binding)
                 prepared = prepare(program)

@@ -11,7 +11,7 @@ from rich.markup import escape
 from step.cli.console import new_table, show_json, show_table, show_written, working
 from step.cli.options import Given, json_option, program_options, writable
 from step.errors import InputError
-from step.fitting.fitting import Fitted, fit
+from step.fitting.fitting import RUNS, Fitted, fit
 from step.fitting.trials import Choice
 from step.host.files import write_atomically, writing
 from step.lowering.fabric import FABRIC
@@ -25,6 +25,7 @@ from step.sweeps.plot import FORMATS, drawn
 @click.option("--dsp", type=int, help="The most multipliers.")
 @click.option("--ram", type=int, help="The most block RAMs.")
 @click.option("--cycles", type=int, help="The most cycles.")
+@click.option("--runs", type=int, default=RUNS, show_default=True, help="Choices to try beside the candidates.")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the fabric, for --fitted.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf).")
 @json_option
@@ -35,6 +36,7 @@ def command(
     dsp: int | None,
     ram: int | None,
     cycles: int | None,
+    runs: int,
     save: Path | None,
     plot: Path | None,
     as_json: bool,
@@ -47,7 +49,9 @@ def command(
         raise InputError(f"a plot must go to a file that ends in {', '.join(FORMATS)}, not '{plot}'")
     with working() as progress:
         loss = None if within is None else _percent(within)
-        found = fit(given.program(), within=loss, luts=luts, dsp=dsp, ram=ram, cycles=cycles, progress=progress)
+        found = fit(
+            given.program(), within=loss, luts=luts, dsp=dsp, ram=ram, cycles=cycles, runs=runs, progress=progress
+        )
     if save is not None:
         found.file().save(save)
     if plot is not None:
@@ -84,6 +88,8 @@ def _show(found: Fitted) -> None:
     others = {n: v for n, v in found.file().settings.items() if not n.startswith("lanes.")}
     for name, value in others.items():
         click.echo(f"{name}={value} instead of {getattr(found.asked.fabric, name.removeprefix(FABRIC))}")
+    for name, depth in found.best.depths.items():
+        click.echo(f"channel {name}: depth {depth} instead of {found.depths[name]}")
     front = new_table("front of area and cycles", "LUT sites", "multipliers", "block RAMs", "cycles")
     for point in found.front:
         front.add_row(*_numbers(point))
@@ -105,6 +111,7 @@ def _plain(found: Fitted) -> dict[str, Any]:
         "fitted": choice(found.best),
         "loss": found.loss,
         "settings": dict(found.file().settings),
+        "depths": dict(found.best.depths),
         "given": [{"name": each.name, "had": each.had, "lanes": each.lanes, "why": each.why} for each in found.given],
         "front": [choice(each) for each in found.front],
     }

@@ -23,6 +23,7 @@ from step.programs.program import Program, load_program
 from step.sweeps.axis import Value, parse_value
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Found = TypeVar("Found")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 explain_option = click.option("--explain", is_flag=True, help="Say where the cycles went (see step explain).")
@@ -76,23 +77,34 @@ class Given:
 
     def program(self, binding: Path | None = None) -> Program:
         """The program, on its fabric, with the depths of ``binding``."""
-        program = load_program(self.spec, self.inputs, parse_arguments(self.arguments))
-        program.fabric = set_fabric(program.fabric, self.all_settings(program))
+        program = on_fabric(
+            load_program(self.spec, self.inputs, parse_arguments(self.arguments)), self.fitted, self.settings
+        )
         return program if binding is None else bound(program, binding)
 
-    def all_settings(self, program: Program) -> tuple[str, ...]:
+    def all_settings(self) -> tuple[str, ...]:
         """Those of the fitted fabric, if there is one, and then those of ``--set``."""
-        return (*fitted_settings(self.fitted, program), *self.settings)
+        if self.fitted is None:
+            return self.settings
+        program = load_program(self.spec, self.inputs, parse_arguments(self.arguments))
+        return (*_read_fitted(self.fitted, lambda file: tuple(file.of_program(program))), *self.settings)
 
 
-def fitted_settings(fitted: Path | None, program: Program) -> tuple[str, ...]:
-    """What the file says that was fitted to ``program``; nothing without one. Raises `FormatError`, with its name."""
-    if fitted is None:
-        return ()
+def on_fabric(program: Program, fitted: Path | None, settings: tuple[str, ...]) -> Program:
+    """``program`` on the fabric, and with the depths, of a file of ``step fit``, if there is one, and then with
+    ``settings``."""
+    if fitted is not None:
+        program = _read_fitted(fitted, lambda file: file.applied(program))
+    program.fabric = set_fabric(program.fabric, settings)
+    return program
+
+
+def _read_fitted(path: Path, take: Callable[[FittedFile], Found]) -> Found:
+    """What ``take`` makes of the file at ``path``; raises `FormatError` with its name."""
     try:
-        return tuple(FittedFile.load(fitted).of_program(program))
+        return take(FittedFile.load(path))
     except FormatError as error:
-        raise error if str(error).startswith(str(fitted)) else FormatError(f"{fitted}: {error}") from None
+        raise error if str(error).startswith(str(path)) else FormatError(f"{path}: {error}") from None
 
 
 def program_options(function: Command) -> Command:

@@ -88,7 +88,7 @@ def command(
             over,
             inputs=given.inputs,
             arguments=parse_arguments(given.arguments),
-            settings=given.settings if given.fitted is None else given.all_settings(given.program()),
+            settings=given.all_settings(),
             objectives=objectives,
             search=search,
             seed=seed or 0,

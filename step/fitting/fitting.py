@@ -8,6 +8,7 @@ from typing import Annotated
 
 from step.areas import area_of
 from step.errors import EnvironmentProblem, InputError
+from step.fitting.depths import shallower
 from step.fitting.goal import Goal
 from step.fitting.result import Fitted, Given
 from step.fitting.search import Found, Search
@@ -40,7 +41,7 @@ def fit(
     runs: int = RUNS,
     progress: Progress = silent,
 ) -> Fitted:
-    """Choose lanes of operators, the width of links and the kind of memories for ``program``.
+    """Choose lanes of operators, the width of links, the kind of memories and depths of channels for ``program``.
 
     ``within`` is the part of the cycles that may be lost, 0.05 for 5 %: of all that reaches it the least LUT sites are
     taken. Or a budget: at most so many ``luts`` (sites), ``dsp`` (multipliers) and ``ram`` (block RAMs), in which the
@@ -50,6 +51,10 @@ def fit(
 
     Raises `InputError` for a budget that nothing fits, with the nearest that was found, and where the program does not
     run on its own fabric. Needs SciPy.
+
+    >>> found = step.fit(program, within=0.05)
+    >>> found.loss <= 0.05, found.best.area.lut_sites <= found.asked.area.lut_sites
+    (True, True)
     """
     limits = _limits(within, luts, dsp, ram, cycles)
     _check_scipy()
@@ -60,7 +65,8 @@ def fit(
     settled(runs, Annotated[int, Within(0, math.inf)], "runs", InputError)
     best = Search(trials, asked, goal, runs).best()
     _check(opened, goal, best[0])
-    return Fitted(opened, asked, best[0], _given(trials, best), _front(trials.choices), len(trials.known))
+    fitted = shallower(trials, best[0], goal)
+    return Fitted(opened, asked, fitted, _given(trials, best), _front([*trials.choices, fitted]), len(trials.known))
 
 
 def _limits(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from step.fitting.trials import Choice
 from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
 from step.programs.files.fitted import FittedFile
 from step.programs.program import Program
 
@@ -45,13 +46,19 @@ class Fitted:
         return self.best.fabric
 
     @property
+    def depths(self) -> dict[str, int]:
+        """Depths of all channels that the program asks for."""
+        return {each.name: each.depth for each in lower(self.program.graph, self.fabric).channels}
+
+    @property
     def loss(self) -> float:
         """The part that it takes more cycles."""
         return self.best.cycles / self.asked.cycles - 1
 
     def file(self) -> FittedFile:
         """What a file of it says."""
-        return FittedFile.of(self.program, self.best.fabric, self.best.cycles, self.best.area.rounded())
+        best = self.best
+        return FittedFile.of(self.program, best.fabric, best.depths, best.cycles, best.area.rounded())
 
     def __repr__(self) -> str:
         return (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from step.areas import Area
 from step.errors import ProgramError
@@ -16,11 +17,13 @@ from step.running.simulator import Simulator
 
 @dataclass(frozen=True)
 class Choice:
-    """A ``fabric``, the ``area`` of the program on it, and the ``cycles`` of a run."""
+    """A ``fabric``, the ``area`` of the program on it, and the ``cycles`` of a run; with ``depths`` of channels that
+    are not those of the program."""
 
     fabric: FabricConfig
     area: Area
     cycles: int
+    depths: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def cost(self) -> tuple[int, int]:
@@ -51,6 +54,16 @@ class Trials:
             return Simulator(self.program, fabric=fabric).attempt().result
         except ProgramError:
             return None
+
+    def depths(self, fabric: FabricConfig) -> Callable[[Mapping[str, int]], int | None]:
+        """The cycles on ``fabric`` with depths of channels; None where the run fails."""
+        simulator = Simulator(self.program, fabric=fabric)
+
+        def run(depths: Mapping[str, int]) -> int | None:
+            result = simulator.attempt(depths=dict(depths)).result
+            return result.cycles if result.status == Status.FINISHED else None
+
+        return run
 
     @property
     def choices(self) -> list[Choice]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from step.errors import FormatError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
-from step.lowering.fabric import FABRIC, FabricConfig
+from step.lowering.fabric import FABRIC, FabricConfig, with_settings
 from step.programs.files.digest import graph_digest
 from step.programs.files.json_file import read_json, written_by
 from step.programs.program import Program
@@ -21,23 +21,31 @@ FORMAT = "step-fitted-1"
 
 @dataclass(frozen=True)
 class FittedFile:
-    """``settings`` of the fabric, by name, that were fitted to the program called ``program``, and the ``area`` and
-    ``cycles`` that it has with them. ``graph`` is a digest of the program."""
+    """``settings`` of the fabric, by name, and ``depths`` of channels that were fitted to the program called
+    ``program``, and the ``area`` and ``cycles`` that it has with them. ``graph`` is a digest of the program."""
 
     program: str
     graph: str
     settings: Mapping[str, int]
     cycles: int
     area: Mapping[str, int]
+    depths: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, program: Program, fabric: FabricConfig, cycles: int, area: Mapping[str, int]) -> FittedFile:
-        """What makes ``fabric`` of the one that ``program`` has."""
+    def of(
+        cls,
+        program: Program,
+        fabric: FabricConfig,
+        depths: Mapping[str, int],
+        cycles: int,
+        area: Mapping[str, int],
+    ) -> FittedFile:
+        """What makes ``fabric`` of the one that ``program`` has, and gives it these ``depths``."""
         before, after = program.fabric.to_json(), fabric.to_json()
         changed = (name for name, value in after.items() if isinstance(value, int) and before[name] != value)
         settings = {f"{FABRIC}{name}": after[name] for name in changed}
         settings |= {f"lanes.{name}": lanes for name, lanes in fabric.lanes.items()}
-        return cls(program.name, graph_digest(program.graph), settings, cycles, dict(area))
+        return cls(program.name, graph_digest(program.graph), settings, cycles, dict(area), dict(depths))
 
     @classmethod
     def load(cls, path: Path | str) -> FittedFile:
@@ -51,6 +59,12 @@ class FittedFile:
         data = {"format": FORMAT, "written_by": written_by(), **asdict(self)}
         with writing(path):
             write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
+
+    def applied(self, program: Program) -> Program:
+        """``program`` on this fabric, with these depths; raises `FormatError` where they are those of another one."""
+        fabric = with_settings(program.fabric, self.of_program(program))
+        depths = {**program.graph.depths, **self.depths}
+        return replace(program, fabric=fabric, graph=replace(program.graph, depths=depths))
 
     def of_program(self, program: Program) -> Iterator[str]:
         """The settings as `step.lowering.fabric.with_settings` takes them; raises `FormatError` where they are those of

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import get_type_hints
-
 from step.areas.amounts import BLOCK_RAM_BITS, Amounts
 from step.areas.datapaths import datapath
-from step.language.function import AccumFunction, Function
+from step.language.function import Function
 from step.language.graph import Node
-from step.language.operator import Operator
 from step.language.types import Buffer, ElementType, is_dynamic, with_rows
 from step.lowering.links import item_bits, rows_bits, slots_in_flight, stop_bits, word_bits
 from step.lowering.memory import Scratchpad
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.plans import plan_of
-from step.lowering.plans.plan import Application, UnitPlan
+from step.lowering.plans.plan import Application
+from step.lowering.timing import reduces, timing_of
 
 
 def unit(netlist: Netlist, node: Node) -> Amounts:
@@ -45,12 +42,6 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
         found.put("store.beat_bits", 8 * netlist.fabric.memory.beat_bytes)
         found.shallow(32 + 8 * netlist.fabric.memory.beat_bytes, 4)
     return found
-
-
-@cache
-def reduces(operator: type[Operator]) -> bool:
-    """Whether an ``operator`` keeps a state for its function: it takes no other ones than reductions."""
-    return get_type_hints(operator).get("function") is AccumFunction
 
 
 def _load(found: Amounts, netlist: Netlist, node: Node, behind: Channel) -> None:
@@ -114,16 +105,8 @@ def scratchpad(netlist: Netlist, each: Scratchpad) -> Amounts:
 
 def in_flight(netlist: Netlist, node: Node) -> int:
     """Slots that channels behind ``node`` have for tokens on their way through it."""
-    function: Function | None = getattr(node.operator, "function", None)
-    (first, *_) = netlist.outputs(node) or [None]
-    if function is None or first is None or not first.carries:
-        return 0
-    reduce = reduces(type(node.operator))
-    plan = plan_of(node, function, netlist.fabric, reduce=reduce)
-    operands = tuple(netlist.beats(each) for each in netlist.inputs(node))
-    control = first.element is not None and first.element.is_control
-    timing = UnitPlan(plan, operands, netlist.beats(first), control, reduce)
-    return slots_in_flight(timing.latency, timing.initiation_interval)
+    timing = timing_of(netlist, node)
+    return 0 if timing is None else slots_in_flight(timing.latency, timing.initiation_interval)
 
 
 def header_bits(netlist: Netlist, each: Channel) -> int:

@@ -9,7 +9,8 @@ from step.cli.console import show_json, talk, warn
 from step.cli.options import Given, json_option, program_options
 from step.errors import FabricError
 from step.language.validate import check_outputs
-from step.lowering.feasible import advice, check_feasible
+from step.lowering.advice import advice
+from step.lowering.feasible import check_feasible
 from step.lowering.netlist import check_depths
 from step.programs.prepare import prepare
 

@@ -15,6 +15,7 @@ from step.lowering.feasible import with_lanes
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import LanePlan
+from step.lowering.timing import reduces
 
 LINKS = (1, 2, 4)
 """Parts of the fabric's links that are tried."""
@@ -138,7 +139,7 @@ def _option(netlist: Netlist, node: Node, lanes: int | None) -> Option:
     fabric = netlist.fabric
     if lanes is not None:
         netlist = replace(netlist, fabric=replace(fabric, lanes={**fabric.lanes, node.name: lanes}))
-    reduce = areas.reduces(type(node.operator))
+    reduce = reduces(type(node.operator))
     plan = plan_of(node, node.operator.function, netlist.fabric, reduce=reduce)  # type: ignore[attr-defined]
     assert isinstance(plan, LanePlan)
     waiting = areas.in_flight(netlist, node)

@@ -7,10 +7,9 @@ from step.host.nearest import did_you_mean
 from step.language.dims import element_count
 from step.language.function import AccumFunction, Function
 from step.language.graph import Node
-from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
+from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic
 from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
-from step.lowering.links import item_bits, word_bits
 from step.lowering.memory import Share, scratchpads
 from step.lowering.netlist import Netlist, kept
 from step.lowering.plans import plan_of
@@ -41,39 +40,16 @@ def with_lanes(netlist: Netlist) -> list[Node]:
     return [node for node in netlist.units if (plan := _plan(node, netlist)) and isinstance(plan, LanePlan)]
 
 
+def lanes_of(node: Node, netlist: Netlist) -> int:
+    """The lanes of ``node``, none for what has no function of scalars."""
+    plan = _plan(node, netlist)
+    return plan.lanes if isinstance(plan, LanePlan) else 0
+
+
 def _plan(node: Node, netlist: Netlist) -> Plan | None:
     function: Function | None = getattr(node.operator, "function", None)
     reduce = isinstance(function, AccumFunction)
     return None if function is None else plan_of(node, function, netlist.fabric, reduce=reduce)
-
-
-def advice(netlist: Netlist) -> list[str]:
-    """Hints at parameters above their defaults that would be as good with less, and at fused sums with terms to
-    spare."""
-    fabric, hints = netlist.fabric, []
-    carried = (each.element for each in netlist.channels if each.element is not None)
-    elements = [with_rows(each, fabric.dynamic_rows) for each in carried]
-    needed = max((word_bits(item_bits(each), fabric.link_bytes) for each in elements), default=0)
-    least = 1 << (max(8, needed) // 8 - 1).bit_length()
-    if fabric.link_bytes > max(least, FabricConfig().link_bytes):
-        hints.append(
-            f"link_bytes={fabric.link_bytes} is wider than anything that this program sends; "
-            f"link_bytes={least} is as fast"
-        )
-    return hints + [hint for node in netlist.units if (hint := _padding(node))]
-
-
-def _padding(node: Node) -> str:
-    """A hint at a fused sum of which the last terms are zeros."""
-    function, first = getattr(node.operator, "function", None), node.inputs[0].element if node.inputs else None
-    terms = getattr(function, "terms", None)
-    if terms is None or not isinstance(first, Tile) or int(first.cols) % terms == 0:
-        return ""
-    cols = int(first.cols)
-    return (
-        f"{node.describe()}: {cols} terms are no multiple of the {terms} that are added at once, so the last sum has "
-        f"{-cols % terms} zeros"
-    )
 
 
 def _check_lanes(name: str, lanes: int, netlist: Netlist) -> None:

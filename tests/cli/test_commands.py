@@ -434,6 +434,19 @@ def test_a_fused_sum_with_terms_to_spare(step: Any, tmp_path: Path) -> None:
     ]
 
 
+def test_lanes_that_wait_for_tiles(step: Any) -> None:
+    """A product makes a tile in 64 cycles, of which an activation needs 4; a fabric that was fitted is not told so."""
+    told = step("check", "examples/swiglu.py").err.splitlines()
+    (hint,) = [each for each in told if each.startswith("hint: ")]
+    assert re.fullmatch(
+        r"hint: map 'activation' \(\S+swiglu.py:\d+\): its 16 lanes work for 4 of 64 cycles at most, as tiles come no "
+        "faster; 1 more waits likewise; step fit finds the lanes that each operator needs",
+        hint,
+    )
+    fitted = ("--set", "lanes.activation=1", "--set", "lanes.gated=1")
+    assert "hint" not in step("check", "examples/swiglu.py", *fitted).err
+
+
 @pytest.mark.parametrize(
     "link_bytes, message",
     [

@@ -84,7 +84,7 @@ class Fabric:
         stands still.
         """
         pauses = [getattr(unit.component, "longest_pause", 1) for unit in self.units]
-        return max(pauses, default=0) + 8
+        return max(pauses, default=0) + max((each.component.lag for each in self.channels), default=0) + 8
 
 
 def top_name(netlist: Netlist) -> str:
@@ -128,10 +128,10 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
     capacity = edge.depth + getattr(producer, "in_flight", 0)
     spare = components[consumer].spare(port) if hasattr(components[consumer], "spare") else 0
     legal = re.sub(r"\W", "_", edge.name)
-    format = TokenFormat.of(edge, netlist.fabric)
-    return PlacedChannel(
-        edge, format, Channel(format, capacity, spare, deep=netlist.is_deep(edge)), f"c{edge.index}_{legal}", capacity
-    )
+    ends = (netlist.graph.nodes[name] for name in (edge.producer[0], consumer))
+    format, read_as = (TokenFormat.of(edge, netlist.at(each)) for each in ends)
+    channel = Channel(format, capacity, spare, deep=netlist.is_deep(edge), read_as=read_as)
+    return PlacedChannel(edge, format, channel, f"c{edge.index}_{legal}", capacity)
 
 
 _WRITER = {"space": "space", "claim": "claim", "valid": "enter", "header": "entering", "word": "entering_word"}

@@ -9,7 +9,9 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.links.layout import DynamicFormat, Format
+from hw.links.gears import Gears, are_gears, gathering
+from hw.links.gears import shown as shown_later
+from hw.links.layout import DynamicFormat, Format, TokenFormat
 from hw.memory.kinds import BLOCK_RAM, Shallow
 from hw.verilog.modules import Parametric
 
@@ -61,12 +63,27 @@ class Channel(Parametric):
 
     ``deep``: the words are in block RAM, which has its address a cycle before the word. So that no word is read in the
     cycle in which it is written, a header written in t is only shown in t+2.
+
+    ``read_as``: the format of the tokens where they are read, whose words may be wider or narrower. A header waits
+    until wider words can be read without a gap. Narrower ones are read more slowly than others may be written, so there
+    is room for the value that is being read.
     """
 
-    def __init__(self, format: Format, depth: int, spare: int = 0, *, deep: bool = False) -> None:
+    def __init__(
+        self, format: Format, depth: int, spare: int = 0, *, deep: bool = False, read_as: TokenFormat | None = None
+    ) -> None:
         self._format, self._depth, self._spare = format, depth, spare if format.word_bits else 0
-        self._deep = deep
-        super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(format))})
+        self._deep, self._gears = deep, None
+        if isinstance(format, TokenFormat) and read_as is not None and are_gears(format, read_as):
+            self._gears = format, read_as
+            self._spare += read_as.word_bits < format.word_bits
+        reader = self._gears[1] if self._gears else format
+        super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(reader))})
+
+    @property
+    def lag(self) -> int:
+        """The most cycles that a header waits for words that are gathered."""
+        return max(0, self._gears[0].beats - self._gears[1].beats) if self._gears else 0
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -78,6 +95,7 @@ class Channel(Parametric):
             self._spare,
             self._deep,
             *([self._format.span] if isinstance(self._format, DynamicFormat) else []),
+            *(self._gears or ()),
         )
 
     def elaborate(self, platform: Any) -> Elaboratable:
@@ -86,10 +104,13 @@ class Channel(Parametric):
         claimed = count(
             m, "claimed", self._depth, up=self.i.claim, down=leaves
         )  # slots that are occupied or spoken for
-        shown = self.i.valid
+        written: Value = self.i.valid
+        if self._gears:
+            written = shown_later(m, self.i.valid, getattr(self.i, "header", None), gathering(*self._gears))
+        shown = written
         if self._deep:
             shown = Signal(name="shown")
-            m.d.sync += shown.eq(self.i.valid)
+            m.d.sync += shown.eq(written)
         occupied = count(m, "occupied", self._depth, up=shown, down=leaves)
         m.d.comb += [
             self.i.space.eq(claimed != self._depth),
@@ -121,6 +142,9 @@ class Channel(Parametric):
                 m.d.sync += left.eq(words)
             with m.Elif(arrives):
                 m.d.sync += left.eq(left - 1)
+        if self._gears is not None:
+            self._geared(m, *self._gears, begins, arrives)
+            return
         oldest = place(m, "oldest", room, self.o.drop, beats)
         address = Signal(range(room))
         following = Signal(range(room))
@@ -140,6 +164,24 @@ class Channel(Parametric):
             words = Shallow(m, "words", self._format.word_bits, room)
             words.write(arrives, write_place, self.i.word)
             m.d.comb += self.o.word.eq(words.read(address))
+
+    def _geared(self, m: Module, written: TokenFormat, read: TokenFormat, begins: Value, arrives: Value) -> None:
+        """The words, in places of the wider ones."""
+        places = min(written.beats, read.beats)
+        room = (self._depth + self._spare) * places
+        gears = Gears(m, written, read, room, deep=self._deep)
+        oldest = place(m, "oldest", room, self.o.drop, places)
+        first = place(m, "slot", room, begins, places)
+        if written.word_bits > read.word_bits:
+            write_at = Signal(range(room), name="word_place")
+            m.d.sync += write_at.eq(Mux(begins, first, write_at + 1))
+            word = gears.deal(arrives, write_at, self.i.word, self.o.open, oldest, self.o.offset)
+        else:
+            address, following = Signal(range(room), name="address"), Signal(range(room), name="following")
+            m.d.comb += following.eq(oldest if places == 1 else Mux(self.o.open, oldest + self.o.offset, address + 1))
+            m.d.sync += address.eq(following)
+            word = gears.gather(begins, arrives, first, self.i.word, following if self._deep else address)
+        m.d.comb += self.o.word.eq(word)
 
 
 def count(m: Module, name: str, most: int, *, up: Value, down: Value, by: int = 1, reset_less: bool = False) -> Signal:

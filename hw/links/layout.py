@@ -166,12 +166,13 @@ def cycles_of(format: TokenFormat, header: Any) -> Any:
 
 def input_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
     """What arrives at the inputs of ``node``."""
-    return tuple(TokenFormat.of(each, netlist.fabric) for each in netlist.inputs(node))
+    fabric = netlist.at(node)
+    return tuple(TokenFormat.of(each, fabric) for each in netlist.inputs(node))
 
 
 def output_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
     """What leaves the outputs of ``node``; only headers where nobody reads."""
-    fabric = netlist.fabric
+    fabric = netlist.at(node)
     return tuple(
         TokenFormat.element(stream.rank, None, fabric) if channel is None else TokenFormat.of(channel, fabric)
         for stream, channel in zip(node.output_types, netlist.outputs(node), strict=True)

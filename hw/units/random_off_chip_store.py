@@ -135,7 +135,7 @@ class RandomOffChipStore(Parametric):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    operator, fabric = node.operator, netlist.fabric
+    operator, fabric = node.operator, netlist.at(node)
     assert isinstance(operator, Operator)
     addresses, data = input_formats(node, netlist)
     (token,) = output_formats(node, netlist)

@@ -12,7 +12,7 @@ from sim_approx.calibration.entries import HeldOut, PlainMemory, Unit
 from step.errors import FabricError
 from step.host.files import write_atomically
 from step.host.sources import source_digest
-from step.lowering.fabric import FabricConfig
+from step.lowering.fabric import OWN, FabricConfig
 from step.programs.files.json_file import read_json, written_by
 
 FORMAT = "step-calibration-1"
@@ -81,12 +81,14 @@ class Calibration:
         write_atomically(self.path, (json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n").encode())
 
     def check_fabric(self, fabric: FabricConfig) -> None:
-        """Raise `FabricError` unless this is a calibration of ``fabric``, which has no lanes of single operators."""
-        for name in fabric.lanes:
-            raise FabricError(
-                f"{self.path} is of a fabric whose operators have the same lanes, and this one has lanes.{name}; run "
-                "it without a calibration, by formulas"
-            )
+        """Raise `FabricError` unless this is a calibration of ``fabric``, whose operators have no parameters of their
+        own."""
+        for kind in OWN:
+            for name in getattr(fabric, kind):
+                raise FabricError(
+                    f"{self.path} is of a fabric whose operators have the same {kind}, and this one has {kind}.{name}; "
+                    "run it without a calibration, by formulas"
+                )
         for name, value in parameters_of(fabric).items():
             if self.fabric[name] != value:
                 raise FabricError(

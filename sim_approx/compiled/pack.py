@@ -24,7 +24,7 @@ MEMORY = -1
 NOTHING_THERE = -(1 << 63)
 """Where there is no value, or no integer."""
 LARGEST = 1 << 62
-DEEP, WATCHED, LOGGED = 1, 2, 4
+WATCHED, LOGGED = 1, 2
 WORD = (1 << 64) - 1
 LISTED, WALK, STOPS = 0, 1, 2
 """How integers are given."""
@@ -172,12 +172,13 @@ class Packed:
             packed.extend(self._machine(machine))
         head = array("q", [len(channels), len(every)])
         self._places: list[int] = []
-        """Of each channel, where its space stands; its flags are the next number."""
+        """Of each channel, where its space stands; its flags and its lag are the next numbers."""
         filled = []
         for channel in every:
             self._places.append(len(head) + 1)
             filled.append(len(channel.tokens))
-            head.extend((channel.index, 0, WATCHED * (channel in watched), len(channel.tokens)))
+            gathering = (0, 0, 0) if channel.gathering is None else astuple(channel.gathering)
+            head.extend((channel.index, 0, WATCHED * (channel in watched), 0, *gathering, len(channel.tokens)))
             for token in channel.tokens:
                 head.extend(handles.words(token))
         self._filled = np.array(filled, np.int64)
@@ -199,7 +200,8 @@ class Packed:
         numbers = np.concatenate((self._numbers, np.array(memories, np.int64)))
         places = np.array(self._places)
         numbers[places] = np.array([each.capacity for each in self._every], np.int64) - self._filled
-        numbers[places + 1] |= [DEEP * each.deep | LOGGED * (logged and each.index >= 0) for each in self._every]
+        numbers[places + 1] |= [LOGGED * (logged and each.index >= 0) for each in self._every]
+        numbers[places + 2] = [each.lag for each in self._every]
         return numbers
 
     def rewind(self) -> None:

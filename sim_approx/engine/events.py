@@ -92,13 +92,15 @@ class Sized:
     """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
     What is no value takes as long as a tile without rows. Tokens stay in order: one that is faster waits until the
-    words of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of it.
+    words of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of it, and how long
+    the channel ``gathers`` these.
     """
 
-    __slots__ = ("_agenda", "_machine", "_tiles", "last", "words")
+    __slots__ = ("_agenda", "_machine", "_tiles", "gathers", "last", "words")
 
     def __init__(self, agenda: _Agenda, machine: Machine, *, tiles: bool) -> None:
-        self._agenda, self._machine, self._tiles, self.last, self.words = agenda, machine, tiles, -1, 1
+        self._agenda, self._machine, self._tiles = agenda, machine, tiles
+        self.last, self.words, self.gathers = -1, 1, 0
 
     def append(self, item: Entry) -> None:
         channel, token = item
@@ -107,6 +109,7 @@ class Sized:
         if not isinstance(channel, Unread):
             self.last = max(self.last + self.words, self._agenda.clock.now + self._machine.latency)
             self.words = self._machine.burst if self._tiles else 1
+            self.gathers = channel.lag_of(token) - channel.lag
             self._agenda.arrivals_in(self.last).append(item)
 
 
@@ -190,7 +193,7 @@ class Engine:
         self._open = sum(machine.ends_run for machine in machines)
         self._channels = channels
         self._contended = any(machine.contends for machine in machines)
-        self._has_deep = any(channel.deep for channel in channels)
+        self._has_lags = any(channel.lag or channel.gathering for channel in channels)
         for channel, see in watch.items():
             channel.tokens = Watched(see)
         for channel in channels:
@@ -320,9 +323,9 @@ class Engine:
                     cycles, controls, _ = events[channel.index]
                     cycles.append(now)
                     controls.append(control_word(token))
-        for channel, token in self._shown(now) if self._has_deep else entering:
+        for channel, token in self._shown(now) if self._has_lags else entering:
             tokens = channel.tokens
-            if channel.deep:
+            if channel.lag or channel.gathering:
                 channel.coming -= 1
             else:
                 channel.entered_last = now
@@ -340,16 +343,17 @@ class Engine:
         entering.clear()
 
     def _shown(self, now: int) -> list[Entry]:
-        """What is seen from the next cycle on: what enters now, but of deep channels what entered a cycle ago."""
+        """What is seen from the next cycle on: what enters now, but of channels with a lag what entered before."""
         shown = self._agenda.appearances.pop(now, [])
         for channel, token in self._entering:
-            if channel.deep:
-                channel.entered_last = now
-                channel.coming += 1
-                channel.peak = max(channel.peak, channel.entered - channel.taken)
-                self._agenda.appearances_in(now + 1).append((channel, token))
-            else:
+            if not channel.lag and not channel.gathering:
                 shown.append((channel, token))
+                continue
+            channel.entered_last = now
+            channel.coming += 1
+            channel.peak = max(channel.peak, channel.entered - channel.taken)
+            lag = channel.lag_of(token)
+            (self._agenda.appearances_in(now + lag) if lag else shown).append((channel, token))
         return shown
 
     def _ending(self, status: Status, cycles: int) -> Ending:

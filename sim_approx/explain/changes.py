@@ -16,9 +16,9 @@ from sim_approx.placing.build import TimingOf, build_fabric, formula_timing
 from sim_approx.running.simulation import Simulation, simulate
 from step.language.function import Function
 from step.language.graph import Graph, Node
-from step.lowering.fabric import FABRIC, LIMITS, FabricConfig, is_of_fabric, with_settings
-from step.lowering.lanes import MOST_LANES
+from step.lowering.fabric import FABRIC, LIMITS, OWN, FabricConfig, is_of_fabric, with_settings
 from step.lowering.netlist import Netlist, lower
+from step.lowering.own import MOST
 from step.lowering.plans.plan import Plan, Timing
 from step.programs.data.inputs import BoundInputs
 from step.running.result import Activity
@@ -174,7 +174,8 @@ def _parameters(fabric: FabricConfig, *, memory: bool) -> Iterator[tuple[str, in
     for name, value in (("matmul_lanes", 2 * fabric.matmul_lanes), ("vector_lanes", 2 * fabric.vector_lanes)):
         if value <= LIMITS[name].most:
             yield name, value
-    yield from ((f"lanes.{name}", 2 * own) for name, own in fabric.lanes.items() if 2 * own <= MOST_LANES)
+    for kind in OWN:
+        yield from ((f"{kind}.{name}", 2 * own) for name, own in getattr(fabric, kind).items() if 2 * own <= MOST[kind])
     if fabric.stages > 1:
         yield "stages", 1
     if not memory:

@@ -47,15 +47,15 @@ class Edge(NamedTuple):
 class Paces:
     """How long things take in a fabric: all that edges are made of, besides the record of a run.
 
-    By machine its ``intervals`` and ``latencies``, by channel its ``capacities``, and whether it is ``deep``. What is
-    ``sized`` handles tiles of dynamic size: how long that takes is known of the fabric of the record alone.
+    By machine its ``intervals`` and ``latencies``, by channel its ``capacities`` and its ``lags``. What is ``sized``
+    handles tiles of dynamic size: how long that takes is known of the fabric of the record alone.
     """
 
     intervals: list[int]
     latencies: list[int]
     sized: list[bool]
     capacities: list[int]
-    deep: list[bool]
+    lags: list[int]
     memory: int
     memory_interval: int
     memory_latency: int
@@ -70,7 +70,7 @@ class Paces:
             [each.latency for each in fabric.machines],
             [bool(each.sizes) for each in fabric.machines],
             [each.capacity for each in fabric.all_channels],
-            [each.deep for each in fabric.all_channels],
+            [each.lag for each in fabric.all_channels],
             len(fabric.machines) - 1 if fabric.memory else NOBODY,
             memory.interval,
             memory.latency,
@@ -118,7 +118,7 @@ class Edges:
             origin = record.put_by[channel][token]
             if origin != NOBODY:
                 latency = record.delays.get((channel, token), self.latency(record.events[origin]))
-                yield Edge(origin, latency + 1 + paces.deep[channel], Kind.ARRIVAL, channel)
+                yield Edge(origin, latency + 1 + paces.lags[channel], Kind.ARRIVAL, channel)
         if beat:
             of_memory = paces.memory_channel(event)
             before = self._granted.get(of_memory)

@@ -71,7 +71,7 @@ def critical_path(fabric: Fabric, record: Record, cycles: int) -> Path:
             break
         if edge.kind == Kind.ARRIVAL:
             origin = record.events[edge.origin]
-            seen = 1 + paces.deep[edge.number]
+            seen = 1 + paces.lags[edge.number]
             step(causes.transit(edge.number), seen)
             step(causes.latency(origin.machine), edge.cycles - seen)
         else:

@@ -67,7 +67,8 @@ class Record:
     """All ``events`` of a run in the order of time, and the ``waits`` between them.
 
     By channel, ``put_by`` and ``taken_by`` have the event of every token; those that were there at the start were put
-    by `NOBODY`. ``delays``: of tiles of dynamic size, the cycles from the event that put one until it enters.
+    by `NOBODY`. ``delays``: of tiles of dynamic size, the cycles from the event that put one until it enters, or
+    its words are gathered.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -190,7 +191,8 @@ class RecordingEngine(Engine):
         event.puts = tuple(self._puts)
         for place in event.puts:
             if place[0] in self._sized:
-                record.delays[place] = self._sized[place[0]].last - event.cycle
+                sized = self._sized[place[0]]
+                record.delays[place] = sized.last + sized.gathers - event.cycle
         record.events.append(event)
 
     def _read(self, number: int, channel: Channel) -> None:

@@ -54,7 +54,7 @@ class Fabric:
         for before, each, channel in zip(self.netlist.channels, netlist.channels, self.channels, strict=True):
             if each.depth != before.depth:
                 channel.capacity += each.depth - before.depth
-                channel.deep = netlist.is_deep(each)
+                channel.lag = netlist.lag(each)
         if self.memory is not None:
             self.memory.configure(netlist.fabric.memory)
         self.netlist = netlist
@@ -78,7 +78,9 @@ def build_fabric(
     tensors = Tensors(netlist.graph, data)
     outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()
     regions, ports = memory_map(netlist), MemoryPorts()
-    channels = [Channel(each.depth, each.index, deep=netlist.is_deep(each)) for each in netlist.channels]
+    channels = [
+        Channel(each.depth, each.index, netlist.lag(each), netlist.gathering(each)) for each in netlist.channels
+    ]
     all_channels = list(channels)
 
     def internal(depth: int) -> Channel:
@@ -97,10 +99,10 @@ def build_fabric(
             outputs=tuple(Unread() if each is None else channels[each.index] for each in behind),
             elements_in=tuple(each.element for each in before),
             elements_out=tuple(None if each is None else each.element for each in behind),
-            beats_in=tuple(map(netlist.beats, before)),
-            beats_out=tuple(map(netlist.beats, behind)),
+            beats_in=tuple(netlist.beats(each, node.name) for each in before),
+            beats_out=tuple(netlist.beats(each, node.name) for each in behind),
             carries=any(each is not None and each.carries for each in behind),
-            fabric=netlist.fabric,
+            fabric=netlist.at(node),
             data=data,
             tensors=tensors,
             computes=node.name in computing,

@@ -21,8 +21,9 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
     before, behind = netlist.inputs(node), [each for each in netlist.outputs(node) if each is not None]
     found.put(kind, 1)
     found.put(f"{kind}.headers", sum(header_bits(netlist, each) for each in (*before, *behind)))
-    found.put(f"{kind}.word_bits", sum(word_width(netlist, each) for each in before))
-    found.put(f"{kind}.bits", sum(word_width(netlist, each) * netlist.beats(each) for each in (*before, *behind)))
+    link, beats = netlist.links[node.name], {each: netlist.beats(each, node.name) for each in (*before, *behind)}
+    found.put(f"{kind}.word_bits", sum(word_width(netlist, each, link) for each in before))
+    found.put(f"{kind}.bits", sum(word_width(netlist, each, link) * words for each, words in beats.items()))
     found.put(f"{kind}.ports", len(before) + len(behind) - 2)
     found.put(f"{kind}.dynamic", any(is_dynamic(each.element) for each in (*before, *behind)))
     function: Function | None = getattr(node.operator, "function", None)
@@ -34,8 +35,8 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
         if not plan.streams:  # operands are collected as a whole
             waiting = sum(each.element.bits for each in before if each.element and each.element.is_static)
             found.put(f"{kind}.whole_bits", waiting)
-    if node.operator.given() is not None and behind and netlist.beats(behind[0]) > 1:
-        found.shallow(word_width(netlist, behind[0]), netlist.beats(behind[0]))
+    if node.operator.given() is not None and behind and beats[behind[0]] > 1:
+        found.shallow(word_width(netlist, behind[0], link), beats[behind[0]])
     if node.operator.reads(node) is not None and behind:
         _load(found, netlist, node, behind[0])
     elif node.operator.writes(node) is not None:
@@ -46,7 +47,8 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
 
 def _load(found: Amounts, netlist: Netlist, node: Node, behind: Channel) -> None:
     """The queue of tiles, of which a row is a word of the link or a beat, whichever is wider."""
-    fabric, width = netlist.fabric, word_width(netlist, behind)
+    fabric = netlist.at(node)
+    width = word_width(netlist, behind, fabric.link_bytes)
     element = behind.element
     if element is None or not (width or element.is_control):
         return
@@ -69,17 +71,43 @@ def _load(found: Amounts, netlist: Netlist, node: Node, behind: Channel) -> None
 def channel(netlist: Netlist, each: Channel, in_flight: int) -> Amounts:
     """The amounts of a channel, with so many slots ``in_flight`` besides its depth: rings of headers and of words."""
     found, depth = Amounts(), each.depth + in_flight
-    width, words = word_width(netlist, each), netlist.beats(each)
+    written, read = (word_width(netlist, each, link) for link in netlist.widths(each))
     found.put("channel", 1)
     found.put("channel.place_bits", (depth - 1).bit_length())
     found.shallow(header_bits(netlist, each), depth)
-    if width:
-        room = depth * words
+    if written:
+        words = netlist.places(each)
+        room = (depth + (read < written)) * words
         found.put("channel.word_place_bits", (room - 1).bit_length())
         found.put("channel.several_words", words > 1)
         found.put("channel.dynamic", is_dynamic(each.element))
-        found.memory(width, room, deep=netlist.is_deep(each))
+        if read > written:
+            _gathered(found, netlist, each, room)
+        else:
+            found.memory(written, room, deep=netlist.is_deep(each))
+        if read < written:
+            found.put("dealt", 1)
+            found.put("dealt.place_bits", (room - 1).bit_length())
+            found.put("dealt.chosen_bits", written - read)
     return found
+
+
+def _gathered(found: Amounts, netlist: Netlist, each: Channel, room: int) -> None:
+    """Memories side by side for narrow words that are read as wide ones, and the wait of headers for these."""
+    narrow, wide = (word_width(netlist, each, link) for link in netlist.widths(each))
+    parts = 1 << (-(-wide // narrow) - 1).bit_length()
+    if netlist.is_deep(each):
+        found.deep(narrow, room, parts)
+    else:
+        found.shallow(narrow, room, parts)
+    waits = netlist.beats(each, each.producer[0]) - netlist.beats(each, each.consumer[0])
+    found.put("gathered", 1)
+    found.put("gathered.parts", parts)
+    found.put("gathered.place_bits", (room - 1).bit_length())
+    found.put("gathered.dynamic", is_dynamic(each.element))
+    found.put("gathered.wait_bits", waits.bit_length())
+    if not is_dynamic(each.element):
+        found.shallow(1, waits - 1)
 
 
 def scratchpad(netlist: Netlist, each: Scratchpad) -> Amounts:
@@ -90,8 +118,9 @@ def scratchpad(netlist: Netlist, each: Scratchpad) -> Amounts:
     width = 0
     for share in each.shares:
         (before,) = netlist.inputs(share.filler)
-        width = max(width, word_width(netlist, before) if share.beats else 0)
-        found.put("scratchpad.share_bits", word_width(netlist, before) if share.beats else 0)
+        word = word_width(netlist, before, netlist.links[share.filler.name]) if share.beats else 0
+        width = max(width, word)
+        found.put("scratchpad.share_bits", word)
         entries = share.pages * share.slots
         header = header_bits(netlist, before)
         found.memory(header, entries, deep=entries > fabric.block_ram_words)
@@ -118,10 +147,10 @@ def header_bits(netlist: Netlist, each: Channel) -> int:
     return bits + (element.bits if element is not None and element.is_control else 0)
 
 
-def word_width(netlist: Netlist, each: Channel) -> int:
-    """Bits of a word; 0 where none follow a header."""
+def word_width(netlist: Netlist, each: Channel, link: int) -> int:
+    """Bits of a word on a link of so many bytes; 0 where none follow a header."""
     element = data(netlist, each)
-    return 0 if element is None or element.is_control else word_bits(item_bits(element), netlist.fabric.link_bytes)
+    return 0 if element is None or element.is_control else word_bits(item_bits(element), link)
 
 
 def data(netlist: Netlist, each: Channel) -> ElementType | None:

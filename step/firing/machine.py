@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from step.language.faults import rows_of
 from step.language.tokens import Token
+from step.lowering.links import Gathering
 from step.running.result import Activity
 
 COMPUTES, ENDS = 1, 2
@@ -60,8 +61,9 @@ class Channel:
     """A FIFO between two machines, as one cycle sees it.
 
     ``tokens`` are those that can be read, ``space`` the slots that can be claimed. Tokens that are put go through
-    ``entering`` and slots that are freed through ``freed``: the engine brings them back for the next cycle. A ``deep``
-    one shows tokens a cycle later: ``coming`` are those that entered, and are not seen.
+    ``entering`` and slots that are freed through ``freed``: the engine brings them back for the next cycle. They are
+    seen ``lag`` cycles later, and tiles of dynamic size those of ``gathering`` besides: ``coming`` are those that
+    entered, and are not seen.
     """
 
     __slots__ = (
@@ -70,11 +72,12 @@ class Channel:
         "closed",
         "closing",
         "coming",
-        "deep",
         "entered_last",
         "entering",
         "freed",
+        "gathering",
         "index",
+        "lag",
         "peak",
         "reader",
         "reader_waits",
@@ -85,10 +88,11 @@ class Channel:
         "writer_waits",
     )
 
-    def __init__(self, capacity: int, index: int = -1, *, deep: bool = False) -> None:
+    def __init__(self, capacity: int, index: int = -1, lag: int = 0, gathering: Gathering | None = None) -> None:
         self.capacity = self.space = capacity
         self.index = index
-        self.deep = deep
+        self.lag = lag
+        self.gathering = gathering
         self.coming = 0
         self.tokens: deque[Token] = deque()
         self.entering: Entrance
@@ -107,6 +111,12 @@ class Channel:
     def entered(self) -> int:
         """Tokens that entered so far."""
         return self.taken + len(self.tokens) + self.coming
+
+    def lag_of(self, token: Token) -> int:
+        """Cycles that ``token`` is seen later than it could be."""
+        if self.gathering is None or not token.has_value:
+            return self.lag
+        return self.lag + int(self.gathering.waits(rows_of(token.value)))
 
 
 class Unread(Channel):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from step.fuzz.check import DEADLOCK, Agreement, Disagreement, check, check_rtl, failing
 from step.fuzz.farm import side_by_side
-from step.fuzz.program import LARGEST_BUFFER, OPERATORS, build, fabric, own_lanes, program, with_rows
+from step.fuzz.program import LARGEST_BUFFER, OPERATORS, build, fabric, own_lanes, own_links, program, with_rows
 from step.fuzz.report import Finding
 from step.fuzz.shrink import shrink
 from step.host.progress import Progress, silent
@@ -125,11 +125,14 @@ class Campaign:
 
         graph, inputs = side_by_side("random", [partial(builder, each) for each in seeds])
         base = with_rows(fabric(first), graph, max(rows))
-        nodes, lanes = with_lanes(lower(graph, base)), dict[str, int]()
+        netlist, lanes, links = lower(graph, base), dict[str, int](), dict[str, int]()
+        nodes = with_lanes(netlist)
         for number, seed in enumerate(seeds):
             lanes |= own_lanes(seed, [node for node in nodes if node.name.startswith(f"s{number}_")])
+            links |= own_links(seed, netlist, f"s{number}_")
         pages = base.scratchpad_ports * base.scratchpad_banks * LARGEST_BUFFER
-        return Program(graph, inputs, replace(base, lanes=lanes, scratchpad_bytes=base.page_bytes * pages * 2))
+        room = base.page_bytes * pages * 2
+        return Program(graph, inputs, replace(base, lanes=lanes, links=links, scratchpad_bytes=room))
 
     def _fitting(self, seeds: Sequence[int], first: int) -> list[int]:
         """Those of ``seeds`` that do not deadlock on the fabric of ``first``."""

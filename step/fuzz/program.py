@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from step.errors import FabricError
 from step.fuzz import steps  # noqa: F401  (they register themselves)
 from step.fuzz.draft import Growing
 from step.fuzz.step import steps as all_steps
 from step.language.graph import Graph, Node
 from step.lowering.fabric import FabricConfig, MemoryConfig
-from step.lowering.feasible import with_lanes
-from step.lowering.netlist import lower
+from step.lowering.feasible import check_feasible, with_lanes, with_links
+from step.lowering.netlist import Netlist, lower
 from step.programs.program import Program
 
 LARGEST_BUFFER = 64
@@ -45,15 +46,39 @@ def program(seed: int, *, operators: tuple[int, int] = OPERATORS, roomy: bool = 
 
 
 def fabric_of(draft: Growing, seed: int, *, roomy: bool = False) -> FabricConfig:
-    """The `fabric` for the program in ``draft``, some of whose operators have lanes of their own."""
+    """The `fabric` for the program in ``draft``, some of whose operators have lanes and links of their own."""
     found = with_rows(fabric(seed, roomy=roomy), draft.graph, draft.most_rows)
-    return replace(found, lanes=own_lanes(seed, with_lanes(lower(draft.graph, found))))
+    netlist = lower(draft.graph, found)
+    return replace(found, lanes=own_lanes(seed, with_lanes(netlist)), links=own_links(seed, netlist))
 
 
 def own_lanes(seed: int, nodes: Sequence[Node]) -> dict[str, int]:
     """Lanes for some of ``nodes``, whatever they are called."""
     random = Random(f"lanes {seed}")
     return {node.name: random.choice([1, 2, 3, 4, 8, 16]) for node in nodes if random.random() < 0.3}
+
+
+def own_links(seed: int, netlist: Netlist, prefix: str = "") -> dict[str, int]:
+    """Links for some of the operators of ``netlist`` whose names begin with ``prefix``, as there is hardware for."""
+    random = Random(f"links {seed}")
+    nodes = [node for node in with_links(netlist) if node.name.startswith(prefix)]
+    drawn = {node.name: random.choice([1, 2, 4, 8, 16, 64]) for node in nodes if random.random() < 0.3}
+    if _fits(netlist, drawn):
+        return drawn
+    found: dict[str, int] = {}
+    for name, link in drawn.items():
+        if _fits(netlist, {**found, name: link}):
+            found[name] = link
+    return found
+
+
+def _fits(netlist: Netlist, links: dict[str, int]) -> bool:
+    """Whether there is hardware for words of dynamic tiles on these ``links``."""
+    try:
+        check_feasible(replace(netlist, fabric=replace(netlist.fabric, links=links)))
+    except FabricError:
+        return False
+    return True
 
 
 def _end(draft: Growing) -> None:

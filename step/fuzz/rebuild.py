@@ -92,8 +92,11 @@ class _Rebuilding:
             name = f"{old.stream_name(*key)}_end".replace(".", "_")
             if name not in graph.nodes:
                 self.streams[key].sink(name)
-        lanes = {name: lanes for name, lanes in self.old.fabric.lanes.items() if name in graph.nodes}
-        return Program(graph, self.inputs, replace(self.old.fabric, lanes=lanes))
+        fabric = self.old.fabric
+        lanes, links = (
+            {name: own for name, own in each.items() if name in graph.nodes} for each in (fabric.lanes, fabric.links)
+        )
+        return Program(graph, self.inputs, replace(fabric, lanes=lanes, links=links))
 
     def _read(self, stream: Stream) -> Stream:
         found = self.streams[self.changes.instead.get(stream.key, stream.key)]

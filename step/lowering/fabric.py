@@ -12,7 +12,7 @@ from step.host.nearest import did_you_mean
 from step.language.arguments import Checked, checked
 from step.language.parameters import plain
 from step.lowering.dram import Dram, preset
-from step.lowering.lanes import MOST_LANES, Lanes
+from step.lowering.own import LANES, LINKS, MOST_BYTES, MOST_LANES, Own
 
 MOST_STAGES = 4
 """Stages that the finest cut of an addition has."""
@@ -36,14 +36,15 @@ FABRIC = "fabric."
 
 MEMORY = "memory"
 
-LANES = "lanes"
+OWN = LANES, LINKS
+"""Parameters that are numbers by the names of operators."""
 
 LIMITS = {
     "dynamic_rows": Limit(1 << 16),
     "matmul_lanes": Limit(MOST_LANES, bits=32),
     "vector_lanes": Limit(MOST_LANES, bits=32),
     "stages": Limit(MOST_STAGES),
-    "link_bytes": Limit(1 << 16, bits=8),
+    "link_bytes": Limit(MOST_BYTES, bits=8),
     "channel_depth": Limit(MOST_BITS, bits=1, least=2),
     "block_ram_words": Limit(MOST_BITS),
     "outstanding": Limit(1 << 16),
@@ -183,6 +184,8 @@ class FabricConfig(metaclass=Checked):
     ``page_bytes``: step by which a buffer grows; a tile lies in one page. The default holds 16 x 16 FP32.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
     ``lanes``: those of single operators by their name, in the place of both kinds above: ``{"gate": 4}``.
+    ``links``: ``link_bytes`` of single operators, of all that they read and send: ``{"gate": 16}``. Buffers have the
+    width of the operator that fills them.
     """
 
     refused: ClassVar = FabricError
@@ -201,15 +204,15 @@ class FabricConfig(metaclass=Checked):
     page_bytes: int = 1024
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     arithmetic: str = "rtl"
-    lanes: Mapping[str, int] = field(default_factory=Lanes)
+    lanes: Mapping[str, int] = field(default_factory=dict)
+    links: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for each in fields(self):
             if each.name in LIMITS:
                 _check_integer(self, each.name)
-        if not isinstance(self.lanes, Mapping):
-            raise FabricError(f"lanes must be an object of numbers by the names of operators, not {self.lanes!r}")
-        object.__setattr__(self, LANES, Lanes(self.lanes))
+        for kind in OWN:
+            object.__setattr__(self, kind, Own(kind, getattr(self, kind)))
         if not isinstance(self.memory, MemoryConfig):
             raise FabricError(f"memory must be a MemoryConfig, not {self.memory!r}")
         if self.link_bytes & (self.link_bytes - 1):
@@ -224,17 +227,18 @@ class FabricConfig(metaclass=Checked):
             raise FabricError(f'arithmetic must be "rtl" or "model", not {self.arithmetic!r}')
 
     def of(self, operator: str) -> FabricConfig:
-        """The fabric as the operator of this name has it: with its own ``lanes`` for whatever it does."""
-        if not self.lanes:
+        """The fabric as the operator of this name has it: with its own ``lanes`` and ``links`` for whatever it does."""
+        if not self.lanes and not self.links:
             return self
         matmul, vector = (self.lanes.get(operator, each) for each in (self.matmul_lanes, self.vector_lanes))
-        return replace(self, lanes=Lanes(), matmul_lanes=matmul, vector_lanes=vector)
+        link = self.links.get(operator, self.link_bytes)
+        return replace(self, lanes={}, links={}, matmul_lanes=matmul, vector_lanes=vector, link_bytes=link)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as saved with a program."""
         data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: asdict(self.memory)}
-        lanes = dict(data.pop(LANES))
-        return data | {LANES: lanes} if lanes else data
+        own = {kind: dict(data.pop(kind)) for kind in OWN}
+        return data | {kind: numbers for kind, numbers in own.items() if numbers}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> FabricConfig:
@@ -259,7 +263,7 @@ def _check_integer(config: MemoryConfig | FabricConfig, name: str) -> None:
 
 def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig:
     """``fabric`` with some parameters replaced; raises `FabricError` for unknown names and bad values."""
-    data = {LANES: {}} | fabric.to_json()
+    data: dict[str, Any] = {kind: {} for kind in OWN} | fabric.to_json()
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
@@ -272,16 +276,16 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
         target: Any = data
         for group in groups:
             target = target.get(group) if isinstance(target, dict) else None
-        known = groups == [LANES] or (isinstance(target, dict) and target.get(leaf) is not None)
+        known = groups in ([LANES], [LINKS]) or (isinstance(target, dict) and target.get(leaf) is not None)
         if not known or isinstance(target.get(leaf), dict):
-            raise _unknown("fabric", name, [*_names(data), MEMORY, f"{LANES}.OPERATOR"])
+            raise _unknown("fabric", name, [*_names(data), MEMORY, *(f"{kind}.OPERATOR" for kind in OWN)])
         target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
     return FabricConfig.from_json(data)
 
 
 def is_of_fabric(name: str) -> bool:
     """Whether a parameter, called as in a sweep, is one of the fabric."""
-    return name.startswith((FABRIC, f"{MEMORY}.", f"{LANES}.")) or name == MEMORY
+    return name.startswith((FABRIC, *(f"{group}." for group in (MEMORY, *OWN)))) or name == MEMORY
 
 
 def _names(data: dict[str, Any], prefix: str = "") -> Iterator[str]:

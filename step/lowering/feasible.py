@@ -7,11 +7,13 @@ from step.host.nearest import did_you_mean
 from step.language.dims import element_count
 from step.language.function import AccumFunction, Function
 from step.language.graph import Node
-from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic
+from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
+from step.lowering.links import data_words
 from step.lowering.memory import Share, scratchpads
-from step.lowering.netlist import Netlist, kept
+from step.lowering.netlist import Channel, Netlist, kept
+from step.lowering.own import LANES, LINKS
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import LanePlan, Plan
 
@@ -25,9 +27,12 @@ def check_feasible(netlist: Netlist) -> None:
     what there is no hardware of."""
     for name, lanes in netlist.fabric.lanes.items():
         _check_lanes(name, lanes, netlist)
+    for name, link in netlist.fabric.links.items():
+        _check_links(name, link, netlist)
     for node in netlist.units:
         _check_node(node, netlist.fabric)
         _check_references(node, netlist)
+        _check_ends(node, netlist)
         check_dynamic(node, netlist)
     for scratchpad in scratchpads(netlist):
         for share in scratchpad.shares:
@@ -54,18 +59,70 @@ def _plan(node: Node, netlist: Netlist) -> Plan | None:
 
 def _check_lanes(name: str, lanes: int, netlist: Netlist) -> None:
     """Lanes are given to operators that are there, and that have some."""
-    nodes = netlist.graph.nodes
-    having = [node.name for node in with_lanes(netlist)]
+    nodes, having = netlist.graph.nodes, with_lanes(netlist)
     if name not in nodes:
-        raise FabricError(
-            f"lanes.{name}={lanes} is for an operator that the program does not have; "
-            f"{did_you_mean(name, having)}those with lanes are {', '.join(having) or 'none'}"
-        )
-    if name not in having:
+        raise _nobody(f"lanes.{name}={lanes}", LANES, name, having)
+    if nodes[name] not in having:
         raise FabricError(
             f"{nodes[name].describe()}: it has no lanes, so lanes.{name}={lanes} has no meaning; lanes have operators "
             "whose function treats the scalars of a tile"
         )
+
+
+def _check_links(name: str, link: int, netlist: Netlist) -> None:
+    """Links are given to operators that are there, and whose words no other one has a say in."""
+    setting, nodes, having = f"links.{name}={link}", netlist.graph.nodes, with_links(netlist)
+    if name not in nodes:
+        raise _nobody(setting, LINKS, name, having)
+    node = nodes[name]
+    if node in having:
+        return
+    owner = netlist.owner(node)
+    if owner is node:
+        raise FabricError(
+            f"{node.describe()}: no stream at it has words behind its headers, so {setting} has no meaning"
+        )
+    raise FabricError(
+        f"{node.describe()}: its words are as wide as those of {owner.name!r}, so {setting} has no meaning; "
+        f"give links.{owner.name}"
+    )
+
+
+def with_links(netlist: Netlist) -> list[Node]:
+    """The operators whose links have words, and may be of their own."""
+    ends = {
+        end for each in netlist.channels if _has_words(each, netlist) for end in (each.producer[0], each.consumer[0])
+    }
+    owners = {netlist.owner(node).name for node in netlist.units if node.name in ends}
+    return [node for node in netlist.units if node.name in owners]
+
+
+def _has_words(channel: Channel, netlist: Netlist) -> bool:
+    element = channel.element
+    return element is not None and data_words(with_rows(element, netlist.fabric.dynamic_rows), 1) > 0
+
+
+def _nobody(setting: str, what: str, name: str, having: list[Node]) -> FabricError:
+    names = [node.name for node in having]
+    return FabricError(
+        f"{setting} is for an operator that the program does not have; "
+        f"{did_you_mean(name, names)}those with {what} are {', '.join(names) or 'none'}"
+    )
+
+
+def _check_ends(node: Node, netlist: Netlist) -> None:
+    """Tuples with tiles of dynamic size have words of the same width at both ends of a channel."""
+    for stream, channel in zip(node.inputs, netlist.inputs(node), strict=True):
+        written, read = netlist.widths(channel)
+        if written != read and isinstance(channel.element, Tuple) and is_dynamic(channel.element):
+            sender, reader = (
+                netlist.owner(netlist.graph.nodes[name]).name for name in (channel.producer[0], node.name)
+            )
+            raise FabricError(
+                f"{node.describe()}: input {stream} carries {channel.element}, a tuple with tiles of dynamic size, in "
+                f"words of {written} bytes, and reads words of {read}; both ends have to be as wide: "
+                f"choose links.{sender}={read} or links.{reader}={written}"
+            )
 
 
 def _check_node(node: Node, fabric: FabricConfig) -> None:

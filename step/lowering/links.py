@@ -77,6 +77,19 @@ def data_words(element: ElementType | None, link_bytes: int) -> int:
     return sum(words(item_bits(element), link_bytes))
 
 
+@dataclass(frozen=True)
+class Gathering:
+    """Tiles with ``row`` bits a row whose words of ``narrow`` bits are gathered to words of ``wide`` ones."""
+
+    row: int
+    narrow: int
+    wide: int
+
+    def waits(self, rows: Any) -> Any:
+        """Cycles that a header waits so that its words can be read without a gap: a number, or hardware."""
+        return parts(rows, self.row, self.narrow) - parts(rows, self.row, self.wide)
+
+
 def stop_bits(rank: int) -> int:
     """Bits of a stop token, or of the rank of an empty, in a stream of ``rank``."""
     return max(1, rank.bit_length())

@@ -7,7 +7,8 @@ the hardware is the same for memories with other channels: addresses are all tha
 
 On chip, a *share* is what fills buffers, with what reads them. Shares are dealt out in the order of the program, by
 turns: what stands side by side there, as the operands of a product, is used together, and lies in different
-scratchpads. All shares of a scratchpad draw on the same pages, of which a buffer takes as many as it comes to need.
+scratchpads. All shares of a scratchpad have words of the same width, and draw on the same pages, of which a buffer
+takes as many as it comes to need.
 """
 
 from __future__ import annotations
@@ -130,19 +131,25 @@ class Scratchpad:
 def scratchpads(netlist: Netlist) -> tuple[Scratchpad, ...]:
     """The on-chip memories of ``netlist``; as few as their ports allow."""
     fabric = netlist.fabric
-    pages, page_words = fabric.scratchpad_bytes // fabric.page_bytes, -(-fabric.page_bytes // fabric.link_bytes)
-    shares = []
+    pages = fabric.scratchpad_bytes // fabric.page_bytes
+    shares: dict[int, list[Share]] = {}
     for node in netlist.units:
         if not node.operator.fills_buffers:
             continue
         (references,), (data,) = netlist.outputs(node), netlist.inputs(node)
         if references is None:
             continue
-        beats = netlist.beats(data) if data.carries and not data.type.element.is_control else 0
+        link = netlist.links[node.name]
+        page_words = -(-fabric.page_bytes // link)
+        beats = netlist.beats(data, node.name) if data.carries and not data.type.element.is_control else 0
         slots = 1 << (max(1, page_words // max(1, beats)).bit_length() - 1)
-        shares.append(Share(node, netlist.graph.nodes[references.consumer[0]], beats, slots, pages))
-    count = -(-len(shares) // fabric.scratchpad_ports)
-    return tuple(
-        Scratchpad(index, tuple(shares[index::count]), pages, page_words, fabric.scratchpad_banks)
-        for index in range(count)
-    )
+        share = Share(node, netlist.graph.nodes[references.consumer[0]], beats, slots, pages)
+        shares.setdefault(link, []).append(share)
+    found: list[Scratchpad] = []
+    for link, alike in shares.items():
+        count, page_words = -(-len(alike) // fabric.scratchpad_ports), -(-fabric.page_bytes // link)
+        found += [
+            Scratchpad(len(found) + at, tuple(alike[at::count]), pages, page_words, fabric.scratchpad_banks)
+            for at in range(count)
+        ]
+    return tuple(found)

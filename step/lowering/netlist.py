@@ -7,7 +7,7 @@ of a reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, TypeVar
@@ -19,14 +19,12 @@ from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.stream import Stream
-from step.language.types import Buffer, ElementType, is_dynamic, with_rows
+from step.language.types import Buffer, ElementType, Tile, is_dynamic, with_rows
 from step.language.validate import check
 from step.lowering.fabric import MOST_BITS, FabricConfig, MemoryConfig
-from step.lowering.links import beats
+from step.lowering.links import Gathering, beats
+from step.lowering.needs import Port, carried, deciding
 from step.ops.broadcast import Broadcast
-
-Port = tuple[str, int]
-"""Name of a node, and number of one of its inputs or outputs."""
 
 Found = TypeVar("Found")
 
@@ -87,12 +85,42 @@ class Netlist:
         """Channels behind ``node``, in the order of its ports; None where nobody reads."""
         return [self.by_producer.get((node.name, port)) for port in range(len(node.output_types))]
 
-    def beats(self, channel: Channel | None) -> int:
-        """Cycles that a value takes on ``channel``, of tiles of dynamic size that with the most rows; None is that
-        behind an output that nobody reads."""
-        element = None if channel is None else channel.element
-        most = self.fabric.dynamic_rows
-        return beats(None if element is None else with_rows(element, most), self.fabric.link_bytes)
+    def owner(self, node: Node) -> Node:
+        """The operator whose links ``node`` has: copies those of what is copied, and what reads buffers those of what
+        fills them."""
+        while node.operator.inserted or node.operator.reads_buffers:
+            node = self.graph.nodes[self.by_consumer[node.name, 0].producer[0]]
+        return node
+
+    @cached_property
+    def links(self) -> Mapping[str, int]:
+        """Bytes of a word of all links at a unit, by its name."""
+        own, link = self.fabric.links, self.fabric.link_bytes
+        return {unit.name: own.get(self.owner(unit).name, link) if own else link for unit in self.units}
+
+    def at(self, node: Node) -> FabricConfig:
+        """The fabric as the unit ``node`` has it, with its own lanes and links."""
+        own, link = self.fabric.of(node.name), self.links[node.name]
+        return own if own.link_bytes == link else replace(own, link_bytes=link)
+
+    def widths(self, channel: Channel) -> tuple[int, int]:
+        """Bytes of the words of ``channel`` as they are written, and as they are read."""
+        return self.links[channel.producer[0]], self.links[channel.consumer[0]]
+
+    def beats(self, channel: Channel | None, unit: str | None = None) -> int:
+        """Cycles that a value takes at the end of ``channel`` where ``unit`` is, or at the slower one.
+
+        Of tiles of dynamic size that with the most rows; None is that behind an output that nobody reads.
+        """
+        if channel is None or channel.element is None:
+            return 1
+        link = self.links[unit] if unit else min(self.widths(channel))
+        return beats(with_rows(channel.element, self.fabric.dynamic_rows), link)
+
+    def places(self, channel: Channel) -> int:
+        """Places that a value has in ``channel``: words of the wider end."""
+        element = None if channel.element is None else with_rows(channel.element, self.fabric.dynamic_rows)
+        return beats(element, max(self.widths(channel)))
 
     @cached_property
     def tiled(self) -> frozenset[Port]:
@@ -104,7 +132,23 @@ class Netlist:
         if isinstance(channel.type.element, Buffer):
             return True
         data = channel.element is not None and not channel.element.is_control
-        return data and channel.depth * self.beats(channel) > self.fabric.block_ram_words
+        return data and channel.depth * self.places(channel) > self.fabric.block_ram_words
+
+    def lag(self, channel: Channel) -> int:
+        """Cycles that tokens are seen in ``channel`` later than others: words are in block RAM, or narrow ones are
+        gathered to wide ones that the reader reads without a gap. See `gathering` for tiles of dynamic size."""
+        written, read = self.widths(channel)
+        waits = 0
+        if channel.element is not None and written < read and not is_dynamic(channel.element):
+            waits = beats(channel.element, written) - beats(channel.element, read)
+        return self.is_deep(channel) + waits
+
+    def gathering(self, channel: Channel) -> Gathering | None:
+        """Of tiles of dynamic size, how long a value waits that is read in wider words than it is written in."""
+        element, (written, read) = channel.element, self.widths(channel)
+        if not isinstance(element, Tile) or not is_dynamic(element) or written >= read:
+            return None
+        return Gathering(element.with_rows(1).bits, 8 * written, 8 * read)
 
     def with_depths(self, depths: Mapping[str, int]) -> Netlist:
         """The same with other depths of channels, by name; raises `FabricError` for what can not be."""
@@ -231,43 +275,3 @@ def insert_broadcasts(graph: Graph) -> Graph:
                 inputs.append(Stream(result, *producer, origin.type, stream.depth))
             result.nodes[name] = Node(name, node.operator, tuple(inputs), node.output_types, node.location)
     return result
-
-
-def carried(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset[Port]:
-    """The inputs whose values somebody needs, of ``units`` with what ``producers`` says is in front of every input.
-
-    They are needed by what leaves the program, by what decides, and by whatever makes a value of them that is needed.
-    """
-    nodes = {node.name: node for node in units}
-
-    def needed(node: Node) -> Iterable[int]:
-        operator, inputs = node.operator, len(node.inputs)
-        return range(inputs) if operator.ends_run else (*operator.decides_on(inputs), *operator.counts_rows(node))
-
-    todo = [(node.name, port) for node in nodes.values() for port in needed(node)]
-    return frozenset(_upstream(nodes, producers, todo))
-
-
-def deciding(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset[str]:
-    """Names of the units whose values decide what some unit does: the backward slice from all selectors."""
-    nodes = {node.name: node for node in units}
-    todo = [(node.name, port) for node in nodes.values() for port in node.operator.decides_on(len(node.inputs))]
-    return frozenset(producers[each][0] for each in _upstream(nodes, producers, todo))
-
-
-def _upstream(nodes: Mapping[str, Node], producers: Mapping[Port, Port], todo: list[Port]) -> set[Port]:
-    """The inputs in ``todo``, and all that their values are made of; what is read is made of what was written."""
-    accesses = [(node.name, node.operator.writes(node)) for node in nodes.values()]
-    written = [(each.tensor, (name, each.port)) for name, each in accesses if each is not None and each.tensor]
-    found: set[Port] = set()
-    while todo:
-        consumer = todo.pop()
-        if consumer not in found:
-            found.add(consumer)
-            name, output = producers[consumer]
-            node = nodes[name]
-            todo += [(name, port) for port in node.operator.passes_on(len(node.inputs), output)]
-            read = node.operator.reads(node)
-            if read is not None:
-                todo += [data for tensor, data in written if tensor == read.tensor]
-    return found

@@ -26,7 +26,8 @@ from step.language.parameters import settled
 from step.language.symbols import evaluate, measure
 from step.language.tokens import Token
 from step.language.validate import check
-from step.lowering.netlist import Netlist, deciding, insert_broadcasts
+from step.lowering.needs import deciding
+from step.lowering.netlist import Netlist, insert_broadcasts
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.data.stored import Tensors
 from step.programs.prepare import Inputs, Openable, Prepared, open_program

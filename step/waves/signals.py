@@ -35,7 +35,7 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
     be read, ``leaves``, whether it is, and ``level``, how many there are.
     """
     known = channel.element is None or channel.element.is_static
-    beats = data_words(channel.element, netlist.fabric.link_bytes) if known else 0
+    beats = data_words(channel.element, netlist.widths(channel)[0]) if known else 0
     near = list(passages(events, first - beats, end))  # the words of a token may follow when it has left
     tokens = [(each.entered, each) for each in near]
     left = [each.left for each in near if each.left is not None]
@@ -57,7 +57,7 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
         integer("stop", _pulses([(cycle, each.token.stop) for cycle, each in tokens], 0)),
         integer("rank", _pulses([(cycle, each.token.rank) for cycle, each in tokens], 0)),
         integer("beat", _beats([cycle for cycle, each in tokens if each.token.has_value], beats)),
-        string("front", _front(near, 2 if netlist.is_deep(channel) else 1)),
+        string("front", _front(near, 1 + netlist.lag(channel))),
         wire("leaves", [(cycle, 1) for cycle in left]),
         integer("level", _level([cycle for cycle, _ in tokens], left)),
     ]

@@ -132,11 +132,15 @@ struct Engine {
     // As `put`, for a token that is seen from cycle `seen` on.
     __attribute__((always_inline)) void send(Channel* channel, const Token& token, int64_t seen) {
         if (__builtin_expect(channel->special, false)) {
-            if (channel->sized) seen = paced(*channel, token);
+            int64_t lag = channel->lag;
+            if (channel->sized) seen = paced(*channel, token, lag);
             if (channel->unread) return;
-            log_sent(*channel, token, seen);
+            log_sent(*channel, token, seen, lag);
+            channel->append(token, seen);
+            if (channel->wide) channel->last().lag = lag;
+        } else {
+            channel->append(token, seen);
         }
-        channel->append(token, seen);
         if (channel->reader_waits) {
             channel->reader_waits = false;
             wake(*channel->reader, seen);
@@ -361,12 +365,14 @@ struct Engine {
         machine.latency = found->second.latency, machine.burst = found->second.burst;
     }
 
-    // When `token` is seen in a sized channel: none comes before the words of the one before have passed.
-    __attribute__((noinline)) int64_t paced(Channel& channel, const Token& token) {
+    // When `token` is seen in a sized channel: none comes before the words of the one before have passed. Its `lag` may
+    // be longer than that of all.
+    __attribute__((noinline)) int64_t paced(Channel& channel, const Token& token, int64_t& lag) {
         if (channel.tiles) resize(*channel.writer, token.has_value() ? token.value : 0);
-        int64_t seen = std::max(channel.next_seen, now + channel.writer->latency + 1 + channel.deep);
+        int64_t seen = std::max(channel.next_seen, now + channel.writer->latency + 1);
         channel.next_seen = seen + (channel.tiles ? channel.writer->burst : 1);
-        return seen;
+        if (channel.wide && token.has_value()) lag += channel.gathers(rows(token.value));
+        return seen + lag;
     }
 
     // Try `machine` so many cycles after this one.
@@ -383,8 +389,8 @@ struct Engine {
         again(machine, cycle - now);
     }
 
-    void log_sent(const Channel& channel, const Token& token, int64_t seen) {
-        Event event{seen - channel.deep - 1, channel.index, token.control()};
+    void log_sent(const Channel& channel, const Token& token, int64_t seen, int64_t lag) {
+        Event event{seen - lag - 1, channel.index, token.control()};
         if (channel.logged) events.push_back(event);
         if (channel.watched) shown.push_back({seen - 1, channel.index, token.control()});
     }

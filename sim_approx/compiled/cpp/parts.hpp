@@ -20,6 +20,7 @@ constexpr int64_t NEVER = INT64_MAX;
 struct Slot {
     Token token;
     int64_t seen = NEVER;
+    int64_t lag = 0;  // in channels where tokens have one of their own
 };
 
 // A FIFO, as `sim_approx.machine.Channel` describes it. A token is in the ring from the firing that sent it on. That it
@@ -33,7 +34,9 @@ struct alignas(64) Channel {
     uint32_t peak = 0;
     bool reader_waits = false, writer_waits = false, reserved = false;  // the last one: it was, and may still be
     bool unread = false, watched = false, logged = false, special = false;  // the last one: any of the three, or sized
-    bool deep = false, sized = false, tiles = false;  // sized: its writer's pace follows the rows of those that are tiles
+    bool sized = false, tiles = false;  // sized: its writer's pace follows the rows of those that are tiles
+    int32_t lag = 0;  // so many cycles later than it could be a token is seen
+    int64_t row_bits = 0, narrow = 0, wide = 0;  // and tiles of dynamic size besides: `step.lowering.links.Gathering`
 
     int64_t open_from = 0;
     int64_t next_seen = 0;  // of a sized one: what is sent next is seen when the words of the token before have passed
@@ -43,13 +46,20 @@ struct alignas(64) Channel {
 
     Slot& head() const { return ring[taken & mask]; }
     const Token& front() const { return head().token; }
+    Slot& last() const { return ring[(taken + stored - 1) & mask]; }
     const Slot& at(uint32_t place) const { return ring[(taken + place) & mask]; }
     bool readable(int64_t now) const { return head().seen <= now; }
     int32_t space(int64_t now) const { return capacity - int32_t(stored) - (freed_at == now ? freed : 0); }
     bool is_closed(int64_t now) const { return reserved && now < open_from; }
 
-    // The first cycle behind the one in which the token at `place` enters, and is counted; a deep one shows it later.
-    int64_t entry(uint32_t place) const { return at(place).seen - deep; }
+    // The first cycle behind the one in which the token at `place` enters, and is counted; it may be shown later.
+    int64_t entry(uint32_t place) const { return at(place).seen - (wide ? at(place).lag : lag); }
+
+    // Cycles that a tile with so many `rows` waits for its words.
+    int64_t gathers(int64_t rows) const {
+        int64_t bits = rows * row_bits;
+        return (bits + narrow - 1) / narrow - (bits + wide - 1) / wide;
+    }
 
     // The cycle since which the token in front has been there for the reader.
     int64_t available() const { return std::max(freed_at + 1, head().seen); }

@@ -94,7 +94,7 @@ struct Reader {
         for (Channel* each : to.inputs) each->reader = &to;
         for (Channel* each : to.outputs) {
             each->writer = &to;
-            each->delay = int32_t(to.latency) + 1 + each->deep;
+            each->delay = int32_t(to.latency) + 1 + each->lag;
             if (!to.sizes) continue;
             if (int64_t tiles = next(); tiles >= 0) each->sized = each->special = true, each->tiles = tiles;
         }
@@ -132,7 +132,9 @@ struct Reader {
             channel.index = int32_t(next());
             channel.capacity = int32_t(std::min<int64_t>(next(), INT32_MAX));  // less what is there already
             int64_t flags = next();
-            channel.deep = flags & 1, channel.watched = flags & 2, channel.logged = flags & 4;
+            channel.watched = flags & 1, channel.logged = flags & 2;
+            channel.lag = int32_t(next());
+            channel.row_bits = next(), channel.narrow = next(), channel.wide = next();
             channel.special = channel.unread || channel.watched || channel.logged;
             for (int64_t count = next(); count > 0; count--) {
                 Token token;

@@ -11,7 +11,7 @@ from typing import Any
 from step.errors import FormatError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
-from step.lowering.fabric import FABRIC, FabricConfig, with_settings
+from step.lowering.fabric import FABRIC, OWN, FabricConfig, with_settings
 from step.programs.files.digest import graph_digest
 from step.programs.files.json_file import read_json, written_by
 from step.programs.program import Program
@@ -44,7 +44,7 @@ class FittedFile:
         before, after = program.fabric.to_json(), fabric.to_json()
         changed = (name for name, value in after.items() if isinstance(value, int) and before[name] != value)
         settings = {f"{FABRIC}{name}": after[name] for name in changed}
-        settings |= {f"lanes.{name}": lanes for name, lanes in fabric.lanes.items()}
+        settings |= {f"{kind}.{name}": own for kind in OWN for name, own in getattr(fabric, kind).items()}
         return cls(program.name, graph_digest(program.graph), settings, cycles, dict(area), dict(depths))
 
     @classmethod

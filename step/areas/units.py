@@ -153,6 +153,12 @@ def word_width(netlist: Netlist, each: Channel, link: int) -> int:
     return 0 if element is None or element.is_control else word_bits(item_bits(element), link)
 
 
+def data_bits(netlist: Netlist, each: Channel) -> int:
+    """Bits of a value that follow its header."""
+    element = data(netlist, each)
+    return 0 if element is None or element.is_control else element.bits
+
+
 def data(netlist: Netlist, each: Channel) -> ElementType | None:
     """What travels, with the most rows; a buffer's header is all of it."""
     if each.element is None or isinstance(each.element, Buffer):

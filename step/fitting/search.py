@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from step.areas import Area
-from step.fitting.candidates import Candidates, total
-from step.fitting.choices import Chosen, Space, fabrics
+from step.fitting.candidates import Candidates
+from step.fitting.choices import Chosen, Space, memories
 from step.fitting.goal import Goal
 from step.fitting.trials import Choice, Trials, firings
 from step.lowering.netlist import lower
-from step.running.result import Status
 
-HALVINGS = 7
+HALVINGS = 8
 """How often the bound of an integer program is halved, or made larger by half."""
 
 SPARE = (1.0, 0.97, 0.94, 0.9)
@@ -31,41 +30,49 @@ class Search:
 
     def best(self) -> Found:
         """The best that was found."""
-        starts = [self._best(self._started(space)) for space in self._spaces()]
-        starts.sort(key=lambda each: self.goal.cost(each[0]))
+        starts = sorted((self._best(self._started(space)) for space in self._spaces()), key=self._cost)
         most = len(self.trials.known) + self.runs
         best = self._improved(starts[0], most)
         return self._best([best, *(self._improved(each, most) for each in starts[1:])])
 
-    def _best(self, found: Iterator[Found] | Sequence[Found]) -> Found:
-        return min(found, key=lambda each: self.goal.cost(each[0]))
+    def _cost(self, found: Found) -> tuple[float, ...]:
+        return self.goal.cost(found[0])
+
+    def _best(self, found: Iterable[Found]) -> Found:
+        return min(found, key=self._cost)
+
+    def _found(self, space: Space, chosen: Chosen | None) -> Iterator[Found]:
+        """What is ``chosen``, if it runs."""
+        choice = None if chosen is None else self.trials.choice(space, chosen)
+        if choice is not None and chosen is not None:
+            yield choice, space, chosen
 
     # -- candidates -----------------------------------------------------------------------------------------------
 
-    def _spaces(self) -> Iterator[Space]:
-        """Those of the fabrics on which the program runs with all lanes, which are fast enough; without a budget of
-        memories, of those with the same links the smallest one."""
-        found: dict[tuple[int, ...], tuple[Choice, Space]] = {}
-        for fabric in fabrics(self.asked.fabric):
+    def _spaces(self) -> list[Space]:
+        """Those of the fabrics with other memories on which the program is fast enough with all lanes; without a budget
+        the smallest one."""
+        found: list[Found] = []
+        for fabric in memories(self.asked.fabric):
             space = Space.of(lower(self.trials.program.graph, fabric))
-            choice = self.trials.choice(space, space.asked)
-            if choice is not None and (self.goal.cycles is None or choice.cycles <= self.goal.cycles):
-                kind = (fabric.link_bytes, *([fabric.block_ram_words] if self.goal.limits else []))
-                if kind not in found or self.goal.cost(choice) < self.goal.cost(found[kind][0]):
-                    found[kind] = choice, space
-        return (space for _, space in found.values())
+            found += self._found(space, space.asked)
+        fit = [each for each in found if self.goal.cycles is None or each[0].cycles <= self.goal.cycles]
+        chosen = fit if self.goal.limits else [self._best(fit)]
+        return [space for _, space, _ in chosen]
 
     def _started(self, space: Space) -> Iterator[Found]:
         """What is there, and candidates."""
-        result, whole = self.trials.run(space.netlist.fabric), self.trials.choice(space, space.asked)
-        assert result is not None and whole is not None and result.status == Status.FINISHED
-        yield whole, space, space.asked
+        (whole,) = self._found(space, space.asked)
+        yield whole
         if not space.units:
             return
-        counts = firings(space, result)
-        programs = Candidates(space, counts, self._later(space, counts, whole))
+        result = self.trials.run(space.fabric(space.asked))
+        assert result is not None
+        counts = firings(result)
+        formulas = Candidates(space, counts, [[0.0] * len(unit.options) for unit in space.units])
+        programs = replace(formulas, later=self._later(formulas, whole[0]))
         bounded = self.goal.cycles is not None and not self.goal.limits
-        yield from self._narrowest(space, programs, whole) if bounded else self._fastest(space, programs, whole)
+        yield from self._narrowest(space, programs, whole[0]) if bounded else self._fastest(space, programs, whole[0])
 
     def _narrowest(self, space: Space, programs: Candidates, whole: Choice) -> Iterator[Found]:
         """The least area within paths that are longer by the loss, or by as much as the runs say that they may be."""
@@ -73,40 +80,63 @@ class Search:
         path, loss = programs.cycles(space.asked), self.goal.cycles - whole.cycles
         part, step = 1.0, 0.5
         for _ in range(HALVINGS):
-            chosen = programs.narrowest(path + part * loss)
-            choice = None if chosen is None else self.trials.choice(space, chosen)
-            if choice is not None and chosen is not None:
-                yield choice, space, chosen
-            fits = choice is not None and self.goal.misses(choice) == 0
+            found = list(self._found(space, programs.narrowest(path + part * loss)))
+            yield from found
+            fits = any(self.goal.misses(choice) == 0 for choice, _, _ in found)
             part += step if fits else -step
             step /= 1 if fits and part > 1 else 2
 
     def _fastest(self, space: Space, programs: Candidates, whole: Choice) -> Iterator[Found]:
         """The shortest paths within the budget, and the least there is."""
-        fixed = whole.area - total(space, space.asked)
-        spares = [{n: most * part - getattr(fixed, n) for n, most in self.goal.limits.items()} for part in SPARE]
-        for chosen in (*(programs.fastest(spare) for spare in spares), (0,) * len(space.units)):
-            choice = None if chosen is None else self.trials.choice(space, chosen)
-            if choice is not None and chosen is not None:
-                yield choice, space, chosen
+        rest, least = whole.area - space.parts(space.asked), (0,) * len(space.units)
+        spares = [{n: most * part - getattr(rest, n) for n, most in self.goal.limits.items()} for part in SPARE]
+        for chosen in (*(programs.fastest(spare) for spare in spares), least):
+            yield from self._found(space, chosen)
 
-    def _later(self, space: Space, counts: Sequence[int], whole: Choice) -> list[list[float]]:
-        """For each option of each unit, by how many cycles the run is longer if the unit, and those alike, have it.
+    def _later(self, formulas: Candidates, whole: Choice) -> list[list[float]]:
+        """For each option of each unit, by how many cycles a run is longer than formulas say if the unit, and those
+        alike, have it: several tokens may come at once, of which each waits for those before it.
 
-        From the first one on that is too slow, or alone too late, it is as much later as the latency is longer.
+        Lanes are measured with the links that there are, until they are too slow, or alone too late; narrower links
+        with all lanes. From there on formulas say what is more.
         """
+        space = formulas.space
+        path = formulas.cycles(space.asked)
         most = 2 * whole.cycles if self.goal.cycles is None else self.goal.cycles
         later = [[0.0] * len(unit.options) for unit in space.units]
+
+        def more(group: Sequence[int], place: int) -> tuple[float, bool]:
+            """What a run takes more than formulas say where just ``group`` has an option; whether it is too long."""
+            chosen = tuple(place if at in group else all for at, all in enumerate(space.asked))
+            expected = formulas.cycles(chosen) - path
+            if expected > most - whole.cycles:
+                return 0.0, True
+            found = list(self._found(space, chosen))
+            if not found:
+                return most, True
+            taken = found[0][0].cycles
+            return max(0.0, taken - whole.cycles - expected), taken > most
+
         for group in space.alike:
-            options, late, known = space.units[group[0]].options, 0.0, len(space.units[group[0]].options) - 1
-            busiest = max(counts[at] for at in group)
-            for place in reversed(range(len(options) - 1)):
-                if known == place + 1 and busiest * options[place].interval <= most and late <= most - whole.cycles:
-                    chosen = tuple(place if at in group else all for at, all in enumerate(space.asked))
-                    choice = self.trials.choice(space, chosen)
-                    known, late = place, max(late, choice.cycles - whole.cycles if choice is not None else 0.0)
+            unit = space.units[group[0]]
+            of_lanes: dict[int, float] = {}
+            for link in reversed(unit.links()):
+                inside = [place for place, each in enumerate(unit.options) if each.link == link]
+                if link == unit.options[-1].link:
+                    extra, over = 0.0, False
+                    for place in reversed(inside[:-1]):
+                        if not over:
+                            known, over = more(group, place)
+                            extra = max(extra, known)
+                        of_lanes[unit.options[place].lanes] = extra
+                    extra = 0.0
+                else:
+                    extra, _ = more(group, inside[-1])
                 for at in group:
-                    later[at][place] = late + max(0, options[place].latency - options[known].latency)
+                    for place in inside:
+                        lanes = unit.options[place].lanes
+                        of = min((each for each in of_lanes if each >= lanes), default=0)
+                        later[at][place] = extra + of_lanes.get(of, 0.0)
         return later
 
     # -- from a candidate on ----------------------------------------------------------------------------------------
@@ -120,7 +150,7 @@ class Search:
             for moved in self._moves(space, chosen):
                 if len(self.trials.known) >= most:
                     return choice, space, chosen
-                if self.goal.hopeless(choice.area + _difference(space, chosen, moved), choice):
+                if self.goal.hopeless(choice.area + space.difference(chosen, moved), choice):
                     continue
                 found = self.trials.choice(space, moved)
                 if found is not None and self.goal.cost(found) < self.goal.cost(choice):
@@ -130,32 +160,27 @@ class Search:
 
     def _moves(self, space: Space, chosen: Chosen) -> Iterator[Chosen]:
         """Neighbours of ``chosen``: those that save most first, then exchanges of two."""
-        groups = [each for each in space.alike if len(each) > 1]
         single = [(at,) for at in range(len(chosen))]
-        steps = (-1, 1) if self.goal.cycles is not None else (1, -1)
-        for step in steps:
-            yield from _ordered(space, chosen, [dict.fromkeys(each, step) for each in (*groups, *single)])
+        groups = [each for each in space.alike if len(each) > 1]
+        for step in (-1, 1) if self.goal.cycles is not None else (1, -1):
+            lanes = [_stepped(space, chosen, each, lanes=step) for each in (*groups, *single)]
+            links = [_stepped(space, chosen, each, links=step) for each in space.alike]
+            yield from _ordered(space, chosen, [*lanes, *links])
         for others in (groups, single):
-            pairs = ((wider, narrower, by) for wider in others for narrower in others for by in (1, 2))
-            moves = [{**dict.fromkeys(wider, 1), **dict.fromkeys(narrower, -by)} for wider, narrower, by in pairs]
-            yield from _ordered(space, chosen, moves)
+            wider = [_stepped(space, chosen, each, lanes=1) for each in others]
+            pairs = (_stepped(space, each, other, lanes=-by) for each in wider for other in others for by in (1, 2))
+            yield from _ordered(space, chosen, pairs)
 
 
-def _ordered(space: Space, chosen: Chosen, moves: Sequence[Mapping[int, int]]) -> list[Chosen]:
-    """What ``moves``, each units with how many options further they go, make of ``chosen``: the least area first."""
-    there = {each: _difference(space, chosen, each) for each in (_stepped(space, chosen, move) for move in moves)}
-    return sorted(there, key=lambda each: there[each].lut_sites)
+def _ordered(space: Space, chosen: Chosen, moves: Iterable[Chosen]) -> list[Chosen]:
+    """``moves``, the one with the least area first."""
+    there = {each: space.difference(chosen, each).lut_sites for each in moves if each != chosen}
+    return sorted(there, key=there.__getitem__)
 
 
-def _difference(space: Space, chosen: Chosen, moved: Chosen) -> Area:
-    """What ``moved`` takes more than ``chosen``."""
-    changed = (each for each in zip(space.units, chosen, moved, strict=True) if each[1] != each[2])
-    return sum((unit.options[new].area - unit.options[old].area for unit, old, new in changed), Area())
-
-
-def _stepped(space: Space, chosen: Chosen, steps: Mapping[int, int]) -> Chosen:
-    """``chosen`` with units so many options further, or at the end."""
+def _stepped(space: Space, chosen: Chosen, units: Sequence[int], lanes: int = 0, links: int = 0) -> Chosen:
+    """``chosen`` with ``units`` so many options further."""
     found = list(chosen)
-    for at, step in steps.items():
-        found[at] = min(max(found[at] + step, 0), len(space.units[at].options) - 1)
+    for at in units:
+        found[at] = space.units[at].stepped(found[at], lanes, links)
     return tuple(found)

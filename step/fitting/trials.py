@@ -71,6 +71,6 @@ class Trials:
         return [each for each in self.known.values() if each is not None]
 
 
-def firings(space: Space, result: RunResult) -> list[int]:
+def firings(result: RunResult) -> dict[str, int]:
     """How often each unit fires."""
-    return [result.operators[unit.name].firings or 0 for unit in space.units]
+    return {name: each.firings or 0 for name, each in result.operators.items()}

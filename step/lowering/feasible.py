@@ -5,7 +5,7 @@ from __future__ import annotations
 from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.dims import element_count
-from step.language.function import AccumFunction, Function
+from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.dynamic import check_dynamic
@@ -16,6 +16,7 @@ from step.lowering.netlist import Channel, Netlist, kept
 from step.lowering.own import LANES, LINKS
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import LanePlan, Plan
+from step.lowering.timing import reduces
 
 HIGHEST_RANK = 15
 """Probes and logs have four bits for a stop."""
@@ -53,7 +54,7 @@ def lanes_of(node: Node, netlist: Netlist) -> int:
 
 def _plan(node: Node, netlist: Netlist) -> Plan | None:
     function: Function | None = getattr(node.operator, "function", None)
-    reduce = isinstance(function, AccumFunction)
+    reduce = reduces(type(node.operator))
     return None if function is None else plan_of(node, function, netlist.fabric, reduce=reduce)
 
 
@@ -88,6 +89,7 @@ def _check_links(name: str, link: int, netlist: Netlist) -> None:
     )
 
 
+@kept
 def with_links(netlist: Netlist) -> list[Node]:
     """The operators whose links have words, and may be of their own."""
     ends = {

@@ -13,7 +13,7 @@ import random
 from collections.abc import Iterator
 from time import perf_counter
 
-from step.fitting.choices import Chosen, Space, memories
+from step.fitting.choices import Chosen, Space, fabrics
 from step.fitting.fitting import fit
 from step.fitting.trials import Choice, Trials
 from step.host.progress import silent
@@ -38,7 +38,7 @@ def chosen(space: Space, source: random.Random) -> Chosen:
 def tried(trials: Trials, most: int, count: int, seed: int) -> Iterator[Choice]:
     """Random choices with at most so many cycles."""
     source = random.Random(seed)
-    spaces = [Space.of(lower(trials.program.graph, each)) for each in memories(trials.program.fabric)]
+    spaces = [Space.of(lower(trials.program.graph, each)) for each in fabrics(trials.program.fabric)]
     for _ in range(count):
         space = source.choice(spaces)
         choice = trials.choice(space, chosen(space, source))

@@ -20,7 +20,7 @@ from step.lowering.timing import timing_of
 PARTS = (8, 4, 2, 1)
 """Parts of the fabric's links that are tried, the narrowest first."""
 
-NARROWEST = 8
+NARROWEST = 4
 """Bytes of the narrowest link that is tried."""
 
 MEMORIES = (8, 16, 64)
@@ -170,10 +170,12 @@ class Space:
         return self.units[before].options[chosen[before]].link, self.units[behind].options[chosen[behind]].link
 
 
-def memories(fabric: FabricConfig) -> Iterator[FabricConfig]:
-    """``fabric``, and those with other memories."""
-    for words in dict.fromkeys((fabric.block_ram_words, *MEMORIES)):
-        yield replace(fabric, block_ram_words=words)
+def fabrics(fabric: FabricConfig) -> Iterator[FabricConfig]:
+    """``fabric``, and those with narrower links and other memories, where no operator has links of its own."""
+    for part in (1,) if fabric.links else reversed(PARTS):
+        for words in dict.fromkeys((fabric.block_ram_words, *MEMORIES)):
+            if part == 1 or fabric.link_bytes // part >= NARROWEST:
+                yield replace(fabric, link_bytes=fabric.link_bytes // part, block_ram_words=words)
 
 
 # -- units ----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from step.fitting.candidates import Candidates
-from step.fitting.choices import Chosen, Space, memories
+from step.fitting.choices import Chosen, Space, fabrics
 from step.fitting.goal import Goal
 from step.fitting.trials import Choice, Trials, firings
 from step.lowering.netlist import lower
@@ -50,15 +50,19 @@ class Search:
     # -- candidates -----------------------------------------------------------------------------------------------
 
     def _spaces(self) -> list[Space]:
-        """Those of the fabrics with other memories on which the program is fast enough with all lanes; without a budget
-        the smallest one."""
-        found: list[Found] = []
-        for fabric in memories(self.asked.fabric):
+        """Those of the fabrics on which the program is fast enough with all lanes; without a budget the smallest one of
+        each width of links."""
+        found: dict[int, list[Found]] = {}
+        for fabric in fabrics(self.asked.fabric):
             space = Space.of(lower(self.trials.program.graph, fabric))
-            found += self._found(space, space.asked)
-        fit = [each for each in found if self.goal.cycles is None or each[0].cycles <= self.goal.cycles]
-        chosen = fit if self.goal.limits else [self._best(fit)]
-        return [space for _, space, _ in chosen]
+            found.setdefault(fabric.link_bytes, []).extend(self._found(space, space.asked))
+        fit = [[each for each in alike if self._fast_enough(each[0])] for alike in found.values()]
+        return [
+            space for alike in fit for _, space, _ in (alike if self.goal.limits else sorted(alike, key=self._cost)[:1])
+        ]
+
+    def _fast_enough(self, choice: Choice) -> bool:
+        return self.goal.cycles is None or choice.cycles <= self.goal.cycles
 
     def _started(self, space: Space) -> Iterator[Found]:
         """What is there, and candidates."""

@@ -35,7 +35,7 @@ def program(links: dict[str, int] | None = None) -> Program:
     x.promote(name="same").map(RowSum(), name="sum").sink("z")
     x.map(SelectAll(2), name="chosen").sink("targets")
     data = {name: random.standard_normal((3, 2, 8, 16)).astype(np.float32) for name in ("x", "w")}
-    return Program(graph, data, FabricConfig(link_bytes=16, page_bytes=512, links=links or {}))
+    return Program(graph, data, FabricConfig(link_bytes=16, page_bytes=512, block_ram_words=64, links=links or {}))
 
 
 def test_an_operator_has_the_links_that_it_is_given() -> None:
@@ -48,10 +48,10 @@ def test_an_operator_has_the_links_that_it_is_given() -> None:
     assert [netlist.widths(by_name[name]) for name in ("x_broadcast.0", "first", "second", "again")] == [
         (8, 64), (64, 64), (16, 4), (4, 16),
     ]  # fmt: skip
-    assert netlist.beats(by_name["second"], "second") == 8 and netlist.beats(by_name["second"], "kept") == 32
-    assert netlist.beats(by_name["second"]) == 32 and netlist.places(by_name["second"]) == 8
+    assert netlist.beats(by_name["second"], "second") == 16 and netlist.beats(by_name["second"], "kept") == 64
+    assert netlist.beats(by_name["second"]) == 64 and netlist.places(by_name["second"]) == 16
     assert [netlist.lag(by_name[name]) for name in ("x_broadcast.0", "w", "first", "second", "again")] == [
-        32 - 4, 16 - 4, 0, 0, 32 - 8,
+        32 - 4, 16 - 4, 0, 0, 64 - 16,
     ]  # fmt: skip
 
 

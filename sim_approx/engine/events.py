@@ -91,9 +91,9 @@ class _Later:
 class Sized:
     """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
-    What is no value has the latency of a tile without rows, and no words. Tokens stay in order: one that is faster waits until the
-    words of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of it, and how long
-    the channel ``gathers`` these.
+    What is no value has the latency of a tile without rows, and no words. Tokens stay in order: one that is faster
+    waits until the words of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of
+    it, and how long the channel ``gathers`` these.
     """
 
     __slots__ = ("_agenda", "_machine", "_tiles", "gathers", "last", "words")

@@ -42,6 +42,9 @@ APPLIED = [
 ]
 """Functions: on which fabric, of tiles of which format and shape, and in which operators."""
 
+TILES = [(1, 16), (4, 16), (16, 16), (3, 8), (16, 64)]
+"""Rows and columns of tiles on links of two widths."""
+
 RANDOM = 8
 """Random programs: buffers, random addresses, and whatever else there is."""
 
@@ -57,6 +60,8 @@ def designs() -> Iterator[tuple[str, Program]]:
     row, tile = Tile(FP32, 1, 64), Tile(FP32, 4, 64)
     yield "control, wide", replace(units(tile, row=row, rows=4, tall=tile), fabric=FABRICS[2])
     yield "control, dynamic", dynamic()
+    for links in ((64, 16), (16, 64), (32, 64), (64, 8), (8, 32)):
+        yield f"gears {links}", gears(*links)
     for name in ("recirculate.py", "moe_multiplexed.py:regions4"):
         yield name, load_program(f"examples/{name}")
     for seed in range(RANDOM):
@@ -79,6 +84,20 @@ def products(fabric: FabricConfig) -> Program:
             function = Matmul(out=out, transposed=transposed)
             getattr(left, method)(function, right, name=f"{method}{name}").sink(f"y{name}")
     return Program(graph, fabric=fabric)
+
+
+def gears(written: int, read: int) -> Program:
+    """Channels of tiles that are read in words of another width than they are written in, and of none."""
+    graph, links = Graph("gears"), dict[str, int]()
+    rows = graph.symbol("rows", ragged=True)
+    for name, tile in {
+        **{f"{dtype}_{rows}x{cols}": Tile(dtype, rows, cols) for dtype in (BF16, FP32) for rows, cols in TILES},
+        "rows": Tile(BF16, rows, 16),
+    }.items():
+        for depth in (2, 4, 24):
+            links |= {f"x{depth}_{name}": written, f"y{depth}_{name}": read}
+            graph.source(f"x{depth}_{name}", tile, [8]).buffered(depth).sink(f"y{depth}_{name}")
+    return Program(graph, fabric=FabricConfig(links=links))
 
 
 def applied(fabric: FabricConfig, tile: Tile, methods: tuple[str, ...]) -> Program:

@@ -76,7 +76,7 @@ class Channel(Parametric):
         self._deep, self._gears = deep, None
         if isinstance(format, TokenFormat) and read_as is not None and are_gears(format, read_as):
             self._gears = format, read_as
-            self._spare += read_as.word_bits < format.word_bits
+            self._spare += read_as.beats > format.beats
         reader = self._gears[1] if self._gears else format
         super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(reader))})
 

@@ -6,7 +6,7 @@ words of the narrower end side by side; the last place of an item may have room 
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
@@ -79,10 +79,12 @@ class Gears:
         if self._kind is Shallow:
             address = Signal.like(base, name="address")
             m.d.sync += address.eq(following)
-        parts = ring.read(address)
-        return Cat(parts, Const(0, (self.narrow.word_bits << self._part_bits) - len(parts))).word_select(
-            chosen, self.narrow.word_bits
-        )
+        place_word, size = ring.read(address), self.narrow.word_bits
+        parts: list[Value] = [place_word[at : at + size] for at in range(0, self.wide.word_bits, size)]
+        for bit in chosen:
+            pairs = zip_longest(parts[::2], parts[1::2], fillvalue=Const(0, size))
+            parts = [Mux(bit, upper, lower) for lower, upper in pairs]
+        return parts[0]
 
 
 def gathering(written: TokenFormat, read: TokenFormat) -> int | Gathering:

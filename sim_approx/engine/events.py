@@ -91,9 +91,9 @@ class _Later:
 class Sized:
     """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
-    What is no value takes as long as a tile without rows. Tokens stay in order: one that is faster waits until the
-    words of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of it, and how long
-    the channel ``gathers`` these.
+    What is no value has the latency of a tile without rows, and no words. Tokens stay in order: one that is faster
+    waits until the words of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of
+    it, and how long the channel ``gathers`` these.
     """
 
     __slots__ = ("_agenda", "_machine", "_tiles", "gathers", "last", "words")
@@ -108,7 +108,7 @@ class Sized:
             self._machine.resize(token.value if token.has_value else 0)
         if not isinstance(channel, Unread):
             self.last = max(self.last + self.words, self._agenda.clock.now + self._machine.latency)
-            self.words = self._machine.burst if self._tiles else 1
+            self.words = self._machine.burst if self._tiles and token.has_value else 1
             self.gathers = channel.lag_of(token) - channel.lag
             self._agenda.arrivals_in(self.last).append(item)
 

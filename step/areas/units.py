@@ -77,7 +77,7 @@ def channel(netlist: Netlist, each: Channel, in_flight: int) -> Amounts:
     found.shallow(header_bits(netlist, each), depth)
     if written:
         words = netlist.places(each)
-        room = (depth + (read < written)) * words
+        room = (depth + netlist.spare(each)) * words
         found.put("channel.word_place_bits", (room - 1).bit_length())
         found.put("channel.several_words", words > 1)
         found.put("channel.dynamic", is_dynamic(each.element))

@@ -206,7 +206,7 @@ def _peaks(outcome: Outcome) -> dict[str, int]:
 
 def _shallow(netlist: Netlist, channel: Channel) -> int:
     """The largest depth of ``channel`` that needs no block RAM."""
-    return max(LEAST, netlist.fabric.block_ram_words // netlist.places(channel))
+    return max(LEAST, netlist.fabric.block_ram_words // netlist.places(channel) - netlist.spare(channel))
 
 
 def _within(fewest: Cycles, loss: float) -> Goal:

@@ -132,7 +132,12 @@ class Netlist:
         if isinstance(channel.type.element, Buffer):
             return True
         data = channel.element is not None and not channel.element.is_control
-        return data and channel.depth * self.places(channel) > self.fabric.block_ram_words
+        slots = channel.depth + self.spare(channel)
+        return data and slots * self.places(channel) > self.fabric.block_ram_words
+
+    def spare(self, channel: Channel) -> int:
+        """Values besides its depth for which ``channel`` has places: that of which narrower words are still read."""
+        return int(self.beats(channel, channel.consumer[0]) > self.places(channel))
 
     def lag(self, channel: Channel) -> int:
         """Cycles that tokens are seen in ``channel`` later than others: words are in block RAM, or narrow ones are

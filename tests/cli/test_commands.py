@@ -236,7 +236,7 @@ KNOWN = (
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
-ALL = f"{KNOWN}, memory, lanes.OPERATOR"
+ALL = f"{KNOWN}, memory, lanes.OPERATOR, links.OPERATOR"
 
 
 @pytest.mark.parametrize(
@@ -251,6 +251,9 @@ ALL = f"{KNOWN}, memory, lanes.OPERATOR"
         ("lanes.y=0", "lanes.y must be an integer >= 1, not 0"),
         ("fabric.lanes.y=many", "lanes.y must be an integer >= 1, not 'many'"),
         ("lanes.y=1000000", "lanes.y must be at most 262,144, not 1,000,000"),
+        ("links.y=0", "links.y must be an integer >= 1, not 0"),
+        ("links.y=12", "links.y must be a power of two, not 12"),
+        ("fabric.links.y=131072", "links.y must be at most 65,536, not 131,072"),
         (
             "matmul_lane=4",
             f"fabric has no parameter 'matmul_lane'; did you mean 'matmul_lanes'? it has {ALL}",
@@ -399,7 +402,7 @@ DRAM = ", ".join(f"memory.dram.{each.name}" for each in fields(Dram))
         (
             "memory.dram.rcd=4",
             "fabric has no parameter 'memory.dram.rcd'; did you mean 'memory.dram.trcd'? "
-            f"it has {KNOWN}, {DRAM}, memory, lanes.OPERATOR",
+            f"it has {KNOWN}, {DRAM}, memory, lanes.OPERATOR, links.OPERATOR",
         ),
     ],
 )

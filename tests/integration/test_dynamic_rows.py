@@ -49,6 +49,18 @@ def test_rows_that_begin_anywhere(cols: int, link_bytes: int) -> None:
     rows.checked(link_bytes=link_bytes, vector_lanes=8, dynamic_rows=32)
 
 
+@pytest.mark.parametrize("channel_depth", [2, 5])
+def test_links_of_their_own(channel_depth: int) -> None:
+    """Words of a tile are gathered, and dealt out, by the rows that there are; some channels are in block RAM."""
+    rows = Rows(12)
+    x = rows.given()
+    wide = x.promote(name="wide")
+    wide.map(Silu(), name="narrow").flat_map(RetileStreamify(1, "row"), name="cut").sink("y")
+    wide.bufferize(rank=1, name="kept").streamify().sink("z")
+    links = {"x": 4, "wide": 64, "narrow": 16, "cut": 32, "kept": 8}
+    rows.checked(link_bytes=16, links=links, vector_lanes=4, dynamic_rows=16, channel_depth=channel_depth)
+
+
 @pytest.mark.parametrize("link_bytes", [1, 16, pytest.param(4, marks=pytest.mark.slow)])
 def test_rows_that_are_control(link_bytes: int) -> None:
     """They leave in headers, and come together again."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamic import COUNTS, Rows, told
+from dynamic import COUNTS, Rows, checked, told
 
-from step import BF16, INT8, UINT32, Graph, Program, Selector, Stream, Tile, Tuple
+from step import BF16, INT8, UINT32, FabricConfig, Graph, Program, Selector, Stream, Tile, Tuple
 from step.errors import InputError
 from step.functions import Silu
 from step.language.faults import rows_of
@@ -62,6 +62,16 @@ def test_from_outside() -> None:
     rows.inputs["x"] = [(np.full((each, 10), each), [each % 3], np.ones((each, 2))) for each in COUNTS]
     _items(rows.graph.source("x", element, [len(COUNTS)]), "items")
     rows.checked(link_bytes=16)
+
+
+def test_what_is_no_value_has_no_words() -> None:
+    """Not those of the items that have them without rows too."""
+    graph = Graph("empties")
+    rows, count = (graph.symbol(name, ragged=True) for name in ("rows", "count"))
+    element = Tuple((Tile(BF16, rows, 4), Selector(2), Tile(INT8, 4, 4)))
+    graph.source("x", element, [3, count]).sink("y")
+    value = np.ones((2, 4)), [1], np.ones((4, 4))
+    checked(Program(graph, {"x": [[value], [], []]}, FabricConfig(link_bytes=4)))
 
 
 def test_different_rows() -> None:

@@ -182,7 +182,7 @@ GENERATED = [
     (lambda g: g.graph.turns(10**30), f"a selector must have at most 65,536 targets, not {10**30:,}"),
 ]  # fmt: skip
 
-FABRIC = "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, memory, arithmetic, lanes"  # noqa: E501
+FABRIC = "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, memory, arithmetic, lanes, links"  # noqa: E501
 NO_TILE = (
     "has no parameter 'tile' any more: a tile of static size may have any shape; leave it out, or give dynamic_rows, "
     "the most rows of a tile of dynamic size"
@@ -194,9 +194,11 @@ assert HBM2 is not None
 FABRICS = [
     (lambda g: FabricConfig(lane=4),
      f"FabricConfig has no parameter 'lane'; did you mean 'lanes'? it has {FABRIC}"),
+    (lambda g: FabricConfig(links=[8]), "links must be an object of numbers by the names of operators, not [8]"),
+    (lambda g: FabricConfig(links={"gate": 24}), "links.gate must be a power of two, not 24"),
     (lambda g: FabricConfig(lanes=4), "lanes must be an object of numbers by the names of operators, not 4"),
     (lambda g: FabricConfig(stage=4), f"FabricConfig has no parameter 'stage'; did you mean 'stages'? it has {FABRIC}"),
-    (lambda g: FabricConfig(*range(1, 17)), "FabricConfig takes 15 arguments without a name, not 16"),
+    (lambda g: FabricConfig(*range(1, 18)), "FabricConfig takes 16 arguments without a name, not 17"),
     (lambda g: FabricConfig(dynamic_rows=0), "dynamic_rows must be an integer >= 1, not 0"),
     (lambda g: FabricConfig(dynamic_rows=10**9), "dynamic_rows must be at most 65,536, not 1,000,000,000"),
     (lambda g: FabricConfig(memory="hbm2"), "memory must be a MemoryConfig, not 'hbm2'"),

@@ -20,7 +20,8 @@ def same_value(first: Any, second: Any) -> bool:
             and first.tobytes() == second.tobytes()
         )
     if isinstance(first, tuple | list):
-        return type(first) is type(second) and len(first) == len(second) and all(map(same_value, first, second))
+        alike = isinstance(second, list if isinstance(first, list) else tuple)
+        return alike and len(first) == len(second) and all(map(same_value, first, second))
     return bool(first == second)
 
 

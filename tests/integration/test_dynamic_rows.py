@@ -49,6 +49,16 @@ def test_rows_that_begin_anywhere(cols: int, link_bytes: int) -> None:
     rows.checked(link_bytes=link_bytes, vector_lanes=8, dynamic_rows=32)
 
 
+@pytest.mark.parametrize(("cols", "counts", "most"), [(4, [1, 0], 6), (5, [1, 0], 6), (3, [0, 0], 1)], ids=str)
+def test_joined_tiles_that_do_not_fill_the_rows_of_the_fabric(cols: int, counts: list[int], most: int) -> None:
+    """Of four rows each; a word is more than all, so that the result has the width of the most rows."""
+    graph = Graph("joined")
+    tiles = graph.source("x", Tile(FP32, 4, cols), [2, graph.symbol("n", ragged=True)])
+    tiles.accum(RetileRow()).sink("y")
+    data = [[np.full((4, cols), at + 1.0)] * each for at, each in enumerate(counts)]
+    checked(Program(graph, {"x": data}, FabricConfig(dynamic_rows=most, link_bytes=128)))
+
+
 @pytest.mark.parametrize("link_bytes", [1, 16, pytest.param(4, marks=pytest.mark.slow)])
 def test_rows_that_are_control(link_bytes: int) -> None:
     """They leave in headers, and come together again."""

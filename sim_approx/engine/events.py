@@ -91,8 +91,9 @@ class _Later:
 class Sized:
     """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
-    What is no value takes as long as a tile without rows. Tokens stay in order: one that is faster waits until the
-    words of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of it.
+    Tokens without a value are as late as tiles without rows, and have no words. Tokens stay in order: one that is
+    faster waits until the words of the one before have passed. ``last``: the cycle in which the last one enters,
+    ``words`` of it.
     """
 
     __slots__ = ("_agenda", "_machine", "_tiles", "last", "words")
@@ -106,7 +107,7 @@ class Sized:
             self._machine.resize(token.value if token.has_value else 0)
         if not isinstance(channel, Unread):
             self.last = max(self.last + self.words, self._agenda.clock.now + self._machine.latency)
-            self.words = self._machine.burst if self._tiles else 1
+            self.words = self._machine.burst if self._tiles and token.has_value else 1
             self._agenda.arrivals_in(self.last).append(item)
 
 

@@ -365,7 +365,7 @@ struct Engine {
     __attribute__((noinline)) int64_t paced(Channel& channel, const Token& token) {
         if (channel.tiles) resize(*channel.writer, token.has_value() ? token.value : 0);
         int64_t seen = std::max(channel.next_seen, now + channel.writer->latency + 1 + channel.deep);
-        channel.next_seen = seen + (channel.tiles ? channel.writer->burst : 1);
+        channel.next_seen = seen + (channel.tiles && token.has_value() ? channel.writer->burst : 1);
         return seen;
     }
 

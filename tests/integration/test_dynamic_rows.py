@@ -49,6 +49,19 @@ def test_rows_that_begin_anywhere(cols: int, link_bytes: int) -> None:
     rows.checked(link_bytes=link_bytes, vector_lanes=8, dynamic_rows=32)
 
 
+def test_reductions_of_no_tiles() -> None:
+    """They have no rows, beside others that have some, and where all tiles have as many."""
+    graph = Graph("reduced")
+    tile, counts = Tile(BF16, graph.symbol("H"), 24), (2, 0, 1, 0, 0, 3)
+    x = graph.source("x", tile, [len(counts), graph.symbol("n", ragged=True)])
+    sums = x.accum(Add(), name="sum")
+    sums.map(Silu()).sink("y")
+    x.accum(Max()).map(Mul(), sums).flat_map(RetileStreamify(1, "row", 1)).accum(RetileRow()).sink("rows")
+    random = np.random.default_rng(1)
+    data = [[random.standard_normal((3, 24)) for _ in range(each)] for each in counts]
+    checked(Program(graph, {"x": data}, FabricConfig(dynamic_rows=4, link_bytes=32, vector_lanes=8)))
+
+
 @pytest.mark.parametrize(("cols", "counts", "most"), [(4, [1, 0], 6), (5, [1, 0], 6), (3, [0, 0], 1)], ids=str)
 def test_joined_tiles_that_do_not_fill_the_rows_of_the_fabric(cols: int, counts: list[int], most: int) -> None:
     """Of four rows each; a word is more than all, so that the result has the width of the most rows."""

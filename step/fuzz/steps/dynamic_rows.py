@@ -125,6 +125,9 @@ def compute(draft: Growing) -> None:
                 function.result_type(*elements)
             except TypeMismatch:
                 continue
+            cols = int(_tile(piece).cols)
+            if isinstance(function, RowSum) and function.sum == "fused" and cols & (cols - 1):
+                continue  # no words are whole rows, as those that are added at once must be
             own = elements.index(piece.element)
             found = [
                 draft.read(piece) if port == own else _beside(draft, piece, each) for port, each in enumerate(elements)
@@ -202,14 +205,8 @@ def reduce_alike(draft: Growing) -> None:
 
 
 def _alike_rows(piece: Piece) -> int:
-    """Of how many innermost dimensions all tiles have as many rows as each other; 0: of none.
-
-    A reduction of no tiles has no rows, as others may only have where rows are ragged.
-    """
-    if piece.rank == 0:
-        return 0
-    least = 0 if _tile(piece).rows.is_ragged else 1
-    return int(all(least <= len({*map(rows_of, part)}) <= 1 for part in entries(piece.rank, piece.nested)))
+    """Of how many innermost dimensions all tiles have as many rows as each other; 0: of none."""
+    return int(piece.rank > 0 and all(len({*map(rows_of, part)}) <= 1 for part in entries(piece.rank, piece.nested)))
 
 
 @step(6)

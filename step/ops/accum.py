@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.language.dims import Dim, DimKind, Shape, dim, element_count, mean, product
+from step.language.dims import Dim, DimKind, Shape, element_count, mean, product
 from step.language.faults import Fault, Violation
 from step.language.function import AccumFunction
 from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned
@@ -40,7 +40,7 @@ class Accum(_Reduction):
         Reductions of streams of one ``shape`` have the same ones.
         """
         inner = shape[-self.rank :]
-        if any(each.is_ragged for each in inner) or (dim(0) in inner and not rows.is_ragged):
+        if any(each.is_ragged for each in inner) or (product(inner) == 0 and not rows.is_ragged):
             key = ("accum", rows, shape, self.rank)
             (all_rows,) = names.shared(key, lambda: (names.symbol("rows", DimKind.RAGGED),))
             return mean(all_rows.extent, element_count(shape[: -self.rank]))

@@ -17,7 +17,7 @@ from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.row import RowMax, RowSum
 from step.fuzz.draft import Growing
 from step.fuzz.step import step
-from step.language.dims import Dim, dim
+from step.language.dims import Dim, dim, product
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32
 from step.language.faults import rows_of, tuple_of
 from step.language.function import MapFunction
@@ -88,7 +88,7 @@ def join_rows(draft: Growing) -> None:
         rank = draft.random.randint(1, min(2, piece.rank))
         reduced, rows = piece.stream.shape[-rank:], _joined(piece, rank)
         grows = piece.is_dynamic or not all(each.is_static for each in reduced)
-        if grows and dim(0) not in reduced and rows <= MOST_ROWS and int(_tile(piece).cols) <= MOST_COLS:
+        if grows and product(reduced) != 0 and rows <= MOST_ROWS and int(_tile(piece).cols) <= MOST_COLS:
             draft.most_rows = max(draft.most_rows, rows, 1)
             draft.keep(draft.read(piece).accum(RetileRow(), rank=rank), timed=piece.timed)
 

@@ -27,8 +27,7 @@ class PackedRows(Datapath):
 
     def __init__(self, plan: JoinPlan) -> None:
         self.join = plan
-        bits = plan.count * plan.width
-        self.left = Parts(-(-bits // plan.link_bits), min(bits, plan.link_bits))
+        self.left = Parts(-(-plan.bits // plan.link_bits), min(plan.bits, plan.link_bits))
         self.unit = math.gcd(plan.row or plan.width, plan.link_bits)
         super().__init__(
             plan,
@@ -42,7 +41,7 @@ class PackedRows(Datapath):
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.join.count, self.join.width, self.join.link_bits, self.join.row
+        return self.join.bits, self.join.width, self.join.link_bits, self.join.row
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -62,11 +62,11 @@ class RetileStore(Datapath):
         self.written = Parts(count * self.words, width if control else min(link_bits, width))
         result_bits = width if control and count == 1 else min(link_bits, count * width)
         self.left = Parts(-(-count * width // result_bits), result_bits)
-        self.row = plan.row
+        self.row, self.bits = plan.row, min(plan.bits, self.left.bits)  # the store is whole tiles
         super().__init__(
             plan,
             [self.written.bits],
-            self.left.bits,
+            self.bits,
             reduce=True,
             latency=1,
             busy=self.words,
@@ -75,7 +75,7 @@ class RetileStore(Datapath):
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.count, self.width, self.link_bits, self.control, *([self.row] if self.dynamic else [])
+        return self.count, self.width, self.link_bits, self.control, *([self.row, self.bits] if self.dynamic else [])
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -98,7 +98,7 @@ class RetileStore(Datapath):
             _, word, _ = run(m, "word", self.emit, self.left.count)
         store = Store(m, "tiles", self.written, self.left, 1)
         store.write(comes, number, C(0, 1), self.operand0)
-        m.d.comb += self.result.eq(store.read(word, C(0, 1)))
+        m.d.comb += self.result.eq(store.read(word, C(0, 1))[: self.bits])
         return m
 
 

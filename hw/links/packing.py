@@ -9,7 +9,7 @@ import numpy as np
 
 from hw.links.layout import DynamicFormat, TokenFormat
 from step.language.dtypes import BOOL
-from step.language.faults import rows_of
+from step.language.faults import rows_of, tuple_of
 from step.language.tokens import DONE, Token, empty
 from step.language.types import ElementType, Tile, Tuple, with_rows
 from step.lowering.links import leaves, words
@@ -28,16 +28,18 @@ def pack_element(value: Any, element: ElementType) -> int:
     return int(value)
 
 
-def unpack_element(word: int, element: ElementType) -> Any:
-    """The opposite of `pack_element`."""
+def unpack_element(word: int, element: ElementType, rows: int = 0) -> Any:
+    """The opposite of `pack_element`; tiles of dynamic size have so many ``rows``."""
     if isinstance(element, Tile):
-        return _tile_from_bytes(word.to_bytes(-(-element.bits // 8), "little"), element)
+        tile = element.with_rows(rows)
+        return _tile_from_bytes(word.to_bytes(-(-tile.bits // 8), "little"), tile)
     if isinstance(element, Tuple):
         parts = []
         for item in element.items:
-            parts.append(unpack_element(word & ((1 << item.bits) - 1), item))
-            word >>= item.bits
-        return tuple(parts)
+            bits = with_rows(item, rows).bits
+            parts.append(unpack_element(word & ((1 << bits) - 1), item, rows))
+            word >>= bits
+        return tuple_of(element.items)(parts)
     return word
 
 
@@ -54,12 +56,12 @@ def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[in
 def unpack_words(packed: Iterable[int], element: ElementType, format: TokenFormat, rows: int = 0) -> Any:
     """The opposite of `pack_words`; a tile of dynamic size has so many ``rows``."""
     word, shift, left = 0, 0, iter(packed)
-    element, items, counts = _sizes(element, format, rows)
+    _, items, counts = _sizes(element, format, rows)
     for bits, count in zip(items, counts, strict=True):
         item = sum(next(left) << number * format.link_bits for number in range(count))
         word |= (item & ((1 << bits) - 1)) << shift
         shift += bits
-    return unpack_element(word, element)
+    return unpack_element(word, element, rows)
 
 
 def pack_header(token: Token, format: TokenFormat) -> int:

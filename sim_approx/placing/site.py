@@ -199,26 +199,23 @@ def function_sizes(site: Site, function: Function, *, reduce: bool, stored: bool
 def rows_of_result(site: Site) -> Callable[..., Any]:
     """Stands for a function whose result nobody needs: of dynamic tiles it has the rows, which may decide."""
     result = site.node.output_types[0].element
-    return RowsOf(_alike(site, result)[:1]) if is_dynamic(result) else unknown
-
-
-def rows_of_state(site: Site) -> tuple[Any, Callable[..., Any]]:
-    """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
-
-    These are those of an operand that has the same by type, else they grow by those of the first one.
-    """
-    first, result = site.node.inputs[0].element, site.node.output_types[0].element
     if not is_dynamic(result):
-        return UNKNOWN, unknown
-    same = [port + 1 for port in _alike(site, result)]  # behind the state
-    if same:
-        return 0, RowsOf((same[0],))
-    assert isinstance(first, Tile)
-    return 0, RowsOf((0,), int(first.rows)) if first.rows.is_static else RowsOf((0, 1))
-
-
-def _alike(site: Site, result: ElementType) -> tuple[int, ...]:
-    """The inputs whose tiles have as many rows as ``result``."""
+        return unknown
     assert isinstance(result, Tile)
     elements = [each.element for each in site.node.inputs]
-    return tuple(port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows)
+    alike = [port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows]
+    return RowsOf(tuple(alike[:1]))
+
+
+def rows_of_state(site: Site, kept: int | None) -> tuple[Any, Callable[..., Any]]:
+    """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
+
+    These are those of the operand whose rows are ``kept``, else they grow by those of the first one.
+    """
+    if not is_dynamic(site.node.output_types[0].element):
+        return UNKNOWN, unknown
+    first = site.node.inputs[0].element
+    if kept is not None:
+        return 0, RowsOf((kept + 1,))  # behind the state
+    assert isinstance(first, Tile)
+    return 0, RowsOf((0,), int(first.rows)) if first.rows.is_static else RowsOf((0, 1))

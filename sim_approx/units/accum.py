@@ -11,7 +11,6 @@ from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, put, reserve, room, take, values
 from step.language.dims import product
 from step.language.faults import Fault, aligned, rows_of, same_rows
-from step.language.reduction import rows_kept
 from step.language.tokens import Token, empty
 from step.language.types import Tile, is_dynamic
 from step.ops.accum import Accum as Operator
@@ -93,8 +92,8 @@ def build(site: Site) -> Machine:
     start = function.initial(element)
     # A state that is no result at first (an empty tile) becomes one after the promised number of elements.
     counted = not element.accepts(start)
-    initial, update = (start, function.update) if site.computes else rows_of_state(site)
-    first, kept = site.node.inputs[0].element, rows_kept(site.node)
+    first, kept = site.node.inputs[0].element, operator.rows_kept(site.node.input_types)
+    initial, update = (start, function.update) if site.computes else rows_of_state(site, kept)
     return site.add(
         Accum(
             **site.ports(),

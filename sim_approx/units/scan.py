@@ -65,7 +65,8 @@ def build(site: Site) -> Machine:
     operator, element = site.node.operator, site.node.output_types[0].element
     assert isinstance(operator, Operator)
     function, timing = operator.function, site.timing(operator.function, reduce=True)
-    initial, update = (function.initial(element), function.update) if site.computes else rows_of_state(site)
+    start, kept = function.initial(element), operator.rows_kept(site.node.input_types)
+    initial, update = (start, function.update) if site.computes else rows_of_state(site, kept)
     return site.add(
         Scan(
             **site.ports(),

@@ -125,7 +125,7 @@ def _(plan: RowPlan, found: Amounts, function: Function, application: Applicatio
 @_add.register
 def _(plan: JoinPlan, found: Amounts, function: Function, application: Application) -> None:
     """A memory of rows, or of columns that leave in another order; or registers."""
-    tile, whole = plan.lines * plan.width, plan.count * plan.lines * plan.width
+    tile, whole = plan.lines * plan.width, plan.bits
     words, left = -(-tile // plan.link_bits), -(-whole // plan.link_bits)
     if plan.packs:
         kind = "join.packed"

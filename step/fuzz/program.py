@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from step.errors import FabricError
+from step.functions.row import RowSum
 from step.fuzz import steps  # noqa: F401  (they register themselves)
 from step.fuzz.draft import Growing
 from step.fuzz.step import steps as all_steps
@@ -124,17 +125,24 @@ def fabric(seed: int, *, roomy: bool = False) -> FabricConfig:
 def with_rows(fabric: FabricConfig, graph: Graph, most: int) -> FabricConfig:
     """``fabric`` with hardware for the dynamic tiles of ``graph`` with ``most`` rows (0: there are none).
 
-    It wants links as wide as a scalar, and on-chip memory with pages for a tile.
+    It wants links as wide as a scalar, or as a row that is added at once, and on-chip memory with pages for a tile.
     """
     if not most:
         return fabric
+    added = [
+        tile.with_rows(1).bytes
+        for node in graph
+        if isinstance(sums := getattr(node.operator, "function", None), RowSum) and sums.sum == "fused"
+        for tile in node.inputs[0].element.tiles
+        if not tile.is_static
+    ]
     buffers = [node.output_types[0].element for node in graph if node.operator.fills_buffers]
     tile = max((tile.with_rows(most).bits for each in buffers for tile in each.tiles), default=8)
     times = max(1, (1 << (tile // 8 - 1).bit_length()) // fabric.page_bytes)
     return replace(
         fabric,
         dynamic_rows=most,
-        link_bytes=max(fabric.link_bytes, SCALAR_BYTES),
+        link_bytes=max(fabric.link_bytes, SCALAR_BYTES, *map(int, added)),
         page_bytes=fabric.page_bytes * times,
         scratchpad_bytes=fabric.scratchpad_bytes * times,
     )

@@ -25,16 +25,6 @@ from step.language.tokens import Token
 from step.language.types import ElementType, Tile, is_dynamic
 
 
-def rows_kept(node: Placed) -> int | None:
-    """The input whose tiles have the dynamic rows of the state; None: there is none, or they are joined to its rows."""
-    result = node.output_types[0].element
-    elements = [each.element for each in node.input_types]
-    if not isinstance(result, Tile) or not is_dynamic(result):
-        return None
-    kept = (port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows)
-    return next(kept, None)
-
-
 @dataclass(frozen=True)
 class _Reduction(Operator):
     """Updates a state of ``function`` with every element of the inner ``rank`` dimensions."""
@@ -45,16 +35,31 @@ class _Reduction(Operator):
     kind = Kind.HIGHER_ORDER
 
     def state(self, inputs: tuple[StreamType, ...]) -> tuple[ElementType, Shape]:
-        """Type of the state, and the common shape of ``inputs``; raises `TypeMismatch` where they do not fit."""
+        """Type of the state behind an element, and the common shape of ``inputs``.
+
+        Raises `TypeMismatch` where they do not fit.
+        """
         expect(len(inputs) >= 1, f"{self.name} needs at least one stream")
         shape = expect_same_shape(inputs)
         expect_rank(self.rank, 1, len(shape) - 1)
         return self.function.state_type(per_tensor(shape, self.rank), *(each.element for each in inputs)), shape
 
-    def check_rows(self, node: Placed, count: int, state: np.ndarray, tokens: Sequence[Token]) -> None:
-        """Raise `Violation` where a ``state`` of ``count`` elements has other rows than the next one in ``tokens``."""
-        port = rows_kept(node)
-        if count and port is not None and len(tokens[port].value) != len(state):
+    def rows_kept(self, inputs: tuple[StreamType, ...]) -> int | None:
+        """The input whose tiles have the dynamic rows of the state; None: there is none, or the state joins them."""
+        state, _ = self.state(inputs)
+        if not isinstance(state, Tile) or not is_dynamic(state):
+            return None
+        elements = [each.element for each in inputs]
+        kept = (port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == state.rows)
+        return next(kept, None)
+
+    @staticmethod
+    def check_rows(kept: int | None, count: int, state: np.ndarray, tokens: Sequence[Token]) -> None:
+        """Raise `Violation` where a ``state`` of ``count`` elements has other rows than the next one in ``tokens``.
+
+        ``kept`` are `rows_kept`.
+        """
+        if count and kept is not None and len(tokens[kept].value) != len(state):
             raise Violation(Fault.STOPS_DISAGREE)
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:

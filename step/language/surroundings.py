@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from step.language.tokens import Token
+from step.language.types import ElementType
 
 
 class Surroundings(Protocol):
@@ -21,8 +22,9 @@ class Surroundings(Protocol):
         """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than a fabric has."""
         return
 
-    def computed(self, compute: Callable[..., Any], *values: Any) -> Any:
-        """``compute(*values)``, or what stands for it in a run that does not want to know: see `step.running.blank`."""
+    def computed(self, compute: Callable[..., Any], *values: Any, result: ElementType) -> Any:
+        """``compute(*values)``, a ``result``, or what stands for it in a run that does not want to know: see
+        `step.running.blank`."""
         return compute(*values)
 
     def tiles(self) -> MutableSequence[np.ndarray]:

@@ -61,8 +61,7 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
 def _tile_symbols(stream: StreamType, checker: StreamChecker) -> Iterator[tuple[sympy.Expr, int]]:
     """Symbols for rows and columns of the tiles of ``stream``, and the number of tiles.
 
-    Ragged ones are those of all tiles together (see `mean`), others the most that a tile has: a state that nothing was
-    added to may have none.
+    Ragged ones are those of all tiles together (see `mean`), others those that every tile has.
     """
     if not isinstance(stream.element, Tile):
         return

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import sympy
+
+from step.language.dims import Dim, DimKind, Shape, element_count, mean, product
 from step.language.faults import Fault, Violation
 from step.language.function import AccumFunction
 from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned
 from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
+from step.language.types import Tile
 from step.samples.draft import Draft
 
 
@@ -26,11 +30,27 @@ class Accum(_Reduction):
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         state, shape = self.state(inputs)
+        if isinstance(state, Tile) and self.rows_kept(inputs) is not None:
+            state = Tile(state.dtype, self._rows(state.rows, shape, names), state.cols)
         return (StreamType(state, shape[: -self.rank]),)
+
+    def _rows(self, rows: Dim, shape: Shape, names: Names) -> Dim:
+        """Of the states of all reductions, where those of one have the ``rows`` of its elements, or none without any.
+
+        Reductions of streams of one ``shape`` have the same ones.
+        """
+        inner = shape[-self.rank :]
+        if any(each.is_ragged for each in inner) or (product(inner) == 0 and not rows.is_ragged):
+            key = ("accum", rows, shape, self.rank)
+            (all_rows,) = names.shared(key, lambda: (names.symbol("rows", DimKind.RAGGED),))
+            return mean(all_rows.extent, element_count(shape[: -self.rank]))
+        # All reductions have as many elements: if none, there are no ragged rows at all.
+        return rows if rows.is_ragged else Dim(rows.extent * sympy.Min(1, product(inner)), rows.kind)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         element = node.output_types[0].element
         initial = self.function.initial(element)
+        kept, (behind, _) = self.rows_kept(node.input_types), self.state(node.input_types)
         state, count = initial, 0
         while True:
             token, tokens = yield from each_aligned(node)
@@ -41,9 +61,10 @@ class Accum(_Reduction):
                 around.emit(0, empty(token.rank - self.rank, token.stop - self.rank))
                 continue
             if token.has_value:
-                self.check_rows(node, count, state, tokens)
+                self.check_rows(kept, count, state, tokens)
                 count += 1
-                state = around.computed(self.function.update, state, *(each.value for each in tokens))
+                values = [each.value for each in tokens]
+                state = around.computed(self.function.update, state, *values, result=behind)
                 around.fits(0, state)
             if token.stop >= self.rank:
                 if not element.accepts(state):

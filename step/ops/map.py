@@ -51,14 +51,15 @@ class Map(Operator):
         return tuple((port, self.function.bound(port, *types)) for port in self.function.indices)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
-        bounds = self.bounds(node)
+        bounds, result = self.bounds(node), node.output_types[0].element
         while True:
             token, tokens = yield from each_aligned(node)
             if token.has_value:
                 for port, bound in bounds:
                     if tokens[port].value[0, 0] >= bound:
                         raise Violation(Fault.OUT_OF_RANGE)
-                token = Token(around.computed(self.function.apply, *(each.value for each in tokens)), token.stop)
+                values = [each.value for each in tokens]
+                token = Token(around.computed(self.function.apply, *values, result=result), token.stop)
             around.emit(0, token)
             if token.done:
                 return

@@ -42,14 +42,16 @@ class Scan(_Reduction):
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         initial = self.function.initial(node.output_types[0].element)
+        kept, (behind, _) = self.rows_kept(node.input_types), self.state(node.input_types)
         state, count = initial, 0
         while True:
             token, tokens = yield from each_aligned(node)
             if token.has_value:
-                self.check_rows(node, count, state, tokens)
+                self.check_rows(kept, count, state, tokens)
                 count += 1
                 before = state
-                state = around.computed(self.function.update, state, *(each.value for each in tokens))
+                values = [each.value for each in tokens]
+                state = around.computed(self.function.update, state, *values, result=behind)
                 around.emit(0, Token(before if self.exclusive else state, token.stop))
             else:
                 around.emit(0, token)

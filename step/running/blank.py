@@ -14,13 +14,12 @@ from step.language.types import ElementType, Tile
 SIDES = ("rows", "cols")
 
 
-def blank(node: Placed, compute: Callable[..., Any], values: Sequence[Any]) -> Any:
-    """What stands for ``compute(*values)``, a result of the function of ``node``; zeros take no memory and no time.
+def blank(node: Placed, result: ElementType, compute: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """What stands for ``compute(*values)``, a ``result`` of the function of ``node``; zeros take no memory and no time.
 
     Reductions have their state in front of the operands. What is no tile, or has a size that no operand shows, is
     computed.
     """
-    result = node.output_types[0].element
     if not isinstance(result, Tile):
         return compute(*values)
     elements = [each.element for each in node.input_types]

@@ -25,6 +25,7 @@ from step.language.operator import Process
 from step.language.parameters import settled
 from step.language.symbols import evaluate, measure
 from step.language.tokens import Token
+from step.language.types import ElementType
 from step.language.validate import check
 from step.lowering.needs import deciding
 from step.lowering.netlist import Netlist, insert_broadcasts
@@ -104,9 +105,9 @@ class _Run:
             self.queues[reader.name, reader_port].append(token)
             self.ready.append(reader.name)
 
-    def computed(self, compute: Callable[..., Any], *values: Any) -> Any:
+    def computed(self, compute: Callable[..., Any], *values: Any, result: ElementType) -> Any:
         node = self._node()
-        return blank(node, compute, values) if node.name in self.blanks else compute(*values)
+        return blank(node, result, compute, values) if node.name in self.blanks else compute(*values)
 
     def tiles(self) -> MutableSequence[np.ndarray]:
         return self.tensors.tiles(self._node())

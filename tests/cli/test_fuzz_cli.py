@@ -104,6 +104,11 @@ class TestPrograms:
         for seed in range(150):
             assert any(node.operator.ends_run for node in program(seed, operators=(1, 4)).graph), seed
 
+    def test_every_seed_makes_one(self) -> None:
+        """Of these some joined no rows at all by their type, or added rows at once that are no whole words."""
+        for seed in (1000539, 1000613, 1000679, 3000020):
+            program(seed)
+
     def test_large_ones_have_everything_together(self) -> None:
         """Loops, buffers, nested routing, several memory ports, and tensors that are stored and read again."""
         found = 0

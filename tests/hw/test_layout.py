@@ -19,9 +19,11 @@ from hw.links.packing import (
 )
 from step import Graph
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
+from step.language.faults import tuple_of
 from step.language.tokens import DONE, Token, empty
-from step.language.types import Selector, Tile, Tuple
+from step.language.types import Selector, Tile, Tuple, with_rows
 from step.lowering.fabric import FabricConfig
+from step.programs.data.equality import same_tokens
 
 ELEMENTS = [
     Tile(BF16, 2, 3), Tile(FP32, 3, 1), Tile(INT8, 1, 5), Tile(INT32), Tile(UINT32, 2, 2), Tile(BOOL, 3, 3),
@@ -66,6 +68,23 @@ def test_tiles_of_dynamic_size_come_back(dtype, link_bytes):
     assert len(transfers) == sum(max(1, format.words_of(len(each.value))) for each in tokens) + 1
     assert str(unpack_transfers(transfers, element, format)) == str([*tokens, DONE])
     assert (format.beats, format.header.size) == (format.words_of(4), 4 + 3)
+
+
+@pytest.mark.parametrize("link_bytes", [4, 64])
+def test_tuples_of_dynamic_size_come_back(link_bytes):
+    """They know their rows, as those of the interpreter do, in tuples inside of tuples too."""
+    tile = Tile(INT8, Graph("rows").symbol("R"), 5)
+    element, fabric = Tuple((Selector(3), Tuple((tile, Tile(UINT32))))), FabricConfig(link_bytes=link_bytes)
+    format = TokenFormat.element(1, element, fabric)
+    tokens = [Token(_rowed(rows, element), rows % 2) for rows in range(3)]
+    transfers = [each for token in [*tokens, DONE] for each in pack_transfers(token, element, format)]
+    assert same_tokens(unpack_transfers(transfers, element, format), [*tokens, DONE])
+
+
+def _rowed(rows, element):
+    if not isinstance(element, Tuple):
+        return element_value(rows, with_rows(element, rows))
+    return tuple_of(element.items)([_rowed(rows, item) for item in element.items])
 
 
 def test_the_order_of_bits():

@@ -61,6 +61,29 @@ def test_links_of_their_own(channel_depth: int) -> None:
     rows.checked(link_bytes=16, links=links, vector_lanes=4, dynamic_rows=16, channel_depth=channel_depth)
 
 
+def test_reductions_of_no_tiles() -> None:
+    """They have no rows, beside others that have some, and where all tiles have as many."""
+    graph = Graph("reduced")
+    tile, counts = Tile(BF16, graph.symbol("H"), 24), (2, 0, 1, 0, 0, 3)
+    x = graph.source("x", tile, [len(counts), graph.symbol("n", ragged=True)])
+    sums = x.accum(Add(), name="sum")
+    sums.map(Silu()).sink("y")
+    x.accum(Max()).map(Mul(), sums).flat_map(RetileStreamify(1, "row", 1)).accum(RetileRow()).sink("rows")
+    random = np.random.default_rng(1)
+    data = [[random.standard_normal((3, 24)) for _ in range(each)] for each in counts]
+    checked(Program(graph, {"x": data}, FabricConfig(dynamic_rows=4, link_bytes=32, vector_lanes=8)))
+
+
+@pytest.mark.parametrize(("cols", "counts", "most"), [(4, [1, 0], 6), (5, [1, 0], 6), (3, [0, 0], 1)], ids=str)
+def test_joined_tiles_that_do_not_fill_the_rows_of_the_fabric(cols: int, counts: list[int], most: int) -> None:
+    """Of four rows each; a word is more than all, so that the result has the width of the most rows."""
+    graph = Graph("joined")
+    tiles = graph.source("x", Tile(FP32, 4, cols), [2, graph.symbol("n", ragged=True)])
+    tiles.accum(RetileRow()).sink("y")
+    data = [[np.full((4, cols), at + 1.0)] * each for at, each in enumerate(counts)]
+    checked(Program(graph, {"x": data}, FabricConfig(dynamic_rows=most, link_bytes=128)))
+
+
 @pytest.mark.parametrize("link_bytes", [1, 16, pytest.param(4, marks=pytest.mark.slow)])
 def test_rows_that_are_control(link_bytes: int) -> None:
     """They leave in headers, and come together again."""

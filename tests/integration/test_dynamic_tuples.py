@@ -42,6 +42,15 @@ def test_routing() -> None:
     rows.checked(link_bytes=32)
 
 
+def test_tokens_without_a_value_have_no_words() -> None:
+    """Where those of a tuple without rows have some: what follows an empty comes a cycle behind it."""
+    rows = Rows(24)
+    tuples = rows.given().zip(rows.fixed("fixed", Tile(BF16, 2, 20))).reshape(1)[0]
+    rows.inputs["along"] = [[np.ones((1, 1))] * (number % 3) for number in range(len(COUNTS))]
+    tuples.expand(rows.graph.source("along", Tile(INT8), [len(COUNTS), rows.extent])).sink("y")
+    rows.checked(link_bytes=32)
+
+
 def numbers(rows: Rows) -> Stream:
     """Addresses, which travel with headers; in a tuple they have words."""
     rows.inputs["at"] = list(range(len(COUNTS)))

@@ -17,7 +17,7 @@ from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.row import RowMax, RowSum
 from step.fuzz.draft import Growing
 from step.fuzz.step import step
-from step.language.dims import Dim, dim
+from step.language.dims import Dim, dim, product
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32
 from step.language.faults import rows_of, tuple_of
 from step.language.function import MapFunction
@@ -88,7 +88,7 @@ def join_rows(draft: Growing) -> None:
         rank = draft.random.randint(1, min(2, piece.rank))
         reduced, rows = piece.stream.shape[-rank:], _joined(piece, rank)
         grows = piece.is_dynamic or not all(each.is_static for each in reduced)
-        if grows and dim(0) not in reduced and rows <= MOST_ROWS and int(_tile(piece).cols) <= MOST_COLS:
+        if grows and product(reduced) != 0 and rows <= MOST_ROWS and int(_tile(piece).cols) <= MOST_COLS:
             draft.most_rows = max(draft.most_rows, rows, 1)
             draft.keep(draft.read(piece).accum(RetileRow(), rank=rank), timed=piece.timed)
 
@@ -125,6 +125,9 @@ def compute(draft: Growing) -> None:
                 function.result_type(*elements)
             except TypeMismatch:
                 continue
+            cols = int(_tile(piece).cols)
+            if isinstance(function, RowSum) and function.sum == "fused" and cols & (cols - 1):
+                continue  # no words are whole rows, as those that are added at once must be
             own = elements.index(piece.element)
             found = [
                 draft.read(piece) if port == own else _beside(draft, piece, each) for port, each in enumerate(elements)
@@ -202,14 +205,8 @@ def reduce_alike(draft: Growing) -> None:
 
 
 def _alike_rows(piece: Piece) -> int:
-    """Of how many innermost dimensions all tiles have as many rows as each other; 0: of none.
-
-    A reduction of no tiles has no rows, as others may only have where rows are ragged.
-    """
-    if piece.rank == 0:
-        return 0
-    least = 0 if _tile(piece).rows.is_ragged else 1
-    return int(all(least <= len({*map(rows_of, part)}) <= 1 for part in entries(piece.rank, piece.nested)))
+    """Of how many innermost dimensions all tiles have as many rows as each other; 0: of none."""
+    return int(piece.rank > 0 and all(len({*map(rows_of, part)}) <= 1 for part in entries(piece.rank, piece.nested)))
 
 
 @step(6)

@@ -27,7 +27,8 @@ def plan(function: Function, application: Application) -> Plan:
     rows = isinstance(function, RetileRow)
     lines = 1 if rows else tile.shape[0]
     row = tile.bits // tile.shape[0] if 0 in application.fewer else 0
-    return JoinPlan(-(-result.bits // tile.bits), lines, tile.bits // lines, link, row, rows and application.dynamic)
+    count, dynamic = -(-result.bits // tile.bits), rows and application.dynamic
+    return JoinPlan(count, lines, tile.bits // lines, link, result.bits, row, dynamic)
 
 
 def _fit(width: int, link_bits: int) -> bool:
@@ -44,13 +45,15 @@ class JoinPlan:
     Other tiles have to be there as a whole.
 
     Where only a run tells how many tiles there are, or their rows, of ``row`` bits (0: they are static), ``count`` and
-    ``lines`` are the most. Then tiles one behind the other may end anywhere in a word, if ``dynamic``.
+    ``lines`` are the most. Then tiles one behind the other may end anywhere in a word, if ``dynamic``; the result has
+    ``bits`` at most, which the last of them need not fill.
     """
 
     count: int
     lines: int
     width: int
     link_bits: int
+    bits: int
     row: int = 0
     dynamic: bool = False
 

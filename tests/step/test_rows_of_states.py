@@ -1,0 +1,65 @@
+"""Rows of states: those of the elements of a reduction, and none where it has no elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from step import BF16, FP32, Graph, Tile, bind, metrics
+from step.errors import TypeMismatch
+from step.functions import Add, Cast, Matmul, Max, RetileCol, Silu
+
+
+@pytest.mark.parametrize(
+    ("rows", "extent", "result"),
+    [
+        ("H", 3, "H"),
+        ("H", "N", "H*Min(1, N)"),
+        ("H", "L", "state_rows/2"),
+        ("H", 0, "state_rows/2"),
+        ("R", 3, "R/6"),
+        ("R", "N", "R/Max(1, 2*N)"),
+        ("R", "L", "state_rows/2"),
+        ("R", 0, "R"),
+        (4, "L", "4"),
+    ],
+)
+def test_types(rows: Any, extent: Any, result: str) -> None:
+    """Regular rows: H; ragged ones: R. A regular extent: N, a ragged one: L."""
+    graph, symbols = Graph("states"), {"H": False, "N": False, "R": True, "L": True}
+    rows, extent = (graph.symbol(each, ragged=symbols[each]) if each in symbols else each for each in (rows, extent))
+    x = graph.source("x", Tile(BF16, rows, 4), [2, extent])
+    sums = x.accum(Add(out=BF16), name="state")
+    assert str(sums.element) == f"Tile(BF16, {result}, 4)"
+    x.accum(Max(), name="most").map(Add(), sums)  # reductions of one stream have the same rows
+    assert x.scan(Add(out=BF16)).element == x.element
+
+
+def test_of_a_product() -> None:
+    graph = Graph("product")
+    extent = graph.symbol("L", ragged=True)
+    x = graph.source("x", Tile(BF16, graph.symbol("H"), 4), [2, extent])
+    state = x.accum(Matmul(), graph.source("w", Tile(BF16, 4, 3), [2, extent]), name="state")
+    assert str(state.element) == "Tile(FP32, state_rows/2, 3)"
+
+
+@pytest.mark.parametrize("ragged", [False, True])
+def test_metrics_count_the_rows_that_there_are(ragged: bool) -> None:
+    graph = Graph("counted")
+    x = graph.source("x", Tile(FP32, graph.symbol("H", ragged=ragged), 4), [3, graph.symbol("L", ragged=True)])
+    x.accum(Add(), name="state").map(Silu()).sink("y")
+    rows = [[2, 2], [], [5 if ragged else 2]]
+    inputs = {"x": [[np.ones((each, 4)) for each in tiles] for tiles in rows]}
+    values, there = bind(graph, inputs), sum(tiles[0] for tiles in rows if tiles)
+    assert values["state_rows"] == there
+    assert metrics(graph).bind(values).flops == 4 * sum(map(sum, rows)) + Silu().flops(Tile(FP32)) * 4 * there
+
+
+def test_of_reductions_that_may_be_empty_can_not_stand_beside_each_other() -> None:
+    graph = Graph("beside")
+    x = graph.source("x", Tile(BF16, graph.symbol("H"), 4), [2, 2, graph.symbol("L", ragged=True)])
+    states = x.accum(Add(), name="state").map(Cast(BF16))
+    with pytest.raises(TypeMismatch, match=r"retile_col needs tiles with the same number of rows, not Tile\(BF16, s"):
+        states.accum(RetileCol())

@@ -9,7 +9,7 @@ from experiments.fabric import explained, interleaving, validated
 from experiments.fabric.figures import FIGURES, SHOWN
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.tables import grid, mean_gains, seconds, table
-from experiments.fabric.validation import MATCHED
+from experiments.fabric.validation import DEPTH, MATCHED, WIDTH
 from experiments.published.moe import DYNAMIC
 from experiments.published.show.multiplexing import OPERATORS
 from experiments.published.show.results import Results, told
@@ -31,8 +31,9 @@ def _words(figure: str) -> str:
     )
     return {
         "8": f"The graph of the published validation, on a fabric with {SCALARS} scalars a cycle on a link, from memory"
-        " to a load, and of all memory, as the published timing has; there scalars have four bytes, here two, so bytes"
-        " are half as many.",
+        " to a load, and of all memory, as the published timing has; there scalars have four bytes, here inputs have"
+        f" two. Tiles come in pieces, weights in {DEPTH} x {WIDTH}, and rows of the batch are read again from the chip:"
+        " what moves off chip is that of whole tiles.",
         "9": bytes_shown,
         "10": bytes_shown,
         "12": f"{bytes_shown} Use of compute: of {OPERATIONS['12']} operations a cycle for {OPERATORS} operators a"
@@ -92,8 +93,9 @@ def page(results: Path) -> str:
 
 
 AGAINST = (
-    "Against the published HDL, with our critical path (`step explain`): cycles in which beats of memory waited for "
-    "others, and cycles in which a matmul worked or its result was on its way."
+    "Against the published HDL, and beside it our program in whole tiles, with its critical path (`step explain`): "
+    "cycles in which beats of memory waited for others, and cycles in which a matmul worked or its result was on its "
+    "way."
 )
 
 

@@ -1,5 +1,8 @@
 """Fig. 8: the graph of the published validation, on a fabric matched to that of the published timing.
 
+Tiles come in pieces, as in the published HDL, which cuts all of them into 16 x 16: a piece is multiplied while the next
+one comes, and tiles of activations are read again from the chip. The traffic is that of whole tiles.
+
     python -m experiments.fabric.validation --rtl [POINT ...]
 
 Runs the points (of all 15, or those given, such as 64x256) in RTL, on random values, and compares every token with
@@ -11,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -20,7 +23,8 @@ import numpy as np
 from experiments.fabric.points import Point
 from experiments.published import swiglu
 from experiments.published.show.validation import hdl
-from step import MemoryConfig, Program
+from step import BF16, Graph, MemoryConfig, Program, Stream
+from step.functions import Matmul, Mul, Silu
 from step_models.fabrics import PUBLISHED, fitting
 from step_models.weights import blank_tensors, normal
 
@@ -34,17 +38,61 @@ MATCHED = replace(
 four bytes, here two."""
 
 
+DEPTH, WIDTH = 128, 32
+"""Extents of a piece along D and F, at most."""
+
+Extents = tuple[int, ...]
+
+
+def graph(
+    rows: int,
+    columns: int,
+    *,
+    batch: int = 64,
+    hidden: int = 256,
+    inner: int = 512,
+    depth: int = DEPTH,
+    width: int = WIDTH,
+) -> Graph:
+    """As `swiglu.graph`, whose sums have the same order, in pieces of ``depth`` along D and ``width`` along F."""
+    made = Graph(f"swiglu_{rows}_{columns}_pieces")
+    m, f, d = batch // rows, inner // columns, hidden // depth
+    width = min(width, columns)
+    n = columns // width
+
+    def load(name: str, shape: Extents, tile: Extents, out: Extents, stride: Extents) -> Stream:
+        return made.load(made.tensor(name, shape, BF16), tile=tile, out=out, stride=stride, name=f"load_{name}")
+
+    x = load("x", (batch, hidden), (rows, depth), (m, f, d), (d, 0, 1)).bufferize(name="x").streamify(count=n)
+    gate = load("gate", (hidden, inner), (depth, width), (m, f, n, d), (0, n, 1, f * n))
+    up = load("up", (hidden, inner), (depth, width), (m, f, n, d), (0, n, 1, f * n))
+    down = load("down", (inner, hidden), (width, hidden), (m, f * n), (0, 1))
+    gates = x.accum(Matmul(), gate, name="gate_projection").map(Silu(out=BF16), name="activation")
+    ups = x.accum(Matmul(), up, name="up_projection")
+    state = gates.map(Mul(out=BF16), ups, name="gated").flatten(0, 1, name="blocks")
+    state.accum(Matmul(), down, name="down_projection").store("y")
+    return made
+
+
 def program(rows: int, columns: int) -> Program:
-    """SwiGLU in tiles of ``rows`` rows, and weights in tiles of ``columns`` columns."""
-    graph = swiglu.graph(rows, columns)
+    """SwiGLU in tiles of ``rows`` rows, and weights in tiles of ``columns`` columns, in pieces."""
+    return _matched(graph(rows, columns))
+
+
+def whole(rows: int, columns: int) -> Program:
+    """As the published graph has it: with tiles in one piece."""
+    return _matched(swiglu.graph(rows, columns))
+
+
+def _matched(graph: Graph) -> Program:
     return Program(graph, blank_tensors(graph), fitting(graph, MATCHED))
 
 
-def validation() -> Iterator[Point]:
+def validation(made: Callable[[int, int], Program] = program) -> Iterator[Point]:
     """All 15 tile sizes."""
     for rows in (16, 32, 64):
         for columns in (16, 32, 64, 128, 256):
-            yield Point(f"{rows}x{columns}", partial(program, rows, columns))
+            yield Point(f"{rows}x{columns}", partial(made, rows, columns))
 
 
 def simulated(rows: int, columns: int) -> Program:

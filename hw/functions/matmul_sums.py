@@ -60,10 +60,17 @@ def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Working, fresh: Value
     store.write(written[0], written[2:], sums)
     state = store.read(read[2:])
     if at_once:
-        return Mux(read[1], 0, state)
+        return _unless(read[1], state, plan)
     if plan.deep_sums:
-        return Mux(data_later(m, read[1], "fresh"), 0, state)
+        return _unless(data_later(m, read[1], "fresh"), state, plan)
     return data_later(m, Mux(read[1], 0, state), "state")
+
+
+def _unless(fresh: Value, state: Value, plan: MatmulPlan) -> Value:
+    """``state``, or where ``fresh`` zeros; of FP32 those without sign and exponent, whatever their fractions are."""
+    fraction = 23 if plan.operands[0].dtype is BF16 else 0
+    kept = Cat(~C(0, fraction), (~fresh).replicate(32 - fraction))
+    return state & kept.replicate(plan.arrangement.lanes)
 
 
 def _rounded(m: Module, sums: Value) -> Value:

@@ -26,6 +26,7 @@ from step.functions.reciprocal import Reciprocal as Reciprocal
 from step.functions.retile import RetileCol as RetileCol
 from step.functions.retile import RetileRow as RetileRow
 from step.functions.retile import RetileStreamify as RetileStreamify
+from step.functions.row import ArgMax as ArgMax
 from step.functions.row import RowMax as RowMax
 from step.functions.row import RowSum as RowSum
 from step.functions.rsqrt import Rsqrt as Rsqrt

@@ -85,11 +85,7 @@ class TopK(MapFunction):
         return Selector(targets)
 
     def apply(self, value: np.ndarray) -> int:
-        scores = value.ravel()
-        if not np.issubdtype(value.dtype, np.integer):
-            bits = numerics.canonical(numerics.widen(scores)).view(np.int32).astype(np.int64)
-            scores = np.where(bits < 0, -(2**31) - 1 - bits, bits)  # an order: of -0 it is -1, of +0 it is 0
-        best = np.argsort(-scores.astype(np.int64), kind="stable")[: self.k]
+        best = np.argsort(-numerics.order(value.ravel()), kind="stable")[: self.k]
         return sum(1 << int(target) for target in best)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:

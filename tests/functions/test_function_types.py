@@ -16,7 +16,7 @@ from step.functions.gelu import Gelu
 from step.functions.matmul import Matmul
 from step.functions.reciprocal import Div, Reciprocal
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
-from step.functions.row import RowMax, RowSum
+from step.functions.row import ArgMax, RowMax, RowSum
 from step.functions.rsqrt import Rsqrt
 from step.functions.select import SelectAll, SelectValid, TopK
 from step.functions.silu import Silu
@@ -40,6 +40,7 @@ NUMBERS = "BF16 or FP32, or all of INT8, INT32 or UINT32"
         (RowSum(BF16), (Tile(FP32, ROWS, 3),), Tile(BF16, ROWS, 1), 3 * ROWS.extent),
         (RowSum(), (Tile(INT8, 2, 3),), Tile(INT32, 2, 1), 6),
         (RowMax(), (Tile(INT8, 2, 3),), Tile(INT8, 2, 1), 6),
+        (ArgMax(), (Tile(BF16, ROWS, 3),), Tile(UINT32, ROWS, 1), 3 * ROWS.extent),
         (Transpose(), (Tile(BOOL, ROWS, 3),), Tile(BOOL, 3, ROWS), 0),
         (SetRow(), (Tile(BF16, 3, 4), Tile(UINT32), Tile(BF16, 1, 4)), Tile(BF16, 3, 4), 0),
         (AppendRow(), (Tile(INT8, 8, 4), Tile(UINT32), Tile(INT8, 1, 4)), Tile(INT8, 8, 4), 0),
@@ -194,6 +195,12 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
             (Tile(BOOL, 2, 3),),
             "row_max needs 1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1,"
             " not Tile(BOOL, 2, 3)",
+        ),
+        (
+            ArgMax(),
+            (Tile(UINT32, 2, 3),),
+            "arg_max needs 1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1,"
+            " not Tile(UINT32, 2, 3)",
         ),
         (Transpose(), (Selector(2),), "transpose needs one tile, not Selector(2)"),
         (CacheEnd(0, 3, 4), (), "cache_end needs requests to be an integer >= 1, not 0"),

@@ -10,7 +10,7 @@ from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, pair, renumb
 from step.functions.edit import AppendRow, FilterLastTile, SetRow
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileRow
-from step.functions.row import RowMax, RowSum
+from step.functions.row import ArgMax, RowMax, RowSum
 from step.functions.select import TopK
 from step.functions.silu import Silu
 from step.functions.transpose import Transpose
@@ -27,12 +27,14 @@ for _what, _rank, _text in _SOME:
     _name = f"{_what}{_rank}"
     single("map", f"row_sum-{_name}", _rank, _text, lambda x: x.map(RowSum()), Tile(BF16, 3, 4))
     single("map", f"row_max-{_name}", _rank, _text, lambda x: x.map(RowMax()), Tile(FP32, 2, 3))
+    single("map", f"arg_max-{_name}", _rank, _text, lambda x: x.map(ArgMax()), Tile(FP32, 2, 37))
 
 _ROWS = "E1 1 2 S1 3 4 5 S1 D"
 single("map", "row_sum-long", 1, _ROWS, lambda x: x.map(RowSum(BF16)), Tile(FP32, 1, 11))
 single("map", "row_sum-column", 1, _ROWS, lambda x: x.map(RowSum(BF16)), Tile(BF16, 5, 1))
 single("map", "row_sum-fused", 1, _ROWS, lambda x: x.map(RowSum(sum="fused", terms=8)), Tile(FP32, 2, 21))
 single("map", "row_sum-integers", 1, _ROWS, lambda x: x.map(RowSum()), Tile(INT8, 2, 8))
+single("map", "arg_max-control", 1, _ROWS, lambda x: x.map(ArgMax()), Tile(BF16, 1, 5))
 single("map", "row_max-integers", 1, _ROWS, lambda x: x.map(RowMax()), Tile(INT32, 3, 5))
 
 for _what, _rank, _text in _SOME:

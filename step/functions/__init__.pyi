@@ -9,6 +9,7 @@ from step.functions.compare import Compare as Compare
 from step.functions.compare import Where as Where
 from step.functions.counting import CountFrom as CountFrom
 from step.functions.edit import AppendRow as AppendRow
+from step.functions.edit import CausalMask as CausalMask
 from step.functions.edit import FilterLastTile as FilterLastTile
 from step.functions.edit import SetRow as SetRow
 from step.functions.elementwise import Add as Add
@@ -21,6 +22,8 @@ from step.functions.elementwise import Sub as Sub
 from step.functions.exp import Exp as Exp
 from step.functions.gelu import Gelu as Gelu
 from step.functions.matmul import Matmul as Matmul
+from step.functions.pick import Column as Column
+from step.functions.pick import RotateHalf as RotateHalf
 from step.functions.reciprocal import Div as Div
 from step.functions.reciprocal import Reciprocal as Reciprocal
 from step.functions.retile import RetileCol as RetileCol
@@ -34,4 +37,5 @@ from step.functions.select import SelectAll as SelectAll
 from step.functions.select import SelectValid as SelectValid
 from step.functions.select import TopK as TopK
 from step.functions.silu import Silu as Silu
+from step.functions.tanh import Tanh as Tanh
 from step.functions.transpose import Transpose as Transpose

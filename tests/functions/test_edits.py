@@ -10,7 +10,7 @@ from grids import samples
 from streaming import Case
 
 from step.errors import TypeMismatch
-from step.functions.edit import AppendRow, FilterLastTile, SetRow
+from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow
 from step.functions.select import TopK
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.types import Tile
@@ -29,6 +29,28 @@ def test_edits(tile: Tile, link: int) -> None:
         case = Case(function, inputs, FabricConfig(link_bytes=link))
         for gaps in ([0], [0, 0, 3, 0, 1, 7]):
             case.check(12, gaps)
+
+
+@samples(tile=TILES, link=[1, 2, 8, 64])
+def test_causal_masks(tile: Tile, link: int) -> None:
+    case = Case(CausalMask(-INF if tile.dtype.is_float else 1.0), (tile, INDEX, INDEX), FabricConfig(link_bytes=link))
+    for gaps in ([0], [0, 0, 3, 0, 1, 7]):
+        case.check(12, gaps)
+
+
+@pytest.mark.parametrize("query", [0, 3, 7, 2**31, 2**32 - 3])
+def test_causal_masks_of_any_positions(query: int) -> None:
+    """As far apart as they may be, and as near as a tile is large; the datapath says the same."""
+    tile = np.arange(12, dtype=np.float32).reshape(3, 4)
+    case = Case(CausalMask(), (Tile(FP32, 3, 4), INDEX, INDEX), FabricConfig(link_bytes=8))
+    positions = [*range(max(0, query - 6), min(2**32, query + 6)), 0, 2**32 - 1]
+    for key in positions:
+        found = CausalMask().apply(tile, number(query), number(key))
+        wanted = [[-INF if key + c > query + r else tile[r, c] for c in range(4)] for r in range(3)]
+        assert found.tolist() == wanted
+    drawn = iter([each for key in positions for each in (tile, number(query), number(key))])
+    case._random = lambda random, port: next(drawn)  # type: ignore[method-assign]
+    case.check(len(positions), [0])
 
 
 def number(value: int) -> np.ndarray:
@@ -112,6 +134,17 @@ def test_top_k() -> None:
             FilterLastTile(1e39),
             (Tile(BF16, 6, 3), INDEX),
             "filter_last_tile needs pad to be a number that BF16 has, not 1e+39",
+        ),
+        (
+            CausalMask(),
+            (Tile(BF16, 6, 3), INDEX),
+            "causal_mask needs a tile with a fixed number of columns, and the positions of its first row and column,"
+            " two Tile(UINT32, 1, 1), not Tile(BF16, 6, 3), Tile(UINT32, 1, 1)",
+        ),
+        (
+            CausalMask(),
+            (Tile(INT8, 6, 3), INDEX, INDEX),
+            "causal_mask needs pad to be a number that INT8 has, not -inf",
         ),
         (TopK(1), (Tile(BF16, 2, 4),), "top_k needs a [1, n] tile of BF16, FP32, INT8 or INT32, not Tile(BF16, 2, 4)"),
         (TopK(1), (INDEX,), "top_k needs a [1, n] tile of BF16, FP32, INT8 or INT32, not Tile(UINT32, 1, 1)"),

@@ -19,6 +19,7 @@ from step.functions.gelu import Gelu
 from step.functions.reciprocal import Div, Reciprocal
 from step.functions.rsqrt import Rsqrt
 from step.functions.silu import Silu
+from step.functions.tanh import Tanh
 from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INT8, INT32, INTEGERS, UINT32, DType
 from step.language.function import Function
 from step.language.types import Tile
@@ -57,6 +58,9 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
     (Cast(INT8), (WIDE,), False),
     (Exp(FP32), (NARROW,), False),
     (Gelu(), (NARROW,), False),
+    (Gelu(approximate="tanh"), (WIDE,), False),
+    (Tanh(), (NARROW,), False),
+    (Tanh(BF16), (WIDE,), False),
     (Reciprocal(), (WIDE,), False),
     (Rsqrt(BF16), (WIDE,), False),
     (Div(), (WIDE, Tile(BF16, 3, 1)), False),
@@ -110,7 +114,7 @@ def random_function(random: np.random.Generator, dtype: DType) -> tuple[Any, lis
     if dtype.is_float:
         out = one_of(random, None, *FLOATS)
         if kind < 0.5:
-            return one_of(random, Silu, Gelu, Exp, Reciprocal, Rsqrt)(out), [dtype], False
+            return one_of(random, Silu, Gelu, Exp, Reciprocal, Rsqrt, Tanh)(out), [dtype], False
         if kind < 0.6:
             return Scale(float(random.standard_normal()), out), [dtype], False
     else:

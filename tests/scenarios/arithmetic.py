@@ -12,6 +12,7 @@ from step.functions.exp import Exp
 from step.functions.gelu import Gelu
 from step.functions.reciprocal import Div, Reciprocal
 from step.functions.rsqrt import Rsqrt
+from step.functions.tanh import Tanh
 from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile
@@ -24,6 +25,8 @@ for _name, _function, _tile in (
     ("exp-fp32", Exp(), Tile(FP32, 2, 3)),
     ("exp-wide", Exp(FP32), _ROW_BF16),
     ("gelu", Gelu(), Tile(BF16, 2, 3)),
+    ("gelu_by_tanh", Gelu(approximate="tanh"), Tile(FP32, 1, 3)),
+    ("tanh", Tanh(), Tile(BF16, 2, 3)),
     ("reciprocal", Reciprocal(), _BF16),
     ("rsqrt", Rsqrt(BF16), _FP32),
     ("scale", Scale(-0.1), _BF16),

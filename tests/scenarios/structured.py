@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, pair, renumbered, single
-from step.functions.edit import AppendRow, FilterLastTile, SetRow
+from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow
 from step.functions.matmul import Matmul
+from step.functions.pick import Column, RotateHalf
 from step.functions.retile import RetileRow
 from step.functions.row import ArgMax, RowMax, RowSum
 from step.functions.select import TopK
@@ -36,6 +37,12 @@ single("map", "row_sum-fused", 1, _ROWS, lambda x: x.map(RowSum(sum="fused", ter
 single("map", "row_sum-integers", 1, _ROWS, lambda x: x.map(RowSum()), Tile(INT8, 2, 8))
 single("map", "arg_max-control", 1, _ROWS, lambda x: x.map(ArgMax()), Tile(BF16, 1, 5))
 single("map", "row_max-integers", 1, _ROWS, lambda x: x.map(RowMax()), Tile(INT32, 3, 5))
+
+for _what, _rank, _text in _SOME:
+    single("map", f"rotate_half-{_what}{_rank}", _rank, _text, lambda x: x.map(RotateHalf()), Tile(BF16, 3, 8))
+    single("map", f"column-{_what}{_rank}", _rank, _text, lambda x: x.map(Column(2)), Tile(BF16, 5, 9))
+single("map", "rotate_half-words", 1, _ROWS, lambda x: x.map(RotateHalf()), Tile(FP32, 3, 40))
+single("map", "column-control", 1, _ROWS, lambda x: x.map(Column(1)), Tile(UINT32, 1, 3))
 
 for _what, _rank, _text in _SOME:
     single("map", f"transpose-{_what}{_rank}", _rank, _text, lambda x: x.map(Transpose()), Tile(BF16, 3, 4))
@@ -125,7 +132,9 @@ def _edit(function: MapFunction, tile: Tile, indices: str) -> Callable[[Graph], 
         bench = Bench(graph)
         x = bench.play("x", "1 2 S1 E1 3 4 5 S1 D", ["N", "M"], tile)
         others = [bench.play("i", indices, x.shape, Tile(UINT32))]
-        if not isinstance(function, FilterLastTile):
+        if isinstance(function, CausalMask):
+            others.append(bench.play("k", "1 0 S1 E1 4 2 3000000000 S1 D", x.shape, Tile(UINT32)))
+        elif not isinstance(function, FilterLastTile):
             others.append(bench.play("r", "31 32 S1 E1 33 34 35 S1 D", x.shape, Tile(tile.dtype, 1, tile.cols)))
         x.map(function, *others).sink("y")
         return bench.inputs
@@ -141,6 +150,7 @@ for _tile in (Tile(BF16, 4, 4), Tile(FP32, 4, 3), Tile(INT8, 4, 2)):
         _pad = -_INF if _tile.dtype.is_float else 9.0
         _counts = _INDICES.replace("3", "4000000000")
         add("map", f"filter_last_tile-{_axis}-{_tile.dtype}", _edit(FilterLastTile(_pad, _axis), _tile, _counts))
+    add("map", f"causal_mask-{_tile.dtype}", _edit(CausalMask(_pad), _tile, _INDICES))
 add("map", "set_row-one", _edit(SetRow(), Tile(FP32, 1, 3), "0 0 S1 E1 0 0 0 S1 D"))
 add("map", "append_row-one", _edit(AppendRow(), Tile(FP32, 1, 3), _INDICES))
 broken("map", "set_row", Fault.OUT_OF_RANGE, _edit(SetRow(), Tile(BF16, 3, 2), _INDICES))

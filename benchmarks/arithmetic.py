@@ -34,6 +34,7 @@ from hw.arithmetic.integers import FromInteger, ToInteger
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
 from hw.arithmetic.rsqrt import Rsqrt
 from hw.arithmetic.silu import Silu
+from hw.arithmetic.tanh import Tanh
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
@@ -51,6 +52,7 @@ PIECES: dict[str, Callable[[int], Parametric]] = {
     "exponential": Exp,
     "quotient": Divide,
     "GELU": Gelu,
+    "hyperbolic tangent": Tanh,
     "reciprocal": Reciprocal,
     "reciprocal square root": Rsqrt,
     "INT32 product": lambda stages: IntegerMultiply(INT32, INT32, INT32, stages),

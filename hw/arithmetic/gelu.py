@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from hw.arithmetic.halves import products_of_halves, whole_product
 from hw.arithmetic.tabulated import Tabulated, rounded
 from step.functions.exp import POSITION_BITS, VALUE_BITS, powers_of_two
-from step.functions.gelu import LARGEST_EXPONENT, LOGARITHM_BITS, STEP_BITS, logarithms
+from step.functions.gelu import LARGEST_EXPONENT, LOGARITHM_BITS, STEP_BITS, Form, logarithms
 
 KEPT = "number", "exact"
 
@@ -25,8 +25,13 @@ class Gelu(Tabulated):
         (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
     )
 
-    def __init__(self, stages: int) -> None:
+    def __init__(self, stages: int, approximate: Form = "none") -> None:
+        self.approximate: Form = approximate
         super().__init__(stages, {"value": In(32), "result": Out(32)})
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return *super().parameters, self.approximate
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -45,9 +50,10 @@ class Gelu(Tabulated):
             exact=beyond | zero,
         )
         # Steps 2 to 5: the logarithm.
-        x = self.read(m, 2, logarithms(), x.place[STEP_BITS:], x.place[:STEP_BITS], **x.only(*KEPT))
-        position = Signal(signed(len(x.factor) + 1 + POSITION_BITS - LOGARITHM_BITS))
-        m.d.comb += position.eq(-x.factor << POSITION_BITS - LOGARITHM_BITS)
+        x = self.read(m, 2, logarithms(self.approximate), x.place[STEP_BITS:], x.place[:STEP_BITS], **x.only(*KEPT))
+        places = POSITION_BITS - LOGARITHM_BITS[self.approximate]
+        position = Signal(signed(len(x.factor) + 1 + places))
+        m.d.comb += position.eq(-x.factor << places)
         # Steps 6 to 9: the power of two.
         table = powers_of_two()
         x = self.read(

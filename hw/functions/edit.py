@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value, signed
 
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import data_later
 from hw.functions.store import arriving
 from hw.links.packing import pack_element
-from step.functions.edit import AppendRow, FilterLastTile, SetRow, padding
+from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow, padding
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.plans.plan import Application, Plan
+from step.lowering.plans.edit import EditPlan
+from step.lowering.plans.plan import Application
 from step.lowering.plans.words import Words
 
 
-def datapath(function: Function, application: Application, plan: Plan) -> Datapath:
-    """The datapath for a tile, a number, and a row where there is one."""
-    tile, *more = (Words.of(each, application.fabric.link_bytes) for each in application.inputs)
+def datapath(function: Function, application: Application, plan: EditPlan) -> Datapath:
+    """The datapath for a tile, a number, and what else there is."""
+    tile, *more = map(application.words, range(len(application.inputs)))
     match function:
         case SetRow():
             return EditDatapath(plan, "set", tile, more[1], 0, by_rows=True)
@@ -29,6 +30,9 @@ def datapath(function: Function, application: Application, plan: Plan) -> Datapa
         case FilterLastTile():
             pad = pack_element(padding(function, tile.dtype, function.pad), Tile(tile.dtype))
             return EditDatapath(plan, "filter", tile, None, pad, by_rows=function.axis == "row")
+        case CausalMask():
+            pad = pack_element(padding(function, tile.dtype, function.pad), Tile(tile.dtype))
+            return EditDatapath(plan, "causal", tile, more[1], pad, by_rows=False)
     raise no_datapath(function)
 
 
@@ -36,19 +40,23 @@ class EditDatapath(Datapath):
     """``result`` = ``operand0`` with some lines (rows, or columns) replaced: by ``operand2``, or by ``pad``.
 
     ``operand1`` is control, and says which ones: ``set`` replaces the line with that number by the row, ``append`` the
-    line with its lowest bits, and pads those behind it; ``filter`` pads the lines from that number on.
+    line with its lowest bits, and pads those behind it; ``filter`` pads the lines from that number on. ``causal`` pads
+    what is in a column that, counted from ``operand2`` on, is above the row, counted from ``operand1`` on.
 
     A word of the row is never wanted before it comes: that of line 0 comes at the same time.
     """
 
-    def __init__(self, plan: Plan, kind: str, tile: Words, row: Words | None, pad: int, *, by_rows: bool) -> None:
+    plan: EditPlan
+
+    def __init__(self, plan: EditPlan, kind: str, tile: Words, row: Words | None, pad: int, *, by_rows: bool) -> None:
         self.kind, self.tile, self.row, self.pad, self.by_rows = kind, tile, row, pad, by_rows
         widths = [tile.word_bits, 32, *([] if row is None else [row.word_bits])]
-        super().__init__(plan, widths, tile.word_bits, reduce=False, latency=1, busy=tile.beats)
+        most_rows = tile.rows if plan.dynamic else 0
+        super().__init__(plan, widths, tile.word_bits, reduce=False, latency=1, busy=tile.beats, most_rows=most_rows)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.kind, self.tile, self.row, self.pad, self.by_rows
+        return self.kind, self.tile, self.row, self.pad, self.by_rows, *(["dynamic"] if self.plan.dynamic else [])
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -61,7 +69,8 @@ class EditDatapath(Datapath):
         replaced = [*(which == line for line in range(lines)), never]
         most = (1 << len(which)) - 1
         padded = [*(which <= line if line < most else C(1, 1) for line in range(lines)), never]
-        new = self._row(m, number)
+        new = None if self.kind == "causal" else self._row(m, number)
+        distance = self._distance(m) if self.kind == "causal" else None
         width = min(self.tile.dtype.bits, self.tile.word_bits)  # of a scalar, or of what a word has of one
         pieces, of_a_word = self.tile.dtype.bits // width, self.tile.word_bits // width
         count = self.tile.rows * self.tile.cols
@@ -74,10 +83,12 @@ class EditDatapath(Datapath):
             line = [row if self.by_rows else col for row, col, _ in places]
             line = [at if scalar < count else lines for at, (scalar, _) in zip(line, scalars, strict=True)]
             value: Value = self.operand0.word_select(slot, width)
+            pads = _chosen(padded, line, number)
+            if distance is not None:
+                above = [C(col - row, distance.shape()) for row, col, _ in places]
+                pads = _chosen(above, range(len(above)), number) > distance
             if self.kind != "set":
-                value = Mux(
-                    _chosen(padded, line, number), _chosen(blank, [piece for *_, piece in places], number), value
-                )
+                value = Mux(pads, _chosen(blank, [piece for *_, piece in places], number), value)
             if new is not None:
                 items = [new.word_select(at, width) for at in range(self.tile.cols * pieces)]
                 item = _chosen(items, [col * pieces + piece for _, col, piece in places], number)
@@ -85,6 +96,14 @@ class EditDatapath(Datapath):
             result.append(value)
         m.d.comb += self.result.eq(data_later(m, Cat(result), "word"))
         return m
+
+    def _distance(self, m: Module) -> Value:
+        """How far the first row is above the first column; where that is farther than the tile goes, not how far."""
+        rows, cols = self.tile.rows, self.tile.cols
+        distance, near = Signal(signed(33)), Signal(range(-rows, cols + 1))
+        m.d.comb += distance.eq(self.operand1 - self.operand2)
+        m.d.comb += near.eq(Mux(distance < -rows, -rows, Mux(distance > cols, cols, distance)))
+        return near
 
     def _row(self, m: Module, number: Value) -> Value | None:
         """The part of the row that has come."""

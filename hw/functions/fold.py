@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.hdl import C, Cat, Module, Mux, Value
 
 from hw.arithmetic.convert import Convert, as_fp32
 from hw.arithmetic.fp32_add import Fp32Add
@@ -36,8 +36,8 @@ class Fold(abc.ABC):
         """Those of so many levels of a tree."""
         return levels * (1 + self.depth)
 
-    def enter(self, m: Module, name: str, scalar: Value) -> Value:
-        """A scalar of ``source`` in the format of the fold, without registers."""
+    def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
+        """A scalar of ``source``, in ``column``, in the format of the fold, without registers."""
         return scalar
 
     def gather(self, m: Module, name: str, scalars: list[Value]) -> Value:
@@ -72,7 +72,7 @@ class FloatSum(Fold):
     def rounds(self) -> int:  # type: ignore[override]
         return int(self.out is not FP32)
 
-    def enter(self, m: Module, name: str, scalar: Value) -> Value:
+    def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
         return as_fp32(scalar, self.source)
 
     def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
@@ -117,7 +117,7 @@ class IntegerSum(Fold):
     bits = 32
     identity = 0
 
-    def enter(self, m: Module, name: str, scalar: Value) -> Value:
+    def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
         return Cat(scalar, scalar[-1].replicate(32 - len(scalar)))
 
     def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
@@ -137,7 +137,7 @@ class Largest(Fold):
     def bits(self) -> int:  # type: ignore[override]
         return self.source.bits
 
-    def enter(self, m: Module, name: str, scalar: Value) -> Value:
+    def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
         return ordered(m, name, scalar, self.source)
 
     def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
@@ -145,3 +145,27 @@ class Largest(Fold):
 
     def leave(self, m: Module, name: str, scalar: Value) -> Value:
         return scalar_of(scalar, self.source)
+
+
+@dataclass(frozen=True)
+class LargestColumn(Largest):
+    """The column of the larger one, beside it, which is in the upper bits; of equal ones the first."""
+
+    columns: int
+
+    @property
+    def bits(self) -> int:  # type: ignore[override]
+        return self._column_bits + self.source.bits
+
+    @property
+    def _column_bits(self) -> int:
+        return (self.columns - 1).bit_length()
+
+    def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
+        return Cat(column[: self._column_bits], super().enter(m, name, scalar, column))
+
+    def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
+        return Mux(second[self._column_bits :] > first[self._column_bits :], second, first)
+
+    def leave(self, m: Module, name: str, scalar: Value) -> Value:
+        return Cat(scalar[: self._column_bits], C(0, self.out.bits - self._column_bits))

@@ -11,7 +11,10 @@ from step.functions.gelu import Gelu
 class GeluLane(LeafLane):
     """GELU of a scalar in FP32, then rounded to ``out``."""
 
-    arithmetic = GeluUnit
+    @property
+    def leaf(self) -> GeluUnit:
+        assert isinstance(self.function, Gelu)
+        return GeluUnit(self.stages, self.function.approximate)
 
 
 datapath = on_lanes({Gelu: GeluLane})

@@ -8,11 +8,11 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest
+from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest, LargestColumn
 from hw.functions.sequence import counter, data_later, later
 from hw.functions.store import Parts, Store, WordRegisters, arriving, coming, run, since
 from hw.verilog.modules import Shared
-from step.functions.row import RowMax, RowSum
+from step.functions.row import ArgMax, RowMax, RowSum
 from step.language.function import Function
 from step.lowering.plans.plan import Application
 from step.lowering.plans.row import RowPlan
@@ -30,6 +30,8 @@ def datapath(function: Function, application: Application, plan: RowPlan) -> Dat
             fold = IntegerSum(source, out)
         case RowMax():
             fold = Largest(source, out)
+        case ArgMax():
+            fold = LargestColumn(source, out, plan.tile.cols)
         case _:
             raise no_datapath(function)
     return RowDatapath(plan, fold)
@@ -109,7 +111,7 @@ class RowDatapath(Datapath):
             into, _ = counter(m, copies, "written", comes & (number == self.tile.beats - 1))
             out, _ = counter(m, copies, "read", arrives & last)
             found = self._kept(m, copies, comes, number, into, group, out)
-        _, last_part = counter(m, shape.parts, "part", arrives)
+        part, last_part = counter(m, shape.parts, "part", arrives)
         width = min(shape.across, shape.cols)
         rows: list[list[Value]] = []
         for row in range(shape.down):
@@ -118,7 +120,8 @@ class RowDatapath(Datapath):
                 if col >= width:
                     rows[-1].append(C(fold.identity, fold.bits))
                     continue
-                scalar = fold.enter(m, f"enter_{row}_{col}", found.word_select(row * width + col, bits))
+                column = Cat(C(col, (shape.across - 1).bit_length()), part)
+                scalar = fold.enter(m, f"enter_{row}_{col}", found.word_select(row * width + col, bits), column)
                 beyond = (shape.parts - 1) * shape.across + col >= shape.cols  # of a row, in its last group
                 rows[-1].append(Mux(last_part, C(fold.identity, fold.bits), scalar) if beyond else scalar)
         return rows, arrives, last, last_part

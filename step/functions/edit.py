@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
-from step.language.dtypes import UINT32, DType
+from step.language.dtypes import UINT32, DType, dtype_of
 from step.language.function import NUMBER, MapFunction, Sample, below, mismatch
 from step.language.types import ElementType, Tile
 
@@ -108,6 +108,37 @@ class FilterLastTile(MapFunction):
         result, valid = tile.copy(), int(count.item())
         (result if self.axis == "row" else result.T)[valid:] = self.pad
         return result
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class CausalMask(MapFunction):
+    """``(scores, query, key)``: scores of attention with ``pad`` where the key comes after the query. No FLOPs.
+
+    Rows are queries and columns are keys, one after the other; ``query`` and ``key`` are the positions of the first
+    ones. So ``pad`` goes to row r and column c where ``key + c > query + r``.
+    """
+
+    pad: float = float("-inf")
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        return Sample(cls(random.choice([0.0, 1.0])), (element, NUMBER, NUMBER), {1: below(9), 2: below(9)})
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        match inputs:
+            case (Tile() as tile, query, key) if query == key == NUMBER and tile.cols.is_static:
+                padding(self, tile.dtype, self.pad)
+                return tile
+        wanted = f"a tile with a fixed number of columns, and the positions of its first row and column, two {NUMBER}"
+        raise mismatch(self, wanted, inputs)
+
+    def apply(self, tile: np.ndarray, query: np.ndarray, key: np.ndarray) -> np.ndarray:
+        rows, cols = (np.arange(each) for each in tile.shape)
+        behind = int(key.item()) + cols > int(query.item()) + rows[:, None]
+        return np.where(behind, padding(self, dtype_of(tile), self.pad), tile)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)

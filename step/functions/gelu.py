@@ -1,10 +1,12 @@
-"""GELU, x * Phi(x) with the distribution function Phi of the normal distribution, by two tables."""
+"""GELU, x * Phi(x) with the distribution function Phi of the normal distribution, or nearly that, by two tables."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cache
+from random import Random
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from step.language import numerics
 from step.language.dtypes import DType
 from step.language.scalars import Elementwise
 from step.language.table import Table, lines
+from step.language.types import Tile
+
+Form = Literal["none", "tanh"]
 
 LARGEST_EXPONENT = 3
 """Numbers below 2^4 have a place in the table; from there on Phi is 0 or 1."""
@@ -20,19 +25,35 @@ LARGEST_EXPONENT = 3
 SEGMENT_BITS, STEP_BITS = 6, 14
 """A unit of |x| has 2^SEGMENT_BITS segments, and a segment 2^STEP_BITS places; further bits of |x| do not count."""
 
-LOGARITHM_BITS = 18
-"""Fraction bits of a logarithm."""
+LOGARITHM_BITS: dict[Form, int] = {"none": 18, "tanh": 17}
+"""Fraction bits of a logarithm; with tanh it grows faster, and a multiplier has 18 bits for its rise."""
+
+
+MOST = 130.5
+"""Largest logarithm that counts: 16 * 2^-MOST rounds to zero."""
+
+
+def _phi(a: float) -> float:
+    return math.erfc(a / math.sqrt(2)) / 2
+
+
+def _phi_by_tanh(a: float) -> float:
+    """(1 - tanh(sqrt(2 / pi) * (a + 0.044715 * a^3))) / 2, without its cancellation."""
+    return 1 / (1 + math.exp(2 * math.sqrt(2 / math.pi) * (a + 0.044715 * a**3)))
 
 
 @cache
-def logarithms() -> Table:
-    """-log2(Phi(-a)) for 0 <= a < 16."""
+def logarithms(approximate: Form = "none") -> Table:
+    """-log2(Phi(-a)) for 0 <= a < 16; where Phi is ``approximate``, up to `MOST`."""
     ends = (end / 2**SEGMENT_BITS for end in range((2 << LARGEST_EXPONENT + SEGMENT_BITS) + 1))
-    points = (round(-math.log2(math.erfc(end / math.sqrt(2)) / 2) * 2**LOGARITHM_BITS) for end in ends)
-    return Table(tuple(lines(points)), STEP_BITS)
+    if approximate == "tanh":
+        logs = [min(MOST, -math.log2(_phi_by_tanh(end))) for end in ends]
+    else:
+        logs = [-math.log2(_phi(end)) for end in ends]
+    return Table(tuple(lines(round(each * 2 ** LOGARITHM_BITS[approximate]) for each in logs)), STEP_BITS)
 
 
-def gelu(values: np.ndarray) -> np.ndarray:
+def gelu(values: np.ndarray, approximate: Form = "none") -> np.ndarray:
     """GELU of flushed FP32 numbers, in integers as the RTL does it; NaN not canonical yet.
 
     1. s = log2(Phi(-abs(x))) from the table, linear within a segment, truncated to `LOGARITHM_BITS` fraction bits;
@@ -44,8 +65,8 @@ def gelu(values: np.ndarray) -> np.ndarray:
     exponent = (bits >> 23 & 0xFF) - 127
     mantissa = bits & 0x7FFFFF | 0x800000
     place = mantissa >> np.clip(LARGEST_EXPONENT - exponent, 0, 63)
-    logarithm = logarithms().read(place >> STEP_BITS, place & (1 << STEP_BITS) - 1)
-    s = -logarithm << POSITION_BITS - LOGARITHM_BITS
+    logarithm = logarithms(approximate).read(place >> STEP_BITS, place & (1 << STEP_BITS) - 1)
+    s = -logarithm << POSITION_BITS - LOGARITHM_BITS[approximate]
     fraction, step_bits = s & (1 << POSITION_BITS) - 1, powers_of_two().step_bits
     power = powers_of_two().read(fraction >> step_bits, fraction & (1 << step_bits) - 1)
     halvings = -1 - (s >> POSITION_BITS)
@@ -61,16 +82,23 @@ def gelu(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Gelu(Elementwise):
-    """x * Phi(x) of every scalar of a BF16 or FP32 tile (the form with erf); 8 FLOPs per scalar.
+    """x * Phi(x) of every scalar of a BF16 or FP32 tile; 8 FLOPs per scalar.
+
+    ``approximate="tanh"``: Phi(x) is (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2, else that with erf.
 
     ``out`` is BF16 or FP32, by default the type of the input; computed in FP32 and then rounded to ``out``.
 
     Accuracy against float64: 0.51 BF16 ULP at most over all BF16 inputs with a BF16 result; a relative error of 4e-5
-    at most with an FP32 result. Where the exact result is subnormal, the result is a zero.
+    at most with an FP32 result (with tanh 1.4e-4). Where the exact result is subnormal, the result is a zero.
     """
 
     out: DType | None = None
+    approximate: Form = "none"
     cost = 8
 
+    @classmethod
+    def sample_parameters(cls, random: Random, tile: Tile) -> dict[str, Any]:
+        return {"approximate": random.choice(["none", "tanh"])}
+
     def combine(self, value: np.ndarray) -> np.ndarray:
-        return gelu(value)
+        return gelu(value, self.approximate)

@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 
 from step.language import fused, numerics
-from step.language.dtypes import BF16, FP32, INT8, INT32, DType
+from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32, DType
 from step.language.function import Function, MapFunction, Sample, mismatch, wrong_parameter
 from step.language.types import ElementType, Tile
 
@@ -100,6 +100,24 @@ class RowMax(MapFunction):
             largest = values.max(axis=1, keepdims=True)
             plus_zero = ((values == 0) & ~np.signbit(values)).any(axis=1, keepdims=True)
             return numerics.narrow(np.where((largest == 0) & plus_zero, np.float32(0), largest), dtype)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return _tile_of_rows(self, inputs).elements
+
+
+@dataclass(frozen=True)
+class ArgMax(MapFunction):
+    """The column of the largest scalar of every row, of equal ones the first: ``[rows, cols]`` becomes ``[rows, 1]``.
+
+    Columns are UINT32, from 0 on. +0 is larger than -0, subnormal numbers are zeros, and NaN is larger than all
+    numbers, as in `RowMax`. 1 FLOP per scalar of the operand.
+    """
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        return Tile(UINT32, _tile_of_rows(self, inputs).rows, 1)
+
+    def apply(self, value: np.ndarray) -> np.ndarray:
+        return numerics.order(value).argmax(axis=1, keepdims=True).astype(np.uint32)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return _tile_of_rows(self, inputs).elements

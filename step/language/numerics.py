@@ -56,6 +56,15 @@ def maximum(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.where(larger | np.isnan(first), first, second)
 
 
+def order(values: np.ndarray) -> np.ndarray:
+    """Numbers of any format as int64 of the same order: +0 above -0, NaN above all others, and all NaN alike."""
+    if dtype_of(values).is_float:
+        with quiet():
+            bits = canonical(widen(values)).view(np.int32).astype(np.int64)
+        return np.where(bits < 0, -(2**31) - 1 - bits, bits)  # of -0 it is -1, of +0 it is 0
+    return values.astype(np.int64)
+
+
 def widen(values: np.ndarray) -> np.ndarray:
     """BF16 or FP32 numbers as FP32, flushed."""
     return flush(values.astype(np.float32, copy=False))

@@ -24,6 +24,7 @@ from hw.arithmetic.integers import FromInteger, ToInteger
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
 from hw.arithmetic.rsqrt import Rsqrt
 from hw.arithmetic.silu import Silu
+from hw.arithmetic.tanh import Tanh
 from hw.verilog.modules import Parametric
 from step.functions.exp import exp
 from step.functions.gelu import gelu
@@ -31,6 +32,7 @@ from step.functions.matmul import Matmul
 from step.functions.reciprocal import divide
 from step.functions.rsqrt import rsqrt
 from step.functions.silu import silu
+from step.functions.tanh import tanh
 from step.language import numerics
 from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32, DType
 from step.lowering.fabric import MOST_STAGES
@@ -145,6 +147,12 @@ LEAVES: dict[str, Leaf] = {
     "silu": (Silu, around_zero, lambda value: _bits(silu(fp32(value)))),
     "exp": (Exp, around_zero, lambda value: _bits(exp(fp32(value)))),
     "gelu": (Gelu, around_zero, lambda value: _bits(gelu(fp32(value)))),
+    "gelu_by_tanh": (
+        lambda stages: Gelu(stages, "tanh"),
+        around_zero,
+        lambda value: _bits(gelu(fp32(value), "tanh")),
+    ),
+    "tanh": (Tanh, around_zero, lambda value: _bits(tanh(fp32(value)))),
     "reciprocal": (Reciprocal, single, lambda value: _bits(divide(np.ones(len(value), np.float32), fp32(value)))),
     "rsqrt": (Rsqrt, single, lambda value: _bits(rsqrt(fp32(value)))),
     "divide": (Divide, pairs, lambda first, second: _bits(divide(fp32(first), fp32(second)))),

@@ -9,11 +9,13 @@ import pytest
 from grids import samples
 from streaming import Case
 
+from step import Graph, interpret
 from step.errors import TypeMismatch
-from step.functions.edit import AppendRow, FilterLastTile, SetRow
-from step.functions.select import TopK
+from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow
+from step.functions.select import KeepTopK, TopK
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.types import Tile
+from step.library import top_k_weights
 from step.lowering.fabric import FabricConfig
 
 INF, INDEX = float("inf"), Tile(UINT32)
@@ -29,6 +31,28 @@ def test_edits(tile: Tile, link: int) -> None:
         case = Case(function, inputs, FabricConfig(link_bytes=link))
         for gaps in ([0], [0, 0, 3, 0, 1, 7]):
             case.check(12, gaps)
+
+
+@samples(tile=TILES, link=[1, 2, 8, 64])
+def test_causal_masks(tile: Tile, link: int) -> None:
+    case = Case(CausalMask(-INF if tile.dtype.is_float else 1.0), (tile, INDEX, INDEX), FabricConfig(link_bytes=link))
+    for gaps in ([0], [0, 0, 3, 0, 1, 7]):
+        case.check(12, gaps)
+
+
+@pytest.mark.parametrize("query", [0, 3, 7, 2**31, 2**32 - 3])
+def test_causal_masks_of_any_positions(query: int) -> None:
+    """As far apart as they may be, and as near as a tile is large; the datapath says the same."""
+    tile = np.arange(12, dtype=np.float32).reshape(3, 4)
+    case = Case(CausalMask(), (Tile(FP32, 3, 4), INDEX, INDEX), FabricConfig(link_bytes=8))
+    positions = [*range(max(0, query - 6), min(2**32, query + 6)), 0, 2**32 - 1]
+    for key in positions:
+        found = CausalMask().apply(tile, number(query), number(key))
+        wanted = [[-INF if key + c > query + r else tile[r, c] for c in range(4)] for r in range(3)]
+        assert found.tolist() == wanted
+    drawn = iter([each for key in positions for each in (tile, number(query), number(key))])
+    case._random = lambda random, port: next(drawn)  # type: ignore[method-assign]
+    case.check(len(positions), [0])
 
 
 def number(value: int) -> np.ndarray:
@@ -62,6 +86,11 @@ def test_top_k() -> None:
     ):
         assert TopK(k).apply(np.array([scores], np.float32)) == chosen, (scores, k)
         assert TopK(k).apply(np.array([scores], np.float32).astype(BF16.numpy)) == chosen, (scores, k)
+        row = np.array([scores, scores[::-1]], np.float32)
+        kept = KeepTopK(k).apply(row)
+        wanted = [value if chosen >> at & 1 and abs(value) != 1e-40 else 0 for at, value in enumerate(scores)]
+        assert np.array_equal(kept[0], np.array(wanted, np.float32), equal_nan=True), (scores, k)
+        assert np.count_nonzero(kept[1]) <= k
     assert TopK(2).apply(np.array([[-128, 127, -1, 5]], np.int8)) == 0b1010
     assert TopK(2).apply(np.array([[-(2**31), 2**31 - 1, -1, 0]], np.int32)) == 0b1010
 
@@ -113,12 +142,29 @@ def test_top_k() -> None:
             (Tile(BF16, 6, 3), INDEX),
             "filter_last_tile needs pad to be a number that BF16 has, not 1e+39",
         ),
+        (
+            CausalMask(),
+            (Tile(BF16, 6, 3), INDEX),
+            "causal_mask needs a tile with a fixed number of columns, and the positions of its first row and column,"
+            " two Tile(UINT32, 1, 1), not Tile(BF16, 6, 3), Tile(UINT32, 1, 1)",
+        ),
+        (
+            CausalMask(),
+            (Tile(INT8, 6, 3), INDEX, INDEX),
+            "causal_mask needs pad to be a number that INT8 has, not -inf",
+        ),
         (TopK(1), (Tile(BF16, 2, 4),), "top_k needs a [1, n] tile of BF16, FP32, INT8 or INT32, not Tile(BF16, 2, 4)"),
         (TopK(1), (INDEX,), "top_k needs a [1, n] tile of BF16, FP32, INT8 or INT32, not Tile(UINT32, 1, 1)"),
         (
             TopK(5),
             (Tile(BF16, 1, 4),),
             "top_k needs k to be 1 to 4, the scalars of Tile(BF16, 1, 4), not 5",
+        ),
+        (KeepTopK(1), (INDEX,), "keep_top_k needs 1 static tile of BF16, FP32, INT8 or INT32, not Tile(UINT32, 1, 1)"),
+        (
+            KeepTopK(5),
+            (Tile(BF16, 3, 4),),
+            "keep_top_k needs k to be 1 to 4, the columns of Tile(BF16, 3, 4), not 5",
         ),
         (TopK(0), (Tile(BF16, 1, 4),), "top_k needs k to be 1 to 4, the scalars of Tile(BF16, 1, 4), not 0"),
     ],
@@ -127,3 +173,18 @@ def test_type_errors(function: Any, inputs: tuple[Tile, ...], text: str) -> None
     with pytest.raises(TypeMismatch) as caught:
         function.result_type(*inputs)
     assert str(caught.value) == text
+
+
+def test_weights_of_what_is_chosen() -> None:
+    """As torch does it: topk, then each by their sum; zeros elsewhere."""
+    random = np.random.default_rng(5)
+    scores = random.random((4, 3, 8)).astype(np.float32)
+    graph = Graph("router")
+    top_k_weights(graph.source("scores", Tile(FP32, 3, 8), [4]), 2).sink("weights")
+    weights = np.array(
+        [each.value for each in interpret(graph, {"scores": scores}).outputs["weights"] if each.has_value]
+    )
+    second = np.sort(scores, axis=2)[..., -2:-1]
+    kept = np.where(scores >= second, scores, 0)
+    assert np.allclose(weights, kept / kept.sum(axis=2, keepdims=True), rtol=3e-6)
+    assert ((weights > 0).sum(axis=2) == 2).all()

@@ -9,17 +9,20 @@ from step.errors import TypeMismatch
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.functions.cast import Cast
 from step.functions.compare import Compare, Where
-from step.functions.edit import AppendRow, FilterLastTile, SetRow
+from step.functions.dequantize import Dequantize
+from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
 from step.functions.gelu import Gelu
 from step.functions.matmul import Matmul
+from step.functions.pick import Column, RotateHalf
 from step.functions.reciprocal import Div, Reciprocal
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
-from step.functions.row import RowMax, RowSum
+from step.functions.row import ArgMax, RowMax, RowSum
 from step.functions.rsqrt import Rsqrt
-from step.functions.select import SelectAll, SelectValid, TopK
+from step.functions.select import KeepTopK, SelectAll, SelectValid, TopK
 from step.functions.silu import Silu
+from step.functions.tanh import Tanh
 from step.functions.transpose import Transpose
 from step.language.dims import DimKind, dim, shape, symbol
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
@@ -40,11 +43,16 @@ NUMBERS = "BF16 or FP32, or all of INT8, INT32 or UINT32"
         (RowSum(BF16), (Tile(FP32, ROWS, 3),), Tile(BF16, ROWS, 1), 3 * ROWS.extent),
         (RowSum(), (Tile(INT8, 2, 3),), Tile(INT32, 2, 1), 6),
         (RowMax(), (Tile(INT8, 2, 3),), Tile(INT8, 2, 1), 6),
+        (ArgMax(), (Tile(BF16, ROWS, 3),), Tile(UINT32, ROWS, 1), 3 * ROWS.extent),
         (Transpose(), (Tile(BOOL, ROWS, 3),), Tile(BOOL, 3, ROWS), 0),
+        (RotateHalf(), (Tile(BF16, ROWS, 4),), Tile(BF16, ROWS, 4), 0),
+        (Column(2), (Tile(BOOL, ROWS, 3),), Tile(BOOL, ROWS, 1), 0),
         (SetRow(), (Tile(BF16, 3, 4), Tile(UINT32), Tile(BF16, 1, 4)), Tile(BF16, 3, 4), 0),
         (AppendRow(), (Tile(INT8, 8, 4), Tile(UINT32), Tile(INT8, 1, 4)), Tile(INT8, 8, 4), 0),
         (FilterLastTile(1.0), (Tile(BOOL, 2, 3), Tile(UINT32)), Tile(BOOL, 2, 3), 0),
+        (CausalMask(), (Tile(FP32, ROWS, 3), Tile(UINT32), Tile(UINT32)), Tile(FP32, ROWS, 3), 0),
         (TopK(2), (Tile(FP32, 1, 3),), Selector(3), 0),
+        (KeepTopK(2), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 0),
         (CacheEnd(2, 3, 4), (Tile(UINT32), Tile(UINT32)), Tile(UINT32), 0),
         (Matmul(), (Tile(BF16, ROWS, 3), Tile(BF16, 3, 4)), Tile(FP32, ROWS, 4), 24 * ROWS.extent),
         (Add(), (Tile(BF16, 2, 3), Tile(BF16, 2, 3)), Tile(BF16, 2, 3), 6),
@@ -70,8 +78,10 @@ NUMBERS = "BF16 or FP32, or all of INT8, INT32 or UINT32"
         (Where(), (Tile(BOOL, 2, 1), Tile(INT8, 2, 3), Tile(INT8, 1, 3)), Tile(INT8, 2, 3), 0),
         (Cast(INT8), (Tile(FP32, 2, 3),), Tile(INT8, 2, 3), 0),
         (Cast(BF16), (Tile(BOOL, 2, 3),), Tile(BF16, 2, 3), 0),
+        (Dequantize(4), (Tile(INT8, 2, 3), Tile(FP32, 1, 2)), Tile(BF16, 2, 6), 12),
         (Exp(), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 24),
         (Gelu(FP32), (Tile(BF16, 2, 3),), Tile(FP32, 2, 3), 48),
+        (Tanh(), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 36),
         (Reciprocal(), (Tile(FP32, 2, 3),), Tile(FP32, 2, 3), 6),
         (Rsqrt(), (Tile(FP32, 2, 3),), Tile(FP32, 2, 3), 12),
         (SelectValid(), (Tile(BOOL),), Selector(1), 0),
@@ -195,6 +205,12 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
             "row_max needs 1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1,"
             " not Tile(BOOL, 2, 3)",
         ),
+        (
+            ArgMax(),
+            (Tile(UINT32, 2, 3),),
+            "arg_max needs 1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1,"
+            " not Tile(UINT32, 2, 3)",
+        ),
         (Transpose(), (Selector(2),), "transpose needs one tile, not Selector(2)"),
         (CacheEnd(0, 3, 4), (), "cache_end needs requests to be an integer >= 1, not 0"),
         (CacheEnd(1, 3, 6), (Tile(UINT32), Tile(UINT32)), "cache_end needs rows to be a power of two, not 6"),
@@ -297,6 +313,7 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
             "add needs tiles of the same shape, or with 1 row or 1 column to repeat,"
             " not Tile(BF16, 2, 3), Tile(BF16, 3, 3)",
         ),
+        (Tanh(), (Tile(INT32),), "tanh needs 1 tile of BF16 or FP32, not Tile(INT32, 1, 1)"),
         (Silu(), (Tile(INT32),), "silu needs 1 tile of BF16 or FP32, not Tile(INT32, 1, 1)"),
         (SelectValid(), (Tile(BF16),), "select_valid needs one padding flag, a Tile(BOOL, 1, 1), not Tile(BF16, 1, 1)"),
         (SelectAll(0), (Tile(BF16),), "select_all needs targets to be an integer >= 1, not 0"),

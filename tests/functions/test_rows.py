@@ -9,7 +9,7 @@ import pytest
 from grids import samples
 from streaming import Case
 
-from step.functions.row import RowMax, RowSum
+from step.functions.row import ArgMax, RowMax, RowSum
 from step.language.dtypes import BF16, FP32, INT8, INT32
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
@@ -26,6 +26,10 @@ ROWS: list[tuple[Any, Tile]] = [
     (RowMax(), Tile(FP32, 1, 7)),
     (RowMax(), Tile(INT8, 3, 4)),
     (RowMax(), Tile(INT32, 2, 3)),
+    (ArgMax(), Tile(BF16, 3, 5)),
+    (ArgMax(), Tile(FP32, 1, 7)),
+    (ArgMax(), Tile(INT8, 3, 40)),
+    (ArgMax(), Tile(INT32, 2, 1)),
     (RowSum(sum="fused", terms=4), Tile(BF16, 3, 5)),
     (RowSum(BF16, "fused", 8), Tile(FP32, 2, 21)),
     (RowSum(sum="fused"), Tile(BF16, 4, 19)),
@@ -48,7 +52,7 @@ def random_case(random: np.random.Generator) -> Case:
     dtype = one_of(BF16, FP32, INT8, INT32)
     ordered = RowSum(one_of(BF16, FP32) if dtype.is_float else None)
     fused = RowSum(sum="fused", terms=one_of(4, 8, 16, 32)) if dtype.is_float else ordered
-    function = one_of(RowMax(), ordered, fused)
+    function = one_of(RowMax(), ArgMax(), ordered, fused)
     cols *= one_of(1, 3) if function == fused else 1
     lanes, link = one_of(1, 2, 3, 4, 5, 8, 16, 100), one_of(1, 2, 4, 8, 16, 32, 64, 4096)
     fabric = FabricConfig(vector_lanes=lanes, link_bytes=link, stages=one_of(1, 2, 3, 4))
@@ -69,6 +73,8 @@ def test_random_rows(count: int) -> None:
         (RowSum(), Tile(BF16, 16, 16), 16, 16, 16, 33),
         (RowSum(), Tile(BF16, 16, 64), 32, 32, 32, 56),  # a row is two words
         (RowMax(), Tile(BF16, 16, 16), 32, 8, 32, 12),
+        (ArgMax(), Tile(BF16, 16, 16), 32, 8, 32, 12),
+        (ArgMax(), Tile(FP32, 1, 256), 16, 16, 16, 24),
         (RowSum(), Tile(FP32, 1, 256), 16, 16, 16, 48),
     ],
 )
@@ -93,6 +99,17 @@ def test_special_numbers() -> None:
     wild = np.array([[np.nan, np.inf], [-np.inf, -np.inf], [np.inf, -np.inf]], BF16.numpy)
     assert [str(each) for each in RowMax().apply(wild).ravel()] == ["nan", "-inf", "inf"]
     assert [str(each) for each in RowSum().apply(wild).ravel()] == ["nan", "-inf", "nan"]
+
+
+def test_the_largest_column() -> None:
+    """Of equal ones the first, in the order of `RowMax`; ordinary tiles as NumPy does it."""
+    nan, inf = np.nan, np.inf
+    rows = [[1, 3, 3, 2], [-0.0, 0.0, 0.0, -1], [-inf, -inf, -inf, -inf], [inf, -nan, nan, 1], [-1e-40, 1e-40, 0, -1]]
+    for dtype in (BF16, FP32):
+        assert ArgMax().apply(np.array(rows, dtype.numpy)).ravel().tolist() == [1, 1, 0, 1, 1]
+    tile = np.random.default_rng(1).standard_normal((9, 33)).astype(np.float32)
+    assert (ArgMax().apply(tile) == tile.argmax(axis=1, keepdims=True)).all()
+    assert ArgMax().apply(np.array([[-128, -128, -127]], np.int8)).tolist() == [[2]]
 
 
 def test_integers_wrap_around() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from step.functions.exp import Exp, powers_of_two
 from step.functions.gelu import Gelu, logarithms
 from step.functions.reciprocal import Div, Reciprocal, reciprocals
 from step.functions.rsqrt import Rsqrt, reciprocal_roots
+from step.functions.tanh import Tanh, slopes
 from step.language import numerics
 from step.language.dtypes import BF16, FP32, DType
 from step.language.scalars import Elementwise
@@ -19,24 +22,34 @@ from step.language.table import Table
 
 EVERY = np.arange(1 << 16, dtype=np.uint16).view(BF16.numpy)
 NORMAL = 2.0**-126
+GeluByTanh = partial(Gelu, approximate="tanh")
 LARGEST = {BF16: 255 * 2.0**120, FP32: float(np.finfo(np.float32).max)}
 
 Reference = Callable[[np.ndarray], np.ndarray]
-REFERENCES: dict[type[Elementwise], Reference] = {
+
+
+def gelu_by_tanh(x: np.ndarray) -> np.ndarray:
+    """x / 2 * (1 + tanh(..)), without its cancellation."""
+    return x / (1 + np.exp(-2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+REFERENCES: dict[Any, Reference] = {
     Exp: np.exp,
     Gelu: np.vectorize(lambda x: x * math.erfc(-x / math.sqrt(2)) / 2),
     Reciprocal: lambda x: 1 / x,
+    GeluByTanh: gelu_by_tanh,
     Rsqrt: lambda x: 1 / np.sqrt(x),
+    Tanh: np.tanh,
 }
 
 
-def errors(function: type[Elementwise], values: np.ndarray, out: DType) -> tuple[np.ndarray, np.ndarray]:
+def errors(function: Any, values: np.ndarray, out: DType) -> tuple[np.ndarray, np.ndarray]:
     """In units of the last place, and relative ones, of all results that are normal numbers; of subnormal ones none."""
     with numerics.quiet():
         x = values.astype(np.float64)
         x = np.where(np.isfinite(x) & (np.abs(x) >= NORMAL), x, 1)
         exact = REFERENCES[function](x)
-        got = function(out).apply(x[None].astype(values.dtype))[0].astype(np.float64)  # type: ignore[call-arg]
+        got = function(out).apply(x[None].astype(values.dtype))[0].astype(np.float64)
     assert np.all(got[np.abs(exact) < NORMAL * (1 - 2.0**-8)] == 0)
     fits = np.isfinite(exact) & (np.abs(exact) >= NORMAL) & (np.abs(exact) <= LARGEST[out])
     exact, error = exact[fits], np.abs(got - exact)[fits]
@@ -46,18 +59,33 @@ def errors(function: type[Elementwise], values: np.ndarray, out: DType) -> tuple
 
 @pytest.mark.parametrize(
     "function, ulp, relative",
-    [(Exp, 0.501, 2.2e-6), (Gelu, 0.51, 4e-5), (Reciprocal, 0.501, 1.2e-6), (Rsqrt, 0.501, 1.6e-6)],
+    [
+        (Exp, 0.501, 2.2e-6),
+        (Gelu, 0.51, 4e-5),
+        (GeluByTanh, 0.51, 4e-5),
+        (Reciprocal, 0.501, 1.2e-6),
+        (Rsqrt, 0.501, 1.6e-6),
+        (Tanh, 0.501, 2.1e-5),
+    ],
 )
-def test_accuracy_for_every_bf16_number(function: type[Elementwise], ulp: float, relative: float) -> None:
+def test_accuracy_for_every_bf16_number(function: Any, ulp: float, relative: float) -> None:
     units, _ = errors(function, EVERY, BF16)
     assert len(units) > 20_000 and 0.49 < units.max() < ulp
     assert errors(function, EVERY, FP32)[1].max() < relative
 
 
 @pytest.mark.parametrize(
-    "function, reach, relative", [(Exp, 88, 2.2e-6), (Gelu, 13, 4e-5), (Reciprocal, 0, 1.2e-6), (Rsqrt, 0, 1.6e-6)]
+    "function, reach, relative",
+    [
+        (Exp, 88, 2.2e-6),
+        (Gelu, 13, 4e-5),
+        (GeluByTanh, 10, 1.4e-4),
+        (Reciprocal, 0, 1.2e-6),
+        (Rsqrt, 0, 1.6e-6),
+        (Tanh, 9, 2.1e-5),
+    ],
 )
-def test_accuracy_for_fp32(function: type[Elementwise], reach: float, relative: float) -> None:
+def test_accuracy_for_fp32(function: Any, reach: float, relative: float) -> None:
     random = np.random.default_rng(5)
     if reach:
         values = random.uniform(-reach, reach, 100_000).astype(np.float32)
@@ -94,13 +122,14 @@ def bits(values: np.ndarray) -> list[str]:
     return [f"{int(each):08x}" for each in values[0].view(np.uint32)]
 
 
-INFINITY, MINUS_INFINITY, NAN, ZERO, MINUS_ZERO, ONE = (
+INFINITY, MINUS_INFINITY, NAN, ZERO, MINUS_ZERO, ONE, MINUS_ONE = (
     "7f800000",
     "ff800000",
     "7fc00000",
     "00000000",
     "80000000",
     "3f800000",
+    "bf800000",
 )
 SPECIALS = row(np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, 1e-40, -1e-40)
 
@@ -119,6 +148,18 @@ SPECIALS = row(np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, 1e-40, -1e-40)
             [INFINITY, MINUS_ZERO, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
             [16, -16, 300, -300, 2.0**-125, -(2.0**-125)],
             ["41800000", MINUS_ZERO, "43960000", MINUS_ZERO, "00800000", "80800000"],
+        ),
+        (
+            Gelu(approximate="tanh"),
+            [INFINITY, MINUS_ZERO, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
+            [16, -16, 300, -300, 2.0**-125, -(2.0**-125), -10.5],
+            ["41800000", MINUS_ZERO, "43960000", MINUS_ZERO, "00800000", "80800000", MINUS_ZERO],
+        ),
+        (
+            Tanh(),
+            [ONE, MINUS_ONE, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
+            [8, -8, 300, -300, 7.99, -7.99, 2.0**-126, -(2.0**-30)],
+            [ONE, MINUS_ONE, ONE, MINUS_ONE, ONE, MINUS_ONE, "00800000", "b0800000"],
         ),
         (
             Reciprocal(),
@@ -152,7 +193,9 @@ def test_quotients_of_specials_are_those_of_ieee_754() -> None:
     ]
 
 
-@pytest.mark.parametrize("table", [powers_of_two(), logarithms(), reciprocals(), reciprocal_roots()])
+@pytest.mark.parametrize(
+    "table", [powers_of_two(), logarithms(), logarithms("tanh"), reciprocals(), reciprocal_roots(), slopes()]
+)
 def test_tables_fit_memories_and_multipliers_of_an_fpga(table: Table) -> None:
     """A rise with its sign has 18 bits at most, and so has a place."""
     assert table.step_bits < 18

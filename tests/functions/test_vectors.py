@@ -13,12 +13,14 @@ from streaming import Case
 from hw.functions.vector import VectorDatapath
 from step.functions.cast import Cast
 from step.functions.compare import RELATIONS, Compare, Where
+from step.functions.dequantize import Dequantize
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
 from step.functions.gelu import Gelu
 from step.functions.reciprocal import Div, Reciprocal
 from step.functions.rsqrt import Rsqrt
 from step.functions.silu import Silu
+from step.functions.tanh import Tanh
 from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INT8, INT32, INTEGERS, UINT32, DType
 from step.language.function import Function
 from step.language.types import Tile
@@ -55,8 +57,15 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
     (Where(), (Tile(BOOL, 3, 1), NARROW, Tile(BF16, 1, 4)), False),
     (Cast(BF16), (Tile(INT32, 3, 4),), False),
     (Cast(INT8), (WIDE,), False),
+    (Dequantize(), (Tile(INT8, 3, 4), Tile(BF16, 3, 1)), False),
+    (Dequantize(out=FP32), (Tile(INT8, 3, 8), Tile(FP32, 3, 2)), False),
+    (Dequantize(4), (Tile(INT8, 2, 6), Tile(BF16, 2, 3)), False),
+    (Dequantize(4, FP32), (Tile(INT8, 5, 4), Tile(FP32, 1, 4)), False),
     (Exp(FP32), (NARROW,), False),
     (Gelu(), (NARROW,), False),
+    (Gelu(approximate="tanh"), (WIDE,), False),
+    (Tanh(), (NARROW,), False),
+    (Tanh(BF16), (WIDE,), False),
     (Reciprocal(), (WIDE,), False),
     (Rsqrt(BF16), (WIDE,), False),
     (Div(), (WIDE, Tile(BF16, 3, 1)), False),
@@ -110,7 +119,7 @@ def random_function(random: np.random.Generator, dtype: DType) -> tuple[Any, lis
     if dtype.is_float:
         out = one_of(random, None, *FLOATS)
         if kind < 0.5:
-            return one_of(random, Silu, Gelu, Exp, Reciprocal, Rsqrt)(out), [dtype], False
+            return one_of(random, Silu, Gelu, Exp, Reciprocal, Rsqrt, Tanh)(out), [dtype], False
         if kind < 0.6:
             return Scale(float(random.standard_normal()), out), [dtype], False
     else:

@@ -7,11 +7,13 @@ from typing import Any
 from scenarios.scenario import Bench, Inputs, add, dims_of, pair, renumbered, single
 from step.functions.cast import Cast
 from step.functions.compare import Compare, Where
+from step.functions.dequantize import Dequantize
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
 from step.functions.gelu import Gelu
 from step.functions.reciprocal import Div, Reciprocal
 from step.functions.rsqrt import Rsqrt
+from step.functions.tanh import Tanh
 from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile
@@ -24,6 +26,8 @@ for _name, _function, _tile in (
     ("exp-fp32", Exp(), Tile(FP32, 2, 3)),
     ("exp-wide", Exp(FP32), _ROW_BF16),
     ("gelu", Gelu(), Tile(BF16, 2, 3)),
+    ("gelu_by_tanh", Gelu(approximate="tanh"), Tile(FP32, 1, 3)),
+    ("tanh", Tanh(), Tile(BF16, 2, 3)),
     ("reciprocal", Reciprocal(), _BF16),
     ("rsqrt", Rsqrt(BF16), _FP32),
     ("scale", Scale(-0.1), _BF16),
@@ -50,6 +54,9 @@ _PAIRS: tuple[tuple[str, Any, Tile, Tile], ...] = (
     ("max-int8", Max(), Tile(INT8, 3, 3), Tile(INT8, 3, 1)),
     ("div", Div(), _BF16, Tile(BF16, 3, 1)),
     ("div-fp32", Div(BF16), _FP32, _FP32),
+    ("dequantize", Dequantize(), Tile(INT8, 3, 4), Tile(BF16, 3, 1)),
+    ("dequantize-groups", Dequantize(4), Tile(INT8, 3, 12), Tile(BF16, 3, 4)),
+    ("dequantize-fp32", Dequantize(4, FP32), Tile(INT8, 2, 3), Tile(FP32, 1, 3)),
     ("compare", Compare("<="), _BF16, Tile(FP32, 1, 4)),
     ("compare-int32", Compare("=="), Tile(INT32, 2, 2), Tile(INT32, 1, 1)),
 )

@@ -7,11 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, pair, renumbered, single
-from step.functions.edit import AppendRow, FilterLastTile, SetRow
+from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow
 from step.functions.matmul import Matmul
+from step.functions.max_index import MaxIndex
+from step.functions.pick import Column, RotateHalf
 from step.functions.retile import RetileRow
-from step.functions.row import RowMax, RowSum
-from step.functions.select import TopK
+from step.functions.row import ArgMax, RowMax, RowSum
+from step.functions.select import KeepTopK, TopK
 from step.functions.silu import Silu
 from step.functions.transpose import Transpose
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
@@ -20,6 +22,7 @@ from step.language.function import MapFunction
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Tile
+from step.library import arg_max
 
 _SOME = STREAMS[1], STREAMS[5], STREAMS[10]
 
@@ -27,13 +30,51 @@ for _what, _rank, _text in _SOME:
     _name = f"{_what}{_rank}"
     single("map", f"row_sum-{_name}", _rank, _text, lambda x: x.map(RowSum()), Tile(BF16, 3, 4))
     single("map", f"row_max-{_name}", _rank, _text, lambda x: x.map(RowMax()), Tile(FP32, 2, 3))
+    single("map", f"arg_max-{_name}", _rank, _text, lambda x: x.map(ArgMax()), Tile(FP32, 2, 37))
 
 _ROWS = "E1 1 2 S1 3 4 5 S1 D"
 single("map", "row_sum-long", 1, _ROWS, lambda x: x.map(RowSum(BF16)), Tile(FP32, 1, 11))
 single("map", "row_sum-column", 1, _ROWS, lambda x: x.map(RowSum(BF16)), Tile(BF16, 5, 1))
 single("map", "row_sum-fused", 1, _ROWS, lambda x: x.map(RowSum(sum="fused", terms=8)), Tile(FP32, 2, 21))
 single("map", "row_sum-integers", 1, _ROWS, lambda x: x.map(RowSum()), Tile(INT8, 2, 8))
+single("map", "arg_max-control", 1, _ROWS, lambda x: x.map(ArgMax()), Tile(BF16, 1, 5))
 single("map", "row_max-integers", 1, _ROWS, lambda x: x.map(RowMax()), Tile(INT32, 3, 5))
+
+
+def _largest(tile: Tile, verb: str) -> Callable[[Graph], Inputs]:
+    """Values with their indices; who wins goes on, and so does its value."""
+
+    def build(graph: Graph) -> Inputs:
+        bench = Bench(graph)
+        x = bench.play("x", "1 22 S1 E1 3 24 25 S2 E2 6 S2 D", ["N", "M", "K"], tile)
+        i = bench.play("i", "7 8 S1 E1 3 3 1 S2 E2 5 S2 D", x.shape, Tile(UINT32, tile.rows, tile.cols))
+        found = x.accum(MaxIndex(), i, rank=2) if verb == "accum" else x.scan(MaxIndex(), i, exclusive=True)
+        found.item_of(0).sink("values")
+        found.item_of(1).sink("indices")
+        found.sink("both")
+        return bench.inputs
+
+    return build
+
+
+for _tile in (Tile(BF16), Tile(FP32, 3, 1), Tile(INT8, 2, 2)):
+    for _verb in ("accum", "scan"):
+        add(_verb, f"max_index-{_tile.dtype}", _largest(_tile, _verb))
+
+
+def _vocabulary(graph: Graph) -> Inputs:
+    bench = Bench(graph)
+    arg_max(bench.play("x", "1 12 3 S1 4 56 65 S1 D", ["N", 3], Tile(BF16, 1, 5))).sink("y")
+    return bench.inputs
+
+
+add("accum", "max_index-of-tiles", _vocabulary)
+
+for _what, _rank, _text in _SOME:
+    single("map", f"rotate_half-{_what}{_rank}", _rank, _text, lambda x: x.map(RotateHalf()), Tile(BF16, 3, 8))
+    single("map", f"column-{_what}{_rank}", _rank, _text, lambda x: x.map(Column(2)), Tile(BF16, 5, 9))
+single("map", "rotate_half-words", 1, _ROWS, lambda x: x.map(RotateHalf()), Tile(FP32, 3, 40))
+single("map", "column-control", 1, _ROWS, lambda x: x.map(Column(1)), Tile(UINT32, 1, 3))
 
 for _what, _rank, _text in _SOME:
     single("map", f"transpose-{_what}{_rank}", _rank, _text, lambda x: x.map(Transpose()), Tile(BF16, 3, 4))
@@ -123,7 +164,9 @@ def _edit(function: MapFunction, tile: Tile, indices: str) -> Callable[[Graph], 
         bench = Bench(graph)
         x = bench.play("x", "1 2 S1 E1 3 4 5 S1 D", ["N", "M"], tile)
         others = [bench.play("i", indices, x.shape, Tile(UINT32))]
-        if not isinstance(function, FilterLastTile):
+        if isinstance(function, CausalMask):
+            others.append(bench.play("k", "1 0 S1 E1 4 2 3000000000 S1 D", x.shape, Tile(UINT32)))
+        elif not isinstance(function, FilterLastTile):
             others.append(bench.play("r", "31 32 S1 E1 33 34 35 S1 D", x.shape, Tile(tile.dtype, 1, tile.cols)))
         x.map(function, *others).sink("y")
         return bench.inputs
@@ -139,12 +182,14 @@ for _tile in (Tile(BF16, 4, 4), Tile(FP32, 4, 3), Tile(INT8, 4, 2)):
         _pad = -_INF if _tile.dtype.is_float else 9.0
         _counts = _INDICES.replace("3", "4000000000")
         add("map", f"filter_last_tile-{_axis}-{_tile.dtype}", _edit(FilterLastTile(_pad, _axis), _tile, _counts))
+    add("map", f"causal_mask-{_tile.dtype}", _edit(CausalMask(_pad), _tile, _INDICES))
 add("map", "set_row-one", _edit(SetRow(), Tile(FP32, 1, 3), "0 0 S1 E1 0 0 0 S1 D"))
 add("map", "append_row-one", _edit(AppendRow(), Tile(FP32, 1, 3), _INDICES))
 broken("map", "set_row", Fault.OUT_OF_RANGE, _edit(SetRow(), Tile(BF16, 3, 2), _INDICES))
 
 for _what, _rank, _text in _SOME:
     single("map", f"top_k-{_what}{_rank}", _rank, _text, lambda x: x.map(TopK(2)), Tile(BF16, 1, 7))
+    single("map", f"keep_top_k-{_what}{_rank}", _rank, _text, lambda x: x.map(KeepTopK(2)), Tile(BF16, 3, 5))
 single("map", "top_k-integers", 1, _ROWS, lambda x: x.map(TopK(1)), Tile(INT8, 1, 3))
 
 

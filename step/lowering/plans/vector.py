@@ -16,9 +16,10 @@ from step.lowering.plans.words import Schedule, Words
 def vector_plan(application: Application, *, cycles: int) -> VectorPlan:
     """The plan of a function whose lanes take ``cycles``, on at most `vector_lanes` of them."""
     fabric = application.fabric
-    operands = tuple(Words.of(each, fabric.link_bytes) for each in application.inputs)
-    result = Words.of(application.result, fabric.link_bytes)
-    return VectorPlan(operands, result, fabric.vector_lanes, cycles, application.reduce, application.dynamic)
+    operands = tuple(map(application.words, range(len(application.inputs))))
+    return VectorPlan(
+        operands, application.words(-1), fabric.vector_lanes, cycles, application.reduce, application.dynamic
+    )
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class VectorPlan:
 
     Where groups are the words of an operand, these go straight to the registers in front of the lanes; where words have
     more scalars, or come before they are wanted, they wait in a store, and one cycle longer. Groups that are no words
-    of the result are put together likewise. Operands with one row or one column are repeated.
+    of the result are put together likewise. Operands with one row or fewer columns are repeated.
 
     Of at most ``most`` lanes the fewest are taken that reach the shortest interval. A lane takes ``cycles``, its
     operands' registers counted. A reduction wants its state back before the next element, and always stores it, as it
@@ -88,7 +89,7 @@ class VectorPlan:
         return 0 if self.leaves_at_once else self.leaving.lag
 
     def repeats(self, operand: Words) -> bool:
-        """Whether ``operand`` has one row or one column for several of the result."""
+        """Whether ``operand`` has one row, or a column, for several of the result."""
         return operand.scalars < self.result.scalars
 
     def uses(self, operand: Words) -> Schedule | None:
@@ -133,11 +134,10 @@ class VectorPlan:
             left, right = 0, cols - 1
         if operand.rows == 1:
             top = bottom = 0
-        if operand.cols == 1:
-            left = right = 0
+        left, right = (each * operand.cols // cols for each in (left, right))
         return top * operand.cols + left, bottom * operand.cols + right
 
 
 def rounding(application: Application) -> int:
     """Cycles to round an FP32 result to the format that is wanted."""
-    return int(Words.of(application.result, application.fabric.link_bytes).dtype is BF16)
+    return int(application.words(-1).dtype is BF16)

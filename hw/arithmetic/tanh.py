@@ -1,0 +1,52 @@
+"""Hyperbolic tangent of an FP32 number, pipelined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.tabulated import Tabulated, rounded
+from step.functions.tanh import LARGEST_EXPONENT, STEP_BITS, VALUE_BITS, slopes
+
+KEPT = "number", "exact"
+
+
+class Tanh(Tabulated):
+    """``result`` = tanh(``value``), as `step.functions.tanh.tanh` does it, step by step."""
+
+    cuts = (2, 5), (2, 4, 5, 7), (1, 2, 4, 5, 6, 7), (1, 2, 3, 4, 5, 6, 7)
+
+    def __init__(self, stages: int) -> None:
+        super().__init__(stages, {"value": In(32), "result": Out(32)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        # Step 1: the place of the magnitude, and what the table does not say.
+        exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
+        shift = Signal(8)
+        m.d.comb += shift.eq(127 + LARGEST_EXPONENT - exponent)
+        beyond = exponent > 127 + LARGEST_EXPONENT
+        nan = (exponent == 255) & fraction.any()
+        zero = ~exponent.any()
+        one = Cat(C(0, 23), C(127, 8), sign)
+        x = self.behind(
+            m,
+            1,
+            place=Mux(shift[5:].any(), 0, Cat(fraction, C(1, 1)) >> shift[:5]),
+            number=Mux(nan, C(0x7FC00000, 32), Mux(zero, Cat(C(0, 31), sign), Mux(beyond, one, self.value))),
+            exact=beyond | zero,
+        )
+        # Steps 2 to 5: the slope. Steps 6 and 7: the mantissa times that.
+        x = self.read(m, 2, slopes(), x.place[STEP_BITS:], x.place[:STEP_BITS], **x.only(*KEPT))
+        products = products_of_halves(Cat(x.number[:23], C(1, 1)), x.factor)
+        x = self.behind(m, 6, **products, **x.only(*KEPT))
+        x = self.behind(m, 7, product=whole_product(x), **x.only(*KEPT))
+        exponent = (x.number[23:31] + C(1, 2)).as_signed()  # that of the product's top bit
+        magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], exponent, 5)
+        above = magnitude[23:30].all()
+        result = Mux(above, C(127 << 23, 31), magnitude)
+        m.d.comb += self.result.eq(Mux(x.exact, x.number, Cat(result, x.number[31])))
+        return m

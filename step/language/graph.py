@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from math import prod
 from typing import Any, TypeVar
@@ -151,6 +152,7 @@ class Graph(GraphMethods):
     """Of channels of the lowered program, by name, in the place of what streams and fabric say."""
     _shared_symbols: dict[tuple[Any, ...], Shape] = field(default_factory=dict, init=False)
     _counters: dict[str, int] = field(default_factory=dict, init=False)
+    _location: Location | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._check_name(self.name)
@@ -203,7 +205,7 @@ class Graph(GraphMethods):
         Raises `GraphError` for streams of another graph and names used twice, and `TypeMismatch` with the
         source lines of the operator and of all its inputs where types do not fit.
         """
-        location = location or caller_location()
+        location = location or self._location or caller_location()
         node_name = self._next_name(operator.name) if name is None else name
         if node_name in self.nodes or node_name in self.feedbacks:
             raise GraphError(f"the name {node_name!r} is used twice: {self._where(node_name)} and {location}")
@@ -218,6 +220,15 @@ class Graph(GraphMethods):
         node = Node(node_name, operator, tuple(inputs), types, location)
         self.nodes[node_name] = node
         return tuple(Stream(self, node_name, port, each) for port, each in enumerate(types))
+
+    @contextmanager
+    def at(self, location: Location) -> Iterator[None]:
+        """Meanwhile operators are said to stand at ``location``: what they were made of, not who places them."""
+        before, self._location = self._location, location
+        try:
+            yield
+        finally:
+            self._location = before
 
     @checked
     def refine(self, stream: Stream, dims: Iterable[Dim | int]) -> Stream:

@@ -1,0 +1,89 @@
+"""Layers of seven models of transformers at small sizes, with random weights, as `.pt2` files.
+
+    python tests/step_torch/capturing.py [FOLDER]
+
+writes all of them into FOLDER, by default those that the tests read without torch into `captured/`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_OFFLINE": "1"}
+warnings.filterwarnings("ignore")
+
+import torch  # noqa: E402
+import transformers  # noqa: E402
+from torch import nn  # noqa: E402
+
+import step_torch  # noqa: E402
+
+CAPTURED = Path(__file__).parent / "captured"
+STORED = ("llama_prefill", "qwen3_decode", "qwen3moe_prefill", "gpt2_prefill", "gemma_decode")
+"""What the tests read."""
+
+TOKENS, HIDDEN = 16, 32
+COMMON = {
+    "vocab_size": 64, "hidden_size": HIDDEN, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 64, "tie_word_embeddings": False,
+}  # fmt: skip
+EXPERTS = {"num_experts_per_tok": 2, "norm_topk_prob": True}
+MODELS: dict[str, dict[str, Any]] = {
+    "Llama": COMMON,
+    "Qwen2": COMMON,
+    "Qwen3": COMMON,
+    "Gemma": COMMON,
+    "Qwen3Moe": {**COMMON, **EXPERTS, "num_experts": 4, "moe_intermediate_size": 32},
+    "Mixtral": {**COMMON, **EXPERTS, "num_local_experts": 4, "intermediate_size": 32},
+    "GPT2": {"vocab_size": 64, "n_embd": HIDDEN, "n_layer": 1, "n_head": 4, "n_positions": 64},
+}
+NAMES = {name.lower(): name for name in MODELS}
+
+
+def model(name: str, **changes: Any) -> nn.Module:
+    """A model of random weights in BF16; norms that are not one, and scores and routers that decide."""
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{name}Config")(**{**MODELS[name], **changes})
+    head = getattr(transformers, f"{name}LMHeadModel" if name == "GPT2" else f"{name}ForCausalLM")
+    made = head(config).to(torch.bfloat16).eval()
+    with torch.no_grad():
+        for each in made.parameters():
+            random = torch.randn_like(each)
+            each.copy_(1 + random / 4 if each.ndim == 1 else random / each.shape[-1] ** 0.5)
+    return made
+
+
+def arguments(made: nn.Module, how: str, tokens: int = TOKENS) -> tuple[torch.Tensor, ...]:
+    """Rows of ``tokens`` (prefill), or one behind a cache of all before (decode)."""
+    rows = torch.randn(1, tokens, HIDDEN, dtype=torch.bfloat16)
+    tables = step_torch.tables(made, range(tokens))
+    if how == "prefill":
+        return rows, *tables
+    config = made.config
+    heads = getattr(config, "num_key_value_heads", config.num_attention_heads)
+    size = getattr(config, "head_dim", config.hidden_size // config.num_attention_heads)
+    past = [torch.randn(1, heads, tokens - 1, size, dtype=torch.bfloat16) for _ in range(2)]
+    return rows[:, -1:], *(each[:, -1:] for each in tables), *past
+
+
+def capture(name: str, folder: Path = CAPTURED) -> Path:
+    """The layer ``name``, of `llama_prefill` say, in ``folder``."""
+    kind, how = name.split("_")
+    made = model(NAMES[kind])
+    return step_torch.capture(step_torch.Layers(made), arguments(made, how), folder / f"{name}.pt2")
+
+
+def all_names() -> list[str]:
+    """Every model, prefill and decode."""
+    return [f"{kind}_{how}" for kind in NAMES for how in ("prefill", "decode")]
+
+
+if __name__ == "__main__":
+    into = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    for each in all_names() if into else STORED:
+        path = capture(each, into or CAPTURED)
+        print(f"{path}: {path.stat().st_size:,} bytes")

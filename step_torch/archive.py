@@ -44,12 +44,13 @@ class Results:
 
 @dataclass(frozen=True)
 class Archive:
-    """``model``: the JSON of the exported program. ``weights``: its parameters and constants, by name."""
+    """``model``: the JSON of the exported program. ``weights``: its parameters and constants, by name. ``results``: for
+    the arguments of the capture, and for each of its further samples."""
 
     path: Path
     model: dict[str, Any]
     weights: Mapping[str, np.ndarray]
-    results: Results | None = field(repr=False)
+    results: tuple[Results, ...] = field(repr=False)
 
 
 def read_archive(path: Path | str) -> Archive:
@@ -118,17 +119,18 @@ class _Reader:
         read: dict[str, Any] = json.loads(self._opened.read(name))
         return read
 
-    def _results(self) -> Results | None:
+    def _results(self) -> tuple[Results, ...]:
         if f"{self._root}/{RESULTS}" not in self._names:
-            return None
+            return ()
         with np.load(io.BytesIO(self._opened.read(f"{self._root}/{RESULTS}"))) as arrays:
-            found = dict(arrays)
+            found = {name: _numbers(each) for name, each in arrays.items()}
 
-        def listed(kind: str) -> list[np.ndarray]:
-            numbered = (f"{kind}_{number}" for number in range(len(found)))
-            return [_numbers(found[name]) for name in numbered if name in found]
+        def listed(kind: str, sample: int) -> list[np.ndarray]:
+            names = (f"{kind}_{sample}_{number}" for number in range(len(found)))
+            return [found[name] for name in names if name in found]
 
-        return Results(listed("input"), listed("bf16"), listed("float64"))
+        samples = range(sum(name.startswith("bf16_") and name.endswith("_0") for name in found))
+        return tuple(Results(*(listed(kind, each) for kind in ("input", "bf16", "float64"))) for each in samples)
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

@@ -108,23 +108,32 @@ def tables(model: nn.Module, positions: Sequence[int]) -> tuple[Tensor, ...]:
 
 
 def capture(
-    module: nn.Module, args: Sequence[Tensor], path: Path | str, *, dynamic_shapes: Any = None
+    module: nn.Module,
+    args: Sequence[Tensor],
+    path: Path | str,
+    *,
+    dynamic_shapes: Any = None,
+    samples: Sequence[Sequence[Tensor]] = (),
 ) -> Path:
     """Write ``module`` as ``path`` (.pt2), with its results for ``args``; returns the path.
 
-    ``dynamic_shapes`` as for `torch.export.export`: axes that `step_torch.load` may give another extent. Raises
+    ``dynamic_shapes`` as for `torch.export.export`: axes that `step_torch.load` may give another extent. ``samples``:
+    further arguments to compare results for, as those of a single row are too few to tell errors apart. Raises
     `InputError` for a module that is not in BF16, that decides on data, or whose attention has a window.
     """
-    path, args = named_file(path, "a captured module", ".pt2"), tuple(args)
+    path, given = named_file(path, "a captured module", ".pt2"), [tuple(each) for each in (args, *samples)]
     _check(module)
     module = module.eval()
+    arrays = dict[str, np.ndarray]()
     with torch.no_grad(), _marked(module):
-        program = _exported(module, args, dynamic_shapes)
-        results = _listed(module(*args))
-        exact = _listed(copy.deepcopy(module).double()(*(_double(each) for each in args)))
-    arrays = {f"input_{number}": _bits(each) for number, each in enumerate(args)}
-    arrays |= {f"bf16_{number}": _bits(each) for number, each in enumerate(results)}
-    arrays |= {f"float64_{number}": each.detach().numpy() for number, each in enumerate(exact)}
+        program = _exported(module, given[0], dynamic_shapes)
+        exact = copy.deepcopy(module).double()
+        for number, each in enumerate(given):
+            in_double = [one.double() if one.is_floating_point() else one for one in each]
+            results = {"input": each, "bf16": _listed(module(*each)), "float64": _listed(exact(*in_double))}
+            arrays |= {
+                f"{kind}_{number}_{at}": _bits(one) for kind, some in results.items() for at, one in enumerate(some)
+            }
     with writing(path):
         write_atomically(path, _packed(program, arrays))
     return path
@@ -240,10 +249,6 @@ def _packed(program: torch.export.ExportedProgram, arrays: dict[str, np.ndarray]
 
 def _listed(result: Any) -> list[Tensor]:
     return list(result) if isinstance(result, tuple | list) else [result]
-
-
-def _double(each: Tensor) -> Tensor:
-    return each.double() if each.is_floating_point() else each
 
 
 def _bits(each: Tensor) -> np.ndarray:

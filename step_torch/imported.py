@@ -46,6 +46,7 @@ class Imported:
 
     archive: Archive
     nodes: Nodes
+    tiling: Tiling
     lowered: Program
     _joins: tuple[Join, ...]
     _is_captured: bool
@@ -72,27 +73,27 @@ class Imported:
         return [f"{name}: {meta.dtype} {list(meta.shape)}" for name, meta in metas]
 
     def check(self) -> Check:
-        """Run the program on the interpreter, and compare with what torch made of the same data.
+        """Run the program on the interpreter, and compare with what torch made of the same data, for every sample.
 
         Raises `InputError` where the file has no results, or the data is not that of the capture.
         """
-        results = self.archive.results
-        if results is None:
-            raise InputError(
-                f"'{self.archive.path}' has no results of torch to compare with: step_torch.capture stores them"
-            )
+        path = self.archive.path
+        if not self.archive.results:
+            raise InputError(f"'{path}' has no results of torch to compare with: step_torch.capture stores them")
         if not self._is_captured:
             raise InputError("the inputs are not those of the capture, and torch's results are of these")
-        run = interpret(self.lowered.graph, self.lowered.inputs)
-        mine, theirs, largest = 0.0, 0.0, 0.0
-        for number, (exact, rounded) in enumerate(zip(results.float64, results.bf16, strict=True)):
-            name = "output" if len(results.float64) == 1 else f"output{number}"
-            tiles = [np.asarray(each.value, np.float64) for each in run.outputs[name] if each.has_value]
-            output = np.concatenate(tiles).reshape(exact.shape)
-            mine += float(((output - exact) ** 2).sum())
-            theirs += float(((rounded.astype(np.float64) - exact) ** 2).sum())
-            largest = max(largest, float(np.abs(exact).max()))
-        count = sum(each.size for each in results.float64)
+        mine, theirs, largest, count = 0.0, 0.0, 0.0, 0
+        for results in self.archive.results:
+            data = dict(zip(self.nodes.inputs, results.inputs, strict=True))
+            program, _ = _lowered(self.archive, self.nodes, data, self.tiling, self.lowered.name)
+            run = interpret(program.graph, program.inputs)
+            for number, (exact, rounded) in enumerate(zip(results.float64, results.bf16, strict=True)):
+                name = "output" if len(results.float64) == 1 else f"output{number}"
+                tiles = [np.asarray(each.value, np.float64) for each in run.outputs[name] if each.has_value]
+                output = np.concatenate(tiles).reshape(exact.shape)
+                mine += float(((output - exact) ** 2).sum())
+                theirs += float(((rounded.astype(np.float64) - exact) ** 2).sum())
+                largest, count = max(largest, float(np.abs(exact).max())), count + exact.size
         return Check((mine / count) ** 0.5 / largest, (theirs / count) ** 0.5 / largest)
 
 
@@ -111,10 +112,17 @@ def load(
     """
     archive, tiling, given = read_archive(path), tiling or Tiling(), dict(inputs or {})
     nodes = nodes_of(archive, {key: each.shape for key, each in given.items()})
-    captured = [] if archive.results is None else archive.results.inputs
+    captured = archive.results[0].inputs if archive.results else []
     data = {**dict(zip(nodes.inputs, captured, strict=False)), **given}
-    graph = Graph(re.sub(r"\W", "_", name or archive.path.stem))
-    importer = Importer(archive, nodes, data, tiling, graph)
+    program, joins = _lowered(archive, nodes, data, tiling, name or archive.path.stem)
+    return Imported(archive, nodes, tiling, program, joins, not given)
+
+
+def _lowered(
+    archive: Archive, nodes: Nodes, data: dict[str, np.ndarray], tiling: Tiling, name: str
+) -> tuple[Program, tuple[Join, ...]]:
+    """The program of ``nodes`` on ``data``, and its joins."""
+    importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)))
     importer.run()
-    program = Program(graph, importer.inputs, fitting(graph))
-    return Imported(archive, nodes, program, tuple(importer.joins), not given)
+    program = Program(importer.graph, importer.inputs, fitting(importer.graph))
+    return program, tuple(importer.joins)

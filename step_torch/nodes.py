@@ -122,7 +122,7 @@ _STORED = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_const
 
 
 def _captured(archive: Archive) -> list[np.ndarray]:
-    return [] if archive.results is None else archive.results.inputs
+    return archive.results[0].inputs if archive.results else []
 
 
 def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:

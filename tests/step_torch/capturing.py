@@ -26,7 +26,11 @@ CAPTURED = Path(__file__).parent / "captured"
 STORED = ("llama_prefill", "qwen3_decode", "qwen3moe_prefill", "gpt2_prefill", "gemma_decode")
 """What the tests read."""
 
-TOKENS, HIDDEN = 16, 32
+HIDDEN = 32
+TOKENS = {"prefill": 16, "decode": 8}
+SAMPLES = {"prefill": 1, "decode": 24}
+"""A decode step has one row: its 32 scalars are too few to tell errors apart."""
+
 COMMON = {
     "vocab_size": 64, "hidden_size": HIDDEN, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4,
     "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 64, "tie_word_embeddings": False,
@@ -57,8 +61,9 @@ def model(name: str, **changes: Any) -> nn.Module:
     return made
 
 
-def arguments(made: nn.Module, how: str, tokens: int = TOKENS) -> tuple[torch.Tensor, ...]:
+def arguments(made: nn.Module, how: str, tokens: int | None = None) -> tuple[torch.Tensor, ...]:
     """Rows of ``tokens`` (prefill), or one behind a cache of all before (decode)."""
+    tokens = tokens or TOKENS[how]
     rows = torch.randn(1, tokens, HIDDEN, dtype=torch.bfloat16)
     tables = step_torch.tables(made, range(tokens))
     if how == "prefill":
@@ -74,7 +79,8 @@ def capture(name: str, folder: Path = CAPTURED) -> Path:
     """The layer ``name``, of `llama_prefill` say, in ``folder``."""
     kind, how = name.split("_")
     made = model(NAMES[kind])
-    return step_torch.capture(step_torch.Layers(made), arguments(made, how), folder / f"{name}.pt2")
+    args, *samples = (arguments(made, how) for _ in range(SAMPLES[how]))
+    return step_torch.capture(step_torch.Layers(made), args, folder / f"{name}.pt2", samples=samples)
 
 
 def all_names() -> list[str]:

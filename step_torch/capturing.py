@@ -11,7 +11,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ class _Past:
 
 
 def tables(model: nn.Module, positions: Sequence[int]) -> tuple[Tensor, ...]:
-    """The cosines and sines [1, positions, size] that layers of ``model`` take, none where it has no rotary embedding."""
+    """The cosines and sines [1, positions, size] that layers of ``model`` take; none without a rotary embedding."""
     body = model.base_model
     if not hasattr(body, "rotary_emb"):
         return ()
@@ -174,10 +174,8 @@ def _shorten(meta: dict[str, Any]) -> None:
     if own or frames:
         file, line, function = (own or frames)[-1]
         file = _SITE.sub("", file)
-        try:
+        with suppress(ValueError):  # it lies elsewhere
             file = str(Path(file).relative_to(Path.cwd()))
-        except ValueError:
-            pass
         meta["stack_trace"] = f'File "{file}", line {line}, in {function}'
     for key in ("torch_fn", "source_fn_stack", "from_node"):
         meta.pop(key, None)
@@ -238,7 +236,7 @@ def _packed(program: torch.export.ExportedProgram, arrays: dict[str, np.ndarray]
     """The file of torch, compressed, with ``arrays`` in it; the same bytes each time."""
     written, packed, results = io.BytesIO(), io.BytesIO(), io.BytesIO()
     torch.export.save(program, written)
-    np.savez(results, **arrays)
+    np.savez(results, **arrays)  # type: ignore[arg-type]
     with zipfile.ZipFile(written) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
         root = old.namelist()[0].split("/")[0]
         members = {each: old.read(each) for each in old.namelist()}

@@ -78,7 +78,13 @@ def command(
                 "host": imported.host,
                 "intermediate_bytes": imported.intermediate_bytes,
                 "joins": [
-                    {"kind": each.kind, "bytes": each.bytes, "node": each.node, "place": str(each.place), "why": each.why}
+                    {
+                        "kind": each.kind,
+                        "bytes": each.bytes,
+                        "node": each.node,
+                        "place": str(each.place),
+                        "why": each.why,
+                    }
                     for each in imported.joins()
                 ],
                 "check": found and {"error": found.error, "torch_error": found.torch_error, "passed": found.passed},

@@ -91,10 +91,14 @@ class Importer:
     def enter(self) -> None:
         """Parameters and inputs as values that nobody has read."""
         for name, target in self.nodes.parameters.items():
+            kept = self.archive.weights[target].dtype
+            if kept != BF16.numpy:
+                raise InputError(
+                    f"'{self.archive.path}': {target!r} is {kept}, not bfloat16: call .to(torch.bfloat16) on the "
+                    "module before step_torch.capture"
+                )
             self.values[name] = self.stored(re.sub(r"\W", "_", target), self.archive.weights[target], is_parameter=True)
         for name in self.nodes.inputs:
-            if name not in self.data:
-                raise InputError(f"there is no data for input {name!r}: give inputs={{{name!r}: ...}}")
             self.values[name] = self.stored(name, self.data[name], is_parameter=False)
 
     def stored(self, name: str, data: np.ndarray, *, is_parameter: bool) -> Stored:
@@ -106,7 +110,10 @@ class Importer:
         return tuple((Axis(f"{name}_{at}", extent),) if extent > 1 else () for at, extent in enumerate(shape))
 
     def lower(self, nodes: Sequence[Node]) -> None:
-        """The values of ``nodes``; raises `InputError` that lists all without a lowering."""
+        """The values of ``nodes``; raises `InputError` that lists all without a lowering.
+
+        What reads a value that is missing for that is listed only if no operator of its kind has a lowering.
+        """
         failed: dict[str, None] = {}
         lost = set[str]()
         for node in nodes:
@@ -123,10 +130,9 @@ class Importer:
                     failed[f"{node.op} at {node.place}: {error}"] = None
                     lost.update(node.results)
         if failed:
-            lines = "\n".join(f"  {each}" for each in failed)
-            raise InputError(
-                f"'{self.archive.path}' has {len(failed)} operator{'s' * (len(failed) > 1)} without a lowering:\n{lines}"
-            )
+            lines = "".join(f"\n  {each}" for each in failed)
+            operators = f"{len(failed)} operator{'s' * (len(failed) > 1)}"
+            raise InputError(f"'{self.archive.path}' has {operators} without a lowering:{lines}")
 
     def _lower(self, node: Node, lowering: Callable[..., Any]) -> None:
         self.node = node
@@ -165,7 +171,16 @@ class Importer:
     @property
     def joiner(self) -> Joiner:
         """Joins in front of this node."""
-        return Joiner(self.graph, self.node.name, self.node.place, self.joins, self.tiling.on_chip, self.name, self.cuts)
+        return Joiner(
+            self.graph,
+            self.node.name,
+            self.node.place,
+            self.joins,
+            self.tiling.on_chip,
+            self.name,
+            self.cuts,
+            self.inputs,
+        )
 
     def value(self, given: Any) -> Value:
         """``given`` as a stream, in the layout that comes by itself."""
@@ -217,9 +232,10 @@ class Sources:
         row = axes[-1] if axes else None
         size = min(self.importer.tiling.rows, row.extent) if row else 1
         if row is not None and row.extent % size:
-            raise Unsupported(
-                f"tiles of {size} rows do not divide axis {_dimension(given, row)} of {given.name!r}, which is "
-                f"{row.extent}"
+            fitting = [each for each in range(1, row.extent) if row.extent % each == 0]
+            raise InputError(
+                f"axis {_dimension(given, row)} of {given.name!r} is {row.extent}, which tiles of {size} rows do not "
+                f"divide: rows can be {', '.join(map(str, fitting))}"
             )
         loop, rows = blocks(row, size)
         layout = Layout((*map(_loop, axes[:-1]), *loop), rows, whole(columns[0] if columns else None))
@@ -288,5 +304,3 @@ def _dimension(given: Stored, axis: Axis) -> int:
 def with_dtype(value: Value, stream: Stream, dtype: DType) -> Value:
     """``value`` with another stream of the same layout."""
     return replace(value, stream=stream, dtype=dtype)
-
-

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from step import Graph, Stream
 from step.functions import Max, RetileCol, RetileRow, RetileStreamify
@@ -53,6 +55,7 @@ class Joiner:
     name: Callable[[str], str]
     made: dict[tuple[tuple[str, int], Side, int], Value]
     """Tiles that were cut or joined for another node: of which stream, and to how many rows or columns."""
+    inputs: dict[str, Any]
 
     def to(self, value: Value, wanted: Layout, why: str) -> Value:
         """``value`` in the layout ``wanted``; raises `NoJoin`."""
@@ -71,7 +74,9 @@ class Joiner:
     def reordered(self, value: Value, loops: Sequence[Part], why: str) -> Value:
         """``value`` with these loops; those that it has not repeat it."""
         have, loops = value.layout.loops, tuple(loops)
-        same = next((at for at, (a, b) in enumerate(zip(have, loops, strict=False)) if a != b), min(len(have), len(loops)))
+        same = next(
+            (at for at, (a, b) in enumerate(zip(have, loops, strict=False)) if a != b), min(len(have), len(loops))
+        )
         stream = value.stream
         if same == len(have):
             for part in loops[same:]:
@@ -164,6 +169,7 @@ class Joiner:
         count = prod(value.layout.extents)
         kept = value.stream.element.tiles[0].dtype
         tensor = self.graph.tensor(self.name("spilled"), (count * rows, columns), kept)
+        self.inputs[tensor.name] = np.broadcast_to(np.zeros((), kept.numpy), tensor.shape)
         address = self.graph.count(reference=value.stream, name=self.name("address"))
         stored = value.stream.store_random(tensor, address, name=self.name("store"))
         numbers = self.graph.count(reference=stored, name=self.name("stored"))

@@ -115,7 +115,7 @@ def blocks(axis: Axis | None, size: int) -> tuple[tuple[Part, ...], Part | None]
     return ((Part(axis, count, size),) if count > 1 else ()), Part(axis, size)
 
 
-def sizes(dims: Dims) -> tuple[int, ...]:
+def sizes(dims: Sequence[Sequence[Axis]]) -> tuple[int, ...]:
     """The extents of a tensor."""
     return tuple(prod(axis.extent for axis in each) for each in dims)
 

@@ -103,6 +103,9 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
     for name in shapes or {}:
         if name not in inputs:
             raise InputError(f"the module has no input {name!r}; it has {', '.join(inputs)}")
+    for name in inputs:
+        if name not in taken and name not in (shapes or {}):
+            raise InputError(f"there is no data for input {name!r}: give inputs={{{name!r}: ...}}")
     extents = _bound({name: sizes[name] for name in inputs}, {**taken, **(shapes or {})})
     metas = {
         name: Meta(DTYPES[each["dtype"]], tuple(extent_of(size, extents) for size in each["sizes"]))
@@ -142,9 +145,8 @@ def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]
                     "name it in dynamic_shapes"
                 )
             if symbol and extents.setdefault(symbol, extent) != extent:
-                raise InputError(
-                    f"axis {axis} of input {name!r} is {extent}, but must be {extents[symbol]}, as that of another input"
-                )
+                wanted = f"must be {extents[symbol]}, as that of another input"
+                raise InputError(f"axis {axis} of input {name!r} is {extent}, but {wanted}")
     return extents
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from step.host.extensions import modules_of, register
 
@@ -21,7 +21,7 @@ def lowers(*ops: str) -> Callable[[Lowering], Lowering]:
 
     def enter(function: Lowering) -> Lowering:
         for op in ops:
-            register(_LOWERINGS, op, function, "lowering")
+            register(_LOWERINGS, op, cast("Callable[..., Any]", function), "lowering")
         return function
 
     return enter

@@ -1,14 +1,14 @@
-"""What functions of `step` do not have yet, made of those that there are: one place, each with what would replace it."""
+"""What functions of `step` do not have yet, made of those that there are; each says what would replace it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from step import BF16, FP32, Stream, Tile
+from step import BF16, FP32, Stream
 from step.functions import Add, Compare, Div, Exp, Gelu, Matmul, Mul, RowMax, RowSum, Scale, Sub, Where
 
 if TYPE_CHECKING:
@@ -89,5 +89,3 @@ def causal_mask(rows: int, keys: int) -> np.ndarray:
     """
     mask: np.ndarray = np.where(np.tri(rows, keys, keys - rows, dtype=bool), 0, -np.inf).astype(np.float32)
     return mask
-
-

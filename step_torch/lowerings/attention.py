@@ -143,7 +143,7 @@ def _with_axes(value: Value, heads: Axis, keys: Axis) -> Value:
 def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) -> Value:
     """The new rows go into the caches, and all of these is read."""
     new = {"keys": at.value(key.new), "values": at.value(value.new)}
-    _, heads, group = _axes_of(at, q, new["keys"])
+    _, _, group = _axes_of(at, q, new["keys"])
     if q.dims[2] or new["keys"].dims[2]:
         raise Unsupported("several new rows behind a cache; one has a lowering")
     size, rows, prefix = q.layout.tile[1], at.tiling.cache_rows, at.name("cache") + "_"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from step import BF16, FP32, Stream
+from step import FP32, Stream
 from step.functions import Add, Div, Exp, Mul, Reciprocal, Rsqrt, Scale, Silu, Sub
 from step.language.function import MapFunction
 from step_torch import stand_ins
@@ -178,7 +178,8 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
 def renamed(value: Value, dims: Dims) -> Value:
     """``value`` with the axes of ``dims``, which are aligned at the last dimension."""
     new = _renamed_dims(dims, value.dims)
-    names = {old: axis for before, after in zip(value.dims, new, strict=True) for old, axis in zip(before, after)}
+    pairs = zip(value.dims, new, strict=True)
+    names = {old: axis for before, after in pairs for old, axis in zip(before, after, strict=True)}
     return replace(value, dims=new, layout=value.layout.renamed(names))
 
 
@@ -209,5 +210,3 @@ def _axes(given: Any) -> int:
 
 def _unlike(what: str, value: object) -> Any:
     raise Unsupported(f"{what} is {value}, which has no lowering")
-
-

@@ -1,7 +1,7 @@
 """Routed experts: every row goes to the experts that its own router chose, and their weighted results are added up.
 
-It takes whole rows, as rows of one stream, and gives tiles of rows. Experts have hardware of their own, and collect rows
-to tiles, the last of which is padded.
+It takes whole rows, as rows of one stream, and gives tiles of rows. Experts have hardware of their own, and collect
+rows to tiles, the last of which is padded.
 """
 
 from __future__ import annotations

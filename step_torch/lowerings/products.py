@@ -7,7 +7,6 @@ tiles of their own at once.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any
 
 from step import BF16, FP32
@@ -124,5 +123,3 @@ def _product(at: Importer, x: Any, weight: Any, bias: Stored | None, *, transpos
         raise Unsupported("the second matrix is no parameter of the module")
     axis = Axis(f"{at.node.name}_columns", weight.data.shape[0 if transposed else 1])
     return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis)
-
-

@@ -7,7 +7,7 @@ from typing import Any
 
 from step import FP32
 from step.functions import Add, Div, Exp, Mul, RowMax, RowSum, Rsqrt, Scale, Sub
-from step_torch.importing import Importer, Stored, Unsupported, with_dtype
+from step_torch.importing import Importer, Unsupported, with_dtype
 from step_torch.layouts import Value
 from step_torch.lowerings.elementwise import together
 from step_torch.registry import lowers
@@ -76,5 +76,3 @@ def _column(at: Importer, value: Value, stream: Any) -> Value:
     """One column in the place of all."""
     layout = replace(value.layout, columns=None)
     return Value(stream, (*value.dims[:-1], ()), layout, at.dtype)
-
-

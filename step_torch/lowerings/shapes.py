@@ -178,7 +178,9 @@ def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, 
             axis, rest = atoms.pop(0), extent // have
             if axis.extent > rest:
                 if axis.extent % rest:
-                    raise Unsupported(f"a dimension of {axis.extent} is split into {rest} parts, which do not divide it")
+                    raise Unsupported(
+                        f"a dimension of {axis.extent} is split into {rest} parts, which do not divide it"
+                    )
                 name = at.name(axis.name)
                 outer, inner = Axis(f"{name}_outer", rest), Axis(f"{name}_inner", axis.extent // rest)
                 splits.append((axis, outer, inner))

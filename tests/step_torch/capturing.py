@@ -80,7 +80,12 @@ def capture(name: str, folder: Path = CAPTURED) -> Path:
     kind, how = name.split("_")
     made = model(NAMES[kind])
     args, *samples = (arguments(made, how) for _ in range(SAMPLES[how]))
-    return step_torch.capture(step_torch.Layers(made), args, folder / f"{name}.pt2", samples=samples)
+    tokens = {1: torch.export.Dim("tokens", min=2, max=64)}
+    dynamic = None
+    if how == "prefill":
+        dynamic = {"x": tokens, **({"rest": (tokens, tokens)} if args[1:] else {})}
+    path = folder / f"{name}.pt2"
+    return step_torch.capture(step_torch.Layers(made), args, path, dynamic_shapes=dynamic, samples=samples)
 
 
 def all_names() -> list[str]:
@@ -92,4 +97,4 @@ if __name__ == "__main__":
     into = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     for each in all_names() if into else STORED:
         path = capture(each, into or CAPTURED)
-        print(f"{path}: {path.stat().st_size:,} bytes")
+        sys.stdout.write(f"{path}: {path.stat().st_size:,} bytes\n")

@@ -11,7 +11,8 @@ import numpy as np
 from step import UINT32, Stream, Tile
 
 if TYPE_CHECKING:
-    from step_torch.importing import Importer, Stored
+    from step_torch.importing import Importer
+    from step_torch.sources import Stored
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,11 @@ from step.functions import (
 from step_models.attention import Attention
 from step_torch import stand_ins
 from step_torch.caches import Cache
-from step_torch.importing import Importer, Stored, Unsupported
+from step_torch.importing import Importer
 from step_torch.layouts import Axis, Layout, Part, Value
 from step_torch.lowerings.shapes import Cached
 from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
 
 
 @lowers("step.attention.default")

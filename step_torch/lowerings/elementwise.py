@@ -14,9 +14,10 @@ from step import FP32, Stream
 from step.functions import Add, Div, Exp, Mul, Reciprocal, Rsqrt, Scale, Silu, Sub
 from step.language.function import MapFunction
 from step_torch import stand_ins
-from step_torch.importing import FORMATS, Importer, Stored, Unsupported, with_dtype
+from step_torch.importing import FORMATS, Importer, with_dtype
 from step_torch.layouts import Axis, Dims, Layout, Part, Value, sizes
 from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
 
 Binary = Callable[..., MapFunction]
 

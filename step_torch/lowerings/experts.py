@@ -15,9 +15,10 @@ from step import BF16, Stream
 from step.functions import Add, Cast, Mul, RetileRow, RetileStreamify, TopK
 from step_models import moe, swiglu
 from step_torch import stand_ins
-from step_torch.importing import Importer, Stored, Unsupported
+from step_torch.importing import Importer
 from step_torch.layouts import Dims, Value
 from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ from typing import Any
 
 from step import BF16, FP32
 from step.functions import Add, Matmul
-from step_torch.importing import Importer, Stored, Unsupported
+from step_torch.importing import Importer
 from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, sizes
 from step_torch.lowerings import shapes
 from step_torch.nodes import Node
 from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
 
 
 @dataclass

@@ -7,10 +7,11 @@ from typing import Any
 
 from step import FP32
 from step.functions import Add, Div, Exp, Mul, RowMax, RowSum, Rsqrt, Scale, Sub
-from step_torch.importing import Importer, Unsupported, with_dtype
+from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value
 from step_torch.lowerings.elementwise import together
 from step_torch.registry import lowers
+from step_torch.sources import Unsupported
 
 
 @lowers("aten.mean.dim")

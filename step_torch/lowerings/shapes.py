@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from step_torch import stand_ins
-from step_torch.importing import Importer, Stored, Unsupported, with_dtype
+from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Axis, Dims, Layout, Part, Value, sizes
 from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
 
 
 @dataclass(frozen=True)

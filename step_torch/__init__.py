@@ -9,9 +9,9 @@ from step_torch.imported import Check, Imported, load
 from step_torch.importing import Tiling
 from step_torch.joins import Join
 
-__all__ = ["Check", "Imported", "Join", "Layers", "Tiling", "capture", "load", "tables"]
+__all__ = ["Check", "Imported", "Join", "Layers", "Tiling", "capture", "capture_decoding", "load", "tables"]
 
-_OF_TORCH = ("Layers", "capture", "tables")
+_OF_TORCH = ("Layers", "capture", "capture_decoding", "tables")
 
 
 def __getattr__(name: str) -> Any:

@@ -85,6 +85,37 @@ class Layers(nn.Module):
         return x
 
 
+class Decoding(nn.Module):
+    """One step of a language model: a token and its position in, scores of all tokens out.
+
+    ``past`` are keys and values of all layers. Positions up to ``room`` have tables, which are part of the module.
+    """
+
+    def __init__(self, model: nn.Module, room: int) -> None:
+        super().__init__()
+        body = model.base_model
+        self.embedding, self.layers, self.norm = body.embed_tokens, Layers(model, len(body.layers)), body.norm
+        self.head = model.lm_head
+        for name, table in zip(("cos", "sin"), tables(model, range(room)), strict=True):
+            self.register_buffer(name, table[0].contiguous())
+
+    def forward(self, token: Tensor, position: Tensor, *past: Tensor) -> Tensor:
+        cos, sin = (nn.functional.embedding(position, each) for each in (self.cos, self.sin))
+        return self.head(self.norm(self.layers(self.embedding(token), cos, sin, *past)))
+
+
+def capture_decoding(model: nn.Module, path: Path | str, *, room: int) -> Path:
+    """Write a step of the language model ``model``, of transformers, as ``path``: what `step generate` takes.
+
+    Sequences may have up to ``room`` tokens. Raises what `capture` raises.
+    """
+    config = model.config
+    past = torch.zeros(1, config.num_key_value_heads, room - 1, config.head_dim, dtype=torch.bfloat16)
+    token = torch.zeros(1, 1, dtype=torch.int64)
+    args = (token, token + room - 1, *[past] * (2 * config.num_hidden_layers))
+    return capture(Decoding(model, room), args, path)
+
+
 class _Past:
     """What the layers see as their cache: rows that are there, with the new ones behind."""
 
@@ -140,8 +171,8 @@ def capture(
 
 
 def _check(module: nn.Module) -> None:
-    for name, each in module.named_parameters():
-        if each.dtype != torch.bfloat16:
+    for name, each in [*module.named_parameters(), *module.named_buffers()]:
+        if each.is_floating_point() and each.dtype != torch.bfloat16:
             raise InputError(f"parameter {name!r} is {_name(each.dtype)}, not bfloat16: call .to(torch.bfloat16) first")
 
 

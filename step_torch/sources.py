@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from step import BF16, FP32
+from step import BF16, FP32, Stream
 from step.errors import InputError
 from step_torch.caches import Cache, captured
 from step_torch.layouts import Axis, Layout, Part, Value, blocks, sizes, whole
@@ -70,6 +70,10 @@ class Sources:
         if not extents:
             stream = stream.flatten(0, 1, name=f"one_{name}")
         return Value(stream, given.dims, wanted, stream.element.tiles[0].dtype)
+
+    def embedded(self, table: Stored, numbers: Stored) -> Stream:
+        """Rows of ``table`` by their ``numbers``, an input."""
+        raise Unsupported("the host looks rows up by their numbers; only a whole language model does it itself")
 
     def cache(self, keys: Stored, values: Stored, prefix: str) -> Cache:
         """The caches that these inputs are, for attention whose names begin with ``prefix``."""

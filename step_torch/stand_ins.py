@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from step import BF16, FP32, Stream
-from step.functions import Add, Compare, Div, Exp, Gelu, Matmul, Mul, RowMax, RowSum, Scale, Sub, Where
+from step import BF16, FP32, UINT32, Stream
+from step.functions import Add, Cast, Compare, Div, Exp, Gelu, Matmul, Mul, RowMax, RowSum, Scale, Sub, Where
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -80,6 +80,20 @@ def column(at: Importer, x: Stream, number: int, name: str) -> Stream:
     chosen[number] = 1
     pick = at.graph.constant(chosen, dtype=BF16, reference=x, name=at.name(f"{name}_pick"))
     return x.map(Matmul(out=BF16), pick, name=at.name(name))
+
+
+def largest_column(at: Importer, x: Stream) -> Stream:
+    """The number of the largest column of rows [1, n], the lowest of equal ones, as UINT32; n is below 2^24.
+
+    A function would keep the number as it looks for the largest.
+    """
+    columns = int(x.element.tiles[0].cols)
+    largest = x.map(Compare(">="), x.map(RowMax(), name=at.name("largest")), name=at.name("is_largest"))
+    numbers = -np.arange(columns, dtype=np.float64)[None]
+    mine = at.graph.constant(numbers, dtype=FP32, reference=x, name=at.name("numbers"))
+    none = at.graph.constant(np.full((1, columns), -np.inf), dtype=FP32, reference=x, name=at.name("none"))
+    found = largest.map(Where(), mine, none, name=at.name("candidates")).map(RowMax(), name=at.name("lowest"))
+    return found.map(Scale(-1.0), name=at.name("number")).map(Cast(UINT32), name=at.name("chosen"))
 
 
 def causal_mask(rows: int, keys: int) -> np.ndarray:

@@ -2,12 +2,14 @@
 
     python examples/tiny_lm/train.py [SECONDS]
 
-writes `model.pt2`, a decode step with its weights, beside this file. It needs torch and transformers; the result needs
-neither. `symbols.txt` has the symbols, in order; the first one ends a text.
+writes `model.pt2`, a decode step with its weights, and `written.json`, what transformers writes with it in BF16, beside
+this file. It needs torch and transformers; the result needs neither. `symbols.txt` has the symbols, in order; the first
+one ends a text.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -22,6 +24,7 @@ import step_torch
 
 FOLDER = Path(__file__).parent
 ROOM = 64
+PROMPTS = ("every tile", "the cache", "a ", "what is read", "zzz")
 TEXT = (
     "every tile has its turn, and every stream comes to an end. a tile waits in a channel until its reader is free. "
     "rows of the cache stay where they are, and the new row goes behind them. a product sums in one order, so the "
@@ -47,6 +50,7 @@ def make() -> transformers.LlamaForCausalLM:
         head_dim=8,
         max_position_embeddings=ROOM,
         tie_word_embeddings=False,
+        eos_token_id=0,
     )
     return transformers.LlamaForCausalLM(config)
 
@@ -68,10 +72,21 @@ def train(model: transformers.LlamaForCausalLM, seconds: float) -> float:
     return float(loss.detach())
 
 
+def written(model: transformers.LlamaForCausalLM, prompt: str) -> str:
+    """What transformers writes behind ``prompt``, as far as the model has room."""
+    ids = torch.tensor([[symbols().index(each) for each in prompt]])
+    with torch.no_grad():
+        out = model.generate(ids, max_new_tokens=ROOM - len(prompt) + 1, do_sample=False, pad_token_id=0)
+    return "".join(symbols()[each] for each in out[0].tolist())
+
+
 if __name__ == "__main__":
     torch.manual_seed(0)
     model = make()
     loss = train(model, float(sys.argv[1]) if len(sys.argv) > 1 else 60)
-    path = step_torch.capture_decoding(model.to(torch.bfloat16), FOLDER / "model.pt2", room=ROOM)
+    model = model.to(torch.bfloat16).eval()
+    path = step_torch.capture_decoding(model, FOLDER / "model.pt2", room=ROOM)
+    texts = {prompt: written(model, prompt) for prompt in PROMPTS}
+    (FOLDER / "written.json").write_text(json.dumps(texts, indent=1) + "\n")
     count = sum(each.numel() for each in model.parameters())
     print(f"{path}: {path.stat().st_size:,} bytes, {count:,} parameters, loss {loss:.2f}")

@@ -8,6 +8,7 @@ writes all of them into FOLDER, by default those that the tests read without tor
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -93,8 +94,17 @@ def all_names() -> list[str]:
     return [f"{kind}_{how}" for kind in NAMES for how in ("prefill", "decode")]
 
 
+def capture_page(folder: Path = CAPTURED) -> Path:
+    """The layer of docs/torch.md."""
+    page = (Path(__file__).parents[2] / "docs" / "torch.md").read_text()
+    (block,) = [each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import torch" in each]
+    exec(compile(block.replace("model.pt2", str(folder / "page.pt2")), "model.py", "exec"), {"__name__": "page"})
+    return folder / "page.pt2"
+
+
 if __name__ == "__main__":
     into = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     for each in all_names() if into else STORED:
         path = capture(each, into or CAPTURED)
         sys.stdout.write(f"{path}: {path.stat().st_size:,} bytes\n")
+    capture_page(into or CAPTURED)

@@ -15,7 +15,7 @@ import step
 import step_torch
 from step_torch.registry import lowerings
 
-CAPTURED = sorted((Path(__file__).parent / "captured").glob("*.pt2"))
+CAPTURED = sorted((Path(__file__).parent / "captured").glob("*_*.pt2"))
 NAMES = [path.stem for path in CAPTURED]
 
 

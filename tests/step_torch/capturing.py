@@ -97,7 +97,7 @@ def all_names() -> list[str]:
 def capture_page(folder: Path = CAPTURED) -> Path:
     """The layer of docs/torch.md."""
     page = (Path(__file__).parents[2] / "docs" / "torch.md").read_text()
-    (block,) = [each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import torch" in each]
+    block = re.findall(r"```python\n(import torch.*?)```", page, re.DOTALL)[0]
     exec(compile(block.replace("model.pt2", str(folder / "page.pt2")), "model.py", "exec"), {"__name__": "page"})
     return folder / "page.pt2"
 

@@ -70,7 +70,7 @@ def import_graph() -> networkx.DiGraph:
 
 
 def test_files_are_short() -> None:
-    paths = [path for floor in (*FLOORS, "step_models") for path in (ROOT.parent / floor).rglob("*.py")]
+    paths = [path for floor in (*FLOORS, "step_models", "step_torch") for path in (ROOT.parent / floor).rglob("*.py")]
     long = {path.relative_to(ROOT.parent).as_posix() for path in paths if len(path.read_text().splitlines()) > 300}
     assert long == LONG
 

@@ -1,0 +1,92 @@
+"""A language model of 20,640 parameters, two Llama layers over 32 symbols, trained on the text below.
+
+    python examples/tiny_lm/train.py [SECONDS]
+
+writes `model.pt2`, a decode step with its weights, and `written.json`, what transformers writes with it in BF16, beside
+this file. It needs torch and transformers; the result needs neither. `symbols.txt` has the symbols, in order; the first
+one ends a text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_OFFLINE": "1"}
+
+import torch
+import transformers
+
+import step_torch
+
+FOLDER = Path(__file__).parent
+ROOM = 64
+PROMPTS = ("every tile", "the cache", "a ", "what is read", "zzz")
+TEXT = (
+    "every tile has its turn, and every stream comes to an end. a tile waits in a channel until its reader is free. "
+    "rows of the cache stay where they are, and the new row goes behind them. a product sums in one order, so the "
+    "hardware and the model agree to the last bit. what is read twice is kept on chip, and what is read once streams "
+    "by. a layer is built once, and the rows go round. "
+)
+
+
+def symbols() -> str:
+    """All symbols, in order; line breaks are written as backslash n."""
+    return (FOLDER / "symbols.txt").read_text().rstrip("\n").encode().decode("unicode_escape")
+
+
+def make() -> transformers.LlamaForCausalLM:
+    """The model before training."""
+    config = transformers.LlamaConfig(
+        vocab_size=len(symbols()),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        max_position_embeddings=ROOM,
+        tie_word_embeddings=False,
+        eos_token_id=0,
+    )
+    return transformers.LlamaForCausalLM(config)
+
+
+def train(model: transformers.LlamaForCausalLM, seconds: float) -> float:
+    """Train for some seconds; returns the last loss."""
+    data = torch.tensor([symbols().index(each) for each in TEXT] * 2)
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-2)
+    started = time.monotonic()
+    while (part := (time.monotonic() - started) / seconds) < 1:
+        for group in optimizer.param_groups:
+            group["lr"] = 1e-2 * (1 - part) + 1e-4
+        starts = torch.randint(0, len(TEXT), (16,))
+        batch = torch.stack([data[start : start + 48] for start in starts])
+        loss = model(input_ids=batch, labels=batch).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return float(loss.detach())
+
+
+def written(model: transformers.LlamaForCausalLM, prompt: str) -> str:
+    """What transformers writes behind ``prompt``, as far as the model has room."""
+    ids = torch.tensor([[symbols().index(each) for each in prompt]])
+    with torch.no_grad():
+        out = model.generate(ids, max_new_tokens=ROOM - len(prompt) + 1, do_sample=False, pad_token_id=0)
+    return "".join(symbols()[each] for each in out[0].tolist())
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    model = make()
+    loss = train(model, float(sys.argv[1]) if len(sys.argv) > 1 else 60)
+    model = model.to(torch.bfloat16).eval()
+    path = step_torch.capture_decoding(model, FOLDER / "model.pt2", room=ROOM)
+    texts = {prompt: written(model, prompt) for prompt in PROMPTS}
+    (FOLDER / "written.json").write_text(json.dumps(texts, indent=1) + "\n")
+    count = sum(each.numel() for each in model.parameters())
+    print(f"{path}: {path.stat().st_size:,} bytes, {count:,} parameters, loss {loss:.2f}")

@@ -1,0 +1,29 @@
+"""Modules of PyTorch as programs: `capture` writes a `.pt2` file with torch, `load` imports it without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from step.errors import EnvironmentProblem
+from step_torch.imported import Check, Imported, load
+from step_torch.importing import Tiling
+from step_torch.joins import Join
+
+__all__ = ["Check", "Imported", "Join", "Layers", "Tiling", "capture", "capture_decoding", "load", "tables"]
+
+_OF_TORCH = ("Layers", "capture", "capture_decoding", "tables")
+
+
+def __getattr__(name: str) -> Any:
+    """What needs torch is imported when it is used; raises `EnvironmentProblem` where that is not installed."""
+    if name not in _OF_TORCH:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from step_torch import capturing
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise EnvironmentProblem(
+            f"step_torch.{name} needs torch, which is not installed: pip install 'step-fabric[torch]'"
+        ) from None
+    return getattr(capturing, name)

@@ -1,0 +1,141 @@
+"""A `.pt2` file of `torch.export`, read without torch: a zip of JSON and of weights as they lie in memory."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from step.errors import FormatError
+from step.host.paths import check_readable
+
+RESULTS = "data/step/results.npz"
+"""The member in which `step_torch.capture` stores arguments and results."""
+
+SCHEMA = 8
+"""The major version of the schema of `torch.export` that is read."""
+
+TESTED = "2.13"
+"""The version of torch that writes it."""
+
+DTYPES: Mapping[int, str] = {
+    1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64", 12: "bool",
+    13: "bfloat16",
+}  # fmt: skip
+"""Formats of scalars by their numbers in the schema."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What torch makes of ``inputs``: per output the module in BF16, and in float64."""
+
+    inputs: list[np.ndarray]
+    bf16: list[np.ndarray]
+    float64: list[np.ndarray]
+
+
+@dataclass(frozen=True)
+class Archive:
+    """``model``: the JSON of the exported program. ``weights``: its parameters and constants, by name. ``results``: for
+    the arguments of the capture, and for each of its further samples."""
+
+    path: Path
+    model: dict[str, Any]
+    weights: Mapping[str, np.ndarray]
+    results: tuple[Results, ...] = field(repr=False)
+
+
+def read_archive(path: Path | str) -> Archive:
+    """Read ``path``; raises `FormatError` for a file that is none, that is cut off, or that another version wrote."""
+    path = Path(path)
+    check_readable(path)
+    with path.open("rb") as file:
+        begins = file.read(4)
+    if begins != b"PK\x03\x04":
+        raise FormatError(f"'{path}' is no .pt2 file: a .pt2 file is a zip archive; step_torch.capture writes one")
+    try:
+        with zipfile.ZipFile(path) as opened:
+            return _Reader(path, opened).read()
+    except (zipfile.BadZipFile, EOFError, json.JSONDecodeError) as error:
+        raise FormatError(f"'{path}' is cut off or damaged: {error}") from None
+
+
+class _Reader:
+    def __init__(self, path: Path, opened: zipfile.ZipFile) -> None:
+        self.path, self._opened = path, opened
+        names = opened.namelist()
+        self._root = names[0].split("/")[0] if names else ""
+        self._names = set(names)
+
+    def read(self) -> Archive:
+        model = self._json("models/model.json", "the exported program")
+        self._check_version(model)
+        weights = {**self._weights("weights"), **self._weights("constants")}
+        return Archive(self.path, model, weights, self._results())
+
+    def _check_version(self, model: dict[str, Any]) -> None:
+        version, written = model.get("schema_version", {}), model.get("torch_version", "an unknown version")
+        if version.get("major") != SCHEMA:
+            shown = f"{version.get('major', '?')}.{version.get('minor', '?')}"
+            raise FormatError(
+                f"'{self.path}' has schema {shown} of torch.export, by torch {written}; what can be read is schema "
+                f"{SCHEMA}: capture the module again with torch {TESTED}"
+            )
+
+    def _weights(self, kind: str) -> dict[str, np.ndarray]:
+        config = self._json(f"data/{kind}/model_{kind}_config.json", f"the list of {kind}")["config"]
+        return {name: self._weight(name, kind, each) for name, each in config.items()}
+
+    def _weight(self, name: str, kind: str, config: dict[str, Any]) -> np.ndarray:
+        member, meta = f"data/{kind}/{config['path_name']}", config["tensor_meta"]
+        if f"{self._root}/{member}" not in self._names:
+            raise FormatError(f"'{self.path}' lacks {member}, the data of {name!r}: capture the module again")
+        kept, shape = DTYPES.get(meta["dtype"]), [each["as_int"] for each in meta["sizes"]]
+        if kept is None:
+            raise FormatError(f"'{self.path}': {name!r} has format {meta['dtype']}, which is none of {_known()}")
+        dtype = np.dtype(ml_dtypes.bfloat16) if kept == "bfloat16" else np.dtype(kept)
+        data = self._opened.read(f"{self._root}/{member}")
+        if len(data) != prod(shape) * dtype.itemsize:
+            raise FormatError(
+                f"'{self.path}': {name!r} is {kept}{shape} of {prod(shape) * dtype.itemsize:,} bytes, "
+                f"but {member} has {len(data):,}"
+            )
+        strides = [each["as_int"] * dtype.itemsize for each in meta["strides"]]
+        offset = meta["storage_offset"]["as_int"] * dtype.itemsize
+        return np.ndarray(shape, dtype, data, offset, strides)
+
+    def _json(self, member: str, what: str) -> dict[str, Any]:
+        name = f"{self._root}/{member}"
+        if name not in self._names:
+            raise FormatError(f"'{self.path}' is no .pt2 file of torch.export: it lacks {member}, {what}")
+        read: dict[str, Any] = json.loads(self._opened.read(name))
+        return read
+
+    def _results(self) -> tuple[Results, ...]:
+        if f"{self._root}/{RESULTS}" not in self._names:
+            return ()
+        with np.load(io.BytesIO(self._opened.read(f"{self._root}/{RESULTS}"))) as arrays:
+            found = {name: _numbers(each) for name, each in arrays.items()}
+
+        def listed(kind: str, sample: int) -> list[np.ndarray]:
+            names = (f"{kind}_{sample}_{number}" for number in range(len(found)))
+            return [found[name] for name in names if name in found]
+
+        samples = range(sum(name.startswith("bf16_") and name.endswith("_0") for name in found))
+        return tuple(Results(*(listed(kind, each) for kind in ("input", "bf16", "float64"))) for each in samples)
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    return array.view(ml_dtypes.bfloat16) if array.dtype == np.uint16 else array
+
+
+def _known() -> str:
+    return ", ".join(DTYPES.values())

@@ -1,0 +1,290 @@
+"""A module of PyTorch as a `.pt2` file: the only file of this floor that imports torch.
+
+Attention and routed experts stay whole: each becomes one operator, a mark, through the registries of transformers. The
+results of the module in BF16 and in float64 are stored beside it, so that an import can be checked without torch.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from step.errors import InputError
+from step.host.files import write_atomically, writing
+from step.host.paths import named_file
+from step_torch.archive import RESULTS
+
+WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
+"""Operators of ATen that are not taken apart."""
+
+_FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
+_SITE = re.compile(r".*/(?:site|dist)-packages/")
+
+
+@torch.library.custom_op("step::attention", mutates_args=())
+def attention(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+    """Causal attention of [batch, heads, rows, size], whose last query sees all keys; groups of heads share keys."""
+    rows, keys = query.shape[2], key.shape[2]
+    seen = torch.ones(rows, keys, dtype=torch.bool).tril(keys - rows)
+    return nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, scale=scale, enable_gqa=True)
+
+
+@attention.register_fake
+def _(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+    return torch.empty_like(query)
+
+
+@torch.library.custom_op("step::experts", mutates_args=())
+def experts(x: Tensor, index: Tensor, weight: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
+    """SwiGLU experts on rows ``x``; row i goes to the experts ``index[i]``, whose results count with ``weight[i]``."""
+    result = torch.zeros_like(x)
+    for number in range(len(gate_up)):
+        rows, slot = torch.where(index == number)
+        gate, up = nn.functional.linear(x[rows], gate_up[number]).chunk(2, dim=-1)
+        y = nn.functional.linear(nn.functional.silu(gate) * up, down[number])
+        result.index_add_(0, rows, (y * weight[rows, slot, None]).to(x.dtype))
+    return result
+
+
+@experts.register_fake
+def _(x: Tensor, index: Tensor, weight: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
+    return torch.empty_like(x)
+
+
+class Layers(nn.Module):
+    """The first ``count`` decoder layers of a model of transformers: rows in, rows out.
+
+    ``positions`` are the tables of cosines and sines of `tables`, if the model has any; ``past`` the keys and values of
+    each layer, [1, heads, rows, size], where it decodes.
+    """
+
+    def __init__(self, model: nn.Module, count: int = 1) -> None:
+        super().__init__()
+        body = model.base_model if hasattr(model, "base_model") else model
+        self.rotary = hasattr(body, "rotary_emb")
+        self.layers = nn.ModuleList((body.layers if hasattr(body, "layers") else body.h)[:count])
+
+    def forward(self, x: Tensor, *rest: Tensor) -> Tensor:
+        positions, past = (rest[:2], rest[2:]) if self.rotary else ((), rest)
+        more: dict[str, Any] = {"position_embeddings": positions} if positions else {}
+        if past:
+            more["past_key_values"] = _Past(past)
+        for layer in self.layers:
+            x = layer(x, attention_mask=None, **more)
+            x = x[0] if isinstance(x, tuple) else x
+        return x
+
+
+class Decoding(nn.Module):
+    """One step of a language model: a token and its position in, scores of all tokens out.
+
+    ``past`` are keys and values of all layers. Positions up to ``room`` have tables, which are part of the module.
+    """
+
+    def __init__(self, model: nn.Module, room: int) -> None:
+        super().__init__()
+        body = model.base_model
+        self.embedding, self.layers, self.norm = body.embed_tokens, Layers(model, len(body.layers)), body.norm
+        self.head = model.lm_head
+        for name, table in zip(("cos", "sin"), tables(model, range(room)), strict=True):
+            self.register_buffer(name, table[0].contiguous())
+
+    def forward(self, token: Tensor, position: Tensor, *past: Tensor) -> Tensor:
+        cos, sin = (nn.functional.embedding(position, each) for each in (self.cos, self.sin))
+        return self.head(self.norm(self.layers(self.embedding(token), cos, sin, *past)))
+
+
+def capture_decoding(model: nn.Module, path: Path | str, *, room: int) -> Path:
+    """Write a step of the language model ``model``, of transformers, as ``path``: what `step generate` takes.
+
+    Sequences may have up to ``room`` tokens. Raises what `capture` raises.
+    """
+    config = model.config
+    past = torch.zeros(1, config.num_key_value_heads, room - 1, config.head_dim, dtype=torch.bfloat16)
+    token = torch.zeros(1, 1, dtype=torch.int64)
+    args = (token, token + room - 1, *[past] * (2 * config.num_hidden_layers))
+    return capture(Decoding(model, room), args, path)
+
+
+class _Past:
+    """What the layers see as their cache: rows that are there, with the new ones behind."""
+
+    def __init__(self, past: Sequence[Tensor]) -> None:
+        self._past = past
+
+    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
+        """Keys and values of all rows."""
+        before, after = self._past[2 * layer : 2 * layer + 2]
+        return torch.cat([before, keys], 2), torch.cat([after, values], 2)
+
+
+def tables(model: nn.Module, positions: Sequence[int]) -> tuple[Tensor, ...]:
+    """The cosines and sines [1, positions, size] that layers of ``model`` take; none without a rotary embedding."""
+    body = model.base_model
+    if not hasattr(body, "rotary_emb"):
+        return ()
+    blank = torch.zeros(1, len(positions), 1, dtype=torch.bfloat16)
+    cos, sin = body.rotary_emb(blank, torch.tensor(list(positions))[None])
+    return cos, sin
+
+
+def capture(
+    module: nn.Module,
+    args: Sequence[Tensor],
+    path: Path | str,
+    *,
+    dynamic_shapes: Any = None,
+    samples: Sequence[Sequence[Tensor]] = (),
+) -> Path:
+    """Write ``module`` as ``path`` (.pt2), with its results for ``args``; returns the path.
+
+    ``dynamic_shapes`` as for `torch.export.export`: axes that `step_torch.load` may give another extent. ``samples``:
+    further arguments to compare results for, as those of a single row are too few to tell errors apart. Raises
+    `InputError` for a module that is not in BF16, that decides on data, or whose attention has a window.
+    """
+    path, given = named_file(path, "a captured module", ".pt2"), [tuple(each) for each in (args, *samples)]
+    _check(module)
+    module = module.eval()
+    arrays = dict[str, np.ndarray]()
+    with torch.no_grad(), _marked(module):
+        program = _exported(module, given[0], dynamic_shapes)
+        exact = copy.deepcopy(module).double()
+        for number, each in enumerate(given):
+            in_double = [one.double() if one.is_floating_point() else one for one in each]
+            results = {"input": each, "bf16": _listed(module(*each)), "float64": _listed(exact(*in_double))}
+            arrays |= {
+                f"{kind}_{number}_{at}": _bits(one) for kind, some in results.items() for at, one in enumerate(some)
+            }
+    with writing(path):
+        write_atomically(path, _packed(program, arrays))
+    return path
+
+
+def _check(module: nn.Module) -> None:
+    for name, each in [*module.named_parameters(), *module.named_buffers()]:
+        if each.is_floating_point() and each.dtype != torch.bfloat16:
+            raise InputError(f"parameter {name!r} is {_name(each.dtype)}, not bfloat16: call .to(torch.bfloat16) first")
+
+
+def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) -> torch.export.ExportedProgram:
+    try:
+        program = torch.export.export(module, args, dynamic_shapes=dynamic_shapes, strict=False)
+    except torch._dynamo.exc.UserError as error:
+        raise InputError(f"the module can not be exported: {str(error).splitlines()[0]}") from None
+    except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
+        line = _user_line(str(error))
+        raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None
+    table = torch.export.default_decompositions()
+    for op in [each for each in table if each.name().split("::")[-1].split(".")[0] in WHOLE]:
+        table.pop(op)
+    program = program.run_decompositions(table)
+    for node in program.graph.nodes:
+        _shorten(node.meta)
+    return program
+
+
+def _user_line(message: str) -> str:
+    found = _FRAME.search(message)
+    return f" at {found[1]}:{found[2]}" if found else ""
+
+
+def _shorten(meta: dict[str, Any]) -> None:
+    """Keep the innermost line outside of torch, with a path that is the same on all machines."""
+    frames = _FRAME.findall(meta.get("stack_trace") or "")
+    own = [each for each in frames if "/torch/" not in each[0] and not each[0].endswith("step_torch/capturing.py")]
+    if own or frames:
+        file, line, function = (own or frames)[-1]
+        file = _SITE.sub("", file)
+        with suppress(ValueError):  # it lies elsewhere
+            file = str(Path(file).relative_to(Path.cwd()))
+        meta["stack_trace"] = f'File "{file}", line {line}, in {function}'
+    for key in ("torch_fn", "source_fn_stack", "from_node"):
+        meta.pop(key, None)
+
+
+@contextmanager
+def _marked(module: nn.Module) -> Iterator[None]:
+    """Attention and routed experts of transformers are marks meanwhile."""
+    configs = {id(each.config): each.config for each in module.modules() if hasattr(each, "config")}
+    if not configs:
+        yield
+        return
+    _register()
+    before = [(each, key, getattr(each, key, None)) for each in configs.values() for key in _KEYS]
+    for config, key, _ in before:
+        setattr(config, key, "step")
+    try:
+        yield
+    finally:
+        for config, key, value in before:
+            setattr(config, key, value)
+
+
+_KEYS = ("_attn_implementation", "_experts_implementation")
+
+
+def _register() -> None:
+    from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
+    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    ALL_ATTENTION_FUNCTIONS.register("step", _attention_of_transformers)
+    ALL_MASK_ATTENTION_FUNCTIONS.register("step", lambda *_, **__: None)
+    ALL_EXPERTS_FUNCTIONS.register("step", _experts_of_transformers)
+
+
+def _attention_of_transformers(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    **options: Any,
+) -> tuple[Tensor, None]:
+    for what in ("sliding_window", "softcap"):
+        if options.get(what) is not None:
+            raise InputError(f"attention with {what.replace('_', ' ')} {options[what]} has no lowering")
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    return attention(query, key, value, scale).transpose(1, 2).contiguous(), None
+
+
+def _experts_of_transformers(module: Any, x: Tensor, index: Tensor, weight: Tensor) -> Tensor:
+    return experts(x, index, weight, module.gate_up_proj, module.down_proj)
+
+
+def _packed(program: torch.export.ExportedProgram, arrays: dict[str, np.ndarray]) -> bytes:
+    """The file of torch, compressed, with ``arrays`` in it; the same bytes each time."""
+    written, packed, results = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    torch.export.save(program, written)
+    np.savez(results, **arrays)  # type: ignore[arg-type]
+    with zipfile.ZipFile(written) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
+        root = old.namelist()[0].split("/")[0]
+        members = {each: old.read(each) for each in old.namelist()}
+        for name, data in {**members, f"{root}/{RESULTS}": results.getvalue()}.items():
+            new.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)
+    return packed.getvalue()
+
+
+def _listed(result: Any) -> list[Tensor]:
+    return list(result) if isinstance(result, tuple | list) else [result]
+
+
+def _bits(each: Tensor) -> np.ndarray:
+    """Numbers as they are, BF16 as its bits."""
+    each = each.detach().contiguous()
+    return (each.view(torch.uint16) if each.dtype == torch.bfloat16 else each).numpy()
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

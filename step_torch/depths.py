@@ -1,0 +1,41 @@
+"""Depths of channels with which an imported program does not deadlock, by runs on the fast model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from step import Program, Simulator
+from step.errors import Deadlock
+from step.fifos.runs import Runs
+from step.fifos.shrink import shrink
+from step.lowering.netlist import lower
+
+DEEP = 1 << 20
+"""A depth that no run fills."""
+
+
+def with_depths(program: Program) -> Program:
+    """``program`` with deeper channels, where it would deadlock; the least that are enough, each alone.
+
+    Those that its lowerings asked for stay, as they hold for other data too. Raises `Deadlock` where no depths help.
+    """
+    netlist = lower(program.graph, program.fabric)
+    runs = Runs(netlist, [Simulator(program)], threads=1)
+    asked, deep = runs.asked, dict[str, int]()
+    while (outcome := runs.outcome({**asked, **deep})).cycles is None:
+        full = [name for name, peak in outcome.peaks.items() if name not in deep and peak >= asked[name]]
+        if not full:
+            raise Deadlock(f"{program.name} deadlocks, whatever the depths of its channels")
+        deep.update(dict.fromkeys(full, DEEP))
+    if not deep:
+        return program
+    deep = {name: max(outcome.peaks[name], asked[name]) for name in deep}
+    order = sorted(deep, key=lambda name: -deep[name] * runs.slot_bits(name))
+
+    def ends(candidates: list[dict[str, int]]) -> list[bool]:
+        return [each.cycles is not None for each in runs.outcomes([{**asked, **each} for each in candidates])]
+
+    least = shrink(deep, order, ends)  # type: ignore[arg-type]
+    chosen = {name: max(depth, asked[name]) for name, depth in least.items()}
+    changed = {name: depth for name, depth in chosen.items() if depth > asked[name]}
+    return replace(program, graph=replace(program.graph, depths=changed))

@@ -1,0 +1,48 @@
+"""``step generate``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from step.cli.console import show_json, talk
+from step.cli.options import json_option
+from step_torch.text import TextModel
+
+
+@click.command("generate")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--prompt", required=True, help="What the text begins with.")
+@click.option("--tokens", type=click.IntRange(min=1), default=16, show_default=True, help="How many more to write.")
+@click.option(
+    "--backend",
+    type=click.Choice(["approx", "interpret", "rtl"]),
+    default="approx",
+    show_default=True,
+    help="Where the program runs.",
+)
+@click.option(
+    "--clock", type=click.FloatRange(min=1), default=200.0, show_default=True, help="MHz, for tokens a second."
+)
+@json_option
+def command(folder: Path, prompt: str, tokens: int, backend: str, clock: float, as_json: bool) -> None:
+    """Let the language model in FOLDER write.
+
+    FOLDER has model.pt2, which step_torch.capture_decoding wrote, and symbols.txt. The whole model is one program: it
+    goes from token to token by itself.
+    """
+    model = TextModel.load(folder)
+    started = time.monotonic()
+    text, run = model.generate(prompt, tokens, backend)
+    seconds = time.monotonic() - started
+    steps = len(run.program.inputs["prompt"])
+    cycles = None if backend == "interpret" else run.cycles / steps
+    if as_json:
+        show_json({"text": prompt + text, "tokens": len(text), "cycles_a_token": cycles, "seconds": seconds})
+        return
+    click.echo(prompt + text)
+    talk(f"{len(text)} tokens on {backend} in {seconds:.1f} s")
+    if cycles is not None:
+        talk(f"{cycles:,.0f} cycles a token, {clock * 1e6 / cycles:,.0f} tokens/s at {clock:g} MHz")

@@ -1,0 +1,128 @@
+"""A captured module as a program: what is loaded, what its joins are, and how close it is to torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from step import Graph, Program, interpret
+from step.errors import InputError
+from step_models.fabrics import fitting
+from step_torch.archive import Archive, read_archive
+from step_torch.depths import with_depths
+from step_torch.importing import FORMATS, Importer, Tiling
+from step_torch.joins import Join
+from step_torch.nodes import Nodes, nodes_of
+
+ALLOWED = 1.1
+"""How many times the error of torch in BF16 the error of an import may be."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Root-mean-square errors to float64, relative to the largest output: of the program, and of torch in BF16."""
+
+    error: float
+    torch_error: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the program is as good as torch, within `ALLOWED`."""
+        return self.error <= ALLOWED * self.torch_error
+
+    def __str__(self) -> str:
+        return f"rms error to float64 {self.error:.1e}, of torch in BF16 {self.torch_error:.1e}"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The module ``archive``, whose ``nodes`` were lowered one by one, to what is ``lowered``."""
+
+    archive: Archive
+    nodes: Nodes
+    tiling: Tiling
+    lowered: Program
+    _joins: tuple[Join, ...]
+    _is_captured: bool
+
+    @cached_property
+    def program(self) -> Program:
+        """The program, with depths of channels with which it does not deadlock: they are found when it is asked for."""
+        return with_depths(self.lowered)
+
+    def joins(self) -> tuple[Join, ...]:
+        """All converters between layouts, in order, with their bytes and why they are there."""
+        return self._joins
+
+    @property
+    def intermediate_bytes(self) -> int:
+        """Bytes of the results of all operators of torch."""
+        metas = [self.nodes.metas[name] for node in self.nodes.nodes for name in node.results]
+        return sum(prod(each.shape) * FORMATS[each.dtype].bytes for each in metas if each.dtype in FORMATS)
+
+    @property
+    def host(self) -> list[str]:
+        """What the host gives, as ``x: bfloat16 [1, 16, 64]``: the module takes it from outside."""
+        metas = ((name, self.nodes.metas[name]) for name in self.nodes.inputs)
+        return [f"{name}: {meta.dtype} {list(meta.shape)}" for name, meta in metas]
+
+    def check(self) -> Check:
+        """Run the program on the interpreter, and compare with what torch made of the same data, for every sample.
+
+        Raises `InputError` where the file has no results, or the data is not that of the capture.
+        """
+        path = self.archive.path
+        if not self.archive.results:
+            raise InputError(f"'{path}' has no results of torch to compare with: step_torch.capture stores them")
+        if not self._is_captured:
+            raise InputError("the inputs are not those of the capture, and torch's results are of these")
+        mine, theirs, largest, count = 0.0, 0.0, 0.0, 0
+        for results in self.archive.results:
+            data = dict(zip(self.nodes.inputs, results.inputs, strict=True))
+            program, _ = _lowered(self.archive, self.nodes, data, self.tiling, self.lowered.name)
+            run = interpret(program.graph, program.inputs)
+            for number, (exact, rounded) in enumerate(zip(results.float64, results.bf16, strict=True)):
+                name = "output" if len(results.float64) == 1 else f"output{number}"
+                tiles = [np.asarray(each.value, np.float64) for each in run.outputs[name] if each.has_value]
+                output = np.concatenate(tiles).reshape(exact.shape)
+                mine += float(((output - exact) ** 2).sum())
+                theirs += float(((rounded.astype(np.float64) - exact) ** 2).sum())
+                largest, count = max(largest, float(np.abs(exact).max())), count + exact.size
+        return Check((mine / count) ** 0.5 / largest, (theirs / count) ** 0.5 / largest)
+
+
+def load(
+    path: Path | str,
+    *,
+    inputs: Mapping[str, np.ndarray] | None = None,
+    tiling: Tiling | None = None,
+    name: str | None = None,
+) -> Imported:
+    """Import the captured module ``path`` (.pt2).
+
+    ``inputs`` take the place of those of the capture, by name; their dynamic axes may have other extents. ``tiling``:
+    how large tiles are. Raises `FormatError` for a file that can not be read, and `InputError` that lists all operators
+    without a lowering.
+    """
+    archive, tiling, given = read_archive(path), tiling or Tiling(), dict(inputs or {})
+    nodes = nodes_of(archive, {key: each.shape for key, each in given.items()})
+    captured = archive.results[0].inputs if archive.results else []
+    data = {**dict(zip(nodes.inputs, captured, strict=False)), **given}
+    program, joins = _lowered(archive, nodes, data, tiling, name or archive.path.stem)
+    return Imported(archive, nodes, tiling, program, joins, not given)
+
+
+def _lowered(
+    archive: Archive, nodes: Nodes, data: dict[str, np.ndarray], tiling: Tiling, name: str
+) -> tuple[Program, tuple[Join, ...]]:
+    """The program of ``nodes`` on ``data``, and its joins."""
+    importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)))
+    importer.run()
+    program = Program(importer.graph, importer.inputs, fitting(importer.graph))
+    return program, tuple(importer.joins)

@@ -1,0 +1,194 @@
+"""Joins: what brings a value from the layout that it has to the one that an operator takes.
+
+The ladder, cheapest first: nothing; Flatten, Reshape and Promote, which only move stops; Repeat; RetileStreamify, which
+cuts tiles; Retile, which joins them; Bufferize and Streamify, which read a part of the value in another order; and a
+way through off-chip memory for what is larger than on-chip memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+
+from step import Graph, Stream
+from step.functions import Max, RetileCol, RetileRow, RetileStreamify
+from step_torch.layouts import Layout, Part, Value
+from step_torch.nodes import Place
+
+Side = Literal["row", "col"]
+
+
+@dataclass(frozen=True)
+class Join:
+    """A converter in front of ``node``: what it is, the ``bytes`` that it holds, and why it is there."""
+
+    node: str
+    kind: str
+    bytes: int
+    why: str
+    place: Place
+
+    def __str__(self) -> str:
+        return f"{self.kind}, {self.bytes:,} bytes, for {self.node} ({self.place}): {self.why}"
+
+
+class NoJoin(Exception):
+    """There is no converter between two layouts; the message says which these are."""
+
+
+@dataclass
+class Joiner:
+    """Converters of ``graph`` in front of one node; all that are placed are entered in ``placed``.
+
+    ``on_chip``: bytes that one buffer may have. ``name`` gives names that no operator has.
+    """
+
+    graph: Graph
+    node: str
+    place: Place
+    placed: list[Join]
+    on_chip: int
+    name: Callable[[str], str]
+    made: dict[tuple[tuple[str, int], Side, int], Value]
+    """Tiles that were cut or joined for another node: of which stream, and to how many rows or columns."""
+    inputs: dict[str, Any]
+
+    def to(self, value: Value, wanted: Layout, why: str) -> Value:
+        """``value`` in the layout ``wanted``; raises `NoJoin`."""
+        value = self.columns(value, wanted.tile[1], why)
+        value = self.rows(value, wanted.tile[0], why)
+        return self.reordered(value, wanted.loops, why)
+
+    def columns(self, value: Value, size: int, why: str) -> Value:
+        """``value`` in tiles of ``size`` columns."""
+        return self._cut(value, "col", size, why)
+
+    def rows(self, value: Value, size: int, why: str) -> Value:
+        """``value`` in tiles of ``size`` rows."""
+        return self._cut(value, "row", size, why)
+
+    def reordered(self, value: Value, loops: Sequence[Part], why: str) -> Value:
+        """``value`` with these loops; those that it has not repeat it."""
+        have, loops = value.layout.loops, tuple(loops)
+        same = next(
+            (at for at, (a, b) in enumerate(zip(have, loops, strict=False)) if a != b), min(len(have), len(loops))
+        )
+        stream = value.stream
+        if same == len(have):
+            for part in loops[same:]:
+                stream = stream.repeat(part.count, name=self.name(f"each_{part.axis.name}"))
+                self._enter(f"Repeat along {part}", 0, why)
+        else:
+            stream = self._buffered(value, same, loops, why)
+        return replace(value, stream=stream, layout=replace(value.layout, loops=loops))
+
+    def _cut(self, value: Value, side: Side, size: int, why: str) -> Value:
+        """Tiles of another number of rows or columns."""
+        layout = value.layout
+        part = layout.columns if side == "col" else layout.rows
+        if part is None or part.count == size:
+            return value
+        key = value.stream.key, side, size
+        if key not in self.made:
+            self.made[key] = self._cut_anew(value, part, side, size, why)
+        known = self.made[key]
+        return replace(value, stream=known.stream, layout=known.layout)
+
+    def _cut_anew(self, value: Value, part: Part, side: Side, size: int, why: str) -> Value:
+        layout = value.layout
+        if part.count % size and size % part.count:
+            raise NoJoin(f"tiles of {part} can not become tiles of {size}")
+        inner = layout.loops[-1] if layout.loops else None
+        if part.count > size:
+            cut, tile = part.count // size, Part(part.axis, size, part.step)
+            on = inner is not None and inner.axis == part.axis and inner.step == part.count
+            pieces = value.stream.flat_map(RetileStreamify(size, side, rank=0 if on else 1), name=self.name("cut"))
+            self._enter(f"RetileStreamify to {tile}", _tile_bytes(value), why)
+            loops = layout.loops[:-1] if on else layout.loops
+            count = cut * (inner.count if on and inner is not None else 1)
+            return self._with_tile(value, pieces, (*loops, Part(part.axis, count, size)), side, tile)
+        value = self._innermost(value, part, why)
+        loop, joined = value.layout.loops[-1], size // part.count
+        stream, loops = value.stream, value.layout.loops[:-1]
+        if joined < loop.count:
+            stream = stream.reshape(joined, name=self.name("chunks"))[0]
+            loops = (*loops, Part(part.axis, loop.count // joined, size))
+        stream = stream.accum(RetileCol() if side == "col" else RetileRow(), name=self.name("joined"))
+        tile = Part(part.axis, size, part.step)
+        self._enter(f"Retile to {tile}", joined * _tile_bytes(value), why)
+        return self._with_tile(value, stream, loops, side, tile)
+
+    def _innermost(self, value: Value, part: Part, why: str) -> Value:
+        """``value`` with the loop over the blocks ``part`` innermost."""
+        found = [each for each in value.layout.loops if each.axis == part.axis and each.step == part.count * part.step]
+        if not found:
+            raise NoJoin(f"no loop goes over blocks of {part} in {value.layout}")
+        others = [each for each in value.layout.loops if each is not found[-1]]
+        value = self.reordered(value, (*others, found[-1]), why)
+        while len(value.layout.loops) > 1:
+            *loops, outer, inner = value.layout.loops
+            if (outer.axis, outer.step) != (inner.axis, inner.count * inner.step):
+                break
+            both = Part(inner.axis, outer.count * inner.count, inner.step)
+            stream = value.stream.flatten(0, 1, name=self.name("flat"))
+            self._enter(f"Flatten to {both}", 0, why)
+            value = replace(value, stream=stream, layout=replace(value.layout, loops=(*loops, both)))
+        return value
+
+    def _buffered(self, value: Value, same: int, loops: tuple[Part, ...], why: str) -> Stream:
+        """The loops from ``same`` on in another order, out of a buffer or out of memory."""
+        held = value.layout.loops[same:]
+        size = prod(each.count for each in held) * _tile_bytes(value)
+        if size > self.on_chip:
+            same, held = 0, value.layout.loops
+        strides = []
+        for part in loops[same:]:
+            if part in held:
+                strides.append(prod(each.count for each in held[held.index(part) + 1 :]))
+            elif any(each.axis == part.axis for each in held):
+                raise NoJoin(f"{value.layout} has no loop over {part} in steps of {part.step}")
+            else:
+                strides.append(0)
+        if missing := [each for each in held if each not in loops]:
+            raise NoJoin(f"the loop over {missing[0]} in {value.layout} is not wanted")
+        extents = [each.count for each in loops[same:]]
+        if size > self.on_chip:
+            return self._through_memory(value, extents, strides, why)
+        buffers = value.stream.bufferize(rank=len(held), name=self.name("held"))
+        self._enter("Bufferize and Streamify", size, why)
+        again: Stream = buffers.streamify(out=extents, stride=strides, name=self.name("again"))
+        return again
+
+    def _through_memory(self, value: Value, extents: list[int], strides: list[int], why: str) -> Stream:
+        """The value is stored, and read when all of it is there."""
+        rows, columns = value.layout.tile
+        count = prod(value.layout.extents)
+        kept = value.stream.element.tiles[0].dtype
+        tensor = self.graph.tensor(self.name("spilled"), (count * rows, columns), kept)
+        self.inputs[tensor.name] = np.broadcast_to(np.zeros((), kept.numpy), tensor.shape)
+        address = self.graph.count(reference=value.stream, name=self.name("address"))
+        stored = value.stream.store_random(tensor, address, name=self.name("store"))
+        numbers = self.graph.count(reference=stored, name=self.name("stored"))
+        last = numbers.accum(Max(), rank=len(value.layout.loops), name=self.name("last"))
+        self._enter("a way through off-chip memory", 2 * _tile_bytes(value), why)
+        read: Stream = self.graph.load(
+            tensor, tile=(rows, columns), out=extents, stride=strides, reference=last, name=self.name("reload")
+        )
+        return read
+
+    def _with_tile(self, value: Value, stream: Stream, loops: tuple[Part, ...], side: Side, tile: Part) -> Value:
+        layout = value.layout
+        rows, columns = (layout.rows, tile) if side == "col" else (tile, layout.columns)
+        return replace(value, stream=stream, layout=Layout(loops, rows, columns))
+
+    def _enter(self, kind: str, size: int, why: str) -> None:
+        self.placed.append(Join(self.node, kind, size, why, self.place))
+
+
+def _tile_bytes(value: Value) -> int:
+    (tile,) = value.stream.element.tiles
+    return prod(value.layout.tile) * tile.dtype.bytes

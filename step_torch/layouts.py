@@ -1,0 +1,130 @@
+"""Layouts: how the scalars of a tensor are spread over a stream of tiles.
+
+A tensor has dimensions, each of which is an axis, or several where it was made of them (heads and their size). A stream
+has loops, and its tiles rows and columns. Each of these is a `Part` of an axis: it counts along it in steps. The parts
+of an axis together count all of it, so a layout says for every tile which scalars it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from step import DType, Stream
+
+
+@dataclass(frozen=True)
+class Axis:
+    """So many indices, called ``name``; no two axes of a tensor have one name."""
+
+    name: str
+    extent: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """The indices 0, ``step``, 2 ``step``, .. of ``axis``, ``count`` of them."""
+
+    axis: Axis
+    count: int
+    step: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.axis.name}"
+
+
+Dims = tuple[tuple[Axis, ...], ...]
+"""The axes of each dimension of a tensor; a dimension of one has none."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """``loops`` of the stream, outermost first, and the ``rows`` and ``columns`` of a tile, None for a single one."""
+
+    loops: tuple[Part, ...] = ()
+    rows: Part | None = None
+    columns: Part | None = None
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Rows and columns of a tile."""
+        return _count(self.rows), _count(self.columns)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Of the loops."""
+        return tuple(each.count for each in self.loops)
+
+    @property
+    def parts(self) -> list[Part]:
+        """Of the loops, the rows and the columns."""
+        return [*self.loops, *(each for each in (self.rows, self.columns) if each is not None)]
+
+    def renamed(self, names: dict[Axis, Axis]) -> Layout:
+        """The same with other axes of the same extents."""
+
+        def new(part: Part) -> Part:
+            return replace(part, axis=names.get(part.axis, part.axis))
+
+        return self.changed(new)
+
+    def changed(self, new: object) -> Layout:
+        """The layout with ``new(part)`` in the place of every part."""
+        assert callable(new)
+        rows, columns = (each and new(each) for each in (self.rows, self.columns))
+        return Layout(tuple(map(new, self.loops)), rows, columns)
+
+    def __str__(self) -> str:
+        loops = ", ".join(map(str, self.loops))
+        return f"[{loops}] of tiles [{self.rows or 1}, {self.columns or 1}]"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor of ``dims`` as a ``stream`` [rounds, loops..] of tiles in ``layout``.
+
+    ``dtype`` is that of the tensor in torch. That of the stream may be narrower, where it holds the same numbers.
+    """
+
+    stream: Stream
+    dims: Dims
+    layout: Layout
+    dtype: DType
+
+    @property
+    def bytes(self) -> int:
+        """Of all tiles."""
+        return prod(self.layout.extents) * prod(self.layout.tile) * self.stream.element.tiles[0].dtype.bytes
+
+    def over(self, dims: Dims) -> Value:
+        """The same value, whose dimensions are seen as ``dims``."""
+        return replace(self, dims=dims)
+
+
+def whole(axis: Axis | None) -> Part | None:
+    """All of an axis at once."""
+    return None if axis is None else Part(axis, axis.extent)
+
+
+def blocks(axis: Axis | None, size: int) -> tuple[tuple[Part, ...], Part | None]:
+    """The loop over an axis in blocks of ``size``, none for a single one, and a block."""
+    if axis is None:
+        return (), None
+    count = axis.extent // size
+    return ((Part(axis, count, size),) if count > 1 else ()), Part(axis, size)
+
+
+def sizes(dims: Sequence[Sequence[Axis]]) -> tuple[int, ...]:
+    """The extents of a tensor."""
+    return tuple(prod(axis.extent for axis in each) for each in dims)
+
+
+def of_one(axes: Sequence[Axis]) -> Axis | None:
+    """The axis of a dimension that has at most one."""
+    assert len(axes) <= 1
+    return axes[0] if axes else None
+
+
+def _count(part: Part | None) -> int:
+    return 1 if part is None else part.count

@@ -1,0 +1,204 @@
+"""Causal attention, of all rows at once (prefill) or of a new row behind those of a cache (decode).
+
+It takes queries, keys and values in tiles of one head each, and gives such tiles. Keys and values are read for every
+tile of queries and every head of a group, so prefill holds them on chip. Weights are relative to the largest score so
+far, and sums shrink where that grows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isclose, sqrt
+from typing import Any
+
+import numpy as np
+
+from step import BF16, UINT32, Stream, Tile
+from step.functions import (
+    Add,
+    AppendRow,
+    CacheEnd,
+    Cast,
+    Div,
+    Exp,
+    Matmul,
+    Max,
+    MulAdd,
+    RetileRow,
+    RetileStreamify,
+    RowMax,
+    RowSum,
+    Scale,
+    Sub,
+)
+from step_models.attention import Attention
+from step_torch import stand_ins
+from step_torch.caches import Cache
+from step_torch.importing import Importer
+from step_torch.layouts import Axis, Layout, Part, Value
+from step_torch.lowerings.shapes import Cached
+from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
+
+
+@lowers("step.attention.default")
+def attention(at: Importer, query: Any, key: Any, value: Any, scale: float) -> Value:
+    """Attention whose last query sees all keys."""
+    q = at.value(query)
+    if isinstance(key, Cached) and isinstance(value, Cached):
+        return _decode(at, q, key, value, scale)
+    return _prefill(at, q, at.value(key), at.value(value), scale)
+
+
+@lowers("aten.scaled_dot_product_attention.default")
+def scaled_dot_product_attention(
+    at: Importer,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any = None,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Value:
+    """The same of torch itself, where it is causal."""
+    if mask is not None or dropout or not is_causal:
+        raise Unsupported("attention must be causal, without a mask and without dropout")
+    size = at.nodes.metas[at.node.name].shape[-1]
+    return attention(at, query, key, value, 1 / sqrt(size) if scale is None else scale)
+
+
+def _prefill(at: Importer, q: Value, k: Value, v: Value, scale: float) -> Value:
+    rows, heads, group = _axes_of(at, q, k)
+    if rows is None or _extent(k, 2) != rows.extent:
+        raise Unsupported("attention needs as many keys as queries, or a cache")
+    keys = Axis(at.name("keys"), rows.extent)
+    split = _grouped(q, heads, group)
+    row_loops = tuple(each for each in split.layout.loops if each.axis == rows)
+    head_loops = tuple(Part(axis, axis.extent) for axis in (heads, group) if axis.extent > 1)
+    split = at.joiner.reordered(split, (*row_loops, *head_loops), "queries come head by head")
+    size = split.layout.tile[0]
+    tiles = Part(keys, keys.extent // size, size)
+    loops = (*row_loops, *head_loops, tiles)
+    why = "keys and values are read for every tile of queries"
+    k, v = (at.joiner.reordered(_with_axes(each, heads, keys), loops, why) for each in (k, v))
+    mask = Stored(at.name("mask"), stand_ins.causal_mask(rows.extent, keys.extent), ((rows,), (keys,)), False)
+    seen = at.sources.read(mask, Layout(loops, Part(rows, size), Part(keys, size)))
+    queries = split.stream.repeat(tiles.count, name=at.name("queries"))
+    score = queries.map(Matmul(transposed=True), k.stream, name=at.name("product"))
+    score = score.map(Scale(scale), name=at.name("score")).map(Add(), seen.stream, name=at.name("masked"))
+    stream = _weighted(at, score, v.stream)
+    return replace(split, stream=stream, dtype=BF16)
+
+
+def _weighted(at: Importer, score: Stream, values: Stream) -> Stream:
+    """The mean of the values with weights by the scores; the innermost loop goes over keys."""
+    largest = score.map(RowMax(), name=at.name("largest"))
+    now, before = (
+        largest.scan(Max(), name=at.name("now")),
+        largest.scan(Max(), exclusive=True, name=at.name("before")),
+    )
+    shrink = before.map(Sub(), now, name=at.name("growth")).map(Exp(), name=at.name("shrink"))
+    weight = score.map(Sub(), now, name=at.name("relative")).map(Exp(out=BF16), name=at.name("weight"))
+    total = shrink.accum(MulAdd(), weight.map(Matmul(), values, name=at.name("part")), name=at.name("total"))
+    weights = shrink.accum(MulAdd(), weight.map(RowSum(), name=at.name("weight_sum")), name=at.name("weights"))
+    result: Stream = total.map(Div(out=BF16), weights, name=at.name())
+    return result
+
+
+def _axes_of(at: Importer, q: Value, k: Value) -> tuple[Axis | None, Axis, Axis]:
+    """Axes of the rows of queries, of the heads of keys, and of the queries that share one."""
+    if q.dims[0]:
+        raise Unsupported(f"attention of a batch of {q.dims[0][0].extent}; a batch of 1 has a lowering")
+    heads = _extent(k, 1)
+    if _extent(q, 1) % heads:
+        raise Unsupported(f"{_extent(q, 1)} heads of queries can not share {heads} heads of keys")
+    rows = q.dims[2][0] if q.dims[2] else None
+    return rows, Axis(at.name("heads"), heads), Axis(at.name("group"), _extent(q, 1) // heads)
+
+
+def _grouped(q: Value, heads: Axis, group: Axis) -> Value:
+    """Queries whose axis of heads is two: heads of keys, and the queries that share one."""
+    own = q.dims[1][0] if q.dims[1] else None
+    loops: list[Part] = []
+    for part in q.layout.loops:
+        both = [Part(axis, axis.extent) for axis in (heads, group) if axis.extent > 1]
+        loops += both if part.axis == own else [part]
+    names = tuple(axis for axis in (heads, group) if axis.extent > 1)
+    stream = q.stream
+    if len(names) == 2:  # one loop of the stream becomes two
+        at = next(number for number, part in enumerate(q.layout.loops) if part.axis == own)
+        rank = len(q.layout.loops) - 1 - at
+        stream = stream.reshape(group.extent, rank=rank)[0]
+    return replace(q, stream=stream, dims=(q.dims[0], names, *q.dims[2:]), layout=replace(q.layout, loops=tuple(loops)))
+
+
+def _with_axes(value: Value, heads: Axis, keys: Axis) -> Value:
+    """Keys or values whose axes have the names that attention gives them."""
+    names = {axes[0]: axis for axes, axis in ((value.dims[1], heads), (value.dims[2], keys)) if axes}
+    return replace(value, layout=value.layout.renamed(names))
+
+
+def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) -> Value:
+    """The new rows go into the caches, and all of these is read."""
+    new = {"keys": at.value(key.new), "values": at.value(value.new)}
+    _, _, group = _axes_of(at, q, new["keys"])
+    if q.dims[2] or new["keys"].dims[2]:
+        raise Unsupported("several new rows behind a cache; one has a lowering")
+    size, rows, prefix = q.layout.tile[1], at.tiling.cache_rows, at.name("cache") + "_"
+    if not isclose(scale, 1 / sqrt(size)):
+        raise Unsupported(f"a scale of {scale}; 1 / sqrt({size}) has a lowering")
+    cache = at.sources.cache(key.past, value.past, prefix)
+    attend = Attention(
+        at.graph, cache.sequences, cache.tiles, rows, size, group.extent, 1, "interleaved", in_memory=False,
+        prefix=prefix,
+    )  # fmt: skip
+    flat = {name: _flat(at, each, name) for name, each in new.items()}
+    sequence = _numbers(at, cache, flat["keys"], "sequence")
+    end = sequence.map(CacheEnd(cache.sequences, cache.tiles, rows), cache.length, name=at.name("end"))
+    stored = []
+    for name, tensor in (("keys", attend.keys), ("values", attend.values)):
+        last = end.load_random(tensor, tile=(rows, size), name=at.name(f"last_{name}"))
+        longer = last.map(AppendRow(), cache.length, flat[name], name=at.name(f"append_{name}"))
+        stored.append(longer.store_random(tensor, end, name=at.name(f"store_{name}")))
+    done = stored[0].zip(stored[1], name=at.name("stored"))
+    one = at.graph.constant(1, dtype=UINT32, reference=done, name=at.name("one"))
+    queries = _flat(at, q, "queries")
+    if group.extent > 1:
+        queries = queries.reshape(group.extent, name=at.name("groups"))[0].accum(RetileRow(), name=at.name("group"))
+    longer = cache.length.map(Add(), one, name=at.name("longer"))
+    work = _numbers(at, cache, done, "ready").zip(longer, queries, name=at.name("work"))
+    result = attend.attend(work, f"{prefix}read_")[0].item_of(1, name=at.name("attended"))
+    stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
+    if group.extent > 1:
+        stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))
+    return replace(q, stream=_unflat(at, stream, q), dtype=BF16)
+
+
+def _numbers(at: Importer, cache: Cache, along: Stream, name: str) -> Stream:
+    """The numbers of the sequences, in every round again, along a stream that has an element for each."""
+    numbers: Stream = at.graph.generate(Tile(UINT32), range(cache.sequences), reference=along, name=at.name(name))
+    return numbers
+
+
+def _flat(at: Importer, value: Value, name: str) -> Stream:
+    """All tiles of all rounds in one loop."""
+    loops = len(value.layout.loops)
+    flat: Stream = value.stream.flatten(0, loops, name=at.name(f"{name}_flat")) if loops else value.stream
+    return flat
+
+
+def _unflat(at: Importer, stream: Stream, like: Value) -> Stream:
+    """The loops of ``like`` out of one."""
+    rounds, *inner = (int(each) for each in like.stream.shape)
+    if inner:
+        stream = stream.assume_shape([rounds * int(np.prod(inner))])
+        for extent in reversed(inner):
+            stream = stream.reshape(extent, name=at.name("loop"))[0]
+    return stream.assume_shape(like.stream.shape)
+
+
+def _extent(value: Value, at: int) -> int:
+    return value.dims[at][0].extent if value.dims[at] else 1

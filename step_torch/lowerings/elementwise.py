@@ -1,0 +1,213 @@
+"""Sums, products and functions of single scalars.
+
+They take any layout, and give that of the operand with more axes. The other one is brought to it: repeated along loops
+that it lacks, with as many columns in a tile. Parameters are read as they are wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from step import FP32, Stream
+from step.functions import Add, Div, Exp, Mul, Reciprocal, Rsqrt, Scale, Silu, Sub
+from step.language.function import MapFunction
+from step_torch import stand_ins
+from step_torch.importing import FORMATS, Importer, with_dtype
+from step_torch.layouts import Axis, Dims, Layout, Part, Value, sizes
+from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
+
+Binary = Callable[..., MapFunction]
+
+
+@lowers("aten.add.Tensor")
+def add(at: Importer, x: Any, y: Any, *, alpha: float = 1) -> Any:
+    """x + y."""
+    return _binary(at, Add, x, y) if alpha == 1 else _unlike("alpha", alpha)
+
+
+@lowers("aten.sub.Tensor")
+def subtract(at: Importer, x: Any, y: Any, *, alpha: float = 1) -> Any:
+    """x - y."""
+    return _binary(at, Sub, x, y) if alpha == 1 else _unlike("alpha", alpha)
+
+
+@lowers("aten.mul.Tensor", "aten.mul.Scalar")
+def multiply(at: Importer, x: Any, y: Any) -> Any:
+    """x * y."""
+    return _binary(at, Mul, x, y)
+
+
+@lowers("aten.div.Tensor", "aten.div.Scalar")
+def divide(at: Importer, x: Any, y: Any) -> Any:
+    """x / y."""
+    return x.divided(at, y) if hasattr(x, "divided") else _binary(at, Div, x, y)
+
+
+@lowers("aten.pow.Tensor_Scalar")
+def power(at: Importer, x: Any, exponent: float) -> Any:
+    """x to a power of 2 or 3, rounded once."""
+    if exponent not in (2, 3):
+        raise Unsupported(f"the exponent is {exponent}; 2 and 3 have a lowering")
+    value = at.value(x)
+    stream = value.stream
+    for number in range(int(exponent) - 2):
+        stream = stream.map(Mul(out=FP32), value.stream, name=at.name(f"power{number + 2}"))
+    return with_dtype(value, stream.map(Mul(out=at.dtype), value.stream, name=at.name()), at.dtype)
+
+
+@lowers("aten.neg.default")
+def negate(at: Importer, x: Any) -> Any:
+    """-x."""
+    return x.negated() if hasattr(x, "negated") else _unary(at, x, Scale(-1.0))
+
+
+@lowers("aten.rsqrt.default")
+def reciprocal_root(at: Importer, x: Any) -> Any:
+    """1 / sqrt(x)."""
+    return _unary(at, x, Rsqrt())
+
+
+@lowers("aten.reciprocal.default")
+def reciprocal(at: Importer, x: Any) -> Any:
+    """1 / x."""
+    return _unary(at, x, Reciprocal())
+
+
+@lowers("aten.exp.default")
+def exponential(at: Importer, x: Any) -> Any:
+    """e^x."""
+    return _unary(at, x, Exp())
+
+
+@lowers("aten.silu.default")
+def silu(at: Importer, x: Any) -> Any:
+    """x * sigmoid(x)."""
+    return _unary(at, x, Silu())
+
+
+@lowers("aten.tanh.default")
+def tanh(at: Importer, x: Any) -> Any:
+    """The hyperbolic tangent."""
+    value = at.value(x)
+    return with_dtype(value, stand_ins.tanh(at, value.stream), at.dtype)
+
+
+@lowers("aten.gelu.default")
+def gelu(at: Importer, x: Any, *, approximate: str = "none") -> Any:
+    """x * Phi(x), with erf or with tanh."""
+    value = at.value(x)
+    make = stand_ins.gelu_tanh if approximate == "tanh" else stand_ins.gelu
+    return with_dtype(value, make(at, value.stream), at.dtype)
+
+
+@lowers("aten._to_copy.default", "aten.to.dtype")
+def to(at: Importer, x: Any, dtype: str | None = None, **options: Any) -> Any:
+    """Another format; one that is wider holds the same numbers, and costs nothing."""
+    if not isinstance(x, Value):
+        return x if isinstance(x, Stored) else x.cast(at) if hasattr(x, "cast") else to(at, at.value(x), dtype)
+    return replace(x, stream=at.rounded(x.stream), dtype=FORMATS[at.meta.dtype])
+
+
+@lowers("aten.clone.default", "aten.alias.default", "aten.detach.default", "aten.contiguous.default")
+def same(at: Importer, x: Any, **options: Any) -> Any:
+    """The value itself: streams have no strides."""
+    return x
+
+
+@lowers("aten._assert_tensor_metadata.default", "aten.sym_size.int", "aten._assert_scalar.default")
+def nothing(at: Importer, *args: Any, **options: Any) -> tuple[()]:
+    """What torch checks of its own tensors."""
+    return ()
+
+
+def _unary(at: Importer, x: Any, function: MapFunction) -> Value:
+    value = at.value(x)
+    return with_dtype(value, at.rounded(value.stream.map(function, name=at.name())), at.dtype)
+
+
+def _binary(at: Importer, function: Binary, x: Any, y: Any) -> Value:
+    if isinstance(y, int | float):
+        return _with_constant(at, function, x, float(y))
+    if isinstance(x, int | float):
+        value = at.value(y)
+        constant = at.graph.constant(float(x), dtype=FP32, reference=value.stream, name=at.name("constant"))
+        return _mapped(at, function, value, constant, value.stream)
+    first, second, lead = together(at, x, y)
+    return _mapped(at, function, lead, first, second)
+
+
+def _with_constant(at: Importer, function: Binary, x: Any, y: float) -> Value:
+    value = at.value(x)
+    if function is Mul:
+        return _unary(at, value, Scale(y))
+    constant = at.graph.constant(y, dtype=FP32, reference=value.stream, name=at.name("constant"))
+    return _mapped(at, function, value, value.stream, constant)
+
+
+def _mapped(at: Importer, function: Binary, lead: Value, first: Stream, second: Stream) -> Value:
+    return with_dtype(lead, first.map(function(out=at.dtype), second, name=at.name()), at.dtype)
+
+
+def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
+    """The streams of ``x`` and ``y`` in one layout, and the one that has it."""
+    if _axes(x) == _axes(y):
+        x, y = (at.value(each) if isinstance(each, Stored) and not each.is_parameter else each for each in (x, y))
+    swapped = _axes(y) > _axes(x) or (_axes(x) == _axes(y) and isinstance(x, Stored))
+    lead, other = (y, x) if swapped else (x, y)
+    first = at.value(lead)
+    if isinstance(other, Stored):
+        follower: Any = replace(other, dims=_renamed_dims(first.dims, other.dims))
+        wanted = _restricted(first.layout, follower.dims)
+        second = at.in_layout(follower, wanted, "an operand is read as the other one comes")
+    else:
+        value = at.value(other)
+        follower = renamed(value, first.dims)
+        columns = [each.layout.columns for each in (first, follower)]
+        widest = max((each.count for each in columns if each is not None), default=1)
+        why = "operands have tiles of one size"
+        if columns[0] is not None:
+            first = at.joiner.columns(first, widest, why)
+        if columns[1] is not None:
+            follower = at.joiner.columns(follower, widest, why)
+        second = at.joiner.reordered(follower, first.layout.loops, "operands come in one order")
+    return (second.stream, first.stream, first) if swapped else (first.stream, second.stream, first)
+
+
+def renamed(value: Value, dims: Dims) -> Value:
+    """``value`` with the axes of ``dims``, which are aligned at the last dimension."""
+    new = _renamed_dims(dims, value.dims)
+    pairs = zip(value.dims, new, strict=True)
+    names = {old: axis for before, after in pairs for old, axis in zip(before, after, strict=True)}
+    return replace(value, dims=new, layout=value.layout.renamed(names))
+
+
+def _renamed_dims(lead: Dims, dims: Dims) -> Dims:
+    """``dims`` with the axes of ``lead``, where they have any."""
+    padded = ((),) * max(0, len(dims) - len(lead)) + lead
+    aligned = padded[len(padded) - len(dims) :]
+    for mine, theirs in zip(aligned, dims, strict=True):
+        if theirs and [each.extent for each in mine] != [each.extent for each in theirs]:
+            raise Unsupported(f"a tensor {list(sizes(dims))} can not be repeated to {list(sizes(lead))}")
+    return tuple(mine if theirs else () for mine, theirs in zip(aligned, dims, strict=True))
+
+
+def _restricted(layout: Layout, dims: Dims) -> Layout:
+    """``layout`` with tiles of what ``dims`` has, in all loops."""
+    has = {axis for axes in dims for axis in axes}
+
+    def own(part: Part | None) -> Part | None:
+        return part if part is not None and part.axis in has else None
+
+    return Layout(layout.loops, own(layout.rows), own(layout.columns))
+
+
+def _axes(given: Any) -> int:
+    axes: list[Axis] = [axis for each in given.dims for axis in each]
+    return len(axes)
+
+
+def _unlike(what: str, value: object) -> Any:
+    raise Unsupported(f"{what} is {value}, which has no lowering")

@@ -1,0 +1,24 @@
+"""Rows of a table by their numbers: of tokens, or of positions. They give whole rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from step import BF16
+from step_torch.importing import Importer
+from step_torch.layouts import Layout, Value, whole
+from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
+
+
+@lowers("aten.embedding.default")
+def embedding(at: Importer, table: Stored, numbers: Any, *rest: Any) -> Value:
+    """Row ``numbers`` of the table."""
+    if not isinstance(numbers, Stored):
+        raise Unsupported("numbers of rows that are computed")
+    stream = at.sources.embedded(table, numbers)
+    axes = at.axes(at.node.name, at.meta.shape)
+    columns = axes[-1][0] if axes[-1] else None
+    if any(axes[:-1]):
+        raise Unsupported("several rows at once; one has a lowering")
+    return Value(stream, axes, Layout((), None, whole(columns)), BF16)

@@ -1,0 +1,135 @@
+"""Routed experts: every row goes to the experts that its own router chose, and their weighted results are added up.
+
+It takes whole rows, as rows of one stream, and gives tiles of rows. Experts have hardware of their own, and collect
+rows to tiles, the last of which is padded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from step import BF16, Stream
+from step.functions import Add, Cast, Mul, RetileRow, RetileStreamify, TopK
+from step_models import moe, swiglu
+from step_torch import stand_ins
+from step_torch.importing import Importer
+from step_torch.layouts import Dims, Value
+from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The ``k`` largest of every row of ``of``, and what is done with them until experts take them.
+
+    ``normalised``: they are divided by their sum, which ``is_sum`` is.
+    """
+
+    of: Any
+    k: int
+    normalised: bool = False
+    is_sum: bool = False
+
+    @property
+    def dims(self) -> Dims:
+        """Those of the rows."""
+        dims: Dims = self.of.dims
+        return dims
+
+    def total(self) -> Chosen:
+        """Their sum."""
+        return replace(self, is_sum=True)
+
+    def divided(self, at: Importer, other: Any) -> Chosen:
+        """By their sum; anything else has no lowering."""
+        if not (isinstance(other, Chosen) and other.is_sum and other.of is self.of):
+            raise Unsupported("what a router chose can only be divided by its sum")
+        return replace(self, normalised=True)
+
+    def cast(self, at: Importer) -> Chosen:
+        """In another format: weights of experts are BF16 anyway."""
+        return self
+
+    def value(self, at: Importer) -> Value:
+        """Only routed experts take what a router chose."""
+        raise Unsupported("what a router chose is read by something else than routed experts")
+
+
+@lowers("aten.topk.default")
+def top(at: Importer, x: Any, k: int, dim: int = -1, *rest: Any) -> tuple[Chosen, Chosen]:
+    """The largest of every row, and where they are."""
+    if dim % len(x.dims) != len(x.dims) - 1:
+        raise Unsupported("the largest along another dimension than the last one")
+    chosen = Chosen(at.whole_rows(x, "a router looks at a whole row"), k)
+    return chosen, chosen
+
+
+@lowers("step.experts.default")
+def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down: Stored) -> Value:
+    """SwiGLU experts, of which every row has its own."""
+    if not (isinstance(index, Chosen) and isinstance(weight, Chosen) and index.of is weight.of):
+        raise Unsupported("the router is not a softmax with the largest of each row")
+    value = at.whole_rows(x, "experts take whole rows")
+    if len(value.layout.loops) > 1:
+        raise Unsupported("rows of several dimensions")
+    graph, count = at.graph, down.data.shape[0]
+    tokens = value.layout.tile[0] * (value.layout.loops[0].count if value.layout.loops else 1)
+    probabilities, rows = _each(at, index.of, "probabilities", tokens), _each(at, value, "x", tokens)
+    share = stand_ins.top_weights(at, probabilities, index.k, normalised=weight.normalised)
+    choice = probabilities.map(TopK(index.k), name=at.name("choice"))
+    room = tokens + 1  # an expert may wait for all rows, and Done takes a slot
+    parts = rows.buffered(room).partition(choice, targets=count, name=at.name("route"))
+    shares = share.buffered(room).partition(choice, targets=count, name=at.name("route_share"))
+    done = [
+        _expert(at, number, part, own, gate_up.data[number], down.data[number], room)
+        for number, (part, own) in enumerate(zip(parts, shares, strict=True))
+    ]
+    gathered = graph.reassemble(done, choice.buffered(room), order="index", name=at.name("gather"))
+    summed = gathered.accum(Add(), name=at.name("sum")).map(Cast(BF16), name=at.name("rounded"))
+    return replace(value, stream=_tiles(at, summed.assume_shape([tokens]), value), dtype=BF16)
+
+
+def _expert(
+    at: Importer, number: int, rows: Stream, share: Stream, gate_up: np.ndarray, down: np.ndarray, room: int
+) -> Stream:
+    """The weighted results of one expert on its ``rows``."""
+    graph, (hidden, inner) = at.graph, down.shape
+    prefix = f"{at.name('expert')}{number}_"
+    columns = min(at.tiling.columns, inner)
+    if inner % columns:
+        raise Unsupported(f"tiles of {columns} columns do not divide experts of {inner}")
+    weights = swiglu.Weights.declare(graph, prefix, hidden, inner)
+    data = {"gate": gate_up[:inner].T, "up": gate_up[inner:].T, "down": down.T}
+    at.inputs.update({f"{prefix}{name}": np.ascontiguousarray(each) for name, each in data.items()})
+    size = min(at.tiling.rows, room - 1)
+    tiles, keep = moe.packed(rows, size, prefix)
+    y = swiglu.expert(graph, tiles, weights, depth=hidden, columns=columns, prefix=prefix)
+    y = moe.unpacked(y, keep.buffered(room + size), rows, prefix)
+    own = share.assume_shape(y.shape).buffered(room)
+    factor = stand_ins.column(at, own, number, f"share{number}")
+    rounded = y.map(Cast(BF16), name=f"{prefix}rounded")
+    weighted: Stream = rounded.map(Mul(out=BF16), factor.buffered(room), name=f"{prefix}weighted")
+    return weighted.buffered(room)
+
+
+def _each(at: Importer, value: Value, name: str, tokens: int) -> Stream:
+    """The rows of a value one by one: [tokens]."""
+    stream = value.stream
+    if value.layout.tile[0] > 1:
+        stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name(f"{name}_rows"))
+    if stream.rank:
+        stream = stream.flatten(0, stream.rank, name=at.name(f"{name}_flat"))
+    return stream
+
+
+def _tiles(at: Importer, rows: Stream, like: Value) -> Stream:
+    """Rows [tokens] in the tiles and loops of ``like``."""
+    size, loops = like.layout.tile[0], like.layout.extents
+    if size > 1:
+        rows = rows.reshape(size, name=at.name("chunks"))[0].accum(RetileRow(), name=at.name("tiles"))
+    for extent in reversed(loops):
+        rows = rows.reshape(extent, name=at.name("loop"))[0]
+    return rows.assume_shape(like.stream.shape)

@@ -1,0 +1,126 @@
+"""Products with a weight: they take tiles with whole rows, and give blocks of the columns of the weight.
+
+A product waits until somebody reads it. So a piece of it is the product with a piece of the weight, and heads come in
+tiles of their own at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from step import BF16, FP32
+from step.functions import Add, Matmul
+from step_torch.importing import Importer
+from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, sizes
+from step_torch.lowerings import shapes
+from step_torch.nodes import Node
+from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
+
+
+@dataclass
+class Product:
+    """x @ weight + bias: columns ``first`` to ``first + axis.extent`` of the weight, of ``node``.
+
+    ``transposed``: the weight is [columns, depth].
+    """
+
+    node: Node
+    x: Any
+    weight: Stored
+    bias: Stored | None
+    transposed: bool
+    dims: Dims
+    axis: Axis
+    first: int = 0
+    made: dict[int, Value] = field(default_factory=dict)
+    parts: dict[tuple[int, int], Product] = field(default_factory=dict)
+
+    def cut(self, first: int, extent: int) -> Product:
+        """Some of its columns."""
+        if (first, extent) not in self.parts:
+            axis = Axis(f"{self.axis.name}_{first}", extent)
+            self.parts[first, extent] = replace(
+                self, dims=(*self.dims[:-1], (axis,)), axis=axis, first=self.first + first, made={}, parts={}
+            )
+        return self.parts[first, extent]
+
+    def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Any:
+        """Other dimensions: heads are blocks of columns, anything else only concerns the rows."""
+        if shape[-1] == self.axis.extent:
+            rows = shapes.in_shape(at, at.value(self.x), (*shape[:-1], sizes(at.value(self.x).dims)[-1]))
+            return replace(self, x=rows, dims=(*rows.dims[:-1], self.dims[-1]), made={}, parts={})
+        heads = shape[-1] if self.axis.extent % shape[-1] == 0 else None
+        return shapes.in_shape(at, self.value(at, heads), shape)
+
+    def value(self, at: Importer, columns: int | None = None) -> Value:
+        """The product in blocks of so many columns."""
+        size = min(columns or at.tiling.columns, self.axis.extent)
+        if columns is None and self.made:
+            return next(iter(self.made.values()))
+        if size not in self.made:
+            before, at.node = at.node, self.node
+            with at.graph.at(self.node.place.location):
+                self.made[size] = self._made(at, size)
+            at.node = before
+        return self.made[size]
+
+    def _made(self, at: Importer, size: int) -> Value:
+        if self.axis.extent % size:
+            raise Unsupported(f"tiles of {size} columns do not divide a weight of {self.axis.extent}")
+        x = at.whole_rows(self.x, "a product takes whole rows")
+        loop, columns = blocks(self.axis, size)
+        loops = (*x.layout.loops, *loop)
+        depth = x.dims[-1][0]
+        tile = (columns, Part(depth, depth.extent)) if self.transposed else (Part(depth, depth.extent), columns)
+        matrix = self._matrix(at, depth)
+        weight = at.in_layout(matrix, Layout(loops, *tile), "a weight is read for every tile")
+        repeated = x.stream
+        for each in loop:
+            repeated = repeated.repeat(each.count, name=at.name("x"))
+        out = FP32 if self.bias is not None else BF16
+        stream = repeated.map(Matmul(transposed=self.transposed, out=out), weight.stream, name=at.name("product"))
+        if self.bias is not None:
+            row = self._cut(at, replace(self.bias, dims=((self.axis,),)), axis=0)
+            bias = at.in_layout(row, Layout(loops, None, columns), "a bias is read for every tile")
+            stream = stream.map(Add(out=BF16), bias.stream, name=at.name("biased"))
+        return Value(stream, self.dims, Layout(loops, x.layout.rows, columns), BF16)
+
+    def _matrix(self, at: Importer, depth: Axis) -> Stored:
+        """The weight with the axes of this product."""
+        dims = ((self.axis,), (depth,)) if self.transposed else ((depth,), (self.axis,))
+        return self._cut(at, replace(self.weight, dims=dims), axis=0 if self.transposed else 1)
+
+    def _cut(self, at: Importer, given: Stored, axis: int) -> Stored:
+        """The columns of the product out of its weight or bias, as a tensor of its own."""
+        if given.data.shape[axis] == self.axis.extent:
+            return given
+        index: list[Any] = [slice(None)] * given.data.ndim
+        index[axis] = slice(self.first, self.first + self.axis.extent)
+        return replace(given, name=f"{given.name}_{self.first}", data=given.data[tuple(index)])
+
+
+@lowers("aten.linear.default")
+def linear(at: Importer, x: Any, weight: Stored, bias: Stored | None = None) -> Product:
+    """x @ weight^T + bias."""
+    return _product(at, x, weight, bias, transposed=True)
+
+
+@lowers("aten.addmm.default")
+def add_product(at: Importer, bias: Stored, x: Any, weight: Stored) -> Product:
+    """x @ weight + bias."""
+    return _product(at, x, weight, bias, transposed=False)
+
+
+@lowers("aten.mm.default")
+def product(at: Importer, x: Any, weight: Stored) -> Product:
+    """x @ weight."""
+    return _product(at, x, weight, None, transposed=False)
+
+
+def _product(at: Importer, x: Any, weight: Any, bias: Stored | None, *, transposed: bool) -> Product:
+    if not isinstance(weight, Stored) or not weight.is_parameter:
+        raise Unsupported("the second matrix is no parameter of the module")
+    axis = Axis(f"{at.node.name}_columns", weight.data.shape[0 if transposed else 1])
+    return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis)

@@ -1,0 +1,79 @@
+"""What looks at whole rows: means, sums, norms and softmax. They take tiles with all columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from step import FP32
+from step.functions import Add, Div, Exp, Mul, RowMax, RowSum, Rsqrt, Scale, Sub
+from step_torch.importing import Importer, with_dtype
+from step_torch.layouts import Value
+from step_torch.lowerings.elementwise import together
+from step_torch.registry import lowers
+from step_torch.sources import Unsupported
+
+
+@lowers("aten.mean.dim")
+def mean(at: Importer, x: Any, dims: list[int], keep: bool = False, **options: Any) -> Value:
+    """The mean of every row."""
+    value = _rows(at, x, dims, keep)
+    total = value.stream.map(RowSum(out=FP32), name=at.name("sum"))
+    return _column(at, value, at.rounded(total.map(Scale(1 / _width(value)), name=at.name())))
+
+
+@lowers("aten.sum.dim_IntList")
+def total(at: Importer, x: Any, dims: list[int], keep: bool = False, **options: Any) -> Any:
+    """The sum of every row."""
+    if hasattr(x, "total"):
+        return x.total()
+    value = _rows(at, x, dims, keep)
+    return _column(at, value, value.stream.map(RowSum(out=at.dtype), name=at.name()))
+
+
+@lowers("aten.softmax.int", "aten._softmax.default")
+def softmax(at: Importer, x: Any, dim: int, *rest: Any, **options: Any) -> Value:
+    """e^x over its sum, with the largest of the row subtracted."""
+    value = _rows(at, x, [dim], keep=True)
+    largest = value.stream.map(RowMax(), name=at.name("largest"))
+    relative = value.stream.map(Sub(out=FP32), largest, name=at.name("relative"))
+    weight = relative.map(Exp(), name=at.name("exponential"))
+    whole = weight.map(RowSum(), name=at.name("sum"))
+    return with_dtype(value, weight.map(Div(out=at.dtype), whole, name=at.name()), at.dtype)
+
+
+@lowers("aten.layer_norm.default")
+def layer_norm(
+    at: Importer, x: Any, shape: list[int], weight: Any = None, bias: Any = None, epsilon: float = 1e-5, *rest: Any
+) -> Value:
+    """(x - mean) / sqrt(variance + epsilon) * weight + bias, rounded once."""
+    value = _rows(at, x, [-1], keep=True)
+    width = _width(value)
+    sums = value.stream.map(RowSum(out=FP32), name=at.name("sum"))
+    centred = value.stream.map(Sub(out=FP32), sums.map(Scale(1 / width), name=at.name("mean")), name=at.name("centred"))
+    squares = centred.map(Mul(), centred, name=at.name("squares")).map(RowSum(), name=at.name("sum_of_squares"))
+    variance = squares.map(Scale(1 / width), name=at.name("variance"))
+    above = at.graph.constant(epsilon, dtype=FP32, reference=variance, name=at.name("epsilon"))
+    factor = variance.map(Add(), above, name=at.name("above_zero")).map(Rsqrt(), name=at.name("factor"))
+    result = replace(value, stream=centred.map(Mul(), factor, name=at.name("unit")))
+    for function, parameter, name in ((Mul, weight, "scaled"), (Add, bias, "normed")):
+        if parameter is not None:
+            first, second, result = together(at, result, parameter)
+            result = replace(result, stream=first.map(function(), second, name=at.name(name)))
+    return with_dtype(result, at.rounded(result.stream), at.dtype)
+
+
+def _rows(at: Importer, x: Any, dims: list[int], keep: bool) -> Value:
+    if [each % len(x.dims) for each in dims] != [len(x.dims) - 1] or not keep:
+        raise Unsupported(f"it goes along dimensions {dims}; only the last one, kept, has a lowering")
+    return at.whole_rows(x, "a row is looked at as a whole")
+
+
+def _width(value: Value) -> int:
+    return value.layout.tile[1]
+
+
+def _column(at: Importer, value: Value, stream: Any) -> Value:
+    """One column in the place of all."""
+    layout = replace(value.layout, columns=None)
+    return Value(stream, (*value.dims[:-1], ()), layout, at.dtype)

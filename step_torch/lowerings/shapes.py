@@ -1,0 +1,229 @@
+"""Views: the same scalars with other dimensions.
+
+They take any layout and give it with other axes. An axis that is split, into heads and their size, comes in blocks of
+the inner one; axes that are merged in the last dimension become one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from step_torch import stand_ins
+from step_torch.importing import Importer, with_dtype
+from step_torch.layouts import Axis, Dims, Layout, Part, Value, sizes
+from step_torch.registry import lowers
+from step_torch.sources import Stored, Unsupported
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Columns ``first`` to ``first + extent`` of a value, or the same negated."""
+
+    of: Value
+    first: int
+    extent: int
+    sign: int = 1
+
+    @property
+    def dims(self) -> Dims:
+        """As those of the value, with fewer columns."""
+        return (*self.of.dims[:-1], (Axis(f"{self.of.dims[-1][0].name}_{self.first}", self.extent),))
+
+    def negated(self) -> Piece:
+        """-x."""
+        return replace(self, sign=-self.sign)
+
+    def value(self, at: Importer) -> Value:
+        """The columns as a value: a product with a matrix that chooses them, which is exact."""
+        return joined(at, [self])
+
+
+@dataclass(frozen=True)
+class Cached:
+    """The rows of a cache, an input, with ``new`` ones behind."""
+
+    past: Stored
+    new: Any
+
+    @property
+    def dims(self) -> Dims:
+        """Those of the cache."""
+        return self.past.dims
+
+    def value(self, at: Importer) -> Value:
+        """Only attention reads a cache."""
+        raise Unsupported(f"a cache, {self.past.name!r}, is read by something else than attention")
+
+
+@lowers("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default")
+def view(at: Importer, x: Any, shape: list[int]) -> Any:
+    """Other dimensions, whose axes are split and merged."""
+    return in_shape(at, x, at.meta.shape)
+
+
+def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
+    """``x`` with the dimensions ``shape``."""
+    if hasattr(x, "in_shape"):
+        return x.in_shape(at, shape)
+    dims, splits = _regrouped(at, x.dims, shape)
+    if isinstance(x, Stored):
+        return replace(x, dims=dims)
+    value = at.value(x)
+    for axis, outer, inner in splits:
+        value = _split(at, value, axis, outer, inner)
+    return _merged(at, value.over(dims))
+
+
+@lowers("aten.permute.default")
+def permute(at: Importer, x: Any, order: list[int]) -> Any:
+    """Dimensions in another order."""
+    return _over(x, tuple(x.dims[each] for each in order), at)
+
+
+@lowers("aten.transpose.int")
+def transpose(at: Importer, x: Any, first: int, second: int) -> Any:
+    """Two dimensions in each other's place."""
+    dims = list(x.dims)
+    dims[first], dims[second] = dims[second], dims[first]
+    return _over(x, tuple(dims), at)
+
+
+@lowers("aten.unsqueeze.default")
+def unsqueeze(at: Importer, x: Any, where: int) -> Any:
+    """One more dimension, of one."""
+    dims = list(x.dims)
+    dims.insert(where if where >= 0 else len(dims) + 1 + where, ())
+    return _over(x, tuple(dims), at)
+
+
+@lowers("aten.squeeze.dim", "aten.squeeze.dims")
+def squeeze(at: Importer, x: Any, where: int | list[int]) -> Any:
+    """One dimension of one less."""
+    gone = {each % len(x.dims) for each in (where if isinstance(where, list) else [where])}
+    return _over(x, tuple(each for at, each in enumerate(x.dims) if at not in gone or each), at)
+
+
+@lowers("aten.expand.default")
+def expand(at: Importer, x: Any, shape: list[int]) -> Any:
+    """Nothing, where no dimension grows."""
+    if sizes(x.dims) != at.meta.shape:
+        raise Unsupported(f"a tensor {list(sizes(x.dims))} is repeated to {list(at.meta.shape)}")
+    return x
+
+
+@lowers("aten.slice.Tensor")
+def cut(at: Importer, x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    """Some columns; all of any other dimension."""
+    extent = sizes(x.dims)[dim]
+    first, last, _ = slice(start, end, step).indices(extent)
+    if (first, last, step) == (0, extent, 1):
+        return x
+    if dim % len(x.dims) != len(x.dims) - 1 or step != 1:
+        raise Unsupported("only columns can be cut out")
+    return x.cut(first, last - first) if hasattr(x, "cut") else Piece(at.value(x), first, last - first)
+
+
+@lowers("aten.split.Tensor", "aten.split_with_sizes.default")
+def split(at: Importer, x: Any, size: int | list[int], dim: int = 0) -> tuple[Any, ...]:
+    """All columns in pieces."""
+    extent = sizes(x.dims)[dim]
+    each = size if isinstance(size, list) else [size] * (extent // size)
+    if sum(each) != extent:
+        raise Unsupported(f"pieces of {size} do not divide {extent}")
+    ends = np.cumsum(each)
+    return tuple(cut(at, x, dim, int(end) - width, int(end)) for end, width in zip(ends, each, strict=True))
+
+
+@lowers("aten.cat.default")
+def concatenate(at: Importer, parts: list[Any], dim: int = 0) -> Any:
+    """Pieces of one value side by side, or a cache with new rows."""
+    if isinstance(parts[0], Stored) and not parts[0].is_parameter and len(parts) == 2:
+        if dim % len(parts[0].dims) != len(parts[0].dims) - 2:
+            raise Unsupported("a cache grows along its rows, the dimension before the last")
+        return Cached(parts[0], parts[1])
+    if not all(isinstance(each, Piece) for each in parts) or dim % len(parts[0].dims) != len(parts[0].dims) - 1:
+        raise Unsupported("only pieces of one value, or a cache and its new rows, can be put together")
+    return joined(at, parts)
+
+
+def joined(at: Importer, pieces: list[Piece]) -> Value:
+    """``pieces`` of one value side by side."""
+    if any(each.of is not pieces[0].of for each in pieces):
+        raise Unsupported("pieces of several values are put together")
+    value = at.whole_rows(pieces[0].of, "columns change places within a tile")
+    width = sum(each.extent for each in pieces)
+    order = [each.first + at for each in pieces for at in range(each.extent)]
+    signs = [each.sign for each in pieces for _ in range(each.extent)]
+    stream = stand_ins.columns_in_order(at, value.stream, order, signs)
+    old = value.dims[-1][0]
+    axis = old if width == old.extent else Axis(at.name("columns"), width)
+    layout = replace(value.layout, columns=Part(axis, width))
+    return with_dtype(replace(value, dims=(*value.dims[:-1], (axis,)), layout=layout), stream, at.dtype)
+
+
+def _over(x: Any, dims: Dims, at: Importer) -> Any:
+    return replace(x, dims=dims) if isinstance(x, Stored) else at.value(x).over(dims)
+
+
+def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, list[tuple[Axis, Axis, Axis]]]:
+    """The axes of ``dims`` grouped to ``shape``, and those that are split in two for that."""
+    atoms = [axis for each in dims for axis in each]
+    grouped, splits = list[tuple[Axis, ...]](), list[tuple[Axis, Axis, Axis]]()
+    for extent in shape:
+        group: list[Axis] = []
+        while (have := prod(each.extent for each in group)) < extent:
+            axis, rest = atoms.pop(0), extent // have
+            if axis.extent > rest:
+                if axis.extent % rest:
+                    raise Unsupported(
+                        f"a dimension of {axis.extent} is split into {rest} parts, which do not divide it"
+                    )
+                name = at.name(axis.name)
+                outer, inner = Axis(f"{name}_outer", rest), Axis(f"{name}_inner", axis.extent // rest)
+                splits.append((axis, outer, inner))
+                atoms.insert(0, inner)
+                axis = outer
+            group.append(axis)
+        if have != extent:
+            raise Unsupported(f"a tensor {list(sizes(dims))} can not be seen as {list(shape)}")
+        grouped.append(tuple(group))
+    return tuple(grouped), splits
+
+
+def _split(at: Importer, value: Value, axis: Axis, outer: Axis, inner: Axis) -> Value:
+    """``value`` with the two axes in the place of the one."""
+    columns = value.layout.columns
+    if columns is not None and columns.axis == axis and inner.extent != columns.count:
+        value = at.joiner.columns(value, inner.extent, f"{outer.extent} heads are tiles of their own")
+
+    def new(part: Part) -> Part:
+        if part.axis != axis:
+            return part
+        if part.step >= inner.extent:
+            return Part(outer, part.count, part.step // inner.extent)
+        if part.count * part.step > inner.extent:
+            raise Unsupported(f"{part} goes across the parts that a dimension is split into")
+        return Part(inner, part.count, part.step)
+
+    return replace(value, layout=value.layout.changed(new))
+
+
+def _merged(at: Importer, value: Value) -> Value:
+    """``value`` with one axis in the last dimension."""
+    axes = value.dims[-1]
+    if len(axes) < 2:
+        return value
+    axis, below, steps = Axis(at.name("columns"), sizes([axes])[0]), 1, dict[Axis, int]()
+    for each in reversed(axes):
+        steps[each] = below
+        below *= each.extent
+
+    def new(part: Part) -> Part:
+        return Part(axis, part.count, part.step * steps[part.axis]) if part.axis in steps else part
+
+    layout: Layout = value.layout.changed(new)
+    return replace(value, dims=(*value.dims[:-1], (axis,)), layout=layout)

@@ -1,0 +1,199 @@
+"""A captured module as a graph of nodes: operators of ATen with their arguments, shapes and lines of source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from step.errors import FormatError, InputError
+from step.language.location import UNKNOWN_LOCATION, Location
+from step_torch.archive import DTYPES, Archive
+from step_torch.extents import extent_of, symbol_of
+
+_FRAME = re.compile(r'File "(.*?)", line (\d+)')
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node comes from: a line of source, and the path of the module that it belongs to."""
+
+    location: Location
+    module: str
+
+    def __str__(self) -> str:
+        return f"{self.location}, in {self.module or 'the module itself'}"
+
+
+@dataclass(frozen=True)
+class Meta:
+    """The format and the extents of a tensor."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Ref:
+    """An argument that is the value called so."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """``op`` (``aten.mul.Tensor``) of ``args`` and ``options`` gives the ``results``, by their names."""
+
+    op: str
+    args: tuple[Any, ...]
+    options: Mapping[str, Any]
+    results: tuple[str, ...]
+    place: Place
+
+    @property
+    def name(self) -> str:
+        """That of the first result."""
+        return self.results[0] if self.results else self.op
+
+    @property
+    def reads(self) -> list[str]:
+        """Names of the values among the arguments."""
+        flat = [each for arg in self.args for each in (arg if isinstance(arg, list) else [arg])]
+        return [each.name for each in flat if isinstance(each, Ref)]
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """``inputs`` are given by the user, ``parameters`` by the file, as names of its weights."""
+
+    inputs: tuple[str, ...]
+    parameters: Mapping[str, str]
+    nodes: tuple[Node, ...]
+    outputs: tuple[str, ...]
+    metas: Mapping[str, Meta]
+    extents: Mapping[str, int]
+    """Of the axes that are dynamic, by the names that torch gave them."""
+
+    def data(self, name: str, weights: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The weight that the parameter ``name`` stands for."""
+        return weights[self.parameters[name]]
+
+
+def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = None) -> Nodes:
+    """The nodes of ``archive``.
+
+    ``shapes``: of inputs, by name, where these are not those of the capture; dynamic axes follow. Raises `FormatError`
+    for what the schema does not have, and `InputError` for shapes that the module can not take.
+    """
+    module = archive.model["graph_module"]
+    graph, inputs, parameters = module["graph"], list[str](), dict[str, str]()
+    for spec in module["signature"]["input_specs"]:
+        ((kind, each),) = spec.items()
+        if kind == "user_input":
+            inputs.append(each["arg"]["as_tensor"]["name"])
+        elif kind in _STORED:
+            parameters[each["arg"]["name"]] = each[_STORED[kind]]
+        else:
+            raise FormatError(f"'{archive.path}' has an input of the kind {kind!r}, which step_torch does not know")
+    sizes = {name: each["sizes"] for name, each in graph["tensor_values"].items()}
+    taken = {name: each.shape for name, each in zip(inputs, _captured(archive), strict=False)}
+    for name in shapes or {}:
+        if name not in inputs:
+            raise InputError(f"the module has no input {name!r}; it has {', '.join(inputs)}")
+    for name in inputs:
+        if name not in taken and name not in (shapes or {}):
+            raise InputError(f"there is no data for input {name!r}: give inputs={{{name!r}: ...}}")
+    extents = _bound({name: sizes[name] for name in inputs}, {**taken, **(shapes or {})})
+    metas = {
+        name: Meta(DTYPES[each["dtype"]], tuple(extent_of(size, extents) for size in each["sizes"]))
+        for name, each in graph["tensor_values"].items()
+    }
+    symbols = {name: extent_of(each, extents) for name, each in graph["sym_int_values"].items()}
+    nodes = tuple(_node(each, symbols) for each in graph["nodes"])
+    outputs = tuple(
+        each["user_output"]["arg"]["as_tensor"]["name"]
+        for each in module["signature"]["output_specs"]
+        if "user_output" in each
+    )
+    return Nodes(tuple(inputs), parameters, nodes, outputs, metas, extents)
+
+
+_STORED = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
+
+
+def _captured(archive: Archive) -> list[np.ndarray]:
+    return archive.results[0].inputs if archive.results else []
+
+
+def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """Extents of dynamic axes, from the shapes of the inputs."""
+    extents = dict[str, int]()
+    for name, declared in sizes.items():
+        shape = shapes.get(name)
+        if shape is None:
+            continue
+        if len(shape) != len(declared):
+            raise InputError(f"input {name!r} has {len(declared)} dimensions, not {len(shape)}")
+        for axis, (size, extent) in enumerate(zip(declared, shape, strict=True)):
+            symbol = symbol_of(size)
+            if "as_int" in size and size["as_int"] != extent:
+                raise InputError(
+                    f"axis {axis} of input {name!r} is {size['as_int']} in all captures, not {extent}: "
+                    "name it in dynamic_shapes"
+                )
+            if symbol and extents.setdefault(symbol, extent) != extent:
+                wanted = f"must be {extents[symbol]}, as that of another input"
+                raise InputError(f"axis {axis} of input {name!r} is {extent}, but {wanted}")
+    return extents
+
+
+def _node(read: Mapping[str, Any], symbols: Mapping[str, int]) -> Node:
+    args = [(each["name"], each["kind"], _argument(each["arg"], symbols)) for each in read["inputs"]]
+    return Node(
+        read["target"].removeprefix("torch.ops."),
+        tuple(value for _, kind, value in args if kind == 1),
+        {name: value for name, kind, value in args if kind != 1},
+        tuple(name for each in read["outputs"] for name in _results(each)),
+        _place(read["metadata"]),
+    )
+
+
+def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
+    ((kind, value),) = arg.items()
+    match kind:
+        case "as_tensor":
+            return Ref(value["name"])
+        case "as_tensors":
+            return [Ref(each["name"]) for each in value]
+        case "as_none":
+            return None
+        case "as_scalar_type":
+            return DTYPES.get(value)
+        case "as_sym_int":
+            return _symbol(value, symbols)
+        case "as_sym_ints":
+            return [_symbol(each, symbols) for each in value]
+        case _:
+            return value
+
+
+def _symbol(value: Mapping[str, Any], symbols: Mapping[str, int]) -> int:
+    """An integer, or one that a node made."""
+    return int(value["as_int"]) if "as_int" in value else symbols[value["as_name"]]
+
+
+def _results(output: Mapping[str, Any]) -> list[str]:
+    ((kind, value),) = output.items()
+    if kind == "as_tensors":
+        return [each["name"] for each in value]
+    return [value["name"]] if kind == "as_tensor" else []
+
+
+def _place(metadata: Mapping[str, str]) -> Place:
+    frame = _FRAME.search(metadata.get("stack_trace", ""))
+    stack = metadata.get("nn_module_stack", "").split(";")[-1].split(",")
+    location = Location(frame[1], int(frame[2])) if frame else UNKNOWN_LOCATION
+    return Place(location, stack[1] if len(stack) > 1 else "")

@@ -1,0 +1,111 @@
+"""Sources of a program whose rows go round: what is read for every row, by the number of its layer or always alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from step import BF16, UINT32, Stream, Tile
+from step.functions import ExpertTiles
+from step_torch.caches import Cache
+from step_torch.layouts import Layout, Value
+from step_torch.sources import Sources, Stored, Unsupported
+
+
+@dataclass
+class EveryRow(Sources):
+    """Tensors are read from memory for every element of ``rows``; inputs are the ``numbers`` that go with these."""
+
+    rows: Stream
+    numbers: dict[str, Stream]
+
+    def read(self, given: Stored, wanted: Layout) -> Value:
+        at = self.importer
+        if given.name in self.numbers or not given.is_parameter:
+            raise Unsupported(f"the input {given.name!r} is read by something else than an embedding")
+        tensor, extents = self.tensor(given), list(wanted.extents)
+        strides, name = self.strides(given, wanted), f"{at.name('of')}_{given.name}"
+        stream = at.graph.load(
+            tensor,
+            tile=wanted.tile,
+            out=extents or [1],
+            stride=strides or [0],
+            reference=self.rows,
+            name=f"load_{name}",
+        )
+        stream = stream if extents else stream.flatten(0, 1, name=f"one_{name}")
+        return Value(stream, given.dims, wanted, BF16)
+
+    def embedded(self, table: Stored, numbers: Stored) -> Stream:
+        number = self.numbers[numbers.name]
+        tile = (1, table.data.shape[1])
+        stream: Stream = number.load_random(self.tensor(table), tile=tile, name=self.importer.name())
+        return stream
+
+
+@dataclass
+class EveryLayer(EveryRow):
+    """Parameters are those of the layer whose turn it is: tensors have those of all ``layers``, one behind the other.
+
+    ``weights``: of each parameter, by its name in the program, the data of every layer. ``length``: how many rows there
+    are in the caches, for every row; these have ``room`` for so many.
+    """
+
+    layers: int
+    weights: dict[str, list[np.ndarray]]
+    length: Stream
+    room: int
+    number: Stream = field(init=False)
+
+    def __post_init__(self) -> None:
+        values = range(self.layers)
+        self.number = self.importer.graph.generate(Tile(UINT32), values, reference=self.rows, name="layer")
+
+    def tensor(self, given: Stored) -> Any:
+        if given.name not in self.weights:
+            return super().tensor(given)
+        graph, width = self.importer.graph, given.data.shape[-1]
+        if given.name not in graph.tensors:
+            data = np.concatenate([each.reshape(-1, width) for each in self.weights[given.name]])
+            graph.tensor(given.name, data.shape, BF16)
+            self.importer.inputs[given.name] = data
+        return graph.tensors[given.name]
+
+    def read(self, given: Stored, wanted: Layout) -> Value:
+        """The tiles of the layer in their own order, and from there in that which is ``wanted``."""
+        if given.name not in self.weights:
+            return super().read(given, wanted)
+        at, tile = self.importer, wanted.tile
+        tensor = self.tensor(given)
+        grid = (given.data.size // given.data.shape[-1] // tile[0], given.data.shape[-1] // tile[1])
+        count, name = prod(grid), f"{at.name('of')}_{given.name}"
+        address = self.number
+        if count > 1:
+            address = address.flat_map(ExpertTiles(self.layers, count), name=f"at_{name}")
+        stream = address.load_random(tensor, tile=tile, name=f"load_{name}")
+        extents, strides = list(wanted.extents), self.strides(given, wanted)
+        straight = [prod(extents[place + 1 :]) for place in range(len(extents))]
+        if count == 1:
+            for extent in extents:
+                stream = stream.repeat(extent, name=at.name("each"))
+        elif len(extents) != 1 or strides != straight or extents[0] != count:
+            held = stream.bufferize(name=f"held_{name}")
+            stream = held.streamify(out=extents, stride=strides, name=f"again_{name}")
+        return Value(stream, given.dims, wanted, BF16)
+
+    def cache(self, keys: Stored, values: Stored, prefix: str) -> Cache:
+        """Caches of all layers, empty, of which every row finds those of its layer."""
+        at, (_, heads, _, size) = self.importer, keys.data.shape
+        sequences, rows = self.layers * heads, at.tiling.cache_rows
+        tiles = -(-self.room // rows)
+        for name in ("keys", "values"):
+            blank = np.zeros((), ml_dtypes.bfloat16)
+            at.inputs[f"{prefix}{name}"] = np.broadcast_to(blank, (sequences * tiles * rows, size))
+        length = self.length
+        if heads > 1:
+            length = length.repeat(heads, name=f"{prefix}heads").flatten(0, 1, name=f"{prefix}lengths")
+        return Cache(sequences, tiles, length)

@@ -1,0 +1,118 @@
+"""The nodes of a language model in three parts: before its layers, in one of them, behind them.
+
+All layers must be the same nodes with other parameters. So one of them stands for all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from step.errors import InputError
+from step_torch.nodes import Node, Nodes, Ref
+
+_LAYER = re.compile(r"(?<![^.])layers\.(\d+)(?=\.|$)")
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """``entry`` makes the row that goes into the first layer, ``tables`` what all layers read besides; ``layer`` are
+    the nodes of the first layer, and ``head`` those behind the last one.
+
+    ``row_in`` and ``row_out`` are the names of the row in front of the first layer and behind it, ``last`` is that
+    behind the last one. ``caches``: inputs of the first layer.
+    """
+
+    count: int
+    entry: tuple[Node, ...]
+    tables: tuple[Node, ...]
+    layer: tuple[Node, ...]
+    head: tuple[Node, ...]
+    row_in: str
+    row_out: str
+    last: str
+    parameters: dict[str, list[str]]
+    """Of each parameter of the first layer, by its name among the values: the weights of all layers."""
+
+
+def stacked(nodes: Nodes, path: object) -> Stacked:
+    """The parts of ``nodes``; raises `InputError` where they are no stack of equal layers."""
+    groups, outside = dict[int, list[Node]](), list[tuple[int, Node]]()
+    for place, node in enumerate(nodes.nodes):
+        found = _LAYER.findall(node.place.module)
+        if found:
+            groups.setdefault(int(found[-1]), []).append(node)
+        else:
+            outside.append((place, node))
+    if not groups or sorted(groups) != list(range(len(groups))):
+        raise InputError(f"'{path}' has no layers: a language model has modules called layers.0, layers.1, ..")
+    first = nodes.nodes.index(groups[0][0])
+    shapes = [_shape(groups[number], nodes) for number in sorted(groups)]
+    for number, (shape, _) in enumerate(shapes):
+        if shape != shapes[0][0]:
+            at = next((i for i, (a, b) in enumerate(zip(shape, shapes[0][0], strict=False)) if a != b), -1)
+            raise InputError(
+                f"layer {number} of '{path}' is not as layer 0: {groups[number][at].op} at {groups[number][at].place}"
+            )
+    made = [{name for node in groups[number] for name in node.results} for number in sorted(groups)]
+    before = [node for place, node in outside if place < first]
+    read = [name for node in groups[0] for name in node.reads if name not in made[0]]
+    entering = dict.fromkeys(name for name in read if name not in nodes.parameters and name not in nodes.inputs)
+    others = {name for number in range(1, len(groups)) for node in groups[number] for name in node.reads}
+    rows = [name for name in entering if name not in others] if len(groups) > 1 else list(entering)[:1]
+    if len(rows) != 1:
+        raise InputError(
+            f"'{path}' has layers into which {len(rows)} values go from the one before; one has a lowering"
+        )
+    behind = [node for place, node in outside if place > first]
+    outer = [name for node in behind for name in node.reads]
+    last = next((name for name in outer if name in made[-1]), None)
+    if last is None:
+        raise InputError(f"'{path}' has nothing behind its layers: the head of a language model is missing")
+    after = next((n for node in groups[1] for n in node.reads if n in made[0]), last) if len(groups) > 1 else last
+    entry = _needed(before, rows[0])
+    tables = tuple(node for node in before if node not in entry)
+    parameters = {
+        name: [shapes[number][1][at] for number in range(len(groups))] for at, name in enumerate(_own(groups[0], nodes))
+    }
+    return Stacked(len(groups), entry, tables, tuple(groups[0]), tuple(behind), rows[0], after, last, parameters)
+
+
+def _needed(nodes: Sequence[Node], name: str) -> tuple[Node, ...]:
+    """Those of ``nodes`` that make the value ``name``."""
+    wanted, found = {name}, list[Node]()
+    for node in reversed(nodes):
+        if wanted.intersection(node.results):
+            found.insert(0, node)
+            wanted.update(node.reads)
+    return tuple(found)
+
+
+def _own(nodes: Sequence[Node], of: Nodes) -> list[str]:
+    return list(dict.fromkeys(name for node in nodes for name in node.reads if name in of.parameters))
+
+
+def _shape(nodes: Sequence[Node], of: Nodes) -> tuple[list[Any], list[str]]:
+    """What the layers must have in common, and the weights of this one in the order in which they are read."""
+    known: dict[str, str] = {}
+    own = _own(nodes, of)
+    for node in nodes:
+        for name in node.results:
+            known[name] = f"result {len(known)}"
+    seen: dict[str, str] = {}
+
+    def same(arg: Any) -> Any:
+        if isinstance(arg, list):
+            return [same(each) for each in arg]
+        if not isinstance(arg, Ref):
+            return arg
+        if arg.name in known:
+            return known[arg.name]
+        return seen.setdefault(arg.name, f"value {len(seen)} {of.metas[arg.name]}")
+
+    shape = [
+        (node.op, [same(arg) for arg in node.args], {k: same(arg) for k, arg in node.options.items()}) for node in nodes
+    ]
+    return shape, [of.parameters[name] for name in own]

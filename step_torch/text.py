@@ -1,0 +1,70 @@
+"""A language model of symbols: a folder with `model.pt2` and `symbols.txt`, the symbol of every token in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import step
+from step import Program, Run
+from step.errors import FormatError, InputError
+from step.host.paths import check_readable
+from step_torch.generating import LanguageModel
+
+END = 0
+"""The token that ends a text."""
+
+
+@dataclass(frozen=True)
+class TextModel:
+    """``model`` whose tokens are ``symbols``."""
+
+    model: LanguageModel
+    symbols: str
+
+    @classmethod
+    def load(cls, folder: Path | str) -> TextModel:
+        """Read ``folder``; raises `FormatError` where its files do not fit each other."""
+        path = Path(folder) / "symbols.txt"
+        check_readable(path)
+        symbols = path.read_text().rstrip("\n").encode().decode("unicode_escape")
+        model = LanguageModel.load(Path(folder) / "model.pt2")
+        if len(symbols) != model.vocabulary:
+            raise FormatError(f"'{path}' has {len(symbols)} symbols, but the model has {model.vocabulary} tokens")
+        return cls(model, symbols)
+
+    def tokens(self, text: str) -> list[int]:
+        """The tokens of ``text``; raises `InputError` for a character that is no symbol."""
+        for place, each in enumerate(text):
+            if each not in self.symbols:
+                known = "".join(sorted(self.symbols[END + 1 :]))
+                raise InputError(
+                    f"the model has no symbol for {each!r}, character {place} of the prompt; it has {known!r}"
+                )
+        return [self.symbols.index(each) for each in text]
+
+    def program(self, prompt: str, count: int) -> Program:
+        """The program that writes ``count`` symbols behind ``prompt``."""
+        return self.model.program(self.tokens(prompt), count)
+
+    def written(self, run: Run, prompt: str, count: int) -> str:
+        """What ``run`` wrote behind ``prompt``, up to the token that ends a text."""
+        tokens = np.asarray(run.outputs["tokens"]).reshape(-1)[len(prompt) - 1 :][:count]
+        return "".join(self.symbols[each] for each in _until_end(tokens.tolist()))
+
+    def generate(self, prompt: str, count: int, backend: str = "approx") -> tuple[str, Run]:
+        """What the model writes behind ``prompt``, and the run that says so."""
+        options: dict[str, Any] = {"values": "all"} if backend == "approx" else {}
+        run = step.run(self.program(prompt, count), backend=backend, **options)
+        return self.written(run, prompt, count), run
+
+
+def _until_end(tokens: Sequence[int]) -> Iterator[int]:
+    for each in tokens:
+        if each == END:
+            return
+        yield each

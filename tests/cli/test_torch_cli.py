@@ -1,0 +1,74 @@
+"""``step import`` and ``step generate``: what they print, and what they say of what can not be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commanding import ROOT, Step, commanding
+
+from step import load_program
+
+LLAMA = "tests/step_torch/captured/llama_prefill.pt2"
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
+
+
+def test_an_import(step: Step, tmp_path: Path) -> None:
+    into = tmp_path / "model.json"
+    done = step("import", LLAMA, "-o", into, "--check")
+    assert (done.code, done.err) == (0, "") or "written" in done.err
+    lines = done.out.splitlines()
+    assert lines[:4] == [
+        "llama_prefill: 117 operators of 57 of torch, 7 joins that hold 3,584 bytes, 5.5% of the intermediates",
+        "  from the host: x: bfloat16 [1, 16, 32]",
+        "  from the host: rest_0: bfloat16 [1, 16, 16]",
+        "  from the host: rest_1: bfloat16 [1, 16, 16]",
+    ]
+    assert lines[4] == "rms error to float64 1.2e-03, of torch in BF16 1.2e-03: as good"
+    assert len(load_program(into).graph.nodes) == 117
+
+
+def test_joins_as_a_table_and_as_data(step: Step) -> None:
+    table = step("import", LLAMA, "--joins").out
+    assert "Bufferize and Streamify" in table and "modeling_llama.py:257, in layers.0.self_attn" in table
+    data = json.loads(step("import", LLAMA, "--json", "--rows", 8).out)
+    assert data["operators"] > 100 and data["check"] is None
+    assert sum(each["bytes"] for each in data["joins"]) <= 0.15 * data["intermediate_bytes"]
+
+
+def test_what_can_not_be_imported(step: Step, tmp_path: Path) -> None:
+    path = tmp_path / "model.pt2"
+    path.write_text("nothing")
+    failed = step("import", path)
+    assert failed.code == 1 and failed.out == ""
+    assert failed.err == (
+        f"error: '{path}' is no .pt2 file: a .pt2 file is a zip archive; step_torch.capture writes one\n"
+    )
+
+
+def test_a_text(step: Step) -> None:
+    written = json.loads((ROOT / "examples" / "tiny_lm" / "written.json").read_text())["a "]
+    done = step("generate", "examples/tiny_lm", "--prompt", "a ", "--tokens", 5)
+    assert (done.code, done.out) == (0, written[:7] + "\n")
+    assert "5 tokens on approx in" in done.err and "cycles a token" in done.err
+    data = json.loads(step("generate", "examples/tiny_lm", "--prompt", "a ", "--tokens", 5, "--json").out)
+    assert data["text"] == written[:7] and data["cycles_a_token"] > 0
+    meant = json.loads(
+        step("generate", "examples/tiny_lm", "--prompt", "a ", "--tokens", 5, "--backend", "interpret", "--json").out
+    )
+    assert meant["text"] == written[:7] and meant["cycles_a_token"] is None
+
+
+def test_a_prompt_that_the_model_can_not_read(step: Step) -> None:
+    failed = step("generate", "examples/tiny_lm", "--prompt", "A")
+    assert (failed.code, failed.out) == (1, "")
+    assert failed.err == (
+        "error: the model has no symbol for 'A', character 0 of the prompt; it has "
+        "'\\n ,.?abcdefghijklmnopqrstuvwxyz'\n"
+    )

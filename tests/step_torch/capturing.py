@@ -1,0 +1,110 @@
+"""Layers of seven models of transformers at small sizes, with random weights, as `.pt2` files.
+
+    python tests/step_torch/capturing.py [FOLDER]
+
+writes all of them into FOLDER, by default those that the tests read without torch into `captured/`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_OFFLINE": "1"}
+warnings.filterwarnings("ignore")
+
+import torch  # noqa: E402
+import transformers  # noqa: E402
+from torch import nn  # noqa: E402
+
+import step_torch  # noqa: E402
+
+CAPTURED = Path(__file__).parent / "captured"
+STORED = ("llama_prefill", "qwen3_decode", "qwen3moe_prefill", "gpt2_prefill", "gemma_decode")
+"""What the tests read."""
+
+HIDDEN = 32
+TOKENS = {"prefill": 16, "decode": 8}
+SAMPLES = {"prefill": 1, "decode": 24}
+"""A decode step has one row: its 32 scalars are too few to tell errors apart."""
+
+COMMON = {
+    "vocab_size": 64, "hidden_size": HIDDEN, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 64, "tie_word_embeddings": False,
+}  # fmt: skip
+EXPERTS = {"num_experts_per_tok": 2, "norm_topk_prob": True}
+MODELS: dict[str, dict[str, Any]] = {
+    "Llama": COMMON,
+    "Qwen2": COMMON,
+    "Qwen3": COMMON,
+    "Gemma": COMMON,
+    "Qwen3Moe": {**COMMON, **EXPERTS, "num_experts": 4, "moe_intermediate_size": 32},
+    "Mixtral": {**COMMON, **EXPERTS, "num_local_experts": 4, "intermediate_size": 32},
+    "GPT2": {"vocab_size": 64, "n_embd": HIDDEN, "n_layer": 1, "n_head": 4, "n_positions": 64},
+}
+NAMES = {name.lower(): name for name in MODELS}
+
+
+def model(name: str, **changes: Any) -> nn.Module:
+    """A model of random weights in BF16; norms that are not one, and scores and routers that decide."""
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{name}Config")(**{**MODELS[name], **changes})
+    head = getattr(transformers, f"{name}LMHeadModel" if name == "GPT2" else f"{name}ForCausalLM")
+    made = head(config).to(torch.bfloat16).eval()
+    with torch.no_grad():
+        for each in made.parameters():
+            random = torch.randn_like(each)
+            each.copy_(1 + random / 4 if each.ndim == 1 else random / each.shape[-1] ** 0.5)
+    return made
+
+
+def arguments(made: nn.Module, how: str, tokens: int | None = None) -> tuple[torch.Tensor, ...]:
+    """Rows of ``tokens`` (prefill), or one behind a cache of all before (decode)."""
+    tokens = tokens or TOKENS[how]
+    rows = torch.randn(1, tokens, HIDDEN, dtype=torch.bfloat16)
+    tables = step_torch.tables(made, range(tokens))
+    if how == "prefill":
+        return rows, *tables
+    config = made.config
+    heads = getattr(config, "num_key_value_heads", config.num_attention_heads)
+    size = getattr(config, "head_dim", config.hidden_size // config.num_attention_heads)
+    past = [torch.randn(1, heads, tokens - 1, size, dtype=torch.bfloat16) for _ in range(2)]
+    return rows[:, -1:], *(each[:, -1:] for each in tables), *past
+
+
+def capture(name: str, folder: Path = CAPTURED) -> Path:
+    """The layer ``name``, of `llama_prefill` say, in ``folder``."""
+    kind, how = name.split("_")
+    made = model(NAMES[kind])
+    args, *samples = (arguments(made, how) for _ in range(SAMPLES[how]))
+    tokens = {1: torch.export.Dim("tokens", min=2, max=64)}
+    dynamic = None
+    if how == "prefill":
+        dynamic = {"x": tokens, **({"rest": (tokens, tokens)} if args[1:] else {})}
+    path = folder / f"{name}.pt2"
+    return step_torch.capture(step_torch.Layers(made), args, path, dynamic_shapes=dynamic, samples=samples)
+
+
+def all_names() -> list[str]:
+    """Every model, prefill and decode."""
+    return [f"{kind}_{how}" for kind in NAMES for how in ("prefill", "decode")]
+
+
+def capture_page(folder: Path = CAPTURED) -> Path:
+    """The layer of docs/torch.md."""
+    page = (Path(__file__).parents[2] / "docs" / "torch.md").read_text()
+    block = re.findall(r"```python\n(import torch.*?)```", page, re.DOTALL)[0]
+    exec(compile(block.replace("model.pt2", str(folder / "page.pt2")), "model.py", "exec"), {"__name__": "page"})
+    return folder / "page.pt2"
+
+
+if __name__ == "__main__":
+    into = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    for each in all_names() if into else STORED:
+        path = capture(each, into or CAPTURED)
+        sys.stdout.write(f"{path}: {path.stat().st_size:,} bytes\n")
+    capture_page(into or CAPTURED)

@@ -1,0 +1,164 @@
+"""What is wrong with a captured module is said: which file, what, and what would be right."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from broken import Members, edited, rewritten
+
+import step_torch
+from step.errors import EnvironmentProblem, FormatError, InputError
+
+LLAMA = Path(__file__).parent / "captured" / "llama_prefill.pt2"
+DATA = "archive/data/weights/weight_6"
+CONFIG = "archive/data/weights/model_weights_config.json"
+DOWN = "layers.0.mlp.down_proj.weight"
+
+
+def complaint(path: Path, kind: type[Exception] = FormatError, **options: Any) -> str:
+    """What `load` says of ``path``."""
+    with pytest.raises(kind) as caught:
+        step_torch.load(path, **options)
+    return str(caught.value).replace(str(path), "FILE")
+
+
+def test_no_zip(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt2"
+    path.write_bytes(b"no archive")
+    assert complaint(path) == "'FILE' is no .pt2 file: a .pt2 file is a zip archive; step_torch.capture writes one"
+
+
+def test_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt2"
+    path.write_bytes(LLAMA.read_bytes()[:20_000])
+    assert complaint(path) == "'FILE' is cut off or damaged: File is not a zip file"
+
+
+def test_no_file(tmp_path: Path) -> None:
+    assert complaint(tmp_path / "model.pt2") == "there is no file 'FILE'"
+
+
+def test_another_zip(tmp_path: Path) -> None:
+    path = rewritten(LLAMA, tmp_path / "model.pt2", lambda members: members.pop("archive/models/model.json") and None)
+    assert complaint(path) == (
+        "'FILE' is no .pt2 file of torch.export: it lacks models/model.json, the exported program"
+    )
+
+
+def test_another_version(tmp_path: Path) -> None:
+    def change(model: Any) -> None:
+        model.update(schema_version={"major": 9, "minor": 1}, torch_version="3.0")
+
+    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change)) == (
+        "'FILE' has schema 9.1 of torch.export, by torch 3.0; what can be read is schema 8: capture the module again "
+        "with torch 2.13"
+    )
+
+
+def test_a_weight_is_missing(tmp_path: Path) -> None:
+    path = rewritten(LLAMA, tmp_path / "model.pt2", lambda members: members.pop(DATA) and None)
+    assert complaint(path) == (f"'FILE' lacks data/weights/weight_6, the data of '{DOWN}': capture the module again")
+
+
+def test_a_weight_of_another_size(tmp_path: Path) -> None:
+    def change(members: Members) -> None:
+        members[DATA] = members[DATA][:-2]
+
+    assert complaint(rewritten(LLAMA, tmp_path / "model.pt2", change)) == (
+        f"'FILE': '{DOWN}' is bfloat16[32, 64] of 4,096 bytes, but data/weights/weight_6 has 4,094"
+    )
+
+
+def test_a_weight_of_an_unknown_format(tmp_path: Path) -> None:
+    def change(config: Any) -> None:
+        config["config"][DOWN]["tensor_meta"]["dtype"] = 29
+
+    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change, CONFIG)) == (
+        f"'FILE': '{DOWN}' has format 29, which is none of uint8, int8, int16, int32, int64, float16, float32, "
+        "float64, bool, bfloat16"
+    )
+
+
+def test_a_weight_that_is_not_bfloat16(tmp_path: Path) -> None:
+    def change(config: Any) -> None:
+        config["config"][DOWN]["tensor_meta"]["dtype"] = 6
+
+    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change, CONFIG), InputError) == (
+        f"'FILE': '{DOWN}' is float16, not bfloat16: call .to(torch.bfloat16) on the module before step_torch.capture"
+    )
+
+
+def test_all_operators_without_a_lowering_are_listed(tmp_path: Path) -> None:
+    def change(model: Any) -> None:
+        for node in model["graph_module"]["graph"]["nodes"]:
+            if node["outputs"] and node["outputs"][0].get("as_tensor", {}).get("name") in ("silu", "mean", "rsqrt_1"):
+                node["target"] = f"torch.ops.aten.{node['target'].split('.')[3]}_like.default"
+
+    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change), InputError) == (
+        "'FILE' has 3 operators without a lowering:\n"
+        "  aten.mean_like.default at transformers/models/llama/modeling_llama.py:64, in layers.0.input_layernorm\n"
+        "  aten.rsqrt_like.default at transformers/models/llama/modeling_llama.py:65, in "
+        "layers.0.post_attention_layernorm\n"
+        "  aten.silu_like.default at transformers/activations.py:103, in layers.0.mlp.act_fn"
+    )
+
+
+def test_what_a_lowering_does_not_take(tmp_path: Path) -> None:
+    """What reads its result can not be looked at until it is mended."""
+
+    def change(model: Any) -> None:
+        for node in model["graph_module"]["graph"]["nodes"]:
+            if node["target"] == "torch.ops.aten.pow.Tensor_Scalar":
+                node["inputs"][1]["arg"] = {"as_int": 7}
+
+    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change), InputError) == (
+        "'FILE' has 1 operator without a lowering:\n"
+        "  aten.pow.Tensor_Scalar at transformers/models/llama/modeling_llama.py:64, in layers.0.input_layernorm: "
+        "the exponent is 7; 2 and 3 have a lowering"
+    )
+
+
+def test_extents_that_break_a_tile() -> None:
+    data = {"x": np.ones((1, 18, 32)), "rest_0": np.ones((1, 18, 16)), "rest_1": np.ones((1, 18, 16))}
+    assert complaint(LLAMA, InputError, inputs=data) == (
+        "axis 1 of 'x' is 18, which tiles of 4 rows do not divide: rows can be 1, 2, 3, 6, 9"
+    )
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"y": np.ones((1, 16, 32))}, "the module has no input 'y'; it has x, rest_0, rest_1"),
+        ({"x": np.ones((16, 32))}, "input 'x' has 3 dimensions, not 2"),
+        ({"x": np.ones((1, 16, 48))}, "axis 2 of input 'x' is 32 in all captures, not 48: name it in dynamic_shapes"),
+        ({"x": np.ones((1, 20, 32))}, "axis 1 of input 'rest_0' is 16, but must be 20, as that of another input"),
+    ],
+)
+def test_inputs_that_do_not_fit(inputs: dict[str, np.ndarray], said: str) -> None:
+    assert complaint(LLAMA, InputError, inputs=inputs) == said
+
+
+def test_nothing_to_compare_with(tmp_path: Path) -> None:
+    def change(members: Members) -> None:
+        members.pop("archive/data/step/results.npz")
+
+    path = rewritten(LLAMA, tmp_path / "model.pt2", change)
+    assert complaint(path, InputError) == "there is no data for input 'x': give inputs={'x': ...}"
+    data = {"x": np.ones((1, 16, 32)), "rest_0": np.ones((1, 16, 16)), "rest_1": np.ones((1, 16, 16))}
+    with pytest.raises(InputError) as caught:
+        step_torch.load(path, inputs=data).check()
+    assert str(caught.value) == (f"'{path}' has no results of torch to compare with: step_torch.capture stores them")
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")
+@pytest.mark.parametrize("name", ["capture", "Layers", "tables"])
+def test_torch_is_not_installed(name: str) -> None:
+    with pytest.raises(EnvironmentProblem) as caught:
+        getattr(step_torch, name)
+    assert str(caught.value) == (
+        f"step_torch.{name} needs torch, which is not installed: pip install 'step-fabric[torch]'"
+    )

@@ -1,0 +1,110 @@
+"""The tiny language model writes what transformers writes, the same on all engines; what it can not write is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from broken import edited
+
+import step
+from step.errors import FormatError, InputError
+from step_torch.generating import LanguageModel
+from step_torch.text import TextModel
+
+FOLDER = Path(step.__file__).parents[1] / "examples" / "tiny_lm"
+WRITTEN = json.loads((FOLDER / "written.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def tiny() -> TextModel:
+    """The model of the examples."""
+    return TextModel.load(FOLDER)
+
+
+def test_the_model_is_small() -> None:
+    assert (FOLDER / "model.pt2").stat().st_size <= 100_000
+
+
+@pytest.mark.parametrize("prompt", WRITTEN)
+def test_it_writes_what_transformers_writes(tiny: TextModel, prompt: str) -> None:
+    text, run = tiny.generate(prompt, 12)
+    assert prompt + text == WRITTEN[prompt][: len(prompt) + 12] and run.result.status == "finished"
+
+
+def test_a_text_that_fills_the_caches(tiny: TextModel) -> None:
+    prompt = "every tile"
+    text, _ = tiny.generate(prompt, tiny.model.room - len(prompt) + 1)
+    expected = WRITTEN[prompt][len(prompt) :]
+    agree = sum(mine == theirs for mine, theirs in zip(text, expected, strict=True))
+    assert agree >= 0.95 * len(expected)
+
+
+def test_engines_agree_in_tokens_and_caches(tiny: TextModel) -> None:
+    program = tiny.program("a ", 7)
+    timed, meant = step.run(program, backend="approx", values="all"), step.run(program, backend="interpret")
+    assert {"tokens", "last"} < set(meant.outputs) == set(timed.outputs)
+    for name, each in meant.outputs.items():
+        assert np.asarray(each).tobytes() == np.asarray(timed.outputs[name]).tobytes(), name
+
+
+def test_another_prompt_is_the_same_graph(tiny: TextModel) -> None:
+    one, other = tiny.program("every tile", 12), tiny.program("the cache", 14)
+    assert one.graph.nodes.keys() == other.graph.nodes.keys() and one.graph.depths == other.graph.depths
+    assert [node.output_types for node in one.graph] == [node.output_types for node in other.graph]
+
+
+def test_a_single_token(tiny: TextModel) -> None:
+    text, _ = tiny.generate("t", 1)
+    assert len(text) == 1
+
+
+def complaint(tiny: TextModel, prompt: str, count: int) -> str:
+    """What is wrong with it."""
+    with pytest.raises(InputError) as caught:
+        tiny.program(prompt, count)
+    return str(caught.value)
+
+
+def test_what_can_not_be_written(tiny: TextModel) -> None:
+    assert complaint(tiny, "every tile", 60) == (
+        f"a prompt of 10 tokens and 60 more are 69 steps, but the caches of '{FOLDER / 'model.pt2'}' have room for 64"
+    )
+    assert complaint(tiny, "Every", 3) == (
+        "the model has no symbol for 'E', character 0 of the prompt; it has '\\n ,.?abcdefghijklmnopqrstuvwxyz'"
+    )
+    assert complaint(tiny, "", 3) == "there must be a prompt of at least one token, and at least one token to write"
+    with pytest.raises(InputError, match=r"^there is no token 32: the model has tokens 0 to 31$"):
+        tiny.model.program([1, 32], 2)
+
+
+def test_a_folder_whose_files_do_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "symbols.txt").write_text("abc\n")
+    (tmp_path / "model.pt2").write_bytes((FOLDER / "model.pt2").read_bytes())
+    with pytest.raises(FormatError) as caught:
+        TextModel.load(tmp_path)
+    assert str(caught.value) == f"'{tmp_path / 'symbols.txt'}' has 3 symbols, but the model has 32 tokens"
+
+
+def test_a_layer_is_no_language_model() -> None:
+    path = Path(__file__).parent / "captured" / "llama_prefill.pt2"
+    with pytest.raises(InputError) as caught:
+        LanguageModel.load(path)
+    assert str(caught.value) == f"'{path}' is no step of a language model: step_torch.capture_decoding writes one"
+
+
+def test_layers_that_are_not_alike(tmp_path: Path) -> None:
+    def change(model: object) -> None:
+        nodes = model["graph_module"]["graph"]["nodes"]  # type: ignore[index]
+        (*_, last) = [node for node in nodes if node["target"] == "torch.ops.aten.silu.default"]
+        last["target"] = "torch.ops.aten.tanh.default"
+
+    path = edited(FOLDER / "model.pt2", tmp_path / "model.pt2", change)
+    with pytest.raises(InputError) as caught:
+        LanguageModel.load(path)
+    assert str(caught.value) == (
+        f"layer 1 of '{path}' is not as layer 0: aten.tanh.default at transformers/activations.py:103, in "
+        "layers.layers.1.mlp.act_fn"
+    )

@@ -1,13 +1,14 @@
 """Fused sums beside ordered ones: cycles of products of one row, as when a model decodes, in RTL.
 
     python -m benchmarks.fused [--inner 64 256 768] [--cols N] [--lanes N] [--terms 16 ..] [--times N] [--model]
+        [--piece 64] [--link 4096] [--transposed]
 
 ``--lanes`` are those of ordered products; fused ones get ``--times`` as many, which take about the same area (`step
 synth benchmarks/products.py:alone --no-place --arg rows=1 --arg inner=64 --arg cols=64 --arg lanes=64`, and with
 `--arg terms=16`). Each product stands alone between sources that never pause and a sink, and all are one program,
 which runs in RTL and in the fast model; these must agree in every token's cycle. ``map``: one product after the
-other. ``accum``: K is in tiles of 64 columns, and the state waits for itself. Links are so wide that they limit
-nothing.
+other. ``accum``: K is in tiles of ``--piece`` columns, and the state waits for itself. Links are so wide that they
+limit nothing, unless ``--link`` gives their bytes. ``--transposed``: weights have a row for each column of the result.
 """
 
 from __future__ import annotations
@@ -29,11 +30,6 @@ from step.lowering.netlist import lower
 PRODUCTS = 6
 """Products of each kind; the first ones fill channels and pipelines."""
 
-LINK_BYTES = 4096
-
-PIECE = 64
-"""Columns of a tile of a reduction."""
-
 
 class Kind(NamedTuple):
     """A product of one row."""
@@ -41,29 +37,32 @@ class Kind(NamedTuple):
     reduce: bool
     inner: int
     function: Matmul
+    piece: int
+    """Columns of a tile of a reduction."""
 
 
 def build(kind: Kind, cols: int, graph: Graph) -> Mapping[str, Any]:
     """Adds the products of a ``kind``; returns their data."""
     random = np.random.default_rng(kind.inner)
-    tiles, inner = (kind.inner // PIECE, PIECE) if kind.reduce else (1, kind.inner)
+    tiles, inner = (kind.inner // kind.piece, kind.piece) if kind.reduce else (1, kind.inner)
     shape = [PRODUCTS, tiles] if kind.reduce else [PRODUCTS]
+    weights = (cols, inner) if kind.function.transposed else (inner, cols)
     x, w = (
-        graph.source(name, tile, shape) for name, tile in (("x", Tile(BF16, 1, inner)), ("w", Tile(BF16, inner, cols)))
+        graph.source(name, tile, shape) for name, tile in (("x", Tile(BF16, 1, inner)), ("w", Tile(BF16, *weights)))
     )
     (x.accum(kind.function, w, name="y") if kind.reduce else x.map(kind.function, w, name="y")).sink("out")
     return {
         "x": random.standard_normal((*shape, 1, inner)),
-        "w": random.standard_normal((*shape, inner, cols)),
+        "w": random.standard_normal((*shape, *weights)),
     }
 
 
-def program(kinds: list[Kind], cols: int, lanes: Mapping[int, int]) -> Program:
-    """All of ``kinds``, on so many ``lanes`` by their terms."""
+def program(kinds: list[Kind], cols: int, lanes: Mapping[int, int], link: int) -> Program:
+    """All of ``kinds``, on so many ``lanes`` by their terms, with a ``link`` of so many bytes."""
     graph, inputs = side_by_side("fused", [partial(build, each, cols) for each in kinds])
     own = {f"s{at}_y": lanes[each.function.terms or 1] for at, each in enumerate(kinds)}
     return Program(
-        graph, inputs, FabricConfig(lanes=own, link_bytes=4096, page_bytes=1 << 18, scratchpad_bytes=1 << 18)
+        graph, inputs, FabricConfig(lanes=own, link_bytes=link, page_bytes=1 << 18, scratchpad_bytes=1 << 18)
     )
 
 
@@ -90,11 +89,23 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, default=64)
     parser.add_argument("--terms", type=int, nargs="+", default=[16, 32])
     parser.add_argument("--times", type=int, default=2)
+    parser.add_argument("--piece", type=int, default=64)
+    parser.add_argument("--link", type=int, default=4096)
+    parser.add_argument("--transposed", action="store_true")
     parser.add_argument("--model", action="store_true", help="by the fast model alone")
     given = parser.parse_args()
-    functions = [Matmul(), *(Matmul(sum="fused", terms=each) for each in given.terms)]
-    kinds = [Kind(reduce, inner, each) for reduce in (False, True) for inner in given.inner for each in functions]
-    made = program(kinds, given.cols, {1: given.lanes} | dict.fromkeys(given.terms, given.times * given.lanes))
+    functions = [
+        Matmul(given.transposed),
+        *(Matmul(given.transposed, sum="fused", terms=each) for each in given.terms),
+    ]
+    kinds = [
+        Kind(reduce, inner, each, given.piece)
+        for reduce in (False, True)
+        for inner in given.inner
+        for each in functions
+    ]
+    lanes = {1: given.lanes} | dict.fromkeys(given.terms, given.times * given.lanes)
+    made = program(kinds, given.cols, lanes, given.link)
     if not given.model and not compare(made).passed:
         raise SystemExit("RTL and fast model differ")
     found = dict(zip(kinds, cycles(made, len(kinds)), strict=True))
@@ -102,7 +113,7 @@ def main() -> None:
     print("|---|---|---|" + "---|" * len(given.terms))
     for reduce in (False, True):
         for inner in given.inner:
-            ordered, *others = (found[Kind(reduce, inner, each)] for each in functions)
+            ordered, *others = (found[Kind(reduce, inner, each, given.piece)] for each in functions)
             cells = " | ".join(f"{each:.0f} ({ordered / each:.1f}x)" for each in others)
             print(f"| {'accum' if reduce else 'map'} | {inner} | {ordered:.0f} | {cells} |")
 

@@ -35,19 +35,24 @@ def alone(
     reduce: bool = False,
     link_bytes: int = 64,
     terms: int | None = None,
+    transposed: bool = False,
 ) -> Program:
     """One product of ``rows`` rows, or of a ``dynamic`` number up to so many, of fused sums with ``terms``.
 
-    ``reduce``: it is a reduction, over 4 tiles. It has no data.
+    ``reduce``: it is a reduction, over 4 tiles. ``transposed``: weights have a row for each column of the result. It
+    has no data.
     """
     graph = Graph("product")
     height = graph.symbol("R", ragged=True) if dynamic else rows
     x, weights = (
         graph.source(name, tile, [8, 4])
-        for name, tile in (("x", Tile(BF16, height, inner)), ("weights", Tile(BF16, inner, cols)))
+        for name, tile in (
+            ("x", Tile(BF16, height, inner)),
+            ("weights", Tile(BF16, *((cols, inner) if transposed else (inner, cols)))),
+        )
     )
     how = {} if terms is None else {"sum": "fused", "terms": terms}
-    function = Matmul(out=FP32 if reduce else BF16, **how)  # type: ignore[arg-type]
+    function = Matmul(transposed, FP32 if reduce else BF16, **how)  # type: ignore[arg-type]
     (x.accum if reduce else x.map)(function, weights, name="product").sink("y")
     return Program(graph, fabric=FabricConfig(matmul_lanes=lanes, dynamic_rows=rows, link_bytes=link_bytes))
 

@@ -17,6 +17,8 @@ from step.host.files import write_atomically, writing
 from step.lowering.fabric import FABRIC
 from step.sweeps.plot import FORMATS, drawn
 
+COLUMNS = ("LUT sites", "multipliers", "block RAMs", "cycles")
+
 
 @click.command()
 @program_options
@@ -26,6 +28,7 @@ from step.sweeps.plot import FORMATS, drawn
 @click.option("--ram", type=int, help="The most block RAMs.")
 @click.option("--cycles", type=int, help="The most cycles.")
 @click.option("--runs", type=int, default=RUNS, show_default=True, help="Choices to try beside the candidates.")
+@click.option("--energy", is_flag=True, help="The energy as well, by published figures; interprets the program.")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the fabric, for --fitted.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf).")
 @json_option
@@ -37,6 +40,7 @@ def command(
     ram: int | None,
     cycles: int | None,
     runs: int,
+    energy: bool,
     save: Path | None,
     plot: Path | None,
     as_json: bool,
@@ -58,9 +62,9 @@ def command(
         with writing(plot):
             write_atomically(plot, _plotted(found, plot.suffix[1:]))
     if as_json:
-        show_json(_plain(found))
+        show_json(_plain(found, energy))
         return
-    _show(found)
+    _show(found, energy)
     show_written(save, plot)
 
 
@@ -72,28 +76,34 @@ def _percent(text: str) -> float:
         raise InputError(f"--within must be a percentage such as 5%, not {text!r}") from None
 
 
-def _show(found: Fitted) -> None:
+def _show(found: Fitted, energy: bool) -> None:
     title = f"{found.program.name}: {found.runs:,} choices have run"
-    table = new_table(title, "", "LUT sites", "multipliers", "block RAMs", "cycles")
-    for name, choice in (("asked for", found.asked), ("fitted", found.best)):
-        table.add_row(name, *_numbers(choice))
+    table = new_table(title, "", *COLUMNS, *(["energy pJ"] if energy else []))
+    energies = [f"{each:,.0f}" for each in found.energies] if energy else []
+    for at, (name, choice) in enumerate((("asked for", found.asked), ("fitted", found.best))):
+        table.add_row(name, *_numbers(choice), *energies[at : at + 1])
     show_table(table)
-    narrower = [each for each in found.given if each.lanes < each.had]
-    kept = len(found.given) - len(narrower)
-    lanes = new_table(f"lanes ({kept} operators keep theirs)", "operator", "had", "given", "why", names=("why",))
+    narrower = [each for each in found.given if each.narrower]
+    kept = sum(len(each.names) for each in found.given) - sum(len(each.names) for each in narrower)
+    units = new_table(f"{kept} operators keep all", "operator", "lanes", "link bytes", "why", names=("why",))
     for unit in narrower:
-        lanes.add_row(escape(unit.name), str(unit.had), str(unit.lanes), unit.why)
+        lanes, link = _change(unit.had_lanes, unit.lanes), _change(unit.had_link, unit.link)
+        units.add_row(escape(unit.title), lanes, link, unit.why)
     if narrower:
-        show_table(lanes)
-    others = {n: v for n, v in found.file().settings.items() if not n.startswith("lanes.")}
+        show_table(units)
+    others = {n: v for n, v in found.file().settings.items() if n.startswith(FABRIC)}
     for name, value in others.items():
         click.echo(f"{name}={value} instead of {getattr(found.asked.fabric, name.removeprefix(FABRIC))}")
     for name, depth in found.best.depths.items():
         click.echo(f"channel {name}: depth {depth} instead of {found.depths[name]}")
-    front = new_table("front of area and cycles", "LUT sites", "multipliers", "block RAMs", "cycles")
+    front = new_table("front of area and cycles", *COLUMNS)
     for point in found.front:
         front.add_row(*_numbers(point))
     show_table(front)
+
+
+def _change(had: int, given: int) -> str:
+    return f"{had} -> {given}" if given < had else str(had or "")
 
 
 def _numbers(choice: Choice) -> tuple[str, ...]:
@@ -101,18 +111,23 @@ def _numbers(choice: Choice) -> tuple[str, ...]:
     return (*(f"{area[name]:,}" for name in ("lut_sites", "multipliers", "block_rams")), f"{choice.cycles:,}")
 
 
-def _plain(found: Fitted) -> dict[str, Any]:
+def _plain(found: Fitted, energy: bool) -> dict[str, Any]:
     def choice(each: Choice) -> dict[str, int]:
         return {**each.area.rounded(), "cycles": each.cycles}
+
+    picojoules = dict(zip(("asked", "fitted"), found.energies, strict=True)) if energy else None
 
     return {
         "program": found.program.name,
         "asked": choice(found.asked),
         "fitted": choice(found.best),
         "loss": found.loss,
+        **({"picojoules": picojoules} if energy else {}),
         "settings": dict(found.file().settings),
         "depths": dict(found.best.depths),
-        "given": [{"name": each.name, "had": each.had, "lanes": each.lanes, "why": each.why} for each in found.given],
+        "given": [
+            {"names": each.names, "lanes": each.lanes, "link_bytes": each.link, "why": each.why} for each in found.given
+        ],
         "front": [choice(each) for each in found.front],
     }
 

@@ -122,10 +122,16 @@ def _given(trials: Trials, best: Found) -> tuple[Given, ...]:
     choice, space, chosen = best
     result = trials.run(choice.fabric)
     assert result is not None
-    return tuple(
-        Given(unit.name, unit.options[-1].lanes, mine.lanes, result.operators[unit.name].busy, choice.cycles)
-        for unit, mine in zip(space.units, space.options(chosen), strict=True)
-    )
+    kinds: dict[tuple[int, int], list[int]] = {}
+    for at, place in enumerate(chosen):
+        kinds.setdefault((space.group_of[at], place), []).append(at)
+    found = []
+    for (_, place), units in kinds.items():
+        names, options = tuple(space.units[at].name for at in units), space.units[units[0]].options
+        had, mine = options[-1], options[place]
+        busy = max(result.operators[name].busy for name in names)
+        found.append(Given(names, had.lanes, mine.lanes, had.link, mine.link, busy, choice.cycles))
+    return tuple(found)
 
 
 def _front(choices: Iterable[Choice]) -> tuple[Choice, ...]:

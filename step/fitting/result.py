@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from step.fitting.trials import Choice
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.files.fitted import FittedFile
+from step.programs.metrics import metrics
 from step.programs.program import Program
+from step.running.interpreter import bind
 
 
 @dataclass(frozen=True)
 class Given:
-    """What an operator was given: ``lanes`` of those that it ``had``; it is busy for ``busy`` of the ``cycles``."""
+    """What operators that are alike were given: ``lanes`` (0: they have none) and words of ``link`` bytes of those that
+    they had; the busiest of ``names`` is busy for ``busy`` of the ``cycles``."""
 
-    name: str
-    had: int
+    names: tuple[str, ...]
+    had_lanes: int
     lanes: int
+    had_link: int
+    link: int
     busy: int
     cycles: int
+
+    @property
+    def title(self) -> str:
+        """What a table calls them."""
+        return self.names[0] if len(self.names) == 1 else f"{self.names[0]} and {len(self.names) - 1} alike"
+
+    @property
+    def narrower(self) -> bool:
+        """Whether they have less than they had."""
+        return self.lanes < self.had_lanes or self.link < self.had_link
 
     @property
     def why(self) -> str:
         """In words."""
         part = f"busy {100 * self.busy / max(1, self.cycles):.0f} % of the cycles"
-        return f"{part} with all of them" if self.lanes < self.had else f"{part}: it needs them"
+        return f"{part} with that" if self.narrower else f"{part}: it needs all"
 
 
 @dataclass(frozen=True, repr=False)
 class Fitted:
     """What was found for ``program``: the ``best`` choice beside the one ``asked`` for, and the ``front`` of LUT sites
-    and cycles of all that ran, the smallest first. ``given``: what each operator with lanes got."""
+    and cycles of all that ran, the smallest first. ``given``: what each operator with lanes or words got."""
 
     program: Program
     asked: Choice
@@ -54,6 +70,15 @@ class Fitted:
     def loss(self) -> float:
         """The part that it takes more cycles."""
         return self.best.cycles / self.asked.cycles - 1
+
+    @cached_property
+    def energies(self) -> tuple[float, float]:
+        """Picojoules of what is asked for and of the best one (docs/energy.md), on the program's data, which is
+        interpreted for that: links and lanes change where values wait, and so what a bit of them takes."""
+        known = bind(self.program)
+        found = (metrics(self.program, each.fabric).bind(known) for each in (self.asked, self.best))
+        asked, best = (float(each.energy.total) for each in found)
+        return asked, best
 
     def file(self) -> FittedFile:
         """What a file of it says."""

@@ -39,7 +39,8 @@ def passage(netlist: Netlist, node: Node, events: Events) -> Passage:
     sent = [_enters(events[each.name]) for each in behind]
     counts = [len(each) for each in (*taken, *sent)]
     firings = max((*taken, *sent), key=len)
-    beats = max(netlist.beats(each) for each, n in zip((*before, *behind), counts, strict=True) if n == len(firings))
+    ports = zip((*before, *behind), counts, strict=True)
+    beats = max(netlist.beats(each, node.name) for each, n in ports if n == len(firings))
     of_a_result, of_a_value = max(1, len(taken[0]) // len(sent[0])), max(1, len(sent[0]) // len(taken[0]))
     results, values = sent[0][of_a_value - 1 :: of_a_value], taken[0][of_a_result - 1 :: of_a_result]
     return Passage(firings, results - values, beats)

@@ -182,13 +182,12 @@ class Packed:
             for token in channel.tokens:
                 head.extend(handles.words(token))
         self._filled = np.array(filled, np.int64)
-        head.extend((len(self._banks.all), *(each.count for each in self._banks.all), len(self._buffers.all)))
-        head.append(len(self._tiles.all))
+        head.extend((len(self._banks.all), *(each.count for each in self._banks.all)))
+        head.extend((len(self._buffers.all), len(self._tiles.all)))
         for tiles in self._tiles.all:
             wanted = any(each is not UNKNOWN for each in tiles)
             head.extend((len(tiles), number(tiles.__getitem__) if wanted else -1))
-        head.append(len(self._token_notes.all))
-        head.extend([int(outputs)] * len(self._token_notes.all))
+        head.extend((len(self._token_notes.all), *[int(outputs)] * len(self._token_notes.all)))
         head.append(len(self._int_notes.all))
         self._numbers = np.frombuffer(head + packed, np.int64)
         self._changed: list[tuple[MutableSequence[Any], int, Any]] = []
@@ -196,8 +195,8 @@ class Packed:
 
     def numbers(self, *, logged: bool) -> np.ndarray:
         """What a run begins with, ``logged`` or not, with the channels and the memory as they are now."""
-        memories = [number for each in self._memories for number in self._memory(each)]
-        numbers = np.concatenate((self._numbers, np.array(memories, np.int64)))
+        memories = (np.array(self._memory(each), np.int64) for each in self._memories)
+        numbers = np.concatenate((self._numbers, *memories))
         places = np.array(self._places)
         numbers[places] = np.array([each.capacity for each in self._every], np.int64) - self._filled
         numbers[places + 1] |= [LOGGED * (logged and each.index >= 0) for each in self._every]
@@ -245,8 +244,7 @@ class Packed:
 
     def _memory(self, memory: Memory) -> list[int]:
         config, ports = memory.config, memory.ports
-        packed = [MEMORY, *self._base(memory), config.interval, config.interleave]
-        packed += [config.channels, len(ports)]
+        packed = [MEMORY, *self._base(memory), config.interval, config.interleave, config.channels, len(ports)]
         for port in ports:
             arrives = -1 if port.arrives is None else self._index[id(port.arrives)]
             packed += [self._index[id(port.asks)], arrives, port.beats, int(port.writes)]

@@ -38,7 +38,7 @@ class Following(UnitBench):
         last = reference.done | (reference.stop >= self.given["rank"])
         outside = Mux(reference.rank > self.given["rank"], reference.rank, 0)
         agree = (reference.done == data.done) & (outside == data.rank) & (~last | (reference.stop == data.stop))
-        value = {"control": data.control} if self.rule.outputs[0].control else {}
+        value = {each: data[each] for each in ("control", "rows") if each in data.shape().members}
         m.d.comb += [
             Assert(~put | (Cat(*self.visible).all() & agree)),
             Assert(~put | equal(sent, reference, **value)),

@@ -68,9 +68,9 @@ class Gathered(UnitBench):
             Assert(~(taken.any() & current.done) | (taken.all() & closed)),
             Assert(
                 ~(empty & ~current.done)
-                | (equal(sent, current, value=0, stop=end, rank=current.rank + rank + 1, control=0))
+                | (equal(sent, current, value=0, stop=end, rank=current.rank + rank + 1, control=0, rows=0))
             ),
-            Assert(~(empty & current.done) | (equal(sent, current, value=0, control=0) & ~closed)),
+            Assert(~(empty & current.done) | (equal(sent, current, value=0, control=0, rows=0) & ~closed)),
             Assert(~empty | ((left == 0) & ~inside)),
         ]
         for each, (front, take) in enumerate(zip(fronts, takes, strict=True)):

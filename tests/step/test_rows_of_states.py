@@ -37,6 +37,14 @@ def test_types(rows: Any, extent: Any, result: str) -> None:
     assert x.scan(Add(out=BF16)).element == x.element
 
 
+def test_streams_of_other_shapes_have_other_rows() -> None:
+    graph = Graph("shapes")
+    rows, extents = graph.symbol("H"), [graph.symbol(each, ragged=True) for each in "LM"]
+    one, other = (graph.source(f"x{each}", Tile(BF16, rows, 4), [2, each]) for each in extents)
+    assert str(one.accum(Add(), name="one").element) == "Tile(FP32, one_rows/2, 4)"
+    assert str(other.accum(Add(), name="other").element) == "Tile(FP32, other_rows/2, 4)"
+
+
 def test_of_a_product() -> None:
     graph = Graph("product")
     extent = graph.symbol("L", ragged=True)

@@ -109,7 +109,12 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int) -> Path:
 
     Sequences may have up to ``room`` tokens. Raises what `capture` raises.
     """
-    config = model.config
+    config, body = model.config, model.base_model
+    if not all(hasattr(body, each) for each in ("embed_tokens", "layers", "norm", "rotary_emb")):
+        raise InputError(
+            f"{type(model).__name__} has no step that can be captured: models with embed_tokens, layers, norm and "
+            "rotary_emb have, as Llama, Qwen2 and Qwen3"
+        )
     past = torch.zeros(1, config.num_key_value_heads, room - 1, config.head_dim, dtype=torch.bfloat16)
     token = torch.zeros(1, 1, dtype=torch.int64)
     args = (token, token + room - 1, *[past] * (2 * config.num_hidden_layers))

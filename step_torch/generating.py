@@ -96,7 +96,8 @@ class LanguageModel:
         graph = Graph("generate")
         importer = Importer(self.archive, self.nodes, data, tiling, graph)
         importer.enter()
-        _Loops(self, importer, steps).place()
+        with importer.told():
+            _Loops(self, importer, steps).place()
         padded = [*prompt, *[0] * (steps - len(prompt))]
         given = {"prompt": np.array(padded), "prompt_length": np.array([len(prompt)]), "start": np.array([0])}
         return Program(graph, {**importer.inputs, **given}, fitting(graph, fabric))

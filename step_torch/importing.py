@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -71,7 +73,16 @@ class Importer:
         self.lower(self.nodes.nodes)
         for number, output in enumerate(self.nodes.outputs):
             name = "output" if len(self.nodes.outputs) == 1 else f"output{number}"
-            self.store(output, name)
+            with self.told():
+                self.store(output, name)
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """What is lowered meanwhile, behind the last node, fails with `InputError`."""
+        try:
+            yield
+        except (Unsupported, NoJoin) as error:
+            raise InputError(f"'{self.archive.path}': {self.node.op} at {self.node.place}: {error}") from None
 
     def enter(self) -> None:
         """Parameters and inputs as values that nobody has read."""
@@ -122,8 +133,13 @@ class Importer:
     def _lower(self, node: Node, lowering: Callable[..., Any]) -> None:
         self.node = node
         args = [self._argument(each) for each in node.args]
+        options = {name: self._argument(each) for name, each in node.options.items()}
+        try:
+            inspect.signature(lowering).bind(self, *args, **options)
+        except TypeError as error:
+            raise Unsupported(f"its lowering does not take these arguments: {error}") from None
         with self.graph.at(node.place.location):
-            result = lowering(self, *args, **{name: self._argument(each) for name, each in node.options.items()})
+            result = lowering(self, *args, **options)
         results = result if isinstance(result, tuple) else (result,)
         self.values.update(zip(node.results, results, strict=False))
 
@@ -141,7 +157,9 @@ class Importer:
 
     @property
     def dtype(self) -> DType:
-        """The format of the node's first result."""
+        """The format of the node's first result; raises `Unsupported` where no stream has it."""
+        if self.meta.dtype not in FORMATS:
+            raise Unsupported(f"its result is {self.meta.dtype}, and streams have {', '.join(FORMATS)}")
         return FORMATS[self.meta.dtype]
 
     def name(self, hint: str = "") -> str:

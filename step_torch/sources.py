@@ -38,7 +38,11 @@ class Sources:
     importer: Importer
 
     def natural(self, given: Stored) -> Value:
-        """All of the tensor in its own order: rows of as many as the tiling says, with all columns."""
+        """All of the tensor in its own order: rows of as many as the tiling says, with all columns.
+
+        Every reader reads it from memory again, so that nobody waits for another one: a residual needs no channel that
+        holds it.
+        """
         *outer, columns = given.dims
         axes = [axis for each in outer for axis in each]
         row = axes[-1] if axes else None

@@ -64,7 +64,7 @@ def train(model: transformers.LlamaForCausalLM, seconds: float) -> float:
         for group in optimizer.param_groups:
             group["lr"] = 1e-2 * (1 - part) + 1e-4
         starts = torch.randint(0, len(TEXT), (16,))
-        batch = torch.stack([data[start : start + 48] for start in starts])
+        batch = torch.stack([data[start : start + ROOM] for start in starts])
         loss = model(input_ids=batch, labels=batch).loss
         optimizer.zero_grad()
         loss.backward()
@@ -82,6 +82,7 @@ def written(model: transformers.LlamaForCausalLM, prompt: str) -> str:
 
 if __name__ == "__main__":
     torch.manual_seed(0)
+    torch.set_num_threads(1)
     model = make()
     loss = train(model, float(sys.argv[1]) if len(sys.argv) > 1 else 60)
     model = model.to(torch.bfloat16).eval()

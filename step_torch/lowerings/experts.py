@@ -13,6 +13,7 @@ import numpy as np
 
 from step import BF16, Stream
 from step.functions import Add, Cast, Mul, RetileRow, RetileStreamify, TopK
+from step.language.dims import dim
 from step_models import moe, swiglu
 from step_torch import stand_ins
 from step_torch.importing import Importer
@@ -73,8 +74,8 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
     if not (isinstance(index, Chosen) and isinstance(weight, Chosen) and index.of is weight.of):
         raise Unsupported("the router is not a softmax with the largest of each row")
     value = at.whole_rows(x, "experts take whole rows")
-    if len(value.layout.loops) > 1:
-        raise Unsupported("rows of several dimensions")
+    if len(value.layout.loops) > 1 or value.stream.shape[0] != dim(1):
+        raise Unsupported("rows of several dimensions, or that go round; rows of one have a lowering")
     graph, count = at.graph, down.data.shape[0]
     tokens = value.layout.tile[0] * (value.layout.loops[0].count if value.layout.loops else 1)
     probabilities, rows = _each(at, index.of, "probabilities", tokens), _each(at, value, "x", tokens)

@@ -162,3 +162,23 @@ def test_torch_is_not_installed(name: str) -> None:
     assert str(caught.value) == (
         f"step_torch.{name} needs torch, which is not installed: pip install 'step-fabric[torch]'"
     )
+
+
+def test_arguments_and_formats_that_no_lowering_takes(tmp_path: Path) -> None:
+    def more(model: Any) -> None:
+        nodes = model["graph_module"]["graph"]["nodes"]
+        silu = next(node for node in nodes if node["target"] == "torch.ops.aten.silu.default")
+        silu["inputs"].append({"name": "limit", "arg": {"as_int": 6}, "kind": 2})
+
+    assert complaint(edited(LLAMA, tmp_path / "model.pt2", more), InputError) == (
+        "'FILE' has 1 operator without a lowering:\n"
+        "  aten.silu.default at transformers/activations.py:103, in layers.0.mlp.act_fn: its lowering does not take "
+        "these arguments: got an unexpected keyword argument 'limit'"
+    )
+
+    def wide(model: Any) -> None:
+        model["graph_module"]["graph"]["tensor_values"]["silu"]["dtype"] = 8
+
+    assert complaint(edited(LLAMA, tmp_path / "wide.pt2", wide), InputError).endswith(
+        "in layers.0.mlp.act_fn: its result is float64, and streams have bfloat16, float32, bool"
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from step import FabricConfig, Program
+from step.language.fused import Sum
 from step_models import moe
 from step_models.routing import measured_routing
 
@@ -17,7 +18,14 @@ TRACE = "mixtral_b64"
 
 
 def build(
-    trace: np.ndarray, *, hidden: int = 64, inner: int = 64, tile_rows: int = 4, step: int = 16, dynamic: bool = False
+    trace: np.ndarray,
+    *,
+    hidden: int = 64,
+    inner: int = 64,
+    tile_rows: int = 4,
+    step: int = 16,
+    dynamic: bool = False,
+    sum: Sum = "ordered",
 ) -> Program:
     """The program for ``trace`` [tokens, k], with dimensions that are multiples of ``step``."""
     return moe.program(
@@ -28,6 +36,7 @@ def build(
         rows=None if dynamic else tile_rows,
         depth=step,
         columns=step,
+        sum=sum,
         fabric=FabricConfig(),
         name="moe_mixtral_dynamic" if dynamic else "moe_mixtral",
     )
@@ -41,3 +50,8 @@ def program() -> Program:
 def dynamic() -> Program:
     """One tile of dynamic size per expert: weights are read once."""
     return build(measured_routing(TRACE, EXPERTS), dynamic=True)
+
+
+def fused() -> Program:
+    """Static tiles, whose products add several terms at once."""
+    return build(measured_routing(TRACE, EXPERTS), sum="fused")

@@ -22,6 +22,7 @@ from step.functions.elementwise import Sub as Sub
 from step.functions.exp import Exp as Exp
 from step.functions.gelu import Gelu as Gelu
 from step.functions.matmul import Matmul as Matmul
+from step.functions.max_index import MaxIndex as MaxIndex
 from step.functions.pick import Column as Column
 from step.functions.pick import RotateHalf as RotateHalf
 from step.functions.reciprocal import Div as Div

@@ -146,7 +146,7 @@ class Case:
                 state, elements = None, 0
         assert wanted, "nothing left"
         got = play(self.path, events, leaves.cycles)
-        padding = 0 if leaves.control else leaves.beats * leaves.word_bits - leaves.bits
+        padding = 0 if leaves.control else leaves.item_words[-1] * leaves.word_bits - leaves.items[-1]
         for number, (state, words) in enumerate(zip(wanted, got, strict=True)):
             words[-1] &= (1 << leaves.edge_bits - padding) - 1
             assert words == _words(state, self.result, leaves), (number, str(self))

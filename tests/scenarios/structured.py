@@ -9,6 +9,7 @@ import numpy as np
 from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, pair, renumbered, single
 from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow
 from step.functions.matmul import Matmul
+from step.functions.max_index import MaxIndex
 from step.functions.pick import Column, RotateHalf
 from step.functions.retile import RetileRow
 from step.functions.row import ArgMax, RowMax, RowSum
@@ -21,6 +22,7 @@ from step.language.function import MapFunction
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Tile
+from step.library import arg_max
 
 _SOME = STREAMS[1], STREAMS[5], STREAMS[10]
 
@@ -37,6 +39,36 @@ single("map", "row_sum-fused", 1, _ROWS, lambda x: x.map(RowSum(sum="fused", ter
 single("map", "row_sum-integers", 1, _ROWS, lambda x: x.map(RowSum()), Tile(INT8, 2, 8))
 single("map", "arg_max-control", 1, _ROWS, lambda x: x.map(ArgMax()), Tile(BF16, 1, 5))
 single("map", "row_max-integers", 1, _ROWS, lambda x: x.map(RowMax()), Tile(INT32, 3, 5))
+
+
+def _largest(tile: Tile, verb: str) -> Callable[[Graph], Inputs]:
+    """Values with their indices; who wins goes on, and so does its value."""
+
+    def build(graph: Graph) -> Inputs:
+        bench = Bench(graph)
+        x = bench.play("x", "1 22 S1 E1 3 24 25 S2 E2 6 S2 D", ["N", "M", "K"], tile)
+        i = bench.play("i", "7 8 S1 E1 3 3 1 S2 E2 5 S2 D", x.shape, Tile(UINT32, tile.rows, tile.cols))
+        found = x.accum(MaxIndex(), i, rank=2) if verb == "accum" else x.scan(MaxIndex(), i, exclusive=True)
+        found.item_of(0).sink("values")
+        found.item_of(1).sink("indices")
+        found.sink("both")
+        return bench.inputs
+
+    return build
+
+
+for _tile in (Tile(BF16), Tile(FP32, 3, 1), Tile(INT8, 2, 2)):
+    for _verb in ("accum", "scan"):
+        add(_verb, f"max_index-{_tile.dtype}", _largest(_tile, _verb))
+
+
+def _vocabulary(graph: Graph) -> Inputs:
+    bench = Bench(graph)
+    arg_max(bench.play("x", "1 12 3 S1 4 56 65 S1 D", ["N", 3], Tile(BF16, 1, 5))).sink("y")
+    return bench.inputs
+
+
+add("accum", "max_index-of-tiles", _vocabulary)
 
 for _what, _rank, _text in _SOME:
     single("map", f"rotate_half-{_what}{_rank}", _rank, _text, lambda x: x.map(RotateHalf()), Tile(BF16, 3, 8))

@@ -1,0 +1,104 @@
+"""Datapath of the largest scalar with its index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+
+from hw.firing.delay import DelayLine
+from hw.functions.datapath import Datapath
+from hw.functions.order import ordered, scalar_of
+from hw.functions.store import arriving
+from hw.links.packing import pack_element
+from hw.verilog.modules import Shared
+from step.functions.max_index import MaxIndex
+from step.language.types import Tile
+from step.lowering.links import word_bits, words
+from step.lowering.plans.max_index import MaxIndexPlan
+from step.lowering.plans.plan import Application
+from step.lowering.plans.words import Words
+
+
+def datapath(function: MaxIndex, application: Application, plan: MaxIndexPlan) -> Datapath:
+    """The datapath: a comparison for every scalar."""
+    one = Tile(plan.values.dtype)
+    smallest, _ = function.initial(function.state_type((), one, Tile("UINT32")))
+    return MaxIndexDatapath(plan, pack_element(smallest, one))
+
+
+class MaxIndexDatapath(Datapath):
+    """A state of keys: a value as an ordered number, and below it the index inverted, so that the larger key wins.
+
+    It begins with the value ``smallest``, and no index.
+    """
+
+    plan: MaxIndexPlan
+
+    def __init__(self, plan: MaxIndexPlan, smallest: int) -> None:
+        self.values, self.indices, self.smallest, self.link_bits = plan.values, plan.indices, smallest, plan.link_bits
+        self.collecting = max(self.values.beats, self.indices.beats)
+        self.items = self.values.bits, self.indices.bits
+        super().__init__(
+            plan,
+            [self.values.word_bits, self.indices.word_bits],
+            word_bits(self.items, self.link_bits // 8),
+            reduce=True,
+            latency=self.collecting + 1,
+            busy=self.collecting,
+        )
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.values, self.indices, self.smallest, self.link_bits
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        number, comes = arriving(m, self.start, [self.values.beats, self.indices.beats])
+        values, indices = (
+            self._collected(m, port, each, number, comes[port]) for port, each in enumerate((self.values, self.indices))
+        )
+        m.submodules.tags = tags = Shared(DelayLine(3, self.collecting))
+        m.d.comb += tags.i.eq(Cat(self.start, self.first, self.emit))
+        updates, fresh, leaves = tags.o
+        dtype, bits = self.values.dtype, self.values.dtype.bits
+        nothing = Signal(bits + 32)
+        m.d.comb += nothing.eq(Cat(C(0, 32), ordered(m, "smallest", C(self.smallest, bits), dtype)))
+        largest: list[Value] = []
+        for at in range(self.values.scalars):
+            state = Signal(bits + 32, name=f"state_{at}", reset_less=True)
+            before, key = Signal.like(state, name=f"before_{at}"), Signal.like(state, name=f"key_{at}")
+            order = ordered(m, f"order_{at}", values.word_select(at, bits), dtype)
+            m.d.comb += [
+                before.eq(Mux(fresh, nothing, state)),
+                key.eq(Cat(~indices.word_select(at, 32), order)),
+            ]
+            with m.If(updates | leaves):
+                m.d.sync += state.eq(Mux(updates & (key > before), key, before))
+            largest.append(state)
+        begins = Signal()
+        m.d.sync += begins.eq(leaves)
+        found = Cat(scalar_of(each[32:], dtype) for each in largest), Cat(~each[:32] for each in largest)
+        self._leave(m, begins, found)
+        return m
+
+    def _collected(self, m: Module, port: int, tile: Words, number: Value, comes: Value) -> Value:
+        """The scalars of an operand, a cycle behind its last word."""
+        kept: list[Value] = []
+        for at in range(tile.beats):
+            word = Signal(tile.word_bits, name=f"operand{port}_{at}", reset_less=True)
+            with m.If(comes & (number == at)):
+                m.d.sync += word.eq(getattr(self, f"operand{port}"))
+            kept.append(word)
+        return Cat(kept)
+
+    def _leave(self, m: Module, begins: Value, items: tuple[Value, ...]) -> None:
+        """The words of ``items``, one after the other, from the cycle with ``begins`` on."""
+        width, leaving = len(self.result), list[Value]()
+        for item, count in zip(items, words(self.items, self.link_bits // 8), strict=True):
+            parts = [item[at * width : (at + 1) * width] for at in range(count)]
+            leaving += [Cat(each, C(0, width - len(each))) for each in parts]
+        first, *others = leaving
+        rest = Signal(width * len(others), reset_less=True)
+        m.d.sync += rest.eq(Mux(begins, Cat(others), rest >> width))
+        m.d.comb += self.result.eq(Mux(begins, first, rest[:width]))

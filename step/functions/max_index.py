@@ -1,0 +1,62 @@
+"""The largest scalar of a reduction, and where it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import sympy
+
+from step.language import numerics
+from step.language.dims import Shape
+from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32, dtype_of
+from step.language.function import AccumFunction, Sample, mismatch
+from step.language.types import ElementType, Tile, Tuple
+
+NOWHERE = 2**32 - 1
+"""The index before the first element."""
+
+
+@dataclass(frozen=True)
+class MaxIndex(AccumFunction):
+    """``(values, indices)``: the largest value of a reduction with its index, of equal ones the lowest; of each place.
+
+    The state is a tuple of both tiles, and begins with the smallest number and `NOWHERE`. +0 is larger than -0,
+    subnormal numbers are zeros, and NaN is larger than all numbers, as in `RowMax`. 1 FLOP per scalar.
+    """
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
+        if not isinstance(element, Tile):
+            return None
+        return Sample(cls(), (element, Tile(UINT32, element.rows, element.cols)))
+
+    def state_type(self, reduced: Shape, *inputs: ElementType) -> Tuple:
+        match inputs:
+            case (Tile() as values, Tile() as indices) if values.dtype in (BF16, FP32, INT8, INT32):
+                if values.is_static and indices == Tile(UINT32, values.rows, values.cols):
+                    return Tuple((values, indices))
+        wanted = "a static tile of BF16, FP32, INT8 or INT32, and one of UINT32 of the same shape"
+        raise mismatch(self, wanted, inputs)
+
+    def initial(self, state: ElementType) -> tuple[np.ndarray, np.ndarray]:
+        assert isinstance(state, Tuple)
+        values, indices = state.tiles
+        smallest = -np.inf if values.dtype.is_float else np.iinfo(values.dtype.numpy).min
+        return np.full(values.shape, smallest, values.dtype.numpy), np.full(indices.shape, NOWHERE, np.uint32)
+
+    def update(
+        self, state: tuple[np.ndarray, np.ndarray], values: np.ndarray, indices: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        (largest, at), dtype = state, dtype_of(values)
+        before, now = numerics.order(largest), numerics.order(values)
+        better = (now > before) | (now == before) & (indices < at)
+        if dtype.is_float:
+            with numerics.quiet():
+                values = numerics.narrow(numerics.widen(values), dtype)
+        return np.where(better, values, largest), np.where(better, indices, at)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        values, _ = self.state_type((), *inputs).tiles
+        return values.elements

@@ -16,6 +16,7 @@ from .language.dtypes import UINT32 as UINT32
 from .language.dtypes import DType as DType
 from .language.graph import Graph as Graph
 from .language.graph import Tensor as Tensor
+from .language.location import Location as Location
 from .language.stream import Stream as Stream
 from .language.types import Buffer as Buffer
 from .language.types import Selector as Selector

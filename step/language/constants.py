@@ -11,7 +11,7 @@ from step.errors import TypeMismatch
 from step.language import numerics
 from step.language.dtypes import BF16, BOOL, DType
 from step.language.operator import expect
-from step.language.parameters import plain
+from step.language.parameters import plain, shown
 from step.language.types import Selector, Tile
 
 Constant = int | tuple[tuple[float, ...], ...]
@@ -37,7 +37,7 @@ def as_constant(element: Tile | Selector, value: Any) -> Constant:
         rows = constant_rows(value, element.dtype)
         if (len(rows), len(rows[0])) == element.shape:
             return rows
-    raise TypeMismatch(f"{value!r} is no {element}; it would be {_example(element)}")
+    raise TypeMismatch(f"{shown(value)} is no {element}; it would be {_example(element)}")
 
 
 def _example(element: Tile | Selector) -> str:
@@ -63,7 +63,7 @@ def constant_rows(value: Any, dtype: DType) -> tuple[tuple[float, ...], ...]:
     if not dtype.is_float:
         least, most = (0, 1) if dtype is BOOL else (np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max)
         numbers = f"integers from {least} to {most}"
-    refused = TypeMismatch(f"a constant of {dtype} must be {numbers}, not {value!r}")
+    refused = TypeMismatch(f"a constant of {dtype} must be {numbers}, not {shown(value)}")
     try:
         given = np.atleast_2d(np.asarray(value))
     except ValueError:  # rows of different lengths

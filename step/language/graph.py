@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from math import prod
 from typing import Any, TypeVar
@@ -151,9 +152,34 @@ class Graph(GraphMethods):
     """Of channels of the lowered program, by name, in the place of what streams and fabric say."""
     _shared_symbols: dict[tuple[Any, ...], Shape] = field(default_factory=dict, init=False)
     _counters: dict[str, int] = field(default_factory=dict, init=False)
+    _locations: list[Location] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self._check_name(self.name)
+
+    @checked
+    @contextmanager
+    def at(self, location: Location) -> Iterator[None]:
+        """What is added inside is from ``location``, as errors and reports say, and not from the line that adds it.
+
+        So what imports models names their lines. Of several ``with``, one inside of another, the inner one counts.
+
+        >>> model = Graph("model")
+        >>> with model.at(step.Location("model.py", 12)):
+        ...     rows = model.source("rows", Tile(FP32), [3])
+        >>> model.nodes["rows"].describe()
+        "source 'rows' (model.py:12)"
+        """
+        self._locations.append(location)
+        try:
+            yield
+        finally:
+            self._locations.pop()
+
+    @property
+    def here(self) -> Location:
+        """Where what is added now is from: the line of the caller, unless `at` says another one."""
+        return self._locations[-1] if self._locations else caller_location()
 
     # -- declarations -------------------------------------------------------------------------------------------
 
@@ -161,7 +187,7 @@ class Graph(GraphMethods):
     def symbol(self, name: str, *, ragged: bool = False, location: Location | None = None) -> Dim:
         """A dimension that is known at run time only."""
         kind = DimKind.RAGGED if ragged else DimKind.DYNAMIC
-        return self._new_symbol(name, kind, location or caller_location(), self.name, declared=True)
+        return self._new_symbol(name, kind, location or self.here, self.name, declared=True)
 
     @checked
     def tensor(self, name: str, dims: Iterable[int], dtype: DType | str) -> Tensor:
@@ -186,7 +212,7 @@ class Graph(GraphMethods):
         declared = StreamType(element, shape(dims))
         check_types([declared], self.symbols, self.name)
         stream = Stream(self, name, 0, declared)
-        self.feedbacks[name] = Feedback(name, declared, location or caller_location(), stream)
+        self.feedbacks[name] = Feedback(name, declared, location or self.here, stream)
         return self.feedbacks[name]
 
     @checked
@@ -203,7 +229,7 @@ class Graph(GraphMethods):
         Raises `GraphError` for streams of another graph and names used twice, and `TypeMismatch` with the
         source lines of the operator and of all its inputs where types do not fit.
         """
-        location = location or caller_location()
+        location = location or self.here
         node_name = self._next_name(operator.name) if name is None else name
         if node_name in self.nodes or node_name in self.feedbacks:
             raise GraphError(f"the name {node_name!r} is used twice: {self._where(node_name)} and {location}")
@@ -325,7 +351,7 @@ class Graph(GraphMethods):
     def _claim(self, name: str) -> None:
         self._check_name(name)
         if name in self.nodes or name in self.feedbacks:
-            raise GraphError(f"the name {name!r} is used twice: {self._where(name)} and {caller_location()}")
+            raise GraphError(f"the name {name!r} is used twice: {self._where(name)} and {self.here}")
 
     def _check_own(self, stream: Stream, reads: str = "") -> None:
         """Raise `GraphError` for a stream of another graph; ``reads`` begins to say who reads it."""

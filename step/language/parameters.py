@@ -67,8 +67,8 @@ def settled(value: Any, hint: Any, name: str, refused: type[ProgramError] = Type
         raise refused(f"{must} at most {get_args(hint)[1].most:,}, not {value:,}")
     meant = _meant(value, hint)
     hint_text = f"; did you mean {meant}?" if meant else ""
-    shown = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
-    raise refused(f"{must} {described(hint)}, not {shown}{hint_text}")
+    text = f"the class {value.__name__}" if isinstance(value, type) else shown(value)
+    raise refused(f"{must} {described(hint)}, not {text}{hint_text}")
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -101,6 +101,18 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(plain, value))
     return value.item() if isinstance(value, np.generic) else value
+
+
+MOST_SHOWN = 120
+"""Characters of a list in a message; of a longer one there are both ends."""
+
+
+def shown(value: Any) -> str:
+    """``value`` as a message shows it: a list in one line, which is not long."""
+    if not _is_list(value):
+        return repr(value)
+    text = " ".join(repr(value).split())
+    return text if len(text) <= MOST_SHOWN else f"{text[:80].strip()} .. {text[-36:].strip()}"
 
 
 def described(hint: Any) -> str:

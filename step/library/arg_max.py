@@ -9,7 +9,6 @@ from step.functions.row import ArgMax, RowMax
 from step.language.arguments import checked
 from step.language.function import NUMBER
 from step.language.graph import Graph
-from step.language.location import caller_location
 from step.language.stream import Stream
 from step.language.types import Tile
 
@@ -26,7 +25,7 @@ def arg_max(tiles: Stream, *, name: str = "arg_max") -> Stream:
     graph, element = tiles.graph, tiles.element
     assert isinstance(graph, Graph)
     if not isinstance(element, Tile) or not element.is_static or tiles.rank < 1 or not tiles.shape[-1].is_static:
-        place = f"arg_max {name!r} ({caller_location()})"
+        place = f"arg_max {name!r} ({graph.here})"
         raise ProgramError(f"{place}: rows must be a fixed number of static tiles, but {tiles} is {tiles.type}")
     columns, count = int(element.cols), int(tiles.shape[-1])
     begins = graph.generate(NUMBER, range(0, columns * count, columns), reference=tiles, name=f"{name}_begins")

@@ -10,7 +10,6 @@ from step.functions.elementwise import Add
 from step.language.arguments import checked
 from step.language.dtypes import FP32
 from step.language.graph import Graph
-from step.language.location import caller_location
 from step.language.stream import Stream
 from step.language.types import Selector
 
@@ -44,9 +43,9 @@ def parallelize(
 
     Raises `ProgramError` for what can not be handed out.
     """
-    place = f"parallelize {name!r} ({caller_location()})"
     graph = data.graph
     assert isinstance(graph, Graph)
+    place = f"parallelize {name!r} ({graph.here})"
     if regions < 1:
         raise ProgramError(f"{place}: regions must be an integer >= 1, not {regions!r}")
     if data.rank != rank:

@@ -15,6 +15,7 @@ from step.language.dtypes import BF16, INT8, INT32, INTEGERS, UINT32, DType, as_
 from step.language.graph import Graph, graph_method
 from step.language.loops import Stops, listed
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.parameters import shown
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile
@@ -74,7 +75,7 @@ class Generate(Operator):
                 expect(has_integer(tile, number), f"{number} is no {tile}")
             return
         for each in (*self.values, *self.before, *self.behind):
-            expect(self._accepts(each), f"{each} is no {self.element}")
+            expect(self._accepts(each), f"{shown(each)} is no {self.element}")
 
     def _accepts(self, constant: Constant) -> bool:
         if isinstance(self.element, Selector):

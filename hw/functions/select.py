@@ -1,16 +1,17 @@
-"""Datapaths of functions that make selectors."""
+"""Datapaths of functions that make selectors, or keep what these would have."""
 
 from __future__ import annotations
 
 from functools import singledispatch
 from typing import Any
 
-from amaranth.hdl import Array, C, Module, Mux, Signal, Value
+from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.order import ordered
+from hw.functions.order import ordered, scalar_of
+from hw.functions.sequence import counter, later
 from hw.functions.store import run
-from step.functions.select import SelectAll, SelectValid, TopK
+from step.functions.select import KeepTopK, SelectAll, SelectValid, TopK
 from step.language.dtypes import DType
 from step.language.function import Function
 from step.language.types import Tile
@@ -20,7 +21,7 @@ from step.lowering.plans.select import TopKPlan
 
 @singledispatch
 def datapath(function: Function, application: Application, plan: Plan) -> Datapath:
-    """The datapath: wires, except for `TopK`."""
+    """The datapath: wires, except for `TopK` and `KeepTopK`."""
     raise no_datapath(function)
 
 
@@ -39,6 +40,13 @@ def _(function: TopK, application: Application, plan: TopKPlan) -> Datapath:
     (tile,) = application.inputs
     assert isinstance(tile, Tile)
     return TopKDatapath(plan, function.k, tile.dtype)
+
+
+@datapath.register
+def _(function: KeepTopK, application: Application, plan: TopKPlan) -> Datapath:
+    (tile,) = application.inputs
+    assert isinstance(tile, Tile)
+    return KeepTopKDatapath(plan, function.k, tile.dtype)
 
 
 class _Wires(Datapath):
@@ -78,44 +86,83 @@ class SelectAllDatapath(_Wires):
         return m
 
 
-class TopKDatapath(Datapath):
-    """Every one of ``count`` scores that less than ``k`` others beat: larger ones, or equal ones before it.
+class _Ranking(Datapath):
+    """Of ``rows`` with ``count`` scores each, every one that less than ``k`` others of its row beat: larger ones, or
+    equal ones before it.
 
-    In a cycle some of the scores are compared with all scores, which count how often they are beaten.
+    In a cycle some of the scores of a row are compared with all of them, which count how often they are beaten.
     """
 
-    def __init__(self, plan: TopKPlan, k: int, dtype: DType) -> None:
-        self.k, self.count, self.dtype, self.at_once = k, plan.scores, dtype, plan.at_once
-        self.steps = steps = -(-self.count // self.at_once)
-        super().__init__(plan, [self.count * dtype.bits], self.count, reduce=False, latency=1 + steps, busy=steps)
+    def __init__(self, plan: TopKPlan, k: int, dtype: DType, result: int) -> None:
+        self.k, self.count, self.dtype, self.at_once, self.rows = k, plan.scores, dtype, plan.at_once, plan.rows
+        self.steps = -(-self.count // self.at_once)
+        cycles = self.rows * self.steps
+        bits = self.rows * self.count * dtype.bits
+        super().__init__(plan, [bits], result, reduce=False, latency=1 + cycles, busy=cycles + plan.keeps)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.k, self.count, self.dtype, self.at_once
+        return self.k, self.count, self.dtype, self.at_once, self.rows
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        bits, steps = self.dtype.bits, self.steps
-        given = [self.operand0.word_select(at, bits) for at in range(self.count)]
-        scores = [Signal(bits, name=f"score_{at}", reset_less=True) for at in range(self.count)]
+        bits, steps, count = self.dtype.bits, self.steps, self.count
+        given = [self.operand0.word_select(at, bits) for at in range(self.rows * count)]
+        scores = [Signal(bits, name=f"score_{at}", reset_less=True) for at in range(len(given))]
         with m.If(self.start):
             m.d.sync += [to.eq(ordered(m, f"order_{at}", given[at], self.dtype)) for at, to in enumerate(scores)]
-        active, step, _ = run(m, "step", self.start, steps)
+        active, _, _ = run(m, "cycle", self.start, self.rows * steps)
+        step, last = counter(m, steps, "step", active)
+        row, _ = counter(m, self.rows, "row", active & last)
+        now = [Array(scores[at::count])[row] if self.rows > 1 else scores[at] for at in range(count)]
         others: list[tuple[Value, Value]] = []  # a score, and its number
         for lane in range(self.at_once):
-            here = range(lane, self.count, self.at_once)
-            score, number = Signal(bits, name=f"other_{lane}"), Signal(range(self.count + 1), name=f"number_{lane}")
+            here = range(lane, count, self.at_once)
+            score, number = Signal(bits, name=f"other_{lane}"), Signal(range(count + 1), name=f"number_{lane}")
             m.d.comb += [
-                score.eq(Array([*(scores[at] for at in here), *[C(0, bits)] * (steps - len(here))])[step]),
-                number.eq(Array([*here, *[self.count] * (steps - len(here))])[step]),
+                score.eq(Array([*(now[at] for at in here), *[C(0, bits)] * (steps - len(here))])[step]),
+                number.eq(Array([*here, *[count] * (steps - len(here))])[step]),
             ]
             others.append((score, number))
-        for at, mine in enumerate(scores):
-            beaten = Signal(range(self.count), name=f"beaten_{at}", reset_less=True)
+        wins: list[Value] = []
+        for at, mine in enumerate(now):
+            beaten = Signal(range(count), name=f"beaten_{at}", reset_less=True)
             before = [number < at if at else C(0, 1) for _, number in others]
             larger = [Mux(each, score >= mine, score > mine) for each, (score, _) in zip(before, others, strict=True)]
             by = sum(larger, C(0, 1))
             with m.If(active):
                 m.d.sync += beaten.eq(Mux(step == 0, 0, beaten) + by)
-            m.d.comb += self.result[at].eq(beaten < self.k)
+            wins.append(beaten < self.k)
+        self._finish(m, scores, Cat(wins), active & last, row)
         return m
+
+    def _finish(self, m: Module, scores: list[Signal], wins: Value, last: Value, row: Value) -> None:
+        """Make the result of those that win in ``row``, which are there behind the ``last`` step of it."""
+        raise NotImplementedError
+
+
+class TopKDatapath(_Ranking):
+    """A selector of those that win."""
+
+    def __init__(self, plan: TopKPlan, k: int, dtype: DType) -> None:
+        super().__init__(plan, k, dtype, plan.scores)
+
+    def _finish(self, m: Module, scores: list[Signal], wins: Value, last: Value, row: Value) -> None:
+        m.d.comb += self.result.eq(wins)
+
+
+class KeepTopKDatapath(_Ranking):
+    """The scores that win, and zeros."""
+
+    def __init__(self, plan: TopKPlan, k: int, dtype: DType) -> None:
+        super().__init__(plan, k, dtype, plan.rows * plan.scores * dtype.bits)
+
+    def _finish(self, m: Module, scores: list[Signal], wins: Value, last: Value, row: Value) -> None:
+        done, row = later(m, last, 1, "row_done"), later(m, row, 1, "row_of")
+        kept = Signal((self.rows - 1) * self.count, reset_less=True)
+        for at in range(self.rows - 1):
+            with m.If(done & (row == at)):
+                m.d.sync += kept.word_select(at, self.count).eq(wins)
+        chosen = Cat(kept, wins)
+        scalars = (scalar_of(each, self.dtype) for each in scores)
+        m.d.comb += self.result.eq(Cat(Mux(chosen[at], each, 0) for at, each in enumerate(scalars)))

@@ -34,6 +34,7 @@ from step.functions.row import ArgMax as ArgMax
 from step.functions.row import RowMax as RowMax
 from step.functions.row import RowSum as RowSum
 from step.functions.rsqrt import Rsqrt as Rsqrt
+from step.functions.select import KeepTopK as KeepTopK
 from step.functions.select import SelectAll as SelectAll
 from step.functions.select import SelectValid as SelectValid
 from step.functions.select import TopK as TopK

@@ -1,4 +1,4 @@
-"""Functions that make selectors."""
+"""Functions that make selectors, or keep of scores what a selector would have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sympy
 
 from step.errors import TypeMismatch
 from step.language import numerics
-from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, dtype_of
 from step.language.function import MapFunction, Sample, mismatch
 from step.language.types import ElementType, Selector, Tile
 
@@ -87,6 +87,42 @@ class TopK(MapFunction):
     def apply(self, value: np.ndarray) -> int:
         best = np.argsort(-numerics.order(value.ravel()), kind="stable")[: self.k]
         return sum(1 << int(target) for target in best)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class KeepTopK(MapFunction):
+    """Every row with its ``k`` largest scalars, of equal ones the first, and zeros in the place of others. No FLOPs.
+
+    +0 is larger than -0, subnormal numbers are zeros, and NaN, which becomes the canonical one, is larger than all
+    numbers: what stays is what `TopK` selects. The format stays.
+    """
+
+    k: int
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        most = int(element.cols) if isinstance(element, Tile) and element.cols.is_static else 1
+        return Sample(cls(random.randint(1, most)), (element,))
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        match inputs:
+            case (Tile() as tile,) if tile.dtype in (BF16, FP32, INT8, INT32) and tile.is_static:
+                if not 1 <= self.k <= tile.shape[1]:
+                    wanted = f"1 to {tile.shape[1]}, the columns of {tile}"
+                    raise TypeMismatch(f"keep_top_k needs k to be {wanted}, not {self.k!r}")
+                return tile
+        raise mismatch(self, "1 static tile of BF16, FP32, INT8 or INT32", inputs)
+
+    def apply(self, value: np.ndarray) -> np.ndarray:
+        best = np.argsort(-numerics.order(value), axis=1, kind="stable")[:, : self.k]
+        dtype, kept = dtype_of(value), np.zeros_like(value)
+        with numerics.quiet():
+            flushed = numerics.narrow(numerics.widen(value), dtype) if dtype.is_float else value
+        np.put_along_axis(kept, best, np.take_along_axis(flushed, best, axis=1), axis=1)
+        return kept
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)

@@ -2,5 +2,6 @@
 
 from step.library.arg_max import arg_max
 from step.library.parallel import parallelize
+from step.library.top_k import top_k_weights
 
-__all__ = ["arg_max", "parallelize"]
+__all__ = ["arg_max", "parallelize", "top_k_weights"]

@@ -20,7 +20,7 @@ from step.functions.elementwise import Add
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.row import RowMax, RowSum
-from step.functions.select import TopK
+from step.functions.select import KeepTopK, TopK
 from step.functions.transpose import Transpose
 from step.language.dims import dim
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
@@ -93,6 +93,11 @@ NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
         (TopK(3), Tile(FP32, 1, 8), 64, (1, 2)),
         (TopK(3), Tile(INT8, 1, 7), 15, (4, 5)),
         (TopK(5), Tile(INT32, 1, 5), 4, (5, 6)),
+        (KeepTopK(1), Tile(BF16, 1, 1), 16, (2, 2)),
+        (KeepTopK(2), Tile(BF16, 1, 8), 16, (5, 5)),
+        (KeepTopK(2), Tile(FP32, 3, 4), 64, (4, 4)),
+        (KeepTopK(3), Tile(INT8, 2, 7), 15, (9, 9)),
+        (KeepTopK(2), Tile(BF16, 5, 3), 1, (16, 16)),
     ],
 )
 def test_functions_of_whole_tiles(function: Any, tile: Tile, lanes: int, timing: tuple[int, int]) -> None:
@@ -147,6 +152,7 @@ def test_verilog_of_datapaths_has_only_harmless_warnings(arithmetic: str, tmp_pa
         Case(RowMax(), (Tile(INT8, 3, 5),), fabric, reduce=False),
         Case(Transpose(), (NARROW,), fabric, reduce=False),
         Case(TopK(2), (Tile(BF16, 1, 3),), fabric, reduce=False),
+        Case(KeepTopK(2), (Tile(BF16, 2, 3),), fabric, reduce=False),
         Case(AppendRow(), (Tile(BF16, 4, 3), Tile(UINT32), Tile(BF16, 1, 3)), fabric, reduce=False),
         Case(FilterLastTile(1.0, "col"), (Tile(BOOL, 4, 3), Tile(UINT32)), fabric, reduce=False),
         Case(CacheEnd(5, 3, 4), (Tile(UINT32), Tile(UINT32)), fabric, reduce=False),

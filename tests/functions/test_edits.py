@@ -9,11 +9,13 @@ import pytest
 from grids import samples
 from streaming import Case
 
+from step import Graph, interpret
 from step.errors import TypeMismatch
 from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow
-from step.functions.select import TopK
+from step.functions.select import KeepTopK, TopK
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.types import Tile
+from step.library import top_k_weights
 from step.lowering.fabric import FabricConfig
 
 INF, INDEX = float("inf"), Tile(UINT32)
@@ -84,6 +86,11 @@ def test_top_k() -> None:
     ):
         assert TopK(k).apply(np.array([scores], np.float32)) == chosen, (scores, k)
         assert TopK(k).apply(np.array([scores], np.float32).astype(BF16.numpy)) == chosen, (scores, k)
+        row = np.array([scores, scores[::-1]], np.float32)
+        kept = KeepTopK(k).apply(row)
+        wanted = [value if chosen >> at & 1 and abs(value) != 1e-40 else 0 for at, value in enumerate(scores)]
+        assert np.array_equal(kept[0], np.array(wanted, np.float32), equal_nan=True), (scores, k)
+        assert np.count_nonzero(kept[1]) <= k
     assert TopK(2).apply(np.array([[-128, 127, -1, 5]], np.int8)) == 0b1010
     assert TopK(2).apply(np.array([[-(2**31), 2**31 - 1, -1, 0]], np.int32)) == 0b1010
 
@@ -153,6 +160,12 @@ def test_top_k() -> None:
             (Tile(BF16, 1, 4),),
             "top_k needs k to be 1 to 4, the scalars of Tile(BF16, 1, 4), not 5",
         ),
+        (KeepTopK(1), (INDEX,), "keep_top_k needs 1 static tile of BF16, FP32, INT8 or INT32, not Tile(UINT32, 1, 1)"),
+        (
+            KeepTopK(5),
+            (Tile(BF16, 3, 4),),
+            "keep_top_k needs k to be 1 to 4, the columns of Tile(BF16, 3, 4), not 5",
+        ),
         (TopK(0), (Tile(BF16, 1, 4),), "top_k needs k to be 1 to 4, the scalars of Tile(BF16, 1, 4), not 0"),
     ],
 )
@@ -160,3 +173,18 @@ def test_type_errors(function: Any, inputs: tuple[Tile, ...], text: str) -> None
     with pytest.raises(TypeMismatch) as caught:
         function.result_type(*inputs)
     assert str(caught.value) == text
+
+
+def test_weights_of_what_is_chosen() -> None:
+    """As torch does it: topk, then each by their sum; zeros elsewhere."""
+    random = np.random.default_rng(5)
+    scores = random.random((4, 3, 8)).astype(np.float32)
+    graph = Graph("router")
+    top_k_weights(graph.source("scores", Tile(FP32, 3, 8), [4]), 2).sink("weights")
+    weights = np.array(
+        [each.value for each in interpret(graph, {"scores": scores}).outputs["weights"] if each.has_value]
+    )
+    second = np.sort(scores, axis=2)[..., -2:-1]
+    kept = np.where(scores >= second, scores, 0)
+    assert np.allclose(weights, kept / kept.sum(axis=2, keepdims=True), rtol=3e-6)
+    assert ((weights > 0).sum(axis=2) == 2).all()

@@ -19,7 +19,7 @@ from step.functions.reciprocal import Div, Reciprocal
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.row import ArgMax, RowMax, RowSum
 from step.functions.rsqrt import Rsqrt
-from step.functions.select import SelectAll, SelectValid, TopK
+from step.functions.select import KeepTopK, SelectAll, SelectValid, TopK
 from step.functions.silu import Silu
 from step.functions.tanh import Tanh
 from step.functions.transpose import Transpose
@@ -51,6 +51,7 @@ NUMBERS = "BF16 or FP32, or all of INT8, INT32 or UINT32"
         (FilterLastTile(1.0), (Tile(BOOL, 2, 3), Tile(UINT32)), Tile(BOOL, 2, 3), 0),
         (CausalMask(), (Tile(FP32, ROWS, 3), Tile(UINT32), Tile(UINT32)), Tile(FP32, ROWS, 3), 0),
         (TopK(2), (Tile(FP32, 1, 3),), Selector(3), 0),
+        (KeepTopK(2), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 0),
         (CacheEnd(2, 3, 4), (Tile(UINT32), Tile(UINT32)), Tile(UINT32), 0),
         (Matmul(), (Tile(BF16, ROWS, 3), Tile(BF16, 3, 4)), Tile(FP32, ROWS, 4), 24 * ROWS.extent),
         (Add(), (Tile(BF16, 2, 3), Tile(BF16, 2, 3)), Tile(BF16, 2, 3), 6),

@@ -13,7 +13,7 @@ from step.functions.max_index import MaxIndex
 from step.functions.pick import Column, RotateHalf
 from step.functions.retile import RetileRow
 from step.functions.row import ArgMax, RowMax, RowSum
-from step.functions.select import TopK
+from step.functions.select import KeepTopK, TopK
 from step.functions.silu import Silu
 from step.functions.transpose import Transpose
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
@@ -189,6 +189,7 @@ broken("map", "set_row", Fault.OUT_OF_RANGE, _edit(SetRow(), Tile(BF16, 3, 2), _
 
 for _what, _rank, _text in _SOME:
     single("map", f"top_k-{_what}{_rank}", _rank, _text, lambda x: x.map(TopK(2)), Tile(BF16, 1, 7))
+    single("map", f"keep_top_k-{_what}{_rank}", _rank, _text, lambda x: x.map(KeepTopK(2)), Tile(BF16, 3, 5))
 single("map", "top_k-integers", 1, _ROWS, lambda x: x.map(TopK(1)), Tile(INT8, 1, 3))
 
 

@@ -1,45 +1,54 @@
-"""Plans of functions that make selectors."""
+"""Plans of functions that make selectors, or keep what these would have."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.functions.select import TopK
+from step.functions.select import KeepTopK, TopK
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.plans.plan import Application, Plan, Timing
 
 
 def plan(function: Function, application: Application) -> Plan:
-    """Wires, of which the result is there with the first word; but for `TopK`."""
-    if not isinstance(function, TopK):
+    """Wires, of which the result is there with the first word; but for `TopK` and `KeepTopK`."""
+    if not isinstance(function, TopK | KeepTopK):
         return Timing(1, 0, streams=True)
     (tile,) = application.inputs
     assert isinstance(tile, Tile)
-    return TopKPlan(tile.shape[1], application.fabric.vector_lanes)
+    rows, scores = tile.shape
+    return TopKPlan(scores, application.fabric.vector_lanes, rows, isinstance(function, KeepTopK))
 
 
 @dataclass(frozen=True)
 class TopKPlan:
     """All of so many ``scores`` are compared with one in a cycle, or with as many as ``lanes`` comparisons allow.
 
-    Before that they are brought together, and behind it all are counted.
+    Before that they are brought together, and behind it all are counted; of several ``rows`` one after the other. What
+    ``keeps`` scores has them until they leave.
     """
 
     scores: int
     lanes: int
+    rows: int = 1
+    keeps: bool = False
 
     streams = False
 
     @property
-    def initiation_interval(self) -> int:
+    def steps(self) -> int:
+        """Cycles of a row."""
         return -(-self.scores // max(1, self.lanes // self.scores))
 
     @property
+    def initiation_interval(self) -> int:
+        return self.rows * self.steps + self.keeps
+
+    @property
     def latency(self) -> int:
-        return self.initiation_interval + 1
+        return self.rows * self.steps + 1
 
     @property
     def at_once(self) -> int:
         """Scores that all others are compared with in a cycle."""
-        return -(-self.scores // self.initiation_interval)
+        return -(-self.scores // self.steps)

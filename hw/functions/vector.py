@@ -148,7 +148,7 @@ class VectorDatapath(Datapath):
         found = []
         for scalar in range(group * self.lanes, min((group + 1) * self.lanes, self.shape.rows * self.shape.cols)):
             row, col = divmod(scalar, self.shape.cols)
-            found.append((row if operand.rows > 1 else 0) * operand.cols + (col if operand.cols > 1 else 0))
+            found.append((row if operand.rows > 1 else 0) * operand.cols + col * operand.cols // self.shape.cols)
         return found
 
     def _group(self, element: Value, operand: Words, group: int) -> Value:

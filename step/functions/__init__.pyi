@@ -8,6 +8,7 @@ from step.functions.cast import Cast as Cast
 from step.functions.compare import Compare as Compare
 from step.functions.compare import Where as Where
 from step.functions.counting import CountFrom as CountFrom
+from step.functions.dequantize import Dequantize as Dequantize
 from step.functions.edit import AppendRow as AppendRow
 from step.functions.edit import CausalMask as CausalMask
 from step.functions.edit import FilterLastTile as FilterLastTile

@@ -9,6 +9,7 @@ from step.errors import TypeMismatch
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.functions.cast import Cast
 from step.functions.compare import Compare, Where
+from step.functions.dequantize import Dequantize
 from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
@@ -77,6 +78,7 @@ NUMBERS = "BF16 or FP32, or all of INT8, INT32 or UINT32"
         (Where(), (Tile(BOOL, 2, 1), Tile(INT8, 2, 3), Tile(INT8, 1, 3)), Tile(INT8, 2, 3), 0),
         (Cast(INT8), (Tile(FP32, 2, 3),), Tile(INT8, 2, 3), 0),
         (Cast(BF16), (Tile(BOOL, 2, 3),), Tile(BF16, 2, 3), 0),
+        (Dequantize(4), (Tile(INT8, 2, 3), Tile(FP32, 1, 2)), Tile(BF16, 2, 6), 12),
         (Exp(), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 24),
         (Gelu(FP32), (Tile(BF16, 2, 3),), Tile(FP32, 2, 3), 48),
         (Tanh(), (Tile(BF16, 2, 3),), Tile(BF16, 2, 3), 36),

@@ -13,6 +13,7 @@ from streaming import Case
 from hw.functions.vector import VectorDatapath
 from step.functions.cast import Cast
 from step.functions.compare import RELATIONS, Compare, Where
+from step.functions.dequantize import Dequantize
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
 from step.functions.gelu import Gelu
@@ -56,6 +57,10 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
     (Where(), (Tile(BOOL, 3, 1), NARROW, Tile(BF16, 1, 4)), False),
     (Cast(BF16), (Tile(INT32, 3, 4),), False),
     (Cast(INT8), (WIDE,), False),
+    (Dequantize(), (Tile(INT8, 3, 4), Tile(BF16, 3, 1)), False),
+    (Dequantize(out=FP32), (Tile(INT8, 3, 8), Tile(FP32, 3, 2)), False),
+    (Dequantize(4), (Tile(INT8, 2, 6), Tile(BF16, 2, 3)), False),
+    (Dequantize(4, FP32), (Tile(INT8, 5, 4), Tile(FP32, 1, 4)), False),
     (Exp(FP32), (NARROW,), False),
     (Gelu(), (NARROW,), False),
     (Gelu(approximate="tanh"), (WIDE,), False),

@@ -7,6 +7,7 @@ from typing import Any
 from scenarios.scenario import Bench, Inputs, add, dims_of, pair, renumbered, single
 from step.functions.cast import Cast
 from step.functions.compare import Compare, Where
+from step.functions.dequantize import Dequantize
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.functions.exp import Exp
 from step.functions.gelu import Gelu
@@ -53,6 +54,9 @@ _PAIRS: tuple[tuple[str, Any, Tile, Tile], ...] = (
     ("max-int8", Max(), Tile(INT8, 3, 3), Tile(INT8, 3, 1)),
     ("div", Div(), _BF16, Tile(BF16, 3, 1)),
     ("div-fp32", Div(BF16), _FP32, _FP32),
+    ("dequantize", Dequantize(), Tile(INT8, 3, 4), Tile(BF16, 3, 1)),
+    ("dequantize-groups", Dequantize(4), Tile(INT8, 3, 12), Tile(BF16, 3, 4)),
+    ("dequantize-fp32", Dequantize(4, FP32), Tile(INT8, 2, 3), Tile(FP32, 1, 3)),
     ("compare", Compare("<="), _BF16, Tile(FP32, 1, 4)),
     ("compare-int32", Compare("=="), Tile(INT32, 2, 2), Tile(INT32, 1, 1)),
 )

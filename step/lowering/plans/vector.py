@@ -27,7 +27,7 @@ class VectorPlan:
 
     Where groups are the words of an operand, these go straight to the registers in front of the lanes; where words have
     more scalars, or come before they are wanted, they wait in a store, and one cycle longer. Groups that are no words
-    of the result are put together likewise. Operands with one row or one column are repeated.
+    of the result are put together likewise. Operands with one row or fewer columns are repeated.
 
     Of at most ``most`` lanes the fewest are taken that reach the shortest interval. A lane takes ``cycles``, its
     operands' registers counted. A reduction wants its state back before the next element, and always stores it, as it
@@ -88,7 +88,7 @@ class VectorPlan:
         return 0 if self.leaves_at_once else self.leaving.lag
 
     def repeats(self, operand: Words) -> bool:
-        """Whether ``operand`` has one row or one column for several of the result."""
+        """Whether ``operand`` has one row, or a column, for several of the result."""
         return operand.scalars < self.result.scalars
 
     def uses(self, operand: Words) -> Schedule | None:
@@ -133,8 +133,7 @@ class VectorPlan:
             left, right = 0, cols - 1
         if operand.rows == 1:
             top = bottom = 0
-        if operand.cols == 1:
-            left = right = 0
+        left, right = (each * operand.cols // cols for each in (left, right))
         return top * operand.cols + left, bottom * operand.cols + right
 
 

@@ -1,0 +1,102 @@
+"""Weights of few bits, with scales, as floating-point numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+import ml_dtypes
+import numpy as np
+import sympy
+
+from step.errors import TypeMismatch
+from step.language import numerics
+from step.language.dtypes import BF16, FLOATS, INT8, DType
+from step.language.function import MapFunction, Sample, mismatch, wrong_parameter
+from step.language.types import ElementType, Tile
+
+Bits = Literal[8, 4]
+
+
+@dataclass(frozen=True)
+class Dequantize(MapFunction):
+    """``(weights, scales)``: every integer times its scale, rounded once to ``out``, BF16 or FP32. 1 FLOP per integer.
+
+    The integers have 8 ``bits``, or 4: then an INT8 has two of them, that of the lower column in its lower bits, and
+    the result has twice the columns. A scale, of BF16 or FP32, is that of so many columns next to each other as make up
+    the row: of a *group*, or with one scale in a row of the whole row. One row of scales is that of all rows.
+    """
+
+    bits: Bits = 8
+    out: DType = BF16
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        if not isinstance(element, Tile) or element.dtype is not INT8 or not element.is_static:
+            element = Tile(INT8, random.randint(1, 4), random.randint(1, 4))
+        bits: Bits = random.choice([8, 4])
+        rows, cols = element.shape
+        groups = random.choice([each for each in range(1, 9) if cols * 8 // bits % each == 0])
+        scales = Tile(random.choice(FLOATS), random.choice([1, rows]), groups)
+        return Sample(cls(bits, random.choice(FLOATS)), (element, scales))
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        match inputs:
+            case (Tile() as weights, Tile() as scales) if weights.dtype is INT8 and scales.dtype in FLOATS:
+                if weights.is_static and scales.is_static:
+                    return self._result(weights, scales)
+        raise mismatch(self, "a static tile of INT8, and one of BF16 or FP32 with the scales", inputs)
+
+    def _result(self, weights: Tile, scales: Tile) -> Tile:
+        (rows, cols), (down, groups) = weights.shape, scales.shape
+        cols = cols * 8 // self.bits
+        if self.out not in FLOATS:
+            raise wrong_parameter(self, "out", "BF16 or FP32", (weights, scales))
+        if down not in (1, rows) or cols % groups:
+            wanted = f"scales in 1 or {rows} rows, and in so many columns that they divide {cols}"
+            raise mismatch(self, wanted, (weights, scales))
+        return Tile(self.out, rows, cols)
+
+    def apply(self, weights: np.ndarray, scales: np.ndarray) -> np.ndarray:
+        integers = weights if self.bits == 8 else unpacked(weights)
+        with numerics.quiet():
+            each = np.repeat(numerics.widen(scales), integers.shape[1] // scales.shape[1], axis=1)
+            return numerics.narrow(numerics.multiply(integers.astype(np.float32), each), self.out)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return self.result_type(*inputs).elements
+
+
+def unpacked(weights: np.ndarray) -> np.ndarray:
+    """The integers of 4 bits, two of which are in each INT8: that of the lower column in its lower bits."""
+    pairs = np.stack([weights << 4 >> 4, weights >> 4], axis=-1)
+    return pairs.reshape(*weights.shape[:-1], -1)
+
+
+def packed(integers: np.ndarray) -> np.ndarray:
+    """The opposite of `unpacked`."""
+    return (integers[..., ::2] & 15 | integers[..., 1::2] << 4).astype(np.int8)
+
+
+def quantized(
+    weights: np.ndarray, *, bits: Bits = 8, group: int | None = None, dtype: DType = BF16
+) -> tuple[np.ndarray, np.ndarray]:
+    """``weights`` ``[.., columns]`` as INT8 of ``bits``, packed as `Dequantize` wants them, and scales of ``dtype``.
+
+    The scale of so many columns next to each other as ``group`` says, by default all, is such that the largest of them
+    is the largest integer; integers are rounded to nearest even.
+
+    Raises `TypeMismatch` for columns that ``group`` does not divide, and an odd number of them with 4 bits.
+    """
+    columns, most = weights.shape[-1], (1 << bits - 1) - 1
+    if columns % (group or columns):
+        raise TypeMismatch(f"quantized needs group to be a divisor of the {columns} columns, not {group}")
+    if bits == 4 and columns % 2:
+        raise TypeMismatch(f"quantized needs an even number of columns, as an INT8 has two of 4 bits, not {columns}")
+    groups = weights.astype(np.float64).reshape(*weights.shape[:-1], -1, group or columns)
+    scales = (np.abs(groups).max(axis=-1) / most).astype(ml_dtypes.bfloat16 if dtype is BF16 else np.float32)
+    exact = scales.astype(np.float64)[..., None]
+    integers = np.clip(np.rint(np.divide(groups, exact, out=np.zeros_like(groups), where=exact != 0)), -most - 1, most)
+    whole = integers.astype(np.int8).reshape(weights.shape)
+    return whole if bits == 8 else packed(whole), scales

@@ -1,12 +1,27 @@
-"""RMSNorm and projections with a weight: of queries, keys and values, and of the output of attention."""
+"""RMSNorm, LayerNorm and projections with a weight: of queries, keys and values, and of the output of attention."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 
 from step import BF16, FP32, FabricConfig, Graph, Program, Stream, Tensor, Tile
 from step.errors import InputError
-from step.functions import Add, Cast, Matmul, Mul, RetileCol, RetileRow, RetileStreamify, RowSum, Rsqrt, Scale
+from step.functions import (
+    Add,
+    Cast,
+    Matmul,
+    Mul,
+    MulAdd,
+    RetileCol,
+    RetileRow,
+    RetileStreamify,
+    RowSum,
+    Rsqrt,
+    Scale,
+    Sub,
+)
 from step.language.fused import Sum
 from step_models.checking import workload
 from step_models.division import check_divides
@@ -21,12 +36,36 @@ def rms_norm(graph: Graph, x: Stream, scale: Tensor, epsilon: float, *, prefix: 
     mean = squares.map(Scale(1 / hidden), name=f"{prefix}mean")
     above = graph.constant(epsilon, dtype=FP32, reference=x, name=f"{prefix}epsilon")
     factor = mean.map(Add(), above, name=f"{prefix}mean_above_zero").map(Rsqrt(), name=f"{prefix}factor")
-    weights = on_chip(graph, scale, x, rows=1, columns=hidden, name=f"{prefix}norm")
-    weights = weights.flatten(0, 2, name=f"{prefix}norm_weights")
+    weights = held_row(graph, scale, x, name=f"{prefix}norm")
     normed: Stream = x.map(Mul(out=FP32), factor, name=f"{prefix}unit").map(
         Mul(out=BF16), weights, name=f"{prefix}normed"
     )
     return normed
+
+
+def layer_norm(graph: Graph, x: Stream, scale: Tensor, bias: Tensor, epsilon: float, *, prefix: str = "") -> Stream:
+    """(x - mean(x)) / sqrt(variance(x) + epsilon) * scale + bias on tiles ``[rows, hidden]``, rounded to BF16.
+
+    ``scale`` and ``bias`` are [1, hidden]. The variance is that of what the mean was taken from, in FP32.
+    """
+    _, hidden = (int(extent) for extent in scale.shape)
+    mean = x.map(RowSum(), name=f"{prefix}sum").map(Scale(1 / hidden), name=f"{prefix}mean")
+    centred = x.map(Sub(out=FP32), mean, name=f"{prefix}centred")
+    squares = centred.map(Mul(), centred, name=f"{prefix}squares").map(RowSum(), name=f"{prefix}sum_of_squares")
+    variance = squares.map(Scale(1 / hidden), name=f"{prefix}variance")
+    above = graph.constant(epsilon, dtype=FP32, reference=x, name=f"{prefix}epsilon")
+    factor = variance.map(Add(), above, name=f"{prefix}variance_above_zero").map(Rsqrt(), name=f"{prefix}factor")
+    weights, shift = (held_row(graph, each, x, name=f"{prefix}{each.name}") for each in (scale, bias))
+    unit = centred.map(Mul(), factor, name=f"{prefix}unit")
+    normed: Stream = unit.map(MulAdd(out=BF16), weights, shift, name=f"{prefix}normed")
+    return normed
+
+
+def held_row(graph: Graph, row: Tensor, x: Stream, *, name: str) -> Stream:
+    """``row``, [1, columns], for every tile of ``x``; it is read from memory once."""
+    held = on_chip(graph, row, x, rows=1, columns=int(row.shape[1]), name=name)
+    again: Stream = held.flatten(0, 2, name=f"{name}_weights")
+    return again
 
 
 def on_chip(graph: Graph, tensor: Tensor, x: Stream, *, rows: int, columns: int, name: str) -> Stream:
@@ -100,6 +139,14 @@ def norm_reference(x: np.ndarray, scale: np.ndarray, epsilon: float) -> np.ndarr
     return normed
 
 
+def layer_norm_reference(x: np.ndarray, scale: np.ndarray, bias: np.ndarray, epsilon: float) -> np.ndarray:
+    """LayerNorm in float64 on rows ``x``."""
+    rows = x.astype(np.float64)
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    unit: np.ndarray = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + epsilon)
+    return unit * scale.astype(np.float64) + bias.astype(np.float64)
+
+
 def reference(normed: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """normed @ weight in float64, and a bound on the error of the BF16 program per element.
 
@@ -125,16 +172,18 @@ def program(
     held: bool = True,
     sum: Sum = "ordered",
     epsilon: float = 1e-5,
+    norm: Literal["rms", "layer"] = "rms",
     fabric: FabricConfig | None = None,
     values: bool = True,
     name: str = "qkv",
 ) -> Program:
     """A norm and the projections behind it, of ``tokens`` rows: ``heads`` heads of q, and ``groups`` of k and v.
 
-    q, k, v = norm(x) (Wq, Wk, Wv). Tiles have ``rows`` rows, those of weights are [depth, columns]; ``depth`` is all of
-    ``hidden`` unless given. ``held`` and ``sum`` as in `project`. Without ``fabric`` it is the smallest one of the
-    published evaluation's kind that has room for the tiles. Without ``values`` all data is zeros, which take no memory,
-    and nothing is expected. Raises `InputError` for sizes that do not divide.
+    q, k, v = norm(x) (Wq, Wk, Wv); the ``norm`` is RMSNorm, or LayerNorm with a bias. Tiles have ``rows`` rows, those
+    of weights are [depth, columns]; ``depth`` is all of ``hidden`` unless given. ``held`` and ``sum`` as in `project`.
+    Without ``fabric`` it is the smallest one of the published evaluation's kind that has room for the tiles. Without
+    ``values`` all data is zeros, which take no memory, and nothing is expected. Raises `InputError` for sizes that do
+    not divide.
     """
     depth = hidden if depth is None else depth
     _check(tokens, rows, hidden, depth)
@@ -144,7 +193,11 @@ def program(
         check_divides("columns, the extent of a weight tile along the heads,", columns, "heads * head", count * head)
     graph = Graph(name)
     x = graph.load(graph.tensor("x", (tokens, hidden), BF16), tile=(rows, hidden), name="load_x")
-    normed = rms_norm(graph, x.flatten(0, 1, name="rows"), graph.tensor("norm", (1, hidden), BF16), epsilon)
+    tiles, scale = x.flatten(0, 1, name="rows"), graph.tensor("norm", (1, hidden), BF16)
+    if norm == "layer":
+        normed = layer_norm(graph, tiles, scale, graph.tensor("bias", (1, hidden), BF16), epsilon)
+    else:
+        normed = rms_norm(graph, tiles, scale, epsilon)
     for each, count in (("q", heads), ("k", groups), ("v", groups)):
         weight = graph.tensor(f"w{each}", (hidden, count * head), BF16)
         projected = project(graph, normed, weight, depth=depth, columns=columns, held=held, sum=sum)
@@ -161,7 +214,11 @@ def program(
             f"w{each}": projection(random, hidden, n * head) for each, n in (("q", heads), ("k", groups), ("v", groups))
         },
     }
-    exact = norm_reference(inputs["x"], inputs["norm"], epsilon)
+    if norm == "layer":
+        inputs["bias"] = normal(random, 1, hidden)
+        exact = layer_norm_reference(inputs["x"], inputs["norm"], inputs["bias"], epsilon)
+    else:
+        exact = norm_reference(inputs["x"], inputs["norm"], epsilon)
     return _expecting(graph, inputs, {each: reference(exact, inputs[f"w{each}"]) for each in ("q", "k", "v")}, fabric)
 
 

@@ -31,6 +31,21 @@ def test_projections(held: bool, depth: int | None) -> None:
         assert int(metrics(program.graph, program.fabric).off_chip_bytes) == 2 * (8 * 32 + reads + outputs)
 
 
+@pytest.mark.parametrize("hidden", [32, 64])
+def test_a_layer_norm(hidden: int) -> None:
+    program = projection.program(8, hidden, heads=4, groups=2, head=8, norm="layer")
+    assert_runs(program)
+    outputs = sum(each.size for each in program.expected.values())
+    reads = 8 * hidden + hidden * 64 + 2 * hidden  # scale and bias once
+    assert int(metrics(program.graph, program.fabric).off_chip_bytes) == 2 * (reads + outputs)
+
+
+def test_what_a_layer_norm_is() -> None:
+    rows, scale, bias = np.array([[1.0, 2, 3, 6]]), np.array([[1, 1, 2, 1]]), np.array([[0, 0, 0, 1]])
+    normed = projection.layer_norm_reference(rows, scale, bias, 0.5)
+    assert np.allclose(normed, [[-1, -0.5, 0, 2.5]])
+
+
 def test_a_wrong_result_is_found() -> None:
     program = projection.output_program(4, **SMALL)
     program.expected["o"] = program.expected["o"] * 1.02
@@ -61,6 +76,7 @@ def test_what_does_not_divide(make: Any, changes: dict[str, int], message: str) 
         (projection.program, {"hidden": 0}, "the columns of x must be at least 1, not 0"),
         (projection.program, {"heads": 0}, "heads * head must be at least 1, not 0"),
         (projection.program, {"groups": -1}, "heads * head must be at least 1, not -8"),
+        (projection.program, {"norm": "batch"}, 'program needs norm to be "rms" or "layer", not \'batch\''),
         (projection.program, {"epsilon": np.nan}, "the epsilon of a norm must be a number >= 0, not nan"),
         (projection.output_program, {"hidden": 0}, "hidden must be at least 1, not 0"),
         (projection.output_program, {"head": 0}, "the columns of x must be at least 1, not 0"),

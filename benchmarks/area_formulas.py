@@ -1,7 +1,8 @@
 """Error of the formulas of `step.areas` on designs that they were not fitted to; ``--fit`` fits them anew.
 
-    python -m benchmarks.area_formulas [--fit]
+    python -m benchmarks.area_formulas [--fit | --add]
 
+``--add`` fits only functions and operators that the table does not have, and leaves what it has.
 The truth is the estimate of ``step metrics --fabric``, which counts the operators in the Verilog of each module.
 """
 
@@ -9,9 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,8 @@ STIFFNESS = 0.01
 
 Sample = tuple[Amounts, Area]
 
+Table = dict[str, list[float]]
+
 
 def truth(netlist: Netlist) -> dict[tuple[str, str], Area]:
     """The area of every part, by its kind and name."""
@@ -60,27 +64,38 @@ def samples(netlist: Netlist) -> list[Sample]:
     return [(found[each], known[each]) for each in found]
 
 
-def fit(all_samples: Iterable[Sample]) -> dict[str, list[float]]:
-    """What one of everything takes of every resource: least squares of errors relative to parts, none below zero."""
-    distinct = {(tuple(sorted(each.items())), area) for each, area in all_samples}
-    names = sorted({name for each, _ in distinct for name, _ in each})
+def fit(all_samples: Iterable[Sample], known: Mapping[str, Sequence[float]] = MappingProxyType({})) -> Table:
+    """What one of everything takes of every resource: least squares of errors relative to parts, none below zero.
+
+    What is ``known`` stays, and is taken from the parts first; parts of nothing else say nothing.
+    """
+    distinct = {(tuple(sorted(each.items())), area) for each, area in all_samples if unknown(each, known)}
+    names = sorted({name for each, _ in distinct for name in unknown(dict(each), known)})
     places = {name: at for at, name in enumerate(names)}
-    table: dict[str, list[float]] = {name: [] for name in names}
-    for resource in (each.name for each in fields(Area)):
+    table: Table = {name: [] for name in names}
+    for at, resource in enumerate(each.name for each in fields(Area)):
         matrix, wanted = np.zeros((len(distinct), len(names))), np.zeros(len(distinct))
         for row, (found, area) in enumerate(distinct):
             actual = getattr(area, resource)
             weight = 1 / (actual + (LEAST if resource.startswith("lut") else 1))
-            wanted[row] = actual * weight
+            told = sum(amount * price(name)[at] for name, amount in found if known and name not in places)
+            wanted[row] = (actual - told) * weight
             for name, amount in found:
-                matrix[row, places[name]] = amount * weight
+                if name in places:
+                    matrix[row, places[name]] = amount * weight
         prior = np.diag([STIFFNESS / likely(name, resource) for name in names])
         matrix, wanted = np.vstack([matrix, prior]), np.append(wanted, np.zeros(len(names)))
         scale = np.maximum(np.abs(matrix).max(axis=0), 1e-30)
         solved, _ = nnls(matrix / scale, wanted, maxiter=100 * len(names))
         for name, each in zip(names, solved / scale, strict=True):
             table[name].append(float(f"{each:.4g}") if each > 1e-6 else 0.0)
-    return table
+    return {name: list(each) for name, each in sorted({**known, **table}.items())}
+
+
+def unknown(found: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Those names of ``found`` of which ``known`` has neither the function nor the operator."""
+    heads = {each.partition(".")[0] for each in known}
+    return [each for each in found if each.partition(".")[0] not in heads]
 
 
 def likely(name: str, resource: str) -> float:
@@ -92,7 +107,7 @@ def likely(name: str, resource: str) -> float:
     return 1.0 if name.endswith(("bits", "rows")) else 6.0 if name.endswith("cells") else 30.0
 
 
-def save(table: dict[str, list[float]]) -> None:
+def save(table: Table) -> None:
     """Write ``table``, a line for each name."""
     lines = (f" {json.dumps(name)}: {json.dumps(each)}" for name, each in table.items())
     TABLE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
@@ -103,16 +118,22 @@ def save(table: dict[str, list[float]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fit", action="store_true")
-    if parser.parse_args().fit:
+    parser.add_argument("--add", action="store_true")
+    given = parser.parse_args()
+    if given.fit or given.add:
+        known: Mapping[str, Sequence[float]] = coefficients() if given.add else {}
         found: list[Sample] = []
         for name, program in designs():
             began = perf_counter()
             try:
-                found += samples(prepare(program).netlist)
+                netlist = prepare(program).netlist
+                if not any(unknown(each, known) for each in amounts(netlist).values()):
+                    continue
+                found += samples(netlist)
             except FabricError as error:
                 print(f"{name}: left out: {error}")
             print(f"{name}: {len(found):,} parts, {perf_counter() - began:.1f} s", flush=True)
-        save(fit(found))
+        save(fit(found, known))
     for name in EXAMPLES:
         netlist = prepare(f"examples/{name}.py").netlist
         for settings in (dict[str, Any](), NARROWER):

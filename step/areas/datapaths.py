@@ -10,6 +10,7 @@ from step.areas.amounts import Amounts
 from step.language.function import Function
 from step.language.types import ElementType, Tile
 from step.lowering.plans.matmul_plan import MatmulPlan
+from step.lowering.plans.pick import RotatePlan
 from step.lowering.plans.plan import Application
 from step.lowering.plans.retile import JoinPlan, SplitPlan
 from step.lowering.plans.row import RowPlan
@@ -120,6 +121,15 @@ def _(plan: RowPlan, found: Amounts, function: Function, application: Applicatio
         else:
             found.put("row.repeated_bits", tile.bits * copies)
     found.put("row.result_bits", plan.result.bits * plan.leaving.copies(plan.waiting, plan.initiation_interval))
+
+
+@_add.register
+def _(plan: RotatePlan, found: Amounts, function: Function, application: Application) -> None:
+    """The registers of one window or two, and what chooses among their words."""
+    kept = plan.window * plan.tile.word_bits * (1 if plan.window == 1 else 2)
+    found.put("rotate_half", 1)
+    found.put("rotate_half.kept_bits", kept)
+    found.put("rotate_half.word_bits", plan.tile.word_bits)
 
 
 @_add.register

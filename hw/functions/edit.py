@@ -21,7 +21,7 @@ from step.lowering.plans.words import Words
 
 def datapath(function: Function, application: Application, plan: EditPlan) -> Datapath:
     """The datapath for a tile, a number, and what else there is."""
-    tile, *more = (Words.of(each, application.fabric.link_bytes) for each in application.inputs)
+    tile, *more = map(application.words, range(len(application.inputs)))
     match function:
         case SetRow():
             return EditDatapath(plan, "set", tile, more[1], 0, by_rows=True)

@@ -10,6 +10,7 @@ from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import DynamicPlan, Plan
 from step.lowering.plans.retile import JoinPlan, SplitPlan
+from step.lowering.plans.row import RowPlan
 from step.lowering.plans.vector import VectorPlan
 
 PACKED = "pack their rows into tiles of a static size"
@@ -24,7 +25,7 @@ def check_dynamic(node: Node, netlist: Netlist) -> None:
         return
     plan = plan_of(node, function, netlist.fabric, reduce=isinstance(function, AccumFunction))
     if not _computes(plan):
-        mend = "choose link_bytes of a scalar or more" if isinstance(plan, VectorPlan) else PACKED
+        mend = "choose link_bytes of a scalar or more" if isinstance(plan, VectorPlan | RowPlan) else PACKED
         raise FabricError(
             f"{node.describe()}: there is no hardware of the function {function.name!r} here for tiles with a dynamic "
             f"number of rows; {mend}"
@@ -38,6 +39,6 @@ def _computes(plan: Plan) -> bool:
             return plan.streams
         case SplitPlan():
             return plan.there or plan.slides or plan.lies_whole or plan.lies_within
-        case VectorPlan():
+        case VectorPlan() | RowPlan():
             return not plan.narrow
     return isinstance(plan, DynamicPlan)

@@ -13,7 +13,7 @@ from step.lowering.plans.words import Words
 
 def plan(function: Function, application: Application) -> EditPlan:
     """Words go through a register as they come."""
-    return EditPlan(Words.of(application.inputs[0], application.fabric.link_bytes), application.dynamic)
+    return EditPlan(application.words(0), application.dynamic)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,7 @@ from step.lowering.plans.words import Words
 
 def plan(function: Function, application: Application) -> ColumnPlan | RotatePlan:
     """The plan of a column, or of halves that change places."""
-    tile, result = (
-        Words.of(each, application.fabric.link_bytes) for each in (application.inputs[0], application.result)
-    )
+    tile, result = application.words(0), application.words(-1)
     if isinstance(function, Column):
         return ColumnPlan(tile, result, application.dynamic)
     return RotatePlan(tile, application.dynamic)

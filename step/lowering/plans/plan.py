@@ -9,6 +9,7 @@ from step.language.graph import Node
 from step.language.types import ElementType, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.rows import largest
+from step.lowering.plans.words import Words
 
 
 class Plan(Protocol):
@@ -75,6 +76,11 @@ class Application:
     def dynamic(self) -> bool:
         """Whether tiles may have fewer rows."""
         return bool(self.fewer)
+
+    def words(self, port: int) -> Words:
+        """The words of the tile at operand ``port`` (-1: of the result); one of dynamic size is never control."""
+        element = self.result if port < 0 else self.inputs[port]
+        return Words.of(element, self.fabric.link_bytes, control=element.is_control and port not in self.fewer)
 
     @classmethod
     def at(cls, node: Node, fabric: FabricConfig, *, reduce: bool) -> Application:

@@ -20,7 +20,7 @@ from step.lowering.plans.words import Schedule, Words
 def plan(function: Function, application: Application) -> RowPlan:
     """A sum of floating point numbers takes `FabricConfig.stages` cycles, all else one."""
     fabric = application.fabric
-    tile, result = (Words.of(each, fabric.link_bytes) for each in (application.inputs[0], application.result))
+    tile, result = application.words(0), application.words(-1)
     sums = isinstance(function, RowSum) and tile.dtype.is_float
     join, rounds = fabric.stages if sums else 1, rounding(application) if sums else 0
     terms = function.terms if isinstance(function, RowSum) else None
@@ -146,6 +146,11 @@ class RowPlan:
         groups, words = self.groups_of(rows), parts(rows, self.result.dtype.bits, self.result.link_bits)
         latency = self.gathering + self.folding + self.rounds + 1 + groups - words
         return Timing(largest(1, groups), latency, streams=True)
+
+    @property
+    def narrow(self) -> bool:
+        """A scalar is several words of some port; then groups are no parts of words."""
+        return any(each.link_bits < each.dtype.bits for each in (self.tile, self.result))
 
     def groups_of(self, rows: Any) -> Any:
         """Groups of a tile with so many ``rows``."""

@@ -16,9 +16,10 @@ from step.lowering.plans.words import Schedule, Words
 def vector_plan(application: Application, *, cycles: int) -> VectorPlan:
     """The plan of a function whose lanes take ``cycles``, on at most `vector_lanes` of them."""
     fabric = application.fabric
-    operands = tuple(Words.of(each, fabric.link_bytes) for each in application.inputs)
-    result = Words.of(application.result, fabric.link_bytes)
-    return VectorPlan(operands, result, fabric.vector_lanes, cycles, application.reduce, application.dynamic)
+    operands = tuple(map(application.words, range(len(application.inputs))))
+    return VectorPlan(
+        operands, application.words(-1), fabric.vector_lanes, cycles, application.reduce, application.dynamic
+    )
 
 
 @dataclass(frozen=True)
@@ -139,4 +140,4 @@ class VectorPlan:
 
 def rounding(application: Application) -> int:
     """Cycles to round an FP32 result to the format that is wanted."""
-    return int(Words.of(application.result, application.fabric.link_bytes).dtype is BF16)
+    return int(application.words(-1).dtype is BF16)

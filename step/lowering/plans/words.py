@@ -18,10 +18,11 @@ class Words:
     link_bits: int
 
     @classmethod
-    def of(cls, element: ElementType, link_bytes: int) -> Words:
-        """The words of ``element``: control is one word, however wide the link is."""
+    def of(cls, element: ElementType, link_bytes: int, *, control: bool | None = None) -> Words:
+        """The words of ``element``: ``control``, by default what is always that, is one word, however wide the link."""
         assert isinstance(element, Tile)
-        return cls(*element.shape, element.dtype, max(8 * link_bytes, element.bits * element.is_control))
+        control = element.is_control if control is None else control
+        return cls(*element.shape, element.dtype, max(8 * link_bytes, element.bits * control))
 
     @property
     def scalars(self) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 from benchmarks.control_units import dynamic, units
 from step import BF16, BOOL, FP32, INT8, INT32, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import StepError
-from step.functions import Matmul, RetileCol, RetileRow, RetileStreamify
+from step.functions import Dequantize, Matmul, RetileCol, RetileRow, RetileStreamify
 from step.fuzz.program import program as random_program
 from step.language.function import AccumFunction, FlatMapFunction, MapFunction
 from step.programs.program import load_program
@@ -61,6 +62,8 @@ def designs() -> Iterator[tuple[str, Program]]:
         yield name, load_program(f"examples/{name}")
     for seed in range(RANDOM):
         yield f"random {seed}", random_program(seed, operators=(15, 30))
+    for at in (0, 1):
+        yield f"quantized weights {at}", quantized(FABRICS[at])
     for at, dtype, shape, methods in APPLIED:
         yield f"functions {at} {dtype} {shape}", applied(FABRICS[at], Tile(dtype, *shape), methods)
 
@@ -78,6 +81,16 @@ def products(fabric: FabricConfig) -> Program:
             right = graph.source(f"right{name}", Tile(dtype, *shape), [4, 4])
             function = Matmul(out=out, transposed=transposed)
             getattr(left, method)(function, right, name=f"{method}{name}").sink(f"y{name}")
+    return Program(graph, fabric=fabric)
+
+
+def quantized(fabric: FabricConfig) -> Program:
+    """Weights of few bits, with scales of rows and of groups, in all formats."""
+    graph = Graph("quantized")
+    for at, (bits, groups, dtype, out) in enumerate(product((8, 4), (1, 4), (BF16, FP32), (BF16, FP32))):
+        weights = graph.source(f"weights{at}", Tile(INT8, 8, 16), [4, 4])
+        scales = graph.source(f"scales{at}", Tile(dtype, 8, groups), [4, 4])
+        weights.map(Dequantize(bits, out), scales, name=f"dequantize{at}").sink(f"y{at}")
     return Program(graph, fabric=fabric)
 
 

@@ -11,6 +11,7 @@ from benchmarks.control_units import dynamic, units
 from step import BF16, BOOL, FP32, INT8, INT32, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import StepError
 from step.functions import Dequantize, Matmul, RetileCol, RetileRow, RetileStreamify
+from step.functions.dequantize import Bits
 from step.fuzz.program import program as random_program
 from step.language.function import AccumFunction, FlatMapFunction, MapFunction
 from step.programs.program import load_program
@@ -87,7 +88,8 @@ def products(fabric: FabricConfig) -> Program:
 def quantized(fabric: FabricConfig) -> Program:
     """Weights of few bits, with scales of rows and of groups, in all formats."""
     graph = Graph("quantized")
-    for at, (bits, groups, dtype, out) in enumerate(product((8, 4), (1, 4), (BF16, FP32), (BF16, FP32))):
+    widths: tuple[Bits, ...] = (8, 4)
+    for at, (bits, groups, dtype, out) in enumerate(product(widths, (1, 4), (BF16, FP32), (BF16, FP32))):
         weights = graph.source(f"weights{at}", Tile(INT8, 8, 16), [4, 4])
         scales = graph.source(f"scales{at}", Tile(dtype, 8, groups), [4, 4])
         weights.map(Dequantize(bits, out), scales, name=f"dequantize{at}").sink(f"y{at}")

@@ -93,7 +93,9 @@ class Importer:
                     f"'{self.archive.path}': {target!r} is {kept}, not bfloat16: call .to(torch.bfloat16) on the "
                     "module before step_torch.capture"
                 )
-            self.values[name] = self.stored(re.sub(r"\W", "_", target), self.archive.weights[target], is_parameter=True)
+            own = re.sub(r"\W", "_", target)
+            own = own if own[0].isalpha() else f"weight_{own}"  # of modules that have numbers for names
+            self.values[name] = self.stored(own, self.archive.weights[target], is_parameter=True)
         for name in self.nodes.inputs:
             self.values[name] = self.stored(name, self.data[name], is_parameter=False)
 

@@ -15,6 +15,7 @@ from step.errors import Deadlock, GraphError, ProgramError, StreamFault, TypeMis
 from step.functions import Add, Mul, SelectAll
 from step.language.dtypes import BF16, FP32, INT32
 from step.language.graph import Graph, Node
+from step.language.location import Location
 from step.language.operator import OPERATORS, Names, Operator, Process, StreamType, Surroundings
 from step.language.tokens import DONE
 from step.language.types import Tile
@@ -454,3 +455,17 @@ def test_help_and_dir_show_the_operators() -> None:
         assert all(line in done.stdout for line in lines), done.stdout
         assert "'eager_merge'" in done.stdout
     assert {"partition", "map", "shape"} <= set(dir(Bench().source("x", "D", [1])))
+
+
+def test_operators_stand_where_they_are_said_to() -> None:
+    """What others made a graph of is named in errors, not the lines that place the operators."""
+    graph, model = Graph("placed"), Location("model.py", 7)
+    x = graph.source("x", NUMBER, [2])
+    with graph.at(model):
+        y = x.map(Mul(), x, name="y")
+        with graph.at(Location("model.py", 8)), pytest.raises(TypeMismatch, match=r"map 'z' \(model\.py:8\): "):
+            y.map(SelectAll(2), y, y, name="z")
+        y.sink("inside")
+    y.sink("outside")
+    assert [graph.nodes[name].location for name in ("y", "inside")] == [model, model]
+    assert graph.nodes["outside"].location.file.endswith("test_graph.py")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,6 +59,12 @@ def test_another_prompt_is_the_same_graph(tiny: TextModel) -> None:
     one, other = tiny.program("every tile", 12), tiny.program("the cache", 14)
     assert one.graph.nodes.keys() == other.graph.nodes.keys() and one.graph.depths == other.graph.depths
     assert [node.output_types for node in one.graph] == [node.output_types for node in other.graph]
+
+
+def test_a_text_ends_at_its_last_symbol(tiny: TextModel) -> None:
+    run: Any = SimpleNamespace(outputs={"tokens": np.array([9, 9, 4, 5, 0, 6])})
+    assert tiny.written(run, "abc", 4) == tiny.symbols[4] + tiny.symbols[5]
+    assert tiny.written(run, "abc", 1) == tiny.symbols[4]
 
 
 def test_a_single_token(tiny: TextModel) -> None:

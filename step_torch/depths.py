@@ -14,10 +14,11 @@ DEEP = 1 << 20
 """A depth that no run fills."""
 
 
-def with_depths(program: Program) -> Program:
+def with_depths(program: Program, *, routed: bool = False) -> Program:
     """``program`` with deeper channels, where it would deadlock; the least that are enough, each alone.
 
-    Those that its lowerings asked for stay, as they hold for other data too. Raises `Deadlock` where no depths help.
+    Those that its lowerings asked for stay, as they hold for other data too. Where data is ``routed``, other data may
+    need more: a channel that has to be deeper gets room for all of its tokens. Raises `Deadlock` where no depths help.
     """
     netlist = lower(program.graph, program.fabric)
     runs = Runs(netlist, [Simulator(program)], threads=1)
@@ -36,6 +37,7 @@ def with_depths(program: Program) -> Program:
         return [each.cycles is not None for each in runs.outcomes([{**asked, **each} for each in candidates])]
 
     least = shrink(deep, order, ends)  # type: ignore[arg-type]
-    chosen = {name: max(depth, asked[name]) for name, depth in least.items()}
-    changed = {name: depth for name, depth in chosen.items() if depth > asked[name]}
+    changed = {name: depth for name, depth in least.items() if depth > asked[name]}
+    if routed:
+        changed = {name: outcome.tokens[name] + 1 for name in changed}
     return replace(program, graph=replace(program.graph, depths=changed))

@@ -87,6 +87,14 @@ def test_any_tiles_give_the_same_bits(rows: int, columns: int, held: bool) -> No
     assert check.passed
 
 
+def test_experts_do_not_deadlock_wherever_rows_go() -> None:
+    program = step_torch.load(next(path for path in CAPTURED if path.stem == "qwen3moe_prefill")).program
+    simulator, random = step.Simulator(program), np.random.default_rng(1)
+    for spread in (0.0, 0.3, 1.0, 3.0) * 6:
+        rows = random.standard_normal((1, 32)) + spread * random.standard_normal((16, 32))
+        simulator.run({**program.inputs, "x": rows.astype(ml_dtypes.bfloat16)})
+
+
 def test_a_join_through_memory() -> None:
     path = next(path for path in CAPTURED if path.stem == "llama_prefill")
     spilled = step_torch.load(path, tiling=step_torch.Tiling(on_chip=512))

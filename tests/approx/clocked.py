@@ -66,8 +66,8 @@ class Wire:
 
 def at_rest(channel: Channel) -> Wire:
     """``channel`` before the first cycle, when there may be tokens already."""
-    before = [-1 - channel.deep] * len(channel.tokens)
-    return Wire(channel.capacity, int(channel.deep), list(channel.tokens), before, before.copy())
+    before = [-1 - channel.lag] * len(channel.tokens)
+    return Wire(channel.capacity, channel.lag, list(channel.tokens), before, before.copy())
 
 
 @dataclass

@@ -165,7 +165,7 @@ def test_a_unit_alone_takes_as_long_as_in_its_program(
     """What is measured around every unit of random programs is what the formulas say, and explains every token."""
     model_as_rtl(monkeypatch)
     program = fuzz.program(seed, roomy=True)
-    program = replace(program, fabric=replace(program.fabric, lanes={}))
+    program = replace(program, fabric=replace(program.fabric, lanes={}, links={}))
     campaign = Campaign.on(tmp_path / "c.json", [program.fabric], None)
     campaign.all([program], [])
     assert campaign.measured

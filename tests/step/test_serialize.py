@@ -501,7 +501,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
      "the shape of 'gone' is assumed, but nobody writes that stream"),
     (lambda d: d["fabric"].update(stage=4), FabricError,
      "fabric has no parameter 'stage'; did you mean 'stages'? "
-     "it has arithmetic, block_ram_words, channel_depth, dynamic_rows, lanes, link_bytes, matmul_lanes, "
+     "it has arithmetic, block_ram_words, channel_depth, dynamic_rows, lanes, link_bytes, links, matmul_lanes, "
      "memory, outstanding, page_bytes, scratchpad_banks, scratchpad_bytes, scratchpad_ports, stages, "
      "vector_lanes"),
     (lambda d: d["fabric"].update(tile=16), FabricError,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from step.fitting.candidates import Candidates
 from step.fitting.choices import Chosen, Space, fabrics
@@ -16,6 +17,9 @@ HALVINGS = 8
 
 SPARE = (1.0, 0.97, 0.94, 0.9)
 """Parts of a budget that candidates take, as an area is not quite the sum of its parts."""
+
+NEAR = 0.1
+"""The part by which a candidate may miss the goal that is made wider until it does not."""
 
 Found = tuple[Choice, Space, Chosen]
 """A choice, and where it is from."""
@@ -30,10 +34,15 @@ class Search:
 
     def best(self) -> Found:
         """The best that was found."""
-        starts = sorted((self._best(self._started(space)) for space in self._spaces()), key=self._cost)
-        most = len(self.trials.known) + self.runs
-        best = self._improved(starts[0], most)
-        return self._best([best, *(self._improved(each, most) for each in starts[1:])])
+        found = [list(self._started(space)) for space in self._spaces()]
+        starts = [self._best(each) for each in found]
+        near = [each for each in chain(*found) if 0 < self.goal.misses(each[0]) < NEAR]
+        if near:  # with a few wider units it may be better than all that reach the goal
+            starts.append(min(near, key=lambda each: each[0].area.lut_sites))
+        starts.sort(key=self._cost)
+        runs = self.runs // len(starts)
+        better = [self._improved(each, len(self.trials.known) + runs) for each in starts]
+        return self._improved(self._best(better), len(self.trials.known) + runs)
 
     def _cost(self, found: Found) -> tuple[float, ...]:
         return self.goal.cost(found[0])
@@ -151,7 +160,7 @@ class Search:
         going = True
         while going:
             going = False
-            for moved in self._moves(space, chosen):
+            for moved in self._moves(space, chosen, wider=self.goal.cycles is None or self.goal.misses(choice) > 0):
                 if len(self.trials.known) >= most:
                     return choice, space, chosen
                 if self.goal.hopeless(choice.area + space.difference(chosen, moved), choice):
@@ -162,17 +171,17 @@ class Search:
                     break
         return choice, space, chosen
 
-    def _moves(self, space: Space, chosen: Chosen) -> Iterator[Chosen]:
-        """Neighbours of ``chosen``: those that save most first, then exchanges of two."""
+    def _moves(self, space: Space, chosen: Chosen, *, wider: bool) -> Iterator[Chosen]:
+        """Neighbours of ``chosen``, the smallest first: narrower ones and ``wider`` ones, then exchanges of two."""
         single = [(at,) for at in range(len(chosen))]
         groups = [each for each in space.alike if len(each) > 1]
-        for step in (-1, 1) if self.goal.cycles is not None else (1, -1):
+        for step in (1, -1) if wider else (-1, 1):
             lanes = [_stepped(space, chosen, each, lanes=step) for each in (*groups, *single)]
             links = [_stepped(space, chosen, each, links=step) for each in space.alike]
             yield from _ordered(space, chosen, [*lanes, *links])
         for others in (groups, single):
-            wider = [_stepped(space, chosen, each, lanes=1) for each in others]
-            pairs = (_stepped(space, each, other, lanes=-by) for each in wider for other in others for by in (1, 2))
+            more = [_stepped(space, chosen, each, lanes=1) for each in others]
+            pairs = (_stepped(space, each, other, lanes=-by) for each in more for other in others for by in (1, 2))
             yield from _ordered(space, chosen, pairs)
 
 

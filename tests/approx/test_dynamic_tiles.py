@@ -19,7 +19,7 @@ from step.errors import FabricError, TypeMismatch
 from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu, Transpose
 from step.language.dims import Dim
 from step.language.loops import SHORT, RegularStream
-from step.lowering.feasible import advice
+from step.lowering.advice import advice
 from step.lowering.netlist import lower
 from step.lowering.plans.matmul_rows import RowsMatmulPlan
 from step.lowering.plans.plan import Timing

@@ -59,13 +59,15 @@ class Search:
     # -- candidates -----------------------------------------------------------------------------------------------
 
     def _spaces(self) -> list[Space]:
-        """Those of the fabrics on which the program is fast enough with all lanes; without a budget the smallest one of
-        each width of links."""
+        """Those of the fabrics on which the program is fast enough with all lanes, else the nearest one; without a
+        budget the smallest one of each width of links."""
         found: dict[int, list[Found]] = {}
         for fabric in fabrics(self.asked.fabric):
             space = Space.of(lower(self.trials.program.graph, fabric))
             found.setdefault(fabric.link_bytes, []).extend(self._found(space, space.asked))
         fit = [[each for each in alike if self._fast_enough(each[0])] for alike in found.values()]
+        if not any(fit):
+            return [self._best(chain(*found.values()))[1]]
         return [
             space for alike in fit for _, space, _ in (alike if self.goal.limits else sorted(alike, key=self._cost)[:1])
         ]

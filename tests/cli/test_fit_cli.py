@@ -52,3 +52,10 @@ def test_a_budget_that_nothing_fits(step: Step) -> None:
     result = step("fit", SIMPLE, "--luts", "10")
     assert (result.code, result.out) == (1, "")
     assert "error: nothing that was found for softmax fits luts=10; the nearest needs luts=" in result.err
+
+
+def test_cycles_that_nothing_reaches(step: Step) -> None:
+    """Not even with all lanes: the nearest is told."""
+    result = step("fit", SIMPLE, "--cycles", "10")
+    assert (result.code, result.out) == (1, "")
+    assert "error: nothing that was found for softmax fits cycles=10; the nearest needs cycles=" in result.err

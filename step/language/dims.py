@@ -11,11 +11,12 @@ import enum
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from numbers import Integral
 from typing import Any
 
 import sympy
+from sympy.core.function import Application
 
 from step.errors import TypeMismatch
 from step.language.arguments import told
@@ -88,10 +89,12 @@ class Dim:
         return int(self.extent)
 
     def __str__(self) -> str:
-        return str(self.extent)
+        return _text(self.extent)
 
     __repr__ = __str__
 
+
+_text = lru_cache(maxsize=1 << 14)(str)  # a program has thousands of streams, and few extents that differ
 
 Shape = tuple[Dim, ...]
 FreshSymbol = Callable[[], Dim]
@@ -175,12 +178,38 @@ def per_tensor(dims: Shape, rank: int) -> Shape:
 
 def mean(total: sympy.Expr, tensors: sympy.Expr) -> Dim:
     """The ragged dimension of which so many ``tensors`` have ``total``, in the mean."""
-    return Dim(total / sympy.Max(1, tensors), DimKind.RAGGED)
+    return Dim(total / at_least_one(tensors), DimKind.RAGGED)
+
+
+@lru_cache(maxsize=1 << 12)  # streams of one origin have tensors alike
+def of_all(mean: sympy.Expr, tensors: sympy.Expr) -> sympy.Expr:
+    """What all of so many ``tensors`` have together that have ``mean`` each."""
+    return mean * at_least_one(tensors)
+
+
+@lru_cache(maxsize=1 << 12)
+def at_least_one(extent: sympy.Expr) -> sympy.Expr:
+    """The larger of ``extent`` and 1."""
+    return extent if extent.is_positive else _bounded(sympy.Max, extent)
+
+
+@lru_cache(maxsize=1 << 12)
+def at_most_one(extent: sympy.Expr) -> sympy.Expr:
+    """The smaller of ``extent`` and 1: 0 for nothing."""
+    return sympy.Integer(1) if extent.is_positive else _bounded(sympy.Min, extent)
+
+
+def _bounded(function: Any, extent: sympy.Expr) -> sympy.Expr:
+    """``function`` of 1 and an ``extent`` that may be 0.
+
+    Of sums and products of symbols nothing more is known, for which SymPy would look for milliseconds.
+    """
+    return function(1, extent, evaluate=bool(extent.is_number or extent.atoms(Application)))
 
 
 def total(each: Dim, tensors: sympy.Expr, fresh: FreshSymbol) -> Dim:
     """The dimension of a stream of so many ``tensors`` that have the dimension ``each``, a ragged one in the `mean`."""
-    whole = each.extent * sympy.Max(1, tensors)
+    whole = of_all(each.extent, tensors)
     if not each.is_ragged:
         return each
     return Dim(whole, DimKind.RAGGED) if whole.is_Symbol else fresh()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from numbers import Integral
+from operator import itemgetter
 
 import sympy
 
 from step.errors import InputError, StreamFault, UnboundSymbol
 from step.host.nearest import did_you_mean
 from step.language.checker import StreamChecker
-from step.language.dims import Dim, DimKind
+from step.language.dims import Dim, DimKind, of_all
 from step.language.graph import Graph
 from step.language.operator import StreamType
 from step.language.types import Tile
@@ -48,12 +49,15 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
         for level, dim in enumerate(reversed(stream.shape)):
             if dim.kind is DimKind.DYNAMIC and checkers[str(stream)].extents[level]:
                 _solve(dim, min(checkers[str(stream)].extents[level]), values, shown)
+    expected_of = dict[Dim, int]()  # many streams have dimensions alike
     for stream in streams:
         for level, dim in enumerate(reversed(stream.shape)):
             seen = checkers[str(stream)].extents[level]
             if dim.kind is not DimKind.DYNAMIC or not seen or not dim.extent.free_symbols <= shown:
                 continue
-            if seen != {expected := int(evaluate(dim.extent, values, graph))}:
+            if dim not in expected_of:
+                expected_of[dim] = int(evaluate(dim.extent, values, graph))
+            if seen != {expected := expected_of[dim]}:
                 raise StreamFault(f"stream {stream}: the dimension {dim} should be {expected}, but is {sorted(seen)}")
     return values
 
@@ -69,15 +73,9 @@ def _tile_symbols(stream: StreamType, checker: StreamChecker) -> Iterator[tuple[
         (stream.element.rows, stream.element.cols), checker.tile_totals, checker.tile_extents, strict=True
     ):
         if dim.is_ragged:
-            yield _of_all(dim.extent, stream.count), total
+            yield of_all(dim.extent, stream.count), total
         else:
             yield dim.extent, max(extents, default=0)
-
-
-@lru_cache(maxsize=1 << 12)  # many streams have tiles alike
-def _of_all(mean: sympy.Expr, count: sympy.Expr) -> sympy.Expr:
-    """What all of ``count`` have together that have ``mean`` each."""
-    return mean * sympy.Max(1, count)
 
 
 def _solve(dim: Dim, extent: int, values: dict[str, int], shown: set[sympy.Symbol]) -> None:
@@ -99,7 +97,7 @@ def _solve(dim: Dim, extent: int, values: dict[str, int], shown: set[sympy.Symbo
 
 def evaluate(expression: sympy.Expr, values: Mapping[str, int], graph: Graph) -> sympy.Expr:
     """``expression`` with all its symbols replaced; raises `UnboundSymbol` for those without a value."""
-    missing = sorted(str(each) for each in expression.free_symbols if str(each) not in values)
+    missing = [name for _, name in _symbols(expression) if name not in values]
     if missing:
         born = "\n".join(f"  {name}: from {graph.symbols[name].of!r} ({graph.symbols[name].born})" for name in missing)
         raise UnboundSymbol(f"these symbols have no value; bind them with NAME=VALUE or give input data:\n{born}")
@@ -108,8 +106,14 @@ def evaluate(expression: sympy.Expr, values: Mapping[str, int], graph: Graph) ->
 
 def replaced(expression: sympy.Expr, values: Mapping[str, int]) -> sympy.Expr:
     """``expression`` with numbers for the symbols that have ``values``: all at once, as programs have thousands."""
-    known = {each: values[str(each)] for each in expression.free_symbols if str(each) in values}
-    return expression.xreplace({each: sympy.Integer(value) for each, value in known.items()})
+    known = {each: sympy.Integer(values[name]) for each, name in _symbols(expression) if name in values}
+    return expression.xreplace(known)
+
+
+@lru_cache(maxsize=1 << 14)  # many streams have extents alike
+def _symbols(expression: sympy.Expr) -> tuple[tuple[sympy.Basic, str], ...]:
+    """Those of ``expression``, in the order of their names."""
+    return tuple(sorted(((each, str(each)) for each in expression.free_symbols), key=itemgetter(1)))
 
 
 def check_values(values: Mapping[str, int], graph: Graph) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import sympy
-
-from step.language.dims import Dim, DimKind, Shape, element_count, mean, product
+from step.language.dims import Dim, DimKind, Shape, at_most_one, element_count, mean, product
 from step.language.faults import Fault, Violation
 from step.language.function import AccumFunction
 from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned
@@ -45,7 +43,7 @@ class Accum(_Reduction):
             (all_rows,) = names.shared(key, lambda: (names.symbol("rows", DimKind.RAGGED),))
             return mean(all_rows.extent, element_count(shape[: -self.rank]))
         # All reductions have as many elements: if none, there are no ragged rows at all.
-        return rows if rows.is_ragged else Dim(rows.extent * sympy.Min(1, product(inner)), rows.kind)
+        return rows if rows.is_ragged else Dim(rows.extent * at_most_one(product(inner)), rows.kind)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         element = node.output_types[0].element

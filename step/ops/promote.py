@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import sympy
-
-from step.language.dims import Dim, DimKind
+from step.language.dims import Dim, DimKind, at_most_one
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
@@ -29,7 +27,7 @@ class Promote(Operator):
         (stream,) = inputs
         outer = stream.shape[0]
         kind = DimKind.STATIC if outer.is_static else DimKind.DYNAMIC
-        return (StreamType(stream.element, (Dim(sympy.Min(1, outer.extent), kind), *stream.shape)),)
+        return (StreamType(stream.element, (Dim(at_most_one(outer.extent), kind), *stream.shape)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         rank = node.input_types[0].rank

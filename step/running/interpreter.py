@@ -275,9 +275,14 @@ def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
     data = bind_inputs(opened.graph, opened.inputs)
     found = _measured(opened.graph, lowered, data, False, None, blanks=blanks)
     values = found.symbols
-    for stream in opened.graph.streams():
-        for dim, seen in zip(reversed(stream.shape), found.checkers[str(stream)].extents, strict=True):
-            if dim.kind is DimKind.DYNAMIC and seen and {evaluate(dim.extent, values, opened.graph)} != seen:
-                names = ", ".join(sorted(str(each) for each in dim.extent.free_symbols))
-                raise UnboundSymbol(f"the data shows that {dim} is {min(seen)}, but not what each of {names} is")
+    shown = dict.fromkeys(
+        (dim, frozenset(extents))
+        for stream in opened.graph.streams()
+        for dim, extents in zip(reversed(stream.shape), found.checkers[str(stream)].extents, strict=True)
+        if dim.kind is DimKind.DYNAMIC and extents
+    )
+    for dim, extents in shown:
+        if {evaluate(dim.extent, values, opened.graph)} != extents:
+            names = ", ".join(sorted(str(each) for each in dim.extent.free_symbols))
+            raise UnboundSymbol(f"the data shows that {dim} is {min(extents)}, but not what each of {names} is")
     return values

@@ -24,5 +24,6 @@ def data_digest(graph: Graph, data: BoundInputs) -> str:
     digest = hashlib.sha256()
     for name, array in sorted(arrays_of(graph, data).items()):
         digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
-        digest.update(array.tobytes())
+        alike = array.size and not any(array.strides)  # one value in all places, as blank weights of gigabytes have it
+        digest.update(array.flat[0].tobytes() if alike else array.tobytes())
     return digest.hexdigest()[:16]

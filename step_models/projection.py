@@ -46,19 +46,29 @@ def rms_norm(graph: Graph, x: Stream, scale: Tensor, epsilon: float, *, prefix: 
 def layer_norm(graph: Graph, x: Stream, scale: Tensor, bias: Tensor, epsilon: float, *, prefix: str = "") -> Stream:
     """(x - mean(x)) / sqrt(variance(x) + epsilon) * scale + bias on tiles ``[rows, hidden]``, rounded to BF16.
 
-    ``scale`` and ``bias`` are [1, hidden]. The variance is that of what the mean was taken from, in FP32.
+    ``scale`` and ``bias`` are [1, hidden].
     """
-    _, hidden = (int(extent) for extent in scale.shape)
+    unit = standardized(graph, x, epsilon, prefix=prefix)
+    weights, shift = (held_row(graph, each, x, name=f"{prefix}{each.name}") for each in (scale, bias))
+    normed: Stream = unit.map(MulAdd(out=BF16), weights, shift, name=f"{prefix}normed")
+    return normed
+
+
+def standardized(graph: Graph, x: Stream, epsilon: float, *, prefix: str = "") -> Stream:
+    """(x - mean(x)) / sqrt(variance(x) + epsilon) on static tiles ``[rows, hidden]``, in FP32.
+
+    The variance is that of what the mean was taken from.
+    """
+    assert isinstance(x.element, Tile)
+    hidden = int(x.element.cols)
     mean = x.map(RowSum(), name=f"{prefix}sum").map(Scale(1 / hidden), name=f"{prefix}mean")
     centred = x.map(Sub(out=FP32), mean, name=f"{prefix}centred")
     squares = centred.map(Mul(), centred, name=f"{prefix}squares").map(RowSum(), name=f"{prefix}sum_of_squares")
     variance = squares.map(Scale(1 / hidden), name=f"{prefix}variance")
     above = graph.constant(epsilon, dtype=FP32, reference=x, name=f"{prefix}epsilon")
     factor = variance.map(Add(), above, name=f"{prefix}variance_above_zero").map(Rsqrt(), name=f"{prefix}factor")
-    weights, shift = (held_row(graph, each, x, name=f"{prefix}{each.name}") for each in (scale, bias))
-    unit = centred.map(Mul(), factor, name=f"{prefix}unit")
-    normed: Stream = unit.map(MulAdd(out=BF16), weights, shift, name=f"{prefix}normed")
-    return normed
+    unit: Stream = centred.map(Mul(), factor, name=f"{prefix}unit")
+    return unit
 
 
 def held_row(graph: Graph, row: Tensor, x: Stream, *, name: str) -> Stream:

@@ -14,9 +14,9 @@ import numpy as np
 
 from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Stream, Tile
 from step.errors import InputError
-from step.functions import Compare, Where
+from step.functions import ArgMax, Compare, Where
+from step.library import arg_max
 from step_models.fabrics import fitting
-from step_torch import stand_ins
 from step_torch.archive import Archive, read_archive
 from step_torch.depths import with_depths
 from step_torch.importing import Importer, Tiling
@@ -124,8 +124,11 @@ class _Loops:
         at.sources = EveryRow(at, row.stream, {})
         at.values[parts.last] = row
         at.lower(parts.head)
-        scores = at.whole_rows(at.values[self.model.nodes.outputs[0]], "the largest score of all")
-        chosen = stand_ins.largest_column(at, scores.stream)
+        scores = at.value(at.values[self.model.nodes.outputs[0]])
+        if scores.layout.loops:  # a large vocabulary comes in tiles, one after the other
+            chosen = arg_max(scores.stream, name="chosen")
+        else:
+            chosen = scores.stream.map(ArgMax(), name="chosen")
         chosen.sink("tokens")
         if tokens is not None:
             leave = graph.turns(2, [0] * (self.steps - 1) + [1], name="leave_token")

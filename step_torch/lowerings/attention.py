@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from step import BF16, UINT32, Stream, Tile
+from step import BF16, UINT32, Stream
 from step.functions import (
     Add,
     AppendRow,
     CacheEnd,
     Cast,
+    CausalMask,
     Div,
     Exp,
     Matmul,
@@ -31,14 +32,14 @@ from step.functions import (
     Scale,
     Sub,
 )
+from step.language.function import NUMBER
 from step_models.attention import Attention
-from step_torch import stand_ins
 from step_torch.caches import Cache
 from step_torch.importing import Importer
-from step_torch.layouts import Axis, Layout, Part, Value
+from step_torch.layouts import Axis, Part, Value
 from step_torch.lowerings.shapes import Cached
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported
+from step_torch.sources import Unsupported
 
 
 @lowers("step.attention.default")
@@ -84,11 +85,15 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scale: float) -> Value:
     loops = (*row_loops, *head_loops, tiles)
     why = "keys and values are read for every tile of queries"
     k, v = (at.joiner.reordered(_with_axes(each, heads, keys), loops, why) for each in (k, v))
-    mask = Stored(at.name("mask"), stand_ins.causal_mask(rows.extent, keys.extent), ((rows,), (keys,)), False)
-    seen = at.sources.read(mask, Layout(loops, Part(rows, size), Part(keys, size)))
     queries = split.stream.repeat(tiles.count, name=at.name("queries"))
     score = queries.map(Matmul(transposed=True), k.stream, name=at.name("product"))
-    score = score.map(Scale(scale), name=at.name("score")).map(Add(), seen.stream, name=at.name("masked"))
+    score = score.map(Scale(scale), name=at.name("score"))
+    firsts = range(0, rows.extent, size)
+    query_row = at.graph.generate(NUMBER, firsts, [1, *(each.count for each in row_loops)], name=at.name("query_row"))
+    for part in (*head_loops, tiles):
+        query_row = query_row.repeat(part.count, name=at.name("query_row"))
+    key_row = at.graph.generate(NUMBER, firsts, reference=score, name=at.name("key_row"))
+    score = score.map(CausalMask(), query_row, key_row, name=at.name("masked"))
     stream = _weighted(at, score, v.stream)
     return replace(split, stream=stream, dtype=BF16)
 
@@ -179,7 +184,7 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) ->
 
 def _numbers(at: Importer, cache: Cache, along: Stream, name: str) -> Stream:
     """The numbers of the sequences, in every round again, along a stream that has an element for each."""
-    numbers: Stream = at.graph.generate(Tile(UINT32), range(cache.sequences), reference=along, name=at.name(name))
+    numbers: Stream = at.graph.generate(NUMBER, range(cache.sequences), reference=along, name=at.name(name))
     return numbers
 
 

@@ -11,15 +11,14 @@ from dataclasses import replace
 from typing import Any
 
 from step import FP32, Stream
-from step.functions import Add, Div, Exp, Mul, Reciprocal, Rsqrt, Scale, Silu, Sub
+from step.functions import Add, Div, Exp, Gelu, Mul, Reciprocal, Rsqrt, Scale, Silu, Sub, Tanh
 from step.language.function import MapFunction
-from step_torch import stand_ins
 from step_torch.importing import FORMATS, Importer, with_dtype
 from step_torch.layouts import Axis, Dims, Layout, Part, Value, sizes
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported
 
-Binary = Callable[..., MapFunction]
+Function = Callable[..., MapFunction]
 
 
 @lowers("aten.add.Tensor")
@@ -61,46 +60,43 @@ def power(at: Importer, x: Any, exponent: float) -> Any:
 @lowers("aten.neg.default")
 def negate(at: Importer, x: Any) -> Any:
     """-x."""
-    return x.negated() if hasattr(x, "negated") else _unary(at, x, Scale(-1.0))
+    return x.negated() if hasattr(x, "negated") else _unary(at, x, Scale, -1.0)
 
 
 @lowers("aten.rsqrt.default")
 def reciprocal_root(at: Importer, x: Any) -> Any:
     """1 / sqrt(x)."""
-    return _unary(at, x, Rsqrt())
+    return _unary(at, x, Rsqrt)
 
 
 @lowers("aten.reciprocal.default")
 def reciprocal(at: Importer, x: Any) -> Any:
     """1 / x."""
-    return _unary(at, x, Reciprocal())
+    return _unary(at, x, Reciprocal)
 
 
 @lowers("aten.exp.default")
 def exponential(at: Importer, x: Any) -> Any:
     """e^x."""
-    return _unary(at, x, Exp())
+    return _unary(at, x, Exp)
 
 
 @lowers("aten.silu.default")
 def silu(at: Importer, x: Any) -> Any:
     """x * sigmoid(x)."""
-    return _unary(at, x, Silu())
+    return _unary(at, x, Silu)
 
 
 @lowers("aten.tanh.default")
 def tanh(at: Importer, x: Any) -> Any:
     """The hyperbolic tangent."""
-    value = at.value(x)
-    return with_dtype(value, stand_ins.tanh(at, value.stream), at.dtype)
+    return _unary(at, x, Tanh)
 
 
 @lowers("aten.gelu.default")
 def gelu(at: Importer, x: Any, *, approximate: str = "none") -> Any:
     """x * Phi(x), with erf or with tanh."""
-    value = at.value(x)
-    make = stand_ins.gelu_tanh if approximate == "tanh" else stand_ins.gelu
-    return with_dtype(value, make(at, value.stream), at.dtype)
+    return _unary(at, x, Gelu, approximate=approximate)
 
 
 @lowers("aten._to_copy.default", "aten.to.dtype")
@@ -123,12 +119,13 @@ def nothing(at: Importer, *args: Any, **options: Any) -> tuple[()]:
     return ()
 
 
-def _unary(at: Importer, x: Any, function: MapFunction) -> Value:
+def _unary(at: Importer, x: Any, function: Function, *parameters: Any, **options: Any) -> Value:
     value = at.value(x)
-    return with_dtype(value, at.rounded(value.stream.map(function, name=at.name())), at.dtype)
+    made = function(*parameters, out=at.dtype, **options)
+    return with_dtype(value, value.stream.map(made, name=at.name()), at.dtype)
 
 
-def _binary(at: Importer, function: Binary, x: Any, y: Any) -> Value:
+def _binary(at: Importer, function: Function, x: Any, y: Any) -> Value:
     if isinstance(y, int | float):
         return _with_constant(at, function, x, float(y))
     if isinstance(x, int | float):
@@ -139,15 +136,15 @@ def _binary(at: Importer, function: Binary, x: Any, y: Any) -> Value:
     return _mapped(at, function, lead, first, second)
 
 
-def _with_constant(at: Importer, function: Binary, x: Any, y: float) -> Value:
+def _with_constant(at: Importer, function: Function, x: Any, y: float) -> Value:
     value = at.value(x)
     if function is Mul:
-        return _unary(at, value, Scale(y))
+        return _unary(at, value, Scale, y)
     constant = at.graph.constant(y, dtype=FP32, reference=value.stream, name=at.name("constant"))
     return _mapped(at, function, value, value.stream, constant)
 
 
-def _mapped(at: Importer, function: Binary, lead: Value, first: Stream, second: Stream) -> Value:
+def _mapped(at: Importer, function: Function, lead: Value, first: Stream, second: Stream) -> Value:
     return with_dtype(lead, first.map(function(out=at.dtype), second, name=at.name()), at.dtype)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from step import BF16, Stream
-from step.functions import Add, Cast, Mul, RetileRow, RetileStreamify, TopK
+from step.functions import Add, Cast, Column, KeepTopK, Mul, RetileRow, RetileStreamify, TopK
 from step.language.dims import dim
+from step.library import top_k_weights
 from step_models import moe, swiglu
-from step_torch import stand_ins
 from step_torch.importing import Importer
 from step_torch.layouts import Dims, Value
 from step_torch.registry import lowers
@@ -79,7 +79,7 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
     graph, count = at.graph, down.data.shape[0]
     tokens = value.layout.tile[0] * (value.layout.loops[0].count if value.layout.loops else 1)
     probabilities, rows = _each(at, index.of, "probabilities", tokens), _each(at, value, "x", tokens)
-    share = stand_ins.top_weights(at, probabilities, index.k, normalised=weight.normalised)
+    share = _shares(at, probabilities, weight)
     choice = probabilities.map(TopK(index.k), name=at.name("choice"))
     room = tokens + 1  # an expert may wait for all rows, and Done takes a slot
     parts = rows.buffered(room).partition(choice, targets=count, name=at.name("route"))
@@ -91,6 +91,15 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
     gathered = graph.reassemble(done, choice.buffered(room), order="index", name=at.name("gather"))
     summed = gathered.accum(Add(), name=at.name("sum")).map(Cast(BF16), name=at.name("rounded"))
     return replace(value, stream=_tiles(at, summed.assume_shape([tokens]), value), dtype=BF16)
+
+
+def _shares(at: Importer, probabilities: Stream, weight: Chosen) -> Stream:
+    """How much each expert counts, zero for those that a row does not go to."""
+    if weight.normalised:
+        share: Stream = top_k_weights(probabilities, weight.k, out=BF16, name=at.name("shares"))
+        return share
+    kept = probabilities.map(KeepTopK(weight.k), name=at.name("kept"))
+    return at.rounded(kept)
 
 
 def _expert(
@@ -110,7 +119,7 @@ def _expert(
     y = swiglu.expert(graph, tiles, weights, depth=hidden, columns=columns, prefix=prefix)
     y = moe.unpacked(y, keep.buffered(room + size), rows, prefix)
     own = share.assume_shape(y.shape).buffered(room)
-    factor = stand_ins.column(at, own, number, f"share{number}")
+    factor = own.map(Column(number), name=f"{prefix}share")
     rounded = y.map(Cast(BF16), name=f"{prefix}rounded")
     weighted: Stream = rounded.map(Mul(out=BF16), factor.buffered(room), name=f"{prefix}weighted")
     return weighted.buffered(room)

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from step import FP32
-from step.functions import Add, Div, Exp, Mul, RowMax, RowSum, Rsqrt, Scale, Sub
+from step.functions import Add, Div, Exp, Mul, MulAdd, RowMax, RowSum, Scale, Sub
+from step_models.projection import standardized
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value
 from step_torch.lowerings.elementwise import together
@@ -48,19 +49,12 @@ def layer_norm(
 ) -> Value:
     """(x - mean) / sqrt(variance + epsilon) * weight + bias, rounded once."""
     value = _rows(at, x, [-1], keep=True)
-    width = _width(value)
-    sums = value.stream.map(RowSum(out=FP32), name=at.name("sum"))
-    centred = value.stream.map(Sub(out=FP32), sums.map(Scale(1 / width), name=at.name("mean")), name=at.name("centred"))
-    squares = centred.map(Mul(), centred, name=at.name("squares")).map(RowSum(), name=at.name("sum_of_squares"))
-    variance = squares.map(Scale(1 / width), name=at.name("variance"))
-    above = at.graph.constant(epsilon, dtype=FP32, reference=variance, name=at.name("epsilon"))
-    factor = variance.map(Add(), above, name=at.name("above_zero")).map(Rsqrt(), name=at.name("factor"))
-    result = replace(value, stream=centred.map(Mul(), factor, name=at.name("unit")))
-    for function, parameter, name in ((Mul, weight, "scaled"), (Add, bias, "normed")):
-        if parameter is not None:
-            first, second, result = together(at, result, parameter)
-            result = replace(result, stream=first.map(function(), second, name=at.name(name)))
-    return with_dtype(result, at.rounded(result.stream), at.dtype)
+    stream = standardized(at.graph, value.stream, epsilon, prefix=f"{at.node.name}_")
+    parameters = [together(at, value, each)[1] for each in (weight, bias) if each is not None]
+    if parameters:
+        function = MulAdd if len(parameters) == 2 else Add if weight is None else Mul
+        stream = stream.map(function(out=at.dtype), *parameters, name=at.name())
+    return with_dtype(value, at.rounded(stream), at.dtype)
 
 
 def _rows(at: Importer, x: Any, dims: list[int], keep: bool) -> Value:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from step_torch import stand_ins
+from step import BF16, Stream
+from step.functions import Matmul, RotateHalf
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Axis, Dims, Layout, Part, Value, sizes
 from step_torch.registry import lowers
@@ -158,11 +159,28 @@ def joined(at: Importer, pieces: list[Piece]) -> Value:
     width = sum(each.extent for each in pieces)
     order = [each.first + at for each in pieces for at in range(each.extent)]
     signs = [each.sign for each in pieces for _ in range(each.extent)]
-    stream = stand_ins.columns_in_order(at, value.stream, order, signs)
+    stream = _in_order(at, value.stream, order, signs)
     old = value.dims[-1][0]
     axis = old if width == old.extent else Axis(at.name("columns"), width)
     layout = replace(value.layout, columns=Part(axis, width))
     return with_dtype(replace(value, dims=(*value.dims[:-1], (axis,)), layout=layout), stream, at.dtype)
+
+
+def _in_order(at: Importer, x: Stream, order: list[int], signs: list[int]) -> Stream:
+    """Column ``order[i]`` of tiles of ``x``, times ``signs[i]``, as column i.
+
+    Halves that are turned, as rotary embeddings do it, have a function; all else is a product, exact as it sums one
+    term.
+    """
+    columns = int(x.element.tiles[0].cols)
+    half = columns // 2
+    turned = [*range(half, columns), *range(half)]
+    if order == turned and signs == [-1] * half + [1] * half:
+        return x.map(RotateHalf(), name=at.name())
+    matrix = np.zeros((columns, len(order)))
+    matrix[order, range(len(order))] = signs
+    chosen = at.graph.constant(matrix, dtype=BF16, reference=x, name=at.name("order"))
+    return x.map(Matmul(out=BF16), chosen, name=at.name())
 
 
 def _over(x: Any, dims: Dims, at: Importer) -> Any:

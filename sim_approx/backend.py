@@ -24,6 +24,7 @@ from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend, checked_options
 from step.running.deadlock import report
+from step.running.interpreter import OnToken
 from step.running.result import RunResult, Status
 
 
@@ -41,6 +42,7 @@ def run(
     engine: EngineName | None = None,
     jump: bool = True,
     progress: Progress = silent,
+    on_token: OnToken | None = None,
 ) -> RunResult:
     """Run ``program`` on ``inputs`` (see `step.programs.data.inputs.bind_inputs`) and return times and counts.
 
@@ -52,7 +54,8 @@ def run(
     ``engine``: ``"compiled"`` or ``"python"``. Without one the compiled engine runs, and the Python engine where it can
     not be made, which the result says with the reason. Where a phase of the run repeats itself, the compiled engine
     counts the repetitions, and does not go through them: the result is the same without ``jump``, and later there.
-    ``progress`` is told cycle and speed of long runs.
+    ``progress`` is told cycle and speed of long runs, ``on_token`` of every token that leaves through a sink, at most
+    some 0.1 s after it did; it needs all values.
 
     Raises `FormatError` for what is no calibration, and `FabricError` for one that lacks what the program needs;
     `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
@@ -62,7 +65,7 @@ def run(
     simulator = Simulator(
         program, inputs, fabric, values=values, timing_of=timing_of, calibration=calibration, engine=engine, jump=jump
     )
-    return simulator.run(depths=depths, events=events, max_cycles=max_cycles, progress=progress)
+    return simulator.run(depths=depths, events=events, max_cycles=max_cycles, progress=progress, on_token=on_token)
 
 
 APPROX = Backend(run, timed=True)
@@ -109,14 +112,16 @@ class Simulator:
         max_cycles: int | None = None,
         jump: bool | None = None,
         progress: Progress = silent,
+        on_token: OnToken | None = None,
     ) -> RunResult:
         """Run with ``inputs``, ``depths`` of channels, ``memory`` and ``jump`` in the place of those that are there.
 
-        ``progress`` is told cycle and speed of long runs; what it raises ends the run.
+        ``progress`` is told cycle and speed of long runs, ``on_token`` as in `sim_approx.backend.run`; what they raise
+        ends the run.
 
         Raises what `sim_approx.backend.run` raises.
         """
-        return self._run(True, inputs, depths, memory, events, max_cycles, jump, progress)
+        return self._run(True, inputs, depths, memory, events, max_cycles, jump, progress, on_token)
 
     def attempt(self, inputs: Mapping[str, Any] | BoundInputs | None = None, **options: Any) -> RunResult:
         """As `run`, but a run that fails is a result like others, whose ``status`` and ``error`` say so.
@@ -135,10 +140,11 @@ class Simulator:
         max_cycles: int | None = None,
         jump: bool | None = None,
         progress: Progress = silent,
+        on_token: OnToken | None = None,
     ) -> RunResult:
         again: Any = {"max_cycles": max_cycles, "jump": self._jump if jump is None else jump}
         with self._ready(inputs) as model:
-            simulation = model.run(depths, memory, events=events, progress=progress, **again)
+            simulation = model.run(depths, memory, events=events, progress=progress, on_token=on_token, **again)
             result = simulation.result()
             if simulation.error is None:
                 return result

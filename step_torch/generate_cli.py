@@ -9,6 +9,7 @@ import click
 
 from step.cli.console import show_json, talk
 from step.cli.options import json_option
+from step.host.progress import silent
 from step_torch.text import TextModel
 
 
@@ -35,14 +36,18 @@ def command(folder: Path, prompt: str, tokens: int, backend: str, clock: float, 
     """
     model = TextModel.load(folder)
     started = time.monotonic()
-    text, run = model.generate(prompt, tokens, backend)
+    text, run = model.generate(prompt, tokens, backend, say=silent if as_json else _echo)
     seconds = time.monotonic() - started
     steps = len(run.program.inputs["prompt"])
     cycles = None if backend == "interpret" else run.cycles / steps
     if as_json:
         show_json({"text": prompt + text, "tokens": len(text), "cycles_a_token": cycles, "seconds": seconds})
         return
-    click.echo(prompt + text)
+    click.echo()
     talk(f"{len(text)} tokens on {backend} in {seconds:.1f} s")
     if cycles is not None:
         talk(f"{cycles:,.0f} cycles a token, {clock * 1e6 / cycles:,.0f} tokens/s at {clock:g} MHz")
+
+
+def _echo(symbols: str) -> None:
+    click.echo(symbols, nl=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import step
 from step import Program, Run
 from step.errors import FormatError, InputError
 from step.host.paths import check_readable
+from step.host.progress import silent
+from step.language.tokens import Token
 from step_torch.generating import LanguageModel
 
 END = 0
@@ -56,11 +58,40 @@ class TextModel:
         tokens = np.asarray(run.outputs["tokens"]).reshape(-1)[len(prompt) - 1 :][:count]
         return "".join(self.symbols[each] for each in _until_end(tokens.tolist()))
 
-    def generate(self, prompt: str, count: int, backend: str = "approx") -> tuple[str, Run]:
-        """What the model writes behind ``prompt``, and the run that says so."""
+    def generate(
+        self, prompt: str, count: int, backend: str = "approx", *, say: Callable[[str], object] = silent
+    ) -> tuple[str, Run]:
+        """What the model writes behind ``prompt``, and the run that says so.
+
+        ``say`` is told the prompt, if there is nothing wrong with it, and then each symbol as it comes.
+        """
         options: dict[str, Any] = {"values": "all"} if backend == "approx" else {}
-        run = step.run(self.program(prompt, count), backend=backend, **options)
+        program, writing = self.program(prompt, count), Writing(self, len(prompt) - 1, count, say)
+        say(prompt)
+        run = step.run(program, backend=backend, on_token=writing.told, **options)
         return self.written(run, prompt, count), run
+
+
+@dataclass
+class Writing:
+    """Says the symbols that come behind ``given`` ones, ``count`` at most, up to the end of the text."""
+
+    model: TextModel
+    given: int
+    count: int
+    say: Callable[[str], object]
+
+    def told(self, sink: str, token: Token) -> None:
+        """See `step.run`."""
+        if sink != "tokens":
+            return
+        self.given -= 1
+        number = int(token.value[0, 0])
+        if self.given < 0 and self.count and number == END:
+            self.count = 0
+        elif self.given < 0 and self.count:
+            self.count -= 1
+            self.say(self.model.symbols[number])
 
 
 def _until_end(tokens: Sequence[int]) -> Iterator[int]:

@@ -17,7 +17,7 @@ from cosim.building.build import Build, build
 from cosim.building.design import Design, load_design
 from cosim.building.toolchain import Toolchain
 from cosim.running.process import run_logged
-from cosim.running.run_files import RawRun, read_run, write_inputs
+from cosim.running.run_files import Leaving, RawRun, read_run, write_inputs
 from step.errors import InputError, SimulationError
 from step.host.files import FULL, check_writable, full_disk, has_room
 
@@ -36,13 +36,14 @@ def simulate(
     optimize: bool = True,
     progress: Callable[[int], None] | None = None,
     building: Callable[[str], None] | None = None,
+    leaving: Callable[[str, list[int]], None] | None = None,
 ) -> RawRun:
     """Build (through the cache) and run a design.
 
     ``sources`` are the transfers of each source, ``memory`` the contents from beat 0 on (the rest is zero). It goes
     on until nothing moved for ``watchdog`` cycles (the design's ``settling_cycles``), and ``max_cycles`` at most.
     ``waves`` is a path ending in ``.vcd`` or ``.fst``. ``progress`` is told the cycle now and then, ``building`` the
-    steps of a build.
+    steps of a build, and ``leaving`` the name of a sink and the transfers of each token that leaves there.
 
     Raises `InputError` for data that does not fit the ports, `BuildError`, `EnvironmentProblem`, and
     `SimulationError` where the simulator breaks; a stalled, runaway or faulty run is a result.
@@ -55,11 +56,16 @@ def simulate(
         arguments = [f"+max_cycles={max_cycles}", *(["+log"] if log else [])]
         if watchdog is not None:
             arguments.append(f"+watchdog={watchdog}")
+        look = None if leaving is None else Leaving(design, directory, leaving).look
+        if look is not None:
+            arguments.append("+prompt")
         if waves is not None:
             waves.unlink(missing_ok=True)
             arguments += ["--trace", "--trace-file", str(waves.absolute())]
         with whole_or_gone(waves):
-            run_simulator(built, "cosim.running.bench", directory, arguments, progress)
+            run_simulator(built, "cosim.running.bench", directory, arguments, progress, look)
+        if look is not None:
+            look()
         run = read_run(design, directory, built.seconds)
     if waves is not None and (not waves.is_file() or waves.stat().st_size == 0):
         raise SimulationError(f"the simulator wrote no waves to {waves}")
@@ -107,8 +113,12 @@ def run_simulator(
     directory: Path,
     arguments: Sequence[str],
     progress: Callable[[int], None] | None = None,
+    look: Callable[[], None] | None = None,
 ) -> None:
-    """Run the cocotb tests of ``module`` in the simulator; `SimulationError` with the end of its log if it breaks."""
+    """Run the cocotb tests of ``module`` in the simulator; `SimulationError` with the end of its log if it breaks.
+
+    ``look`` is called now and then.
+    """
     environment = {
         **built.toolchain.environment,
         **cocotb_environment(built.toolchain, built.top, module),
@@ -116,7 +126,13 @@ def run_simulator(
         "STEP_RUN_DIRECTORY": str(directory),
     }
     log = directory / "simulator.log"
-    poll = None if progress is None else lambda: _report(directory, progress)
+
+    def poll() -> None:
+        if progress is not None:
+            _report(directory, progress)
+        if look is not None:
+            look()
+
     command = [str(built.executable), f"+directory={directory}", *arguments]
     status = run_logged(command, log, directory=directory, environment=environment, poll=poll)
     if status != 0 or not (directory / "bench.json").is_file():

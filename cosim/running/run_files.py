@@ -6,7 +6,7 @@ The formats are told at the head of each module in ``verilog/``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -173,7 +173,36 @@ def _events(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return enters, leaves
 
 
-def _transfers(path: Path, bits: int) -> list[int]:
+class Leaving:
+    """What leaves through the sinks of a run that goes on in ``directory``, told token by token.
+
+    ``tell(name, transfers)`` gets the transfers of a token.
+    """
+
+    def __init__(self, design: Design, directory: Path, tell: Callable[[str, list[int]], None]) -> None:
+        self._files = [(port, directory / f"sink.{port.name}") for port in design.sinks]
+        self._seen = dict.fromkeys((port.name for port in design.sinks), 0)
+        self._begun: dict[str, list[int]] = {port.name: [] for port in design.sinks}
+        self._tell = tell
+
+    def look(self) -> None:
+        """Tell of all that is whole by now, and was not told before."""
+        for port, path in self._files:
+            if not path.is_file():
+                continue
+            for transfer in _transfers(path, port.bits, self._seen[port.name]):
+                self._seen[port.name] += 1
+                self._begun[port.name].append(transfer)
+                if transfer >> port.user_bits & 1:
+                    self._tell(port.name, self._begun[port.name])
+                    self._begun[port.name] = []
+
+
+def _transfers(path: Path, bits: int, first: int = 0) -> list[int]:
+    """Those that are whole, from number ``first`` on."""
     width = 4 * -(-bits // 32)
-    data = path.read_bytes()
+    with path.open("rb") as file:
+        file.seek(first * width)
+        data = file.read()
+    data = data[: len(data) // width * width]
     return [int.from_bytes(data[start : start + width], "little") for start in range(0, len(data), width)]

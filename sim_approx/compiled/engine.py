@@ -19,7 +19,8 @@ from step.language.faults import Fault, Violation, rows_of
 from step.running.result import Status, control_token
 
 SLICE = 5_000_000
-"""Tries between two moments in which an interrupt is seen, and progress told: some 0.1 s."""
+"""Tries between two moments in which an interrupt is seen, and progress told: some 0.1 s. A call of a function of
+values counts as many (`Engine::run`)."""
 
 GOES_ON, BROKEN = 0, 5
 STATUS = {1: Status.FINISHED, 2: Status.DEADLOCK, 3: Status.RUNAWAY, 4: Status.FAULT}
@@ -138,6 +139,7 @@ class CompiledEngine:
             while outcome == GOES_ON:
                 outcome = library.step_run(run, limit, SLICE)
                 self._show(run)
+                packed.note(_array(library.step_notes, run, WORD).tolist())
                 if told is not None and outcome == GOES_ON:
                     told(library.step_now(run), library.step_entered(run))
             if outcome == BROKEN:

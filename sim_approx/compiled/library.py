@@ -201,6 +201,7 @@ def _declare(engine: ctypes.CDLL) -> ctypes.CDLL:
         ("entered", number, (run,)),
         ("end", None, (run,)),
         ("report", run, (run, count)),
+        ("notes", run, (run, count)),
         ("events", run, (run, count)),
         ("leaves", run, (run, count)),
         ("seen", run, (run, count)),

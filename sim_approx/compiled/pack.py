@@ -254,6 +254,14 @@ class Packed:
 
     # -- back ----------------------------------------------------------------------------------------------------------
 
+    def note(self, numbers: Sequence[int]) -> None:
+        """Bring the tokens that were noted since the last time to their lists."""
+        at = 0
+        for notes in self._token_notes.all:
+            count, at = numbers[at], at + 1
+            notes.extend(self._handles.token(numbers[place : place + 4]) for place in range(at, at + 4 * count, 4))
+            at += 4 * count
+
     def restore(self, numbers: Sequence[int], at: int) -> None:
         """Bring the state behind a run, which begins at place ``at`` of ``numbers``, into machines and channels."""
 
@@ -284,8 +292,6 @@ class Packed:
                 if number != NOTHING_THERE and (value := self._handles.value(number)) is not UNKNOWN:
                     self._changed.append((tiles, place, tiles[place]))
                     tiles[place] = value
-        for notes in self._token_notes.all:
-            notes.extend(self._handles.token(take(4)) for _ in range(take(1)[0]))
         for notes in self._int_notes.all:
             notes.extend(take(take(1)[0]))
 

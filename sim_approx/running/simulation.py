@@ -17,7 +17,16 @@ from sim_approx.engine.events import Ending, Engine, Events, Watch
 from sim_approx.explain.record import Record, RecordingEngine
 from sim_approx.placing.build import Fabric, TimingOf, build_fabric
 from sim_approx.running.footprint import Footprint
-from step.errors import Deadlock, EnvironmentProblem, FabricError, Runaway, SettingError, SimulationError, StreamFault
+from step.errors import (
+    Deadlock,
+    EnvironmentProblem,
+    FabricError,
+    InputError,
+    Runaway,
+    SettingError,
+    SimulationError,
+    StreamFault,
+)
 from step.host.progress import Progress, silent
 from step.language.tokens import Token
 from step.lowering.fabric import MemoryConfig
@@ -26,6 +35,7 @@ from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
 from step.running.contracts import ShapeChecks, first_fault, stream_fault, timed_checks
 from step.running.deadlock import Snapshot
+from step.running.interpreter import OnToken
 from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
 from step.running.traffic import traffic
 
@@ -139,6 +149,21 @@ class _Speed:
             self._tokens, self._time = tokens, now
 
 
+class _Leaving:
+    """Tells of the tokens that left through sinks, each once."""
+
+    def __init__(self, netlist: Netlist, outputs: Mapping[str, list[Token]], tell: OnToken) -> None:
+        self._lists = {node.name: outputs[node.name] for node in netlist.units if node.operator.hands_out}
+        self._counts, self._tell = dict.fromkeys(self._lists, 0), tell
+
+    def look(self) -> None:
+        """Tell of those that left since the last time."""
+        for name, tokens in self._lists.items():
+            for token in tokens[self._counts[name] :]:
+                self._counts[name] += 1
+                self._tell(name, token)
+
+
 class Model:
     """``netlist`` with ``data``, ready to run any number of times, one after the other; see `simulate` for the options.
 
@@ -178,13 +203,17 @@ class Model:
         max_cycles: int | None = None,
         jump: bool = True,
         progress: Progress = silent,
+        on_token: OnToken | None = None,
     ) -> Simulation:
         """Run to whatever end it comes, with other ``depths`` of channels, by name, and another ``memory``.
 
-        What the last run left in the fabric is gone then. Raises `FabricError` for depths that can not be, and
+        What the last run left in the fabric is gone then. ``on_token`` as in `sim_approx.backend.run`. Raises
+        `FabricError` for depths that can not be, `InputError` where there are no values to tell of, and
         `EnvironmentProblem` for a run that does not fit into memory, and where the compiled engine was asked for and
         can not be, with the reason.
         """
+        if on_token is not None and self._values != "all":
+            raise InputError('the fast model computes what leaves through sinks with values="all"; on_token needs that')
         held = self._values == "all" and self._wanted != "python"
         if events or held:
             self._footprint.check(values=held, events=events, max_cycles=max_cycles)
@@ -192,8 +221,18 @@ class Model:
         fabric, engine = self._made = self._ready(netlist)
         checks = self._checks = self._checks_of_sources.copy()
         record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
+        speed = _Speed(progress)
+        leaving = None if on_token is None else _Leaving(netlist, fabric.outputs, on_token)
+
+        def told(cycle: int, tokens: int) -> None:
+            speed.told(cycle, tokens)
+            if leaving is not None:
+                leaving.look()
+
         start = time.perf_counter()
-        ending = engine.run(max_cycles, record, _Speed(progress).told, jump)
+        ending = engine.run(max_cycles, record, told, jump)
+        if leaving is not None:
+            leaving.look()
         seconds = time.perf_counter() - start
         ran: EngineName = "compiled" if isinstance(engine, CompiledEngine) else "python"
         return Simulation(netlist, fabric, checks, ending, record, self._values, seconds, ran, self._reason, max_cycles)

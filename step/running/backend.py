@@ -22,7 +22,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Prepared, prepare
-from step.running.interpreter import meaning
+from step.running.interpreter import OnToken, meaning
 from step.running.result import RunResult, Status
 
 GROUP = "step.backends"
@@ -32,7 +32,7 @@ Count = Annotated[int, Within(1)]
 OPTIONS: Mapping[str, Any] = {
     **dict.fromkeys(("max_cycles", "jobs", "threads", "search"), Count),
     **dict.fromkeys(("events", "jump", "optimize", "bound", "record"), bool),
-    **dict.fromkeys(("progress", "timing_of"), Callable),
+    **dict.fromkeys(("progress", "timing_of", "on_token"), Callable),
     **dict.fromkeys(("depths", "arrivals"), Mapping),
     "seed": Annotated[int, Within(0)],
     "values": Literal["control", "all"],
@@ -135,15 +135,18 @@ def run(
     program: Prepared | Netlist | Graph,
     inputs: Mapping[str, Any] | BoundInputs | None = None,
     fabric: FabricConfig | None = None,
+    *,
+    on_token: OnToken | None = None,
 ) -> RunResult:
     """Interpret ``program``: outputs without time, so no cycles and no activities.
 
-    The fabric has no say in it, but what no fabric can be is refused as by the other back ends.
+    The fabric has no say in it, but what no fabric can be is refused as by the other back ends. ``on_token`` is told of
+    every token that leaves through a sink.
     """
     prepared = prepare(program, inputs, fabric)
     check_outputs(prepared.graph)
     started = time.perf_counter()
-    found = meaning(prepared)
+    found = meaning(prepared, on_token=on_token)
     seconds = time.perf_counter() - started
     return RunResult("interpret", prepared.graph.name, Status.FINISHED, 0, found.outputs, {}, {}, seconds)
 

@@ -35,6 +35,9 @@ from step.programs.prepare import Inputs, Openable, Prepared, open_program
 from step.running.blank import blank
 from step.running.contracts import ShapeChecks, first_fault, promised_streams, stream_fault
 
+OnToken = Callable[[str, Token], None]
+"""Told the name of a sink, and a token that leaves the program there, Done apart, as soon as it does."""
+
 
 @dataclass
 class Interpretation:
@@ -62,7 +65,9 @@ class _Run:
         arrivals: Mapping[str, Sequence[int]],
         netlist: Netlist | None,
         blanks: frozenset[str],
+        on_token: OnToken | None,
     ) -> None:
+        self.on_token = on_token
         self.graph, self.inputs, self.orders, self.blanks = graph, inputs, arrivals, blanks
         self.fabric = None if netlist is None else netlist.fabric
         self.most_rows = 0 if netlist is None else netlist.fabric.dynamic_rows
@@ -122,7 +127,10 @@ class _Run:
         return self.orders.get(self._node().name, ())
 
     def collect(self, token: Token) -> None:
-        self.result.outputs[self._node().name].append(token)
+        node = self._node()
+        self.result.outputs[node.name].append(token)
+        if self.on_token is not None and node.operator.hands_out:
+            self.on_token(node.name, token)
 
     def _node(self) -> Node:
         """The node whose process is running."""
@@ -234,9 +242,12 @@ def interpret(
     return _measured(graph, insert_broadcasts(graph), bind_inputs(graph, inputs), record, arrivals)
 
 
-def meaning(prepared: Prepared, arrivals: Mapping[str, Sequence[int]] | None = None) -> Interpretation:
+def meaning(
+    prepared: Prepared, arrivals: Mapping[str, Sequence[int]] | None = None, *, on_token: OnToken | None = None
+) -> Interpretation:
     """`interpret` for what is ``prepared``; what no fabric can be is refused, too."""
-    return _measured(prepared.graph, prepared.netlist.graph, prepared.data, False, arrivals, prepared.netlist)
+    graph, netlist = prepared.graph, prepared.netlist
+    return _measured(graph, netlist.graph, prepared.data, False, arrivals, netlist, on_token=on_token)
 
 
 def _measured(
@@ -247,13 +258,14 @@ def _measured(
     arrivals: Mapping[str, Sequence[int]] | None,
     netlist: Netlist | None = None,
     blanks: frozenset[str] = frozenset(),
+    on_token: OnToken | None = None,
 ) -> Interpretation:
     """The run of the ``lowered`` graph; raises `StreamFault` where symbols of ``graph`` have several values in it.
 
     On the fabric of a ``netlist`` tiles have so many rows at most as that has room for. Results of the nodes
     ``blanks`` are zeros.
     """
-    result = _Run(lowered, data, record, arrivals or {}, netlist, blanks).run()
+    result = _Run(lowered, data, record, arrivals or {}, netlist, blanks, on_token).run()
     result.symbols = measure(graph, result.checkers)
     return result
 

@@ -146,7 +146,8 @@ def run(
     failure after ``max_cycles``, and record the cycle of every token where ``events`` are asked for; ``waves`` is a
     .vcd or .fst file for those of the RTL. ``progress`` is told what is going on. What else a back end takes goes
     through ``options``: ``values="all"`` lets the fast model compute outputs, ``jump=False`` go through all repetitions
-    of regular phases.
+    of regular phases, ``on_token`` is told the name of a sink and every token that leaves the program there, as it does
+    (``on_token(name, token)``; on the fast model with all values).
 
     Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
     fit and for options that the back end does not have, and the other errors of `step.errors`; warns of what is

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from scenarios import FABRIC
 
+import step
 from cosim import backend as rtl
 from cosim.comparing.compare import compare
 from sim_approx import backend as approx
-from step.errors import StreamFault
+from step.errors import InputError, StreamFault
 from step.functions import Add, Matmul
 from step.language.dtypes import BF16, FP32
 from step.language.graph import Graph
@@ -88,6 +89,29 @@ def test_what_nobody_reads_does_not_count(inputs: dict[str, Any]) -> None:
     same(exact, model)
     assert (exact.status, exact.cycles) == (Status.FINISHED, 7)
     assert compare(given, optimize=False).passed
+
+
+@pytest.mark.filterwarnings("ignore:.*nobody reads:step.ProgramWarning")
+def test_what_leaves_is_told_token_by_token() -> None:
+    """In the order of each sink, as it stands in the outputs; tokens of `pairs` end rows."""
+    ways: dict[str, tuple[str, dict[str, Any]]] = {
+        "interpret": ("interpret", {}),
+        "rtl": ("rtl", {"optimize": False}),
+        "compiled": ("approx", {"values": "all", "engine": "compiled"}),
+        "python": ("approx", {"values": "all", "engine": "python"}),
+    }
+    for name, (backend, options) in ways.items():
+        told: dict[str, list[str]] = {"y": [], "pairs": []}
+        run = step.run(
+            program(GOOD), backend, on_token=lambda sink, token, told=told: told[sink].append(str(token)), **options
+        )
+        assert told == {sink: [str(token) for token in run.result.outputs[sink]] for sink in told}, name
+        assert [len(each) for each in told.values()] == [2, 2], name
+    with pytest.raises(InputError) as found:
+        step.run(program(GOOD), "approx", on_token=print)
+    assert str(found.value) == (
+        'the fast model computes what leaves through sinks with values="all"; on_token needs that'
+    )
 
 
 def test_a_fault_behind_the_end_is_the_same_everywhere() -> None:

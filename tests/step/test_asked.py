@@ -103,11 +103,11 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: step.run(program(), "rtl", max_cycle=5),
         "max_cycle has no effect on the back end rtl; did you mean 'max_cycles'? it takes events, max_cycles, waves, "
-        "optimize, progress",
+        "optimize, progress, on_token",
     ),
     (
         lambda: step.run(program(), "interpret", jump=False),
-        "jump has no effect on the back end interpret; it takes none",
+        "jump has no effect on the back end interpret; it takes on_token",
     ),
     (
         lambda: step.compare(program(), backend="approx"),
@@ -120,7 +120,7 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: step.Simulator(program()).run(depth={"x": 2}),
         "depth has no effect on a run of step.Simulator; did you mean 'depths'? it takes depths, memory, events, "
-        "max_cycles, jump, progress",
+        "max_cycles, jump, progress, on_token",
     ),
     # names of things
     (

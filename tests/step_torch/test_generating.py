@@ -13,8 +13,9 @@ from broken import edited
 
 import step
 from step.errors import FormatError, InputError
+from step.language.tokens import Token
 from step_torch.generating import LanguageModel
-from step_torch.text import TextModel
+from step_torch.text import TextModel, Writing
 
 FOLDER = Path(step.__file__).parents[1] / "examples" / "tiny_lm"
 WRITTEN = json.loads((FOLDER / "written.json").read_text())
@@ -65,6 +66,22 @@ def test_a_text_ends_at_its_last_symbol(tiny: TextModel) -> None:
     run: Any = SimpleNamespace(outputs={"tokens": np.array([9, 9, 4, 5, 0, 6])})
     assert tiny.written(run, "abc", 4) == tiny.symbols[4] + tiny.symbols[5]
     assert tiny.written(run, "abc", 1) == tiny.symbols[4]
+
+
+@pytest.mark.parametrize("backend", ["approx", "interpret"])
+def test_text_is_said_as_it_comes(tiny: TextModel, backend: str) -> None:
+    said: list[str] = []
+    text, _ = tiny.generate("a ", 4, backend, say=said.append)
+    assert said == ["a ", *text] and len(text) == 4
+
+
+def test_nothing_is_said_behind_the_end_of_a_text(tiny: TextModel) -> None:
+    said: list[str] = []
+    writing = Writing(tiny, given=1, count=4, say=said.append)
+    for number in (9, 4, 5, 0, 6):
+        writing.told("last", Token(np.array([[7]])))
+        writing.told("tokens", Token(np.array([[number]])))
+    assert said == [tiny.symbols[4], tiny.symbols[5]]
 
 
 def test_a_single_token(tiny: TextModel) -> None:

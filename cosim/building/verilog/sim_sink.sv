@@ -1,6 +1,7 @@
 // Takes every transfer of a stream, and records them in one file.
 //
 // The file `sink.NAME` in +directory gets each transfer up to Done in whole 32-bit words, lowest word and lowest byte first.
+// With +prompt a transfer is in the file as soon as it was taken.
 module sim_sink #(
     parameter string NAME = "",
     parameter int BITS = 2
@@ -17,6 +18,7 @@ module sim_sink #(
     int file;
     logic [32*WORDS-1:0] words;
     logic finished;  // Done was taken
+    logic prompt;
 
     assign ready = 1'b1;
     assign words = (32 * WORDS)'(transfer);
@@ -25,6 +27,7 @@ module sim_sink #(
         string directory;
         void'($value$plusargs("directory=%s", directory));
         file = $fopen({directory, "/sink.", NAME}, "wb");
+        prompt = $test$plusargs("prompt") != 0;
         if (file == 0) $fatal(1, "sink %s can not be recorded", NAME);
         finished = 1'b0;
     end
@@ -32,6 +35,7 @@ module sim_sink #(
     always @(posedge clk)
         if (!rst && running && valid && !finished) begin
             $fwrite(file, "%u", words);
+            if (prompt) $fflush(file);
             finished <= finished | transfer[0];
         end
 

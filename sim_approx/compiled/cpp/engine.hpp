@@ -256,13 +256,17 @@ struct Engine {
         if (memory) memory->each_port(add);
     }
 
-    // Goes on until the run is over, cycle `limit` comes, or `budget` tries or a jump were made.
+    // Goes on until the run is over, cycle `limit` comes, or `budget` tries or a jump were made. A call takes as long as
+    // a thousand tries.
     Status run(int64_t limit, int64_t budget) {
+        constexpr int64_t CALL = 1000;
         while (now != NEVER && now < limit) {
             if (ending.status == GOES_ON && has_last_ && last_ < now) end(HAS_FINISHED, last_ + 1);
             if (!has_last_ && faults.empty() && jump_.look(*this, *current_, limit)) return GOES_ON;
+            int64_t calls = calls_;
             budget -= int64_t(current_->size()) + 1;
             if (!fire()) return BROKEN;
+            budget -= CALL * (calls_ - calls);
             if (faults.size() && ending.status != FAULT) end(FAULT, now);
             if (!has_last_ && !open_) has_last_ = settle();
             step();

@@ -85,13 +85,21 @@ const int64_t* step_report(Run* run, int64_t* count) {
         out.push_back(each.changes ? int64_t(each.all.size()) : 0);
         if (each.changes) out.insert(out.end(), each.all.begin(), each.all.end());
     }
-    for (const TokenNotes& each : engine.token_notes) {
-        out.push_back(int64_t(each.all.size()));
-        for (const Token& token : each.all) save(out, token);
-    }
     for (const IntNotes& each : engine.int_notes) {
         out.push_back(int64_t(each.all.size()));
         out.insert(out.end(), each.all.begin(), each.all.end());
+    }
+    *count = int64_t(out.size());
+    return out.data();
+}
+
+// The tokens that were noted since the last call, those of each list behind their number.
+const int64_t* step_notes(Run* run, int64_t* count) {
+    Out& out = run->out;
+    out.clear();
+    for (TokenNotes& each : run->engine.token_notes) {
+        out.push_back(int64_t(each.all.size() - each.told));
+        for (; each.told < each.all.size(); each.told++) save(out, each.all[each.told]);
     }
     *count = int64_t(out.size());
     return out.data();

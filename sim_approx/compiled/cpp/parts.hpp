@@ -337,6 +337,7 @@ struct Buffers {
 struct TokenNotes {
     bool wanted;
     std::vector<Token> all;
+    size_t told = 0;  // so many of them the caller has
 };
 
 struct IntNotes {

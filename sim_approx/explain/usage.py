@@ -14,7 +14,7 @@ from sim_approx.placing.build import Fabric
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.running.result import ChannelEvents, RunResult
 
 VALUE = 2
@@ -65,7 +65,7 @@ def usage(fabric: Fabric, record: Record, result: RunResult) -> Usage:
     assert events is not None
     work = _work(fabric, record, result.cycles)
     beats = sum(event.port != NOBODY and event.cycle < result.cycles for event in record.events)
-    bandwidth = _bandwidth(config.memory)
+    bandwidth = config.memory.bandwidth
     moved = beats * config.memory.beat_bytes
     of = max(result.cycles, 1)
     return Usage(
@@ -123,11 +123,3 @@ def _a_cycle(node: Node, function: Function, fabric: FabricConfig) -> sympy.Expr
     elements = [each.element for each in node.inputs]
     scalars = [each.elements for each in (*elements, node.output_types[0].element) if isinstance(each, Tile)]
     return fabric.vector_lanes * sympy.Max(1, sympy.ceiling(function.flops(*elements) / sympy.Max(1, *scalars)))
-
-
-def _bandwidth(memory: MemoryConfig) -> float:
-    """Bytes a cycle that all channels of the memory can move."""
-    interval = float(memory.interval)
-    if memory.dram is not None:
-        interval = max(interval, memory.dram.burst * memory.dram.clock_ps / memory.dram.fabric_ps)
-    return memory.channels * memory.beat_bytes / interval

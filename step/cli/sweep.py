@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, warn, working
 from step.cli.options import Given, json_option, parse_arguments, program_options, writable
+from step.cli.quantities import quantity
 from step.errors import InputError
 from step.host.files import writing
 from step.sweeps.axis import parse_axis
@@ -17,7 +18,20 @@ from step.sweeps.plot import check_plot
 from step.sweeps.row import Row
 from step.sweeps.sweep import OBJECTIVES, Sweep, sweep
 
-SHOWN = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes")
+SHOWN = {
+    "cycles": ("cycles", None),
+    "flops_per_cycle": ("FLOP/cycle", ""),
+    "bytes_per_cycle": ("B/cycle", ""),
+    "off_chip_bytes": ("off chip", "B"),
+    "on_chip_bytes": ("on chip", "B"),
+    "channel_bytes": ("channels", "B"),
+    "energy": ("energy", "J"),
+    "lanes": ("lanes", None),
+    "lut_sites": ("LUTs", ""),
+}
+"""Heading and unit of the measures of a row; None: a count, which is shown in full."""
+
+PICO = 1e-12
 
 
 @click.command()
@@ -115,13 +129,24 @@ def _show(found: Sweep) -> None:
     front = set(map(id, found.front))
     best = f"{len(front):,} of them on the front of {', '.join(found.objectives)}"
     table = new_table(
-        f"{found.program}: {len(found.rows):,} points, {best}", "", *names, "status", *SHOWN, names=("status",)
+        f"{found.program}: {len(found.rows):,} points, {best}",
+        *("", *names, "status", *(heading for heading, _ in SHOWN.values()), "bound by"),
+        names=("status", "bound by"),
     )
     for row in found.rows:
         cells = [str(row.point[name]) for name in names]
-        numbers = ["-" if (value := getattr(row, name)) is None else f"{value:,}" for name in SHOWN]
-        table.add_row("*" if id(row) in front else "", *map(escape, cells), row.status, *numbers)
+        numbers = [_shown(getattr(row, name), unit) for name, (_, unit) in SHOWN.items()]
+        best = "*" if id(row) in front else ""
+        table.add_row(best, *map(escape, cells), row.status, *numbers, escape(row.bound or "-"))
     show_table(table)
+
+
+def _shown(value: float | None, unit: str | None) -> str:
+    if value is None:
+        return "-"
+    if unit is None:
+        return f"{value:,}"
+    return quantity(value * PICO if unit == "J" else value, unit)
 
 
 def _warn(rows: tuple[Row, ...]) -> None:

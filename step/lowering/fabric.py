@@ -140,6 +140,14 @@ class MemoryConfig(metaclass=Checked):
             raise FabricError(f"fabric memory.dram has no {missing[0]!r}; a DRAM needs all of its parameters")
         return cls(**{**data, "dram": Dram(**dram)})
 
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a cycle that all channels together can move."""
+        interval = float(self.interval)
+        if self.dram is not None:
+            interval = max(interval, self.dram.burst * self.dram.clock_ps / self.dram.fabric_ps)
+        return self.channels * self.beat_bytes / interval
+
     def beats(self, bits: int) -> int:
         """Beats that an element of ``bits`` bits takes; an element starts on a beat of its own."""
         return -(-bits // (8 * self.beat_bytes))

@@ -21,19 +21,26 @@ class Row:
 
     ``status`` is that of the run (`step.running.result.Status`), ``"refused"`` where program or fabric can not be so,
     or ``"lost"`` where the process that ran it was killed, again and again; ``error`` says why. ``cycles`` are those of
-    a run that finished. ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes`` and ``flops`` are the metrics of the
-    program on its data (`step.metrics`), ``energy`` its picojoules, ``seconds`` what the run took. ``digest`` is
+    a run that finished, ``flops_per_cycle`` and ``bytes_per_cycle`` (off chip) what it reached, and ``bound`` what it
+    was bound by (`step.running.bound.bound_by`). ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes`` and ``flops``
+    are the metrics of the program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all
+    operators, ``lut_sites`` an estimate of the area (docs/areas.md). ``seconds`` is what the row took. ``digest`` is
     another one for another program, or other data; ``subject`` makes the program of the row again.
     """
 
     point: Point
     status: str
     cycles: int | None = None
+    flops_per_cycle: float | None = None
+    bytes_per_cycle: float | None = None
+    bound: str | None = None
     off_chip_bytes: int | None = None
     on_chip_bytes: int | None = None
     channel_bytes: int | None = None
     flops: int | None = None
     energy: int | None = None
+    lanes: int | None = None
+    lut_sites: int | None = None
     seconds: float | None = None
     error: str | None = None
     digest: str | None = None
@@ -52,9 +59,11 @@ class Row:
 
 MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point", "subject"))
 
-NUMBERS = tuple(name for name in MEASURES if name not in ("status", "error", "digest"))
+TEXTS = ("status", "bound", "error", "digest")
 
-OBJECTIVES = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes", "energy")
+NUMBERS = tuple(name for name in MEASURES if name not in TEXTS)
+
+OBJECTIVES = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes", "energy", "lanes", "lut_sites")
 """Measures of which less is better."""
 
 

@@ -11,9 +11,11 @@ from typing import Any, Protocol
 import cloudpickle
 import sympy
 
+from step.areas import area_of
 from step.errors import InputError, SimulationError, UnboundSymbol
 from step.language.symbols import replaced
 from step.lowering.fabric import FABRIC, LIMITS, MEMORY, FabricConfig, MemoryConfig, is_of_fabric, with_settings
+from step.lowering.feasible import lanes_of, with_lanes
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.digest import data_digest, graph_digest
 from step.programs.metrics import metrics_of
@@ -129,7 +131,8 @@ class Made:
 class Ready:
     """A program on a fabric, for runs with any memory.
 
-    ``measures`` are its metrics as far as they have values, ``unknown`` is why the others have none.
+    ``measures`` are its metrics as far as they have values, and what of the hardware can be said before a run;
+    ``unknown`` is why metrics have none.
     """
 
     simulator: Simulator
@@ -178,6 +181,8 @@ def _ready(made: Made, fabric: FabricConfig) -> Ready:
     energy = replace(measured.energy, activity={name: replaced(each, symbols) for name, each in parts.items()})
     found = {**{name: replaced(each, symbols) for name, each in measured.items().items()}, "energy": energy.total}
     measures = {name: int(each.round()) for name, each in found.items() if not _open(each)}
+    measures["lanes"] = sum(lanes_of(node, measured.netlist) for node in with_lanes(measured.netlist))
+    measures["lut_sites"] = round(area_of(measured.netlist).lut_sites)
     return Ready(Simulator(made.program, fabric=fabric), measures, unknown, made.digest)
 
 

@@ -24,6 +24,7 @@ from step.programs.prepare import Openable
 from step.programs.program import Program
 from step.programs.tables import Columns
 from step.running.backend import checked_options
+from step.running.bound import bound_by
 from step.running.result import Status
 from step.sweeps.axis import Axis, Point, Value, grid, parse_axis
 from step.sweeps.cluster import Cluster
@@ -48,15 +49,24 @@ def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> R
         result = ready.simulator.attempt(memory=memory, max_cycles=max_cycles).result
     except ProgramError as refusal:
         return Row(point, REFUSED, error=first_line(refusal))
+    cycles = result.cycles if result.status == Status.FINISHED else None
+    flops = ready.measures.get("flops")
     return Row(
         point,
         str(result.status),
-        result.cycles if result.status == Status.FINISHED else None,
+        cycles,
+        flops_per_cycle=None if flops is None else _a_cycle(flops, cycles),
+        bytes_per_cycle=_a_cycle(result.off_chip_bytes, cycles),
+        bound=None if cycles is None else bound_by(result, memory),
         **dict[str, Any](ready.measures),
         seconds=round(time.perf_counter() - started, 6),
         error=result.error or ready.unknown,
         digest=ready.digest,
     )
+
+
+def _a_cycle(amount: int, cycles: int | None) -> float | None:
+    return round(amount / cycles, 3) if cycles else None
 
 
 OBJECTIVES = ("cycles", "on_chip_bytes")

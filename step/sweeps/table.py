@@ -10,9 +10,10 @@ from typing import Any
 
 from step.errors import EnvironmentProblem, FormatError, InputError
 from step.sweeps.axis import parse_value
-from step.sweeps.row import MEASURES, Row
+from step.sweeps.row import MEASURES, TEXTS, Row
 
-TEXTS = ("status", "error", "digest")
+RATIOS = ("flops_per_cycle", "bytes_per_cycle", "seconds")
+"""Measures that may be no whole numbers."""
 
 
 def check_format(path: Path) -> None:
@@ -73,7 +74,7 @@ def _from_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 def _value(name: str, text: str) -> Any:
     if name in TEXTS:
         return text or None
-    return None if text == "" else parse_value(text) if name != "seconds" else float(text)
+    return None if text == "" else float(text) if name in RATIOS else parse_value(text)
 
 
 def _to_parquet(columns: Sequence[str], table: Sequence[dict[str, Any]]) -> bytes:

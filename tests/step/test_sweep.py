@@ -17,9 +17,12 @@ import psutil
 import pytest
 
 import step
-from step import FP32, FabricConfig, Graph, Program, Tile
+from step import BF16, FP32, FabricConfig, Graph, MemoryConfig, Program, Tile
+from step.areas import area_of
 from step.errors import Deadlock, FormatError, InputError, StepError
 from step.functions import Add
+from step.lowering.feasible import lanes_of, with_lanes
+from step.programs.prepare import prepare
 from step.sweeps import record
 from step.sweeps.axis import Axis, Point, grid, parse_axis
 from step.sweeps.front import pareto_front
@@ -145,11 +148,36 @@ def test_the_best_row_and_its_program(spec: str) -> None:
     assert best.point == {"rows": 2, "fabric.stages": 1} and step.run(best.program(), "approx").cycles == best.cycles
     with pytest.raises(InputError) as caught:
         found.best("cycle")
-    known = "cycles, off_chip_bytes, on_chip_bytes, channel_bytes, flops, energy, seconds"
+    known = (
+        "cycles, flops_per_cycle, bytes_per_cycle, off_chip_bytes, on_chip_bytes, channel_bytes, flops, energy, lanes, "
+        "lut_sites, seconds"
+    )
     assert str(caught.value) == f"a row has no measure 'cycle'; did you mean 'cycles'? there are {known}"
     refused = next(row for row in found.rows if row.status == "refused")
     with pytest.raises(StepError, match="stages must be at most 4, not 9"):
         refused.program()
+
+
+def test_what_a_row_reached_and_was_bound_by(spec: str) -> None:
+    (row,) = step.sweep(spec, {"rows": [5]}, jobs=1).rows
+    run = step.run(row.program(), "approx").result
+    busiest = max(run.operators, key=lambda name: run.operators[name].busy)
+    assert row.bound == f"{busiest} {run.operators[busiest].busy / run.cycles:.0%}"
+    assert row.bytes_per_cycle == round(run.off_chip_bytes / run.cycles, 3)
+    assert row.flops is not None and row.flops_per_cycle == round(row.flops / run.cycles, 3)
+    netlist = prepare(row.program()).netlist
+    assert (row.lanes, row.lut_sites) == (sum(lanes_of(each, netlist) for each in with_lanes(netlist)),
+                                          round(area_of(netlist).lut_sites))  # fmt: skip
+
+
+def test_a_run_is_bound_by_its_memory() -> None:
+    graph = Graph("copy")
+    graph.load(graph.tensor("x", (64, 32), BF16), tile=(1, 32), name="load").store("y")
+    memory = MemoryConfig(channels=1, interval=16)
+    program = Program(graph, {"x": np.ones((64, 32))}, FabricConfig(memory=memory))
+    (row,) = step.sweep(program, {"fabric.stages": [4]}, jobs=1).rows
+    assert row.bound is not None and row.bound.startswith("off-chip memory 9")
+    assert memory.bandwidth == 4 and row.bytes_per_cycle is not None and 3.7 < row.bytes_per_cycle <= 4
 
 
 def test_a_program_that_is_there() -> None:

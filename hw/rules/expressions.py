@@ -12,6 +12,7 @@ from hw.links.layout import TokenFormat
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
 from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import Text
+from step.language.tokens import NOTHING, Token
 
 SOURCE = 2
 """The source that input 0 is; smaller numbers would be taken for truth."""
@@ -156,13 +157,17 @@ class Expressions:
         match found:
             case int():
                 return const(int(found))
+            case Token(value, stop, rank, done) if value is NOTHING:
+                return Symbol(const(stop), const(rank), const(int(done)), Carried(const(0)))
             case tuple():
                 return [const(int(each)) for each in found]
             case np.ndarray() | Literal():
                 literal = found if isinstance(found, Literal) else Literal.of(found)
                 control = const(literal.items[0]) if len(literal.items) == 1 else ANY
                 return Carried(const(1), self.source(literal), control)
-        return self.text.refuse(expression, ast.unparse(expression), "it names integers, tuples of them, and values")
+        return self.text.refuse(
+            expression, ast.unparse(expression), "it names integers, tuples of them, values, Done and empties"
+        )
 
     def _part(self, expression: ast.expr, token: Any, part: str) -> Any:
         if not isinstance(token, Symbol):

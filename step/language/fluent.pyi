@@ -82,6 +82,8 @@ class StreamMethods(Fluent):
 
         ``out`` and ``stride`` are for affine reads; ``stride`` defaults to row-major order over ``out``.
         """
+    def until(self, selector: Stream, *, name: str | None = None) -> Stream:
+        """The tensors of this stream up to the first one whose ``selector`` selects nothing."""
     def zip(self, *others: Stream, name: str | None = None) -> Stream:
         """Tuples of this stream's elements and those of ``others``."""
 

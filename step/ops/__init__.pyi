@@ -22,4 +22,5 @@ from step.ops.scan import Scan as Scan
 from step.ops.sink import Sink as Sink
 from step.ops.source import Source as Source
 from step.ops.streamify import Streamify as Streamify
+from step.ops.until import Until as Until
 from step.ops.zip import Zip as Zip

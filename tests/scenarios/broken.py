@@ -9,7 +9,7 @@ from scenarios.scenario import (
     Inputs,
     broken,
 )
-from scenarios.several_inputs import expand, partition, reassemble
+from scenarios.several_inputs import expand, partition, reassemble, until
 from step.functions.elementwise import Mul
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16
@@ -48,6 +48,8 @@ broken("partition", "missing-empty", Fault.MISSING_DATA, partition(0, 2, "1 S1 D
 broken("partition", "stop", Fault.STOPS_DISAGREE, partition(1, 2, "1 2 S1 3 S2 D", "1 S1 2 S1 D", 2))
 broken("partition", "bare", Fault.STOPS_DISAGREE, partition(0, 2, "1 S1 E1 D", "1 S1 2 S1 D", 2))
 broken("partition", "not-bare", Fault.STOPS_DISAGREE, partition(0, 2, "1 S1 2 S1 D", "1 S1 E1 D", 2))
+broken("until", "selectors", Fault.MISSING_DATA, until("1 2 3 D", "1 1 D"))
+broken("until", "no-selectors", Fault.MISSING_DATA, until("1 2 S1 3 S1 D", "D", 1))
 for _order in ("index", "arrival"):
     broken("reassemble", f"{_order}-missing", Fault.MISSING_DATA, reassemble(0, _order, ["1 D", "2 D"], "1 2 2 D"))
     broken("reassemble", f"{_order}-leftover", Fault.LEFTOVER_DATA, reassemble(0, _order, ["1 D", "2 3 D"], "1 2 D"))

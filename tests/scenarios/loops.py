@@ -8,9 +8,11 @@ from typing import Literal
 
 from scenarios.scenario import Bench, Inputs, add, dims_of
 from step.functions.cast import Cast
+from step.functions.compare import Compare
 from step.functions.elementwise import Add
+from step.functions.select import SelectValid
 from step.functions.silu import Silu
-from step.language.dtypes import BF16
+from step.language.dtypes import BF16, UINT32
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import parse
@@ -55,6 +57,28 @@ add("reassemble", "loop-once", rounds("1 2 D", 1, doubled))
 add("reassemble", "loop-rows", rounds("1 2 S1 E1 3 4 5 S1 E1 D", 3, doubled, rank=1, together=2))
 add("reassemble", "loop-arrival", rounds("1 2 S1 3 S1 D", 2, doubled, rank=1, order="arrival"))
 add("reassemble", "loop-nothing", rounds("D", 2, doubled))
+
+
+def counted_down(graph: Graph) -> Inputs:
+    """A number is doubled so often as another one says."""
+    bench = Bench(graph)
+    most, rounds = 12, graph.symbol("rounds")
+    x = bench.play("x", "1 D", [1], Tile(BF16))
+    more = graph.feedback(Selector(1), [rounds], name="more")
+    again = graph.feedback(Tile(BF16), [graph.symbol("back")], name="again")
+    enter = graph.turns(2, [0] + [1] * (most - 1)).until(more.stream).assume_shape([rounds])
+    now = graph.reassemble([x, again.stream], enter, order="index").flatten(0, 1).assume_shape([rounds])
+    y = now.map(Add(BF16), now)
+    times = bench.play("times", "6 D", [1], Tile(UINT32)).repeat(most).flatten(0, 1)
+    times = times.until(more.stream).assume_shape([rounds])
+    goes_on = graph.count(reference=y).map(Compare("=="), times).map(SelectValid())
+    more.close(goes_on)
+    again.close(y.partition(goes_on, targets=1)[0].assume_shape(again.type.shape))
+    y.sink("y")
+    return bench.inputs
+
+
+add("until", "loop", counted_down)
 
 
 def recirculated(graph: Graph) -> Inputs:

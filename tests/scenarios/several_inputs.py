@@ -89,6 +89,29 @@ add("partition", "unread", partition(0, 3, "1 2 3 4 D", "7 2 0 5 D", unread=True
 add("partition", "nothing", partition(1, 2, "D", "D"))
 
 
+def until(data: str, selectors: str, rank: int = 0) -> Callable[[Graph], Inputs]:
+    def build(graph: Graph) -> Inputs:
+        bench = Bench(graph)
+        x = bench.play("x", data, bench.dims(dims_of(rank)), Tile(BF16, 2, 3))
+        x.until(bench.choose("more", selectors, 1, [graph.symbol("S")])).sink("y")
+        return bench.inputs
+
+    return build
+
+
+add("until", "elements", until("1 2 3 4 5 D", "1 1 0 1 1 D"))
+add("until", "first", until("1 2 3 D", "0 D"))
+add("until", "all", until("1 2 3 D", "1 1 1 D"))
+add("until", "last", until("1 2 3 D", "1 1 0 D"))
+add("until", "few-selectors", until("1 2 3 4 5 D", "1 0 D"))
+add("until", "many-selectors", until("1 2 3 D", "1 1 0 0 1 1 D"))
+add("until", "more-selectors", until("1 2 D", "1 1 1 0 D"))
+add("until", "rows", until("1 2 S1 3 S1 4 5 S1 D", "1 0 1 D", 1))
+add("until", "empty-rows", until("1 2 S1 E1 3 S1 E1 D", "1 0 D", 1))
+add("until", "deep", until("1 2 S1 3 S2 E2 4 S1 E1 S2 5 S2 D", "1 1 0 0 D", 2))
+add("until", "nothing", until("D", "1 0 D", 1))
+
+
 def reassemble(rank: int, order: str, data: Sequence[str], selectors: str, outer: int = 1) -> Callable[[Graph], Inputs]:
     def build(graph: Graph) -> Inputs:
         bench = Bench(graph)

@@ -1,0 +1,103 @@
+"""Until: a stream that ends where a selector says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from step.language.dims import Dim, DimKind
+from step.language.faults import Fault, Violation
+from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.stream import Stream, stream_method
+from step.language.tokens import DONE
+from step.language.types import Selector
+from step.samples.draft import Draft
+
+DATA, SELECTOR = 0, 1
+
+
+@dataclass(frozen=True)
+class Until(Operator):
+    """The tensors of a stream up to the first one whose selector, of one target, selects nothing: that is the last.
+
+    A tensor (rank 0: an element) passes before its selector is there, so what leaves may decide how long a loop goes
+    on. Done follows at once; what else comes is taken, and dropped. Selectors that end before is a fault, unless the
+    data ends with them.
+
+    >>> graph = Graph("until")
+    >>> x, more = graph.source("x", Tile(FP32), [4]), graph.selectors("more", 1, [4])
+    >>> x.until(more).sink("y")
+    """
+
+    kind = Kind.ROUTING
+
+    def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
+        expect(len(inputs) == 2, f"until takes data and selectors, not {len(inputs)} streams")
+        data, selector = inputs
+        expect(
+            selector.element == Selector(1) and selector.rank == 0,
+            f"the second stream must be [N] of {Selector(1)}, not {selector}",
+        )
+        length, *inner = data.shape
+        key = "until", *names.driver(SELECTOR), length
+        count = names.shared(key, lambda: (names.symbol("D0"),))[0]
+        return (StreamType(data.element, (count, *(self._kept(each, names) for each in inner))),)
+
+    @staticmethod
+    def _kept(each: Dim, names: Names) -> Dim:
+        """An inner dimension: a ragged one is new, as some of its tensors are dropped."""
+        if not each.is_ragged:
+            return each
+        key = "until", *names.driver(SELECTOR), each
+        return names.shared(key, lambda: (names.symbol(str(each), DimKind.RAGGED),))[0]
+
+    def decides_on(self, inputs: int) -> Sequence[int]:
+        return (SELECTOR,)
+
+    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
+        return (DATA,)
+
+    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
+        return (SELECTOR,)
+
+    def fault_text(self, fault: Fault) -> str:
+        return "its selectors end before they say which tensor is the last"
+
+    def process(self, node: Placed, around: Surroundings) -> Process:
+        rank, over = node.input_types[DATA].rank, False
+        while True:
+            while not (token := (yield DATA)).done:
+                if not over:
+                    around.emit(0, token)
+                if token.stop >= rank:
+                    break
+            if token.done:
+                if not over:
+                    around.emit(0, token)
+                while not (yield SELECTOR).done:
+                    pass
+                return
+            selector = yield SELECTOR
+            if selector.done:
+                if not over:
+                    raise Violation(Fault.MISSING_DATA)
+                while not (yield DATA).done:
+                    pass
+                return
+            if not over and not selector.value:
+                over = True
+                around.emit(0, DONE)
+
+
+@stream_method
+def until(stream: Stream, selector: Stream, *, name: str | None = None) -> Stream:
+    """The tensors of this stream up to the first one whose ``selector`` selects nothing."""
+    return stream.graph.add(Until(), [stream, selector], name=name)[0]
+
+
+def sample(draft: Draft) -> None:
+    """A stream that may end before its last tensor."""
+    if piece := draft.pick(lambda each: not each.timed):
+        masks = [int(not draft.chance(0.2)) for _ in piece.nested]
+        which = draft.selectors(1, masks, piece.stream.shape[:1])
+        draft.keep(draft.read(piece).until(draft.read(which)), timed=False)

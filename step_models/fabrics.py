@@ -15,6 +15,16 @@ PUBLISHED = FabricConfig(
 """What the published evaluation assumes of mixtures of experts with static tiles: 4096 FLOPs a cycle of every matmul,
 links of 64 bytes, and 1024 bytes a cycle of off-chip memory."""
 
+WIDE = replace(
+    PUBLISHED,
+    matmul_lanes=512,
+    vector_lanes=512,
+    link_bytes=1024,
+    memory=replace(PUBLISHED.memory, beat_bytes=1024, channels=2),
+)
+"""The same bandwidth for a single load, with lanes to multiply all that it brings by one row: for models that decode,
+whose products come one after the other."""
+
 
 def fitting(graph: Graph, fabric: FabricConfig = PUBLISHED, *, rows: int = 1) -> FabricConfig:
     """``fabric`` with pages large enough for all static tiles that the streams of ``graph`` carry.

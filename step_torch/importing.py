@@ -15,6 +15,7 @@ from step import BF16, BOOL, FP32, DType, Graph, Stream
 from step.errors import InputError
 from step.functions import Cast, RetileStreamify
 from step.language.arguments import Checked
+from step.language.fused import Sum
 from step.language.parameters import settle_parameters
 from step_torch.archive import Archive
 from step_torch.joins import Join, Joiner, NoJoin
@@ -33,7 +34,9 @@ class Tiling(metaclass=Checked):
 
     ``held``: weights stay on chip, and are read once; else they are read for every tile of activations. ``on_chip``:
     bytes that a buffer of a join may have; what is larger goes through off-chip memory. ``cache_rows``: of the tiles of
-    KV caches.
+    KV caches. ``depth``: products with weights, but for those of experts, take so much of their depth at a time, of
+    weights that lie in memory in this order; else all of it, of weights as they are in torch. The sums are the same.
+    ``sum`` is that of all products; "fused" ones have other bits.
     """
 
     rows: int = 4
@@ -41,6 +44,8 @@ class Tiling(metaclass=Checked):
     held: bool = True
     on_chip: int = 1 << 20
     cache_rows: int = 4
+    depth: int | None = None
+    sum: Sum = "ordered"
 
     refused = InputError
 

@@ -62,37 +62,44 @@ class EveryLayer(EveryRow):
     number: Stream = field(init=False)
 
     def __post_init__(self) -> None:
-        values = range(self.layers)
-        self.number = self.importer.graph.generate(Tile(UINT32), values, reference=self.rows, name="layer")
+        # No row is waited for: weights are on their way before the row that wants them.
+        self.number = self.importer.graph.generate(
+            Tile(UINT32), range(self.layers), dims=[int(each) for each in self.rows.shape], name="layer"
+        )
 
     def tensor(self, given: Stored) -> Any:
-        if given.name not in self.weights:
+        own = given.of or given.name
+        if own not in self.weights:
             return super().tensor(given)
         graph, width = self.importer.graph, given.data.shape[-1]
         if given.name not in graph.tensors:
-            data = np.concatenate([each.reshape(-1, width) for each in self.weights[given.name]])
+            data = np.concatenate([given.form(each).reshape(-1, width) for each in self.weights[own]])
             graph.tensor(given.name, data.shape, BF16)
             self.importer.inputs[given.name] = data
         return graph.tensors[given.name]
 
     def read(self, given: Stored, wanted: Layout) -> Value:
         """The tiles of the layer in their own order, and from there in that which is ``wanted``."""
-        if given.name not in self.weights:
+        if (given.of or given.name) not in self.weights:
             return super().read(given, wanted)
         at, tile = self.importer, wanted.tile
         tensor = self.tensor(given)
         grid = (given.data.size // given.data.shape[-1] // tile[0], given.data.shape[-1] // tile[1])
         count, name = prod(grid), f"{at.name('of')}_{given.name}"
+        extents, strides = list(wanted.extents), self.strides(given, wanted)
+        straight = [prod(extents[place + 1 :]) for place in range(len(extents))]
         address = self.number
         if count > 1:
             address = address.flat_map(ExpertTiles(self.layers, count), name=f"at_{name}")
+        is_straight = strides == straight and prod(extents) == count
+        if is_straight:
+            for rank, extent in enumerate(reversed(extents[1:])):
+                address = address.reshape(extent, rank=rank, name=f"loops_{name}")[0]
         stream = address.load_random(tensor, tile=tile, name=f"load_{name}")
-        extents, strides = list(wanted.extents), self.strides(given, wanted)
-        straight = [prod(extents[place + 1 :]) for place in range(len(extents))]
         if count == 1:
             for extent in extents:
                 stream = stream.repeat(extent, name=at.name("each"))
-        elif len(extents) != 1 or strides != straight or extents[0] != count:
+        elif not is_straight:
             held = stream.bufferize(name=f"held_{name}")
             stream = held.streamify(out=extents, stride=strides, name=f"again_{name}")
         return Value(stream, given.dims, wanted, BF16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 from step import BF16, FP32, Stream
 from step.errors import InputError
 from step_torch.caches import Cache, captured
-from step_torch.layouts import Axis, Layout, Part, Value, blocks, sizes, whole
+from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, sizes, whole
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -23,12 +24,28 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True)
 class Stored:
-    """A tensor in memory that nobody has read yet: a parameter or an input, of ``dims``."""
+    """A tensor in memory that nobody has read yet: a parameter or an input, of ``dims``.
+
+    Where it is made of the tensor ``of``, ``form`` says how: it was cut, or lies in memory in another order.
+    """
 
     name: str
     data: np.ndarray
     dims: tuple[tuple[Axis, ...], ...]
     is_parameter: bool
+    of: str = ""
+    form: Callable[[np.ndarray], np.ndarray] = np.asarray
+
+    def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray], dims: Dims) -> Stored:
+        """What ``form`` makes of the data, with these dimensions; ``name`` tells it from others of the same tensor."""
+        return Stored(
+            f"{self.name}_{name}",
+            form(self.data),
+            dims,
+            self.is_parameter,
+            self.of or self.name,
+            lambda data: form(self.form(data)),
+        )
 
 
 @dataclass

@@ -86,7 +86,7 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scale: float) -> Value:
     why = "keys and values are read for every tile of queries"
     k, v = (at.joiner.reordered(_with_axes(each, heads, keys), loops, why) for each in (k, v))
     queries = split.stream.repeat(tiles.count, name=at.name("queries"))
-    score = queries.map(Matmul(transposed=True), k.stream, name=at.name("product"))
+    score = queries.map(Matmul(transposed=True, sum=at.tiling.sum), k.stream, name=at.name("product"))
     score = score.map(Scale(scale), name=at.name("score"))
     firsts = range(0, rows.extent, size)
     query_row = at.graph.generate(NUMBER, firsts, [1, *(each.count for each in row_loops)], name=at.name("query_row"))
@@ -107,7 +107,8 @@ def _weighted(at: Importer, score: Stream, values: Stream) -> Stream:
     )
     shrink = before.map(Sub(), now, name=at.name("growth")).map(Exp(), name=at.name("shrink"))
     weight = score.map(Sub(), now, name=at.name("relative")).map(Exp(out=BF16), name=at.name("weight"))
-    total = shrink.accum(MulAdd(), weight.map(Matmul(), values, name=at.name("part")), name=at.name("total"))
+    part = weight.map(Matmul(sum=at.tiling.sum), values, name=at.name("part"))
+    total = shrink.accum(MulAdd(), part, name=at.name("total"))
     weights = shrink.accum(MulAdd(), weight.map(RowSum(), name=at.name("weight_sum")), name=at.name("weights"))
     result: Stream = total.map(Div(out=BF16), weights, name=at.name())
     return result
@@ -158,7 +159,7 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) ->
     cache = at.sources.cache(key.past, value.past, prefix)
     attend = Attention(
         at.graph, cache.sequences, cache.tiles, rows, size, group.extent, 1, "interleaved", in_memory=False,
-        prefix=prefix,
+        prefix=prefix, sum=at.tiling.sum,
     )  # fmt: skip
     flat = {name: _flat(at, each, name) for name, each in new.items()}
     sequence = _numbers(at, cache, flat["keys"], "sequence")

@@ -116,7 +116,7 @@ def _expert(
     at.inputs.update({f"{prefix}{name}": np.ascontiguousarray(each) for name, each in data.items()})
     size = min(at.tiling.rows, room - 1)
     tiles, keep = moe.packed(rows, size, prefix)
-    y = swiglu.expert(graph, tiles, weights, depth=hidden, columns=columns, prefix=prefix)
+    y = swiglu.expert(graph, tiles, weights, depth=hidden, columns=columns, sum=at.tiling.sum, prefix=prefix)
     y = moe.unpacked(y, keep.buffered(room + size), rows, prefix)
     own = share.assume_shape(y.shape).buffered(room)
     factor = own.map(Column(number), name=f"{prefix}share")

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from step import BF16, FP32
-from step.functions import Add, Matmul
+import numpy as np
+
+from step import BF16, FP32, DType, Stream
+from step.functions import Add, Cast, Matmul
 from step_torch.importing import Importer
 from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, sizes
 from step_torch.lowerings import shapes
@@ -67,38 +69,80 @@ class Product:
         return self.made[size]
 
     def _made(self, at: Importer, size: int) -> Value:
+        wide = min(at.tiling.columns, self.axis.extent)
+        if at.tiling.depth is not None and wide > size and wide % size == 0:
+            return at.joiner.columns(self.value(at, wide), size, "what reads a product wants narrower tiles")
         if self.axis.extent % size:
             raise Unsupported(f"tiles of {size} columns do not divide a weight of {self.axis.extent}")
         x = at.whole_rows(self.x, "a product takes whole rows")
         loop, columns = blocks(self.axis, size)
-        loops = (*x.layout.loops, *loop)
-        depth = x.dims[-1][0]
-        tile = (columns, Part(depth, depth.extent)) if self.transposed else (Part(depth, depth.extent), columns)
-        matrix = self._matrix(at, depth)
-        weight = at.in_layout(matrix, Layout(loops, *tile), "a weight is read for every tile")
+        layout = replace(x.layout, loops=(*x.layout.loops, *loop), columns=columns)
         repeated = x.stream
         for each in loop:
             repeated = repeated.repeat(each.count, name=at.name("x"))
-        out = FP32 if self.bias is not None else BF16
-        stream = repeated.map(Matmul(transposed=self.transposed, out=out), weight.stream, name=at.name("product"))
+        x = replace(x, stream=repeated, layout=replace(x.layout, loops=layout.loops))
+        multiply = self._at_once if at.tiling.depth is None else self._in_steps
+        stream = multiply(at, x, layout)
         if self.bias is not None:
-            row = self._cut(at, replace(self.bias, dims=((self.axis,),)), axis=0)
-            bias = at.in_layout(row, Layout(loops, None, columns), "a bias is read for every tile")
+            row = self._cut(replace(self.bias, dims=((self.axis,),)), axis=0)
+            bias = at.in_layout(row, replace(layout, rows=None), "a bias is read for every tile")
             stream = stream.map(Add(out=BF16), bias.stream, name=at.name("biased"))
-        return Value(stream, self.dims, Layout(loops, x.layout.rows, columns), BF16)
+        return Value(stream, self.dims, layout, BF16)
 
-    def _matrix(self, at: Importer, depth: Axis) -> Stored:
-        """The weight with the axes of this product."""
+    @property
+    def _out(self) -> DType:
+        return FP32 if self.bias is not None else BF16
+
+    def _at_once(self, at: Importer, x: Value, layout: Layout) -> Stream:
+        """Tiles of ``layout``, of which each is a product over the whole depth."""
+        depth = x.dims[-1][0]
+        whole = Part(depth, depth.extent)
+        tile = (layout.columns, whole) if self.transposed else (whole, layout.columns)
         dims = ((self.axis,), (depth,)) if self.transposed else ((depth,), (self.axis,))
-        return self._cut(at, replace(self.weight, dims=dims), axis=0 if self.transposed else 1)
+        matrix = self._cut(replace(self.weight, dims=dims), axis=0 if self.transposed else 1)
+        weight = at.in_layout(matrix, Layout(layout.loops, *tile), "a weight is read for every tile")
+        product = Matmul(sum=at.tiling.sum, transposed=self.transposed, out=self._out)
+        return x.stream.map(product, weight.stream, name=at.name("product"))
 
-    def _cut(self, at: Importer, given: Stored, axis: int) -> Stored:
+    def _in_steps(self, at: Importer, x: Value, layout: Layout) -> Stream:
+        """The same tiles, each of which is summed over steps of the depth."""
+        depth, size = x.dims[-1][0], layout.tile[1]
+        step = min(at.tiling.depth or depth.extent, depth.extent)
+        if depth.extent % step:
+            raise Unsupported(f"steps of {step} do not divide a depth of {depth.extent}")
+        matrix = self._in_blocks(depth, size)
+        steps, rows = blocks(depth, step)
+        block, columns = matrix.dims[0], matrix.dims[-1][0]
+        outer = layout.loops[: len(layout.loops) - len(block)] + tuple(Part(each, each.extent) for each in block)
+        wanted = Layout((*outer, *steps), rows, Part(columns, size))
+        weight = at.in_layout(matrix, wanted, "a weight is read for every tile")
+        if not steps:
+            product = Matmul(sum=at.tiling.sum, out=self._out)
+            return x.stream.map(product, weight.stream, name=at.name("product"))
+        pieces = at.joiner.columns(x, step, "a product takes a part of its depth at a time")
+        total = pieces.stream.accum(Matmul(sum=at.tiling.sum), weight.stream, name=at.name("product"))
+        return total if self._out is FP32 else total.map(Cast(BF16), name=at.name("rounded"))
+
+    def _in_blocks(self, depth: Axis, size: int) -> Stored:
+        """The weight [blocks of ``size`` columns, depth, size], as it is read from the first number to the last."""
+        first, extent, turned = self.first, self.axis.extent, self.transposed
+
+        def form(data: np.ndarray) -> np.ndarray:
+            matrix = (data.T if turned else data)[:, first : first + extent]
+            return matrix.reshape(depth.extent, -1, size).transpose(1, 0, 2)
+
+        count = extent // size
+        block = (Axis(f"{self.axis.name}_blocks", count),) if count > 1 else ()
+        dims = (block, (depth,), (Axis(f"{self.axis.name}_block", size),))
+        return self.weight.formed(f"{first}_by_{size}", form, dims)
+
+    def _cut(self, given: Stored, axis: int) -> Stored:
         """The columns of the product out of its weight or bias, as a tensor of its own."""
         if given.data.shape[axis] == self.axis.extent:
             return given
         index: list[Any] = [slice(None)] * given.data.ndim
         index[axis] = slice(self.first, self.first + self.axis.extent)
-        return replace(given, name=f"{given.name}_{self.first}", data=given.data[tuple(index)])
+        return given.formed(str(self.first), lambda data: data[tuple(index)], given.dims)
 
 
 @lowers("aten.linear.default")

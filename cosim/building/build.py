@@ -38,6 +38,9 @@ a fifteenth against -O1, and a build takes a tenth longer; -O3 gains nothing mor
 GROUPS = 8
 """Files of C++ for all small modules together: the compiler takes a third of a second to begin one of its own."""
 
+SMALLEST = 8
+"""Places for instances in the class that a main program allocates, as a power of two: a kilobyte or two."""
+
 RUNTIME_OPTIMIZATION = "-O2 -march=native"
 RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
 HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
@@ -217,15 +220,28 @@ def cached_runtime(toolchain: Toolchain, waves: str | None, progress: Progress) 
 
 
 def cached_main(toolchain: Toolchain, waves: str | None, objects: Path) -> Path:
-    """The object of the main program for the verilated design in ``objects``, of which it knows the class only."""
-    header = (objects / "Vtop.h").read_bytes()
+    """The object of the main program for the verilated design in ``objects``, of which it knows no instances."""
+    header = without_instances((objects / "Vtop.h").read_text())
     name = f"main-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, waves or '', header])}"
 
     def make(directory: Path) -> None:
-        (directory / "Vtop.h").write_bytes(header)
+        (directory / "Vtop.h").write_text(header)
         _make_shared(toolchain, waves, directory, ["verilator.o"], f"VPATH += {simulator_main().parent}\n", name)
 
     return cached(name, make) / "verilator.o"
+
+
+def without_instances(header: str) -> str:
+    """``header`` of a design's class with places for instances of modules, a power of two of them, and no names.
+
+    The main program allocates the class, and needs to know no more of it than how large it is at most.
+    """
+    rest, instances = re.subn(r"^ *Vtop_[a-z]\w*\* const \w+;\n", "", header, flags=re.MULTILINE)
+    rest = re.sub(r"^class Vtop_[a-z]\w*;\n| *// CELLS\n( *//.*\n)*\n*", "", rest, flags=re.MULTILINE)
+    places = 1 << max(SMALLEST, (instances - 1).bit_length())
+    return rest.replace(
+        "    Vtop__Syms* const vlSymsp;\n", f"    Vtop__Syms* const vlSymsp;\n    void* instances[{places}];\n"
+    )
 
 
 def _make_shared(

@@ -6,10 +6,11 @@ it stands for one more file there, its name is the file's name, and its value is
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Container, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
@@ -48,7 +49,7 @@ def find_module(package: str, name: str) -> ModuleType | None:
     except ModuleNotFoundError as error:
         if error.name != f"{package}.{name}":
             raise
-    found = [each for each in entry_points(group=package) if each.name == name]
+    found = [each for each in _installed(package) if each.name == name]
     if len(found) > 1:
         raise RegistrationError(f"there are several of one name: {' and '.join(_text(each) for each in found)}")
     return _load(found[0]) if found else None
@@ -69,14 +70,14 @@ def needed_module(package: str, name: str, where: str, what: str) -> ModuleType:
 def modules_of(package: str) -> tuple[ModuleType, ...]:
     """All modules of ``package`` by their names, those installed for it included; raises like `find_module`."""
     files = iter_modules(import_module(package).__path__)
-    names = {each.name for each in (*files, *entry_points(group=package))}
+    names = {each.name for each in (*files, *_installed(package))}
     return tuple(module for name in sorted(names) if (module := find_module(package, name)) is not None)
 
 
 @cache
 def load_all(package: str) -> None:
     """Import all that is installed for ``package``, so that it registers itself; raises like `find_module`."""
-    for each in entry_points(group=package):
+    for each in _installed(package):
         find_module(package, each.name)
 
 
@@ -120,7 +121,7 @@ def exported(table: Mapping[str, type[Any]], name: str, package: str) -> type[An
 @cache
 def installed_sources(*packages: str) -> list[Path]:
     """The source files of all that is installed for ``packages``, with what stands beside them, sorted."""
-    entries = [each for package in packages for each in entry_points(group=package)]
+    entries = [each for package in packages for each in _installed(package)]
     files: set[Path] = set()
     for name in {each.module.partition(".")[0] for each in entries}:
         spec = find_spec(name)
@@ -129,6 +130,18 @@ def installed_sources(*packages: str) -> list[Path]:
         elif spec is not None and spec.origin is not None:
             files.add(Path(spec.origin))
     return sorted(files)
+
+
+def _installed(group: str) -> EntryPoints:
+    """The entry points of a group."""
+    found: EntryPoints = _all_installed(tuple(sys.path)).select(group=group)
+    return found
+
+
+@cache
+def _all_installed(_path: tuple[str, ...]) -> Any:
+    """Those of all groups, as Python gives them: to look for one group takes as long."""
+    return entry_points()
 
 
 def _load(entry: EntryPoint) -> ModuleType:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from designs import DONE, pass_through, payload, write_design
 
-from cosim.building.build import OPTIMIZATION, build
+from cosim.building.build import OPTIMIZATION, build, without_instances
 from cosim.building.design import load_design
 from cosim.building.harness import HARDWARE, bench_text
 from cosim.building.toolchain import find_toolchain
@@ -58,6 +58,33 @@ def test_the_key_follows_the_content_and_not_the_place(tmp_path):
     one, same = build(pass_through(tmp_path / "one")), build(pass_through(tmp_path / "two"))
     other = build(pass_through(tmp_path / "three", bits=17))
     assert one.executable == same.executable != other.executable
+
+
+def class_header(*instances: str) -> str:
+    """What Verilator writes of the class of a design with ``instances`` of modules that are functions."""
+    names = [f"    Vtop_{module}* const at_{number};" for number, module in enumerate(instances)]
+    cells = ["    // CELLS", "    // Public to allow access to /* verilator public */ items.", *names, ""]
+    return "\n".join(
+        [
+            *(
+                "class Vtop__Syms;",
+                "class Vtop___024root;",
+                *(f"class Vtop_{module};" for module in set(instances)),
+                "",
+            ),
+            *("class Vtop : public VerilatedModel {", "    Vtop__Syms* const vlSymsp;", ""),
+            *(cells if instances else []),
+            *("    Vtop___024root* const rootp;", "};", ""),
+        ]
+    )
+
+
+def test_the_main_program_is_the_same_for_all_designs():
+    """It knows no instances, but that there is room for them."""
+    none = without_instances(class_header())
+    assert none == class_header().replace("vlSymsp;\n", "vlSymsp;\n    void* instances[256];\n")
+    assert none == without_instances(class_header("silu")) == without_instances(class_header(*["exp"] * 256))
+    assert without_instances(class_header(*["exp", "silu"] * 129)) == none.replace("[256]", "[512]")
 
 
 def test_a_build_for_short_runs_is_another_one(tmp_path):

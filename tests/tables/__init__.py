@@ -6,6 +6,7 @@ function is shown as the largest scenario applies it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tables.api import api_page
@@ -15,10 +16,9 @@ from tables.operators import operators_page
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def pages() -> dict[Path, str]:
-    """The text of every page."""
-    return {
-        DOCS / "operators.md": operators_page(),
-        DOCS / "functions.md": functions_page(),
-        DOCS / "api.md": api_page(),
-    }
+PAGES: dict[Path, Callable[[], str]] = {
+    DOCS / "operators.md": operators_page,
+    DOCS / "functions.md": functions_page,
+    DOCS / "api.md": api_page,
+}
+"""What makes the text of every page."""

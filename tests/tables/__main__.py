@@ -1,6 +1,6 @@
 """Writes the pages."""
 
-from tables import pages
+from tables import PAGES
 
-for path, text in pages().items():
-    path.write_text(text)
+for path, make in PAGES.items():
+    path.write_text(make())

@@ -32,8 +32,9 @@ from step.language.function import Function
 from step.language.graph import Graph, Node
 from step.language.tokens import DONE, UNKNOWN, Token
 from step.language.types import Selector, Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
+from step.lowering.off_chip import MemoryConfig
 from step.lowering.plans.plan import Timing
 from step.programs.data.inputs import BoundInputs
 

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from sim_approx.memory.dram import DramChannel
 from step.lowering.dram import PRESETS
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 
 BEATS, PORTS = 8000, 32
 

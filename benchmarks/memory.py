@@ -65,10 +65,7 @@ def program(order: Order, beats: int, writes: int, memory: MemoryConfig) -> Prog
 
 def peak(memory: MemoryConfig) -> float:
     """Beats a cycle of all data buses, or of all ports if these are fewer."""
-    interval = float(memory.interval)
-    if memory.dram is not None:
-        interval = max(interval, memory.dram.burst * memory.dram.clock_ps / memory.dram.fabric_ps)
-    return min(PORTS, memory.channels / interval)
+    return min(PORTS, memory.bandwidth / memory.beat_bytes)
 
 
 def share(made: Program, beats: int, rtl: bool) -> float:

@@ -26,8 +26,9 @@ from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Selector, Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 
 SIZE = 16

@@ -18,8 +18,9 @@ from step.errors import Deadlock, SimulationError, StreamFault
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.validate import check_outputs
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend, checked_options

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from step.errors import FormatError
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 
 SIDECAR = "fabric.json"
 

@@ -22,8 +22,9 @@ from step.errors import InputError
 from step.fuzz.units import units
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.prepare import prepare
 from step.programs.program import Program

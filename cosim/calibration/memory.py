@@ -16,8 +16,9 @@ from step.host.progress import Progress
 from step.language.dtypes import INT8, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
+from step.lowering.off_chip import MemoryConfig
 from step.programs.prepare import prepare
 from step.programs.program import Program
 

@@ -16,7 +16,8 @@ from sim_approx.placing.build import TimingOf, build_fabric, formula_timing
 from sim_approx.running.simulation import Simulation, simulate
 from step.language.function import Function
 from step.language.graph import Graph, Node
-from step.lowering.fabric import FABRIC, LIMITS, OWN, FabricConfig, is_of_fabric, with_settings
+from step.lowering.fabric import FABRIC, OWN, FabricConfig, is_of_fabric, with_settings
+from step.lowering.limits import LIMITS
 from step.lowering.netlist import Netlist, lower
 from step.lowering.own import MOST
 from step.lowering.plans.plan import Plan, Timing

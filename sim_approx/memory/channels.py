@@ -16,7 +16,7 @@ from sim_approx.memory.dram import DramChannel
 from step.firing.machine import Channel, Machine, Starved
 from step.firing.words import bits, lowest, take
 from step.language.tokens import UNKNOWN, Token
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 
 ARRIVED = Token(UNKNOWN)
 """Says that a tile is there; its value travels with what the unit expects."""

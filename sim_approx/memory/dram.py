@@ -7,7 +7,7 @@ precharges overlap with the data of those before them.
 
 from __future__ import annotations
 
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 
 CLOSED = -1
 """The row of a bank without an open one."""

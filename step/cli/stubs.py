@@ -16,8 +16,9 @@ from types import ModuleType
 from typing import Any
 
 from step import functions, ops
+from step.host.extensions import load_package
 from step.language import fluent
-from step.language.fluent import Fluent, GraphMethods, StreamMethods
+from step.language.fluent import HOMES, Fluent, GraphMethods, StreamMethods
 
 _FLUENT = '''\
 """Operators as methods, for editors and type checkers. Written by ``python -m step.cli.stubs``; do not edit."""
@@ -25,6 +26,8 @@ _FLUENT = '''\
 from collections.abc import Callable
 from typing import Any, ClassVar
 {imports}
+
+HOMES: tuple[str, ...]
 
 class Fluent:
     noun: ClassVar[str]
@@ -75,8 +78,14 @@ def _fluent() -> str:
 
 
 def _functions(owner: type[Fluent]) -> Iterator[Callable[..., Any]]:
-    """The methods of the operators that are built in, by name."""
-    return (each for _, each in sorted(owner.methods.items()) if each.__module__.startswith("step.ops."))
+    """The methods that are built in, by name."""
+    for home in HOMES:
+        load_package(home)
+    return (
+        each
+        for _, each in sorted(owner.methods.items())
+        if each.__module__.startswith(tuple(f"{home}." for home in HOMES))
+    )
 
 
 def _method(function: Callable[..., Any]) -> ast.FunctionDef:

@@ -12,9 +12,10 @@ from step.fuzz import steps  # noqa: F401  (they register themselves)
 from step.fuzz.draft import Growing
 from step.fuzz.step import steps as all_steps
 from step.language.graph import Graph, Node
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import check_feasible, with_lanes, with_links
 from step.lowering.netlist import Netlist, lower
+from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program
 
 LARGEST_BUFFER = 64

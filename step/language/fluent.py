@@ -1,4 +1,4 @@
-"""Operators as methods of streams and graphs; an operator's file adds its own, nothing is listed here.
+"""Operators, and what is made of them, as methods of streams and graphs; a file adds its own, none is listed here.
 
 Type checkers and editors read ``fluent.pyi`` instead, which ``python -m step.cli.stubs`` writes.
 """
@@ -12,12 +12,15 @@ from step.host.extensions import load_package, load_until, register
 from step.host.nearest import did_you_mean
 from step.language.arguments import Checked, checked
 
+HOMES = ("step.ops", "step.library")
+"""Packages whose files add methods."""
+
 
 class _Loading(Checked):
     """Classes that know all of their operators when somebody lists them, as ``help`` does."""
 
     def __dir__(cls) -> list[str]:
-        load_package("step.ops")
+        _load_homes()
         return list(super().__dir__())
 
 
@@ -37,7 +40,8 @@ class Fluent(metaclass=_Loading):
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """An operator that nobody has loaded yet."""
         if not name.startswith("_"):
-            load_until(self.methods, name, "step.ops")
+            for home in HOMES:
+                load_until(self.methods, name, home)
         try:
             method = self.methods[name]
         except KeyError:
@@ -47,8 +51,13 @@ class Fluent(metaclass=_Loading):
         return method.__get__(self)
 
     def __dir__(self) -> list[str]:
-        load_package("step.ops")
+        _load_homes()
         return list(super().__dir__())
+
+
+def _load_homes() -> None:
+    for home in HOMES:
+        load_package(home)
 
 
 class StreamMethods(Fluent):

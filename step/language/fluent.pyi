@@ -13,6 +13,8 @@ from step.ops.generate import Targets
 from step.ops.reassemble import Order
 from step.ops.source import ElementType
 
+HOMES: tuple[str, ...]
+
 class Fluent:
     noun: ClassVar[str]
     methods: ClassVar[dict[str, Callable[..., Any]]]
@@ -22,8 +24,17 @@ class Fluent:
 class StreamMethods(Fluent):
     def accum(self, function: AccumFunction, *others: Stream, rank: int = 1, name: str | None = None) -> Stream:
         """Reduce the inner ``rank`` dimensions of this stream and ``others``, which have the same shape."""
+    def add(self, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
+        """``stream + other``, scalar by scalar (`step.functions.Add`); ``other`` is a stream, or a value as of `beside`."""
+    def beside(self, value: Any, *, name: str | None = None) -> Stream:
+        """A number, or an array as a tile, for every element of a stream of tiles, in the format of these.
+
+        Raises `TypeMismatch` for other streams, and for what their format does not have.
+        """
     def bufferize(self, *, rank: int = 1, name: str | None = None) -> Stream:
         """Collect the inner ``rank`` dimensions in on-chip memory; ``streamify`` reads them."""
+    def divide(self, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
+        """``stream / other``, scalar by scalar (`step.functions.Div`)."""
     def expand(self, reference: Stream, *, rank: int = 1, name: str | None = None) -> Stream:
         """Repeat each element per element of ``reference``, whose inner ``rank`` dimensions are 1 in this stream."""
     def expand_static(self, count: int, *, name: str | None = None) -> Stream:
@@ -38,6 +49,10 @@ class StreamMethods(Fluent):
         """Read the tile of ``tensor`` at every address, in tiles of ``tile`` (rows, cols)."""
     def map(self, function: MapFunction, *others: Stream, name: str | None = None) -> Stream:
         """Apply ``function`` to the elements of this stream and ``others``, which have the same shape."""
+    def matmul(self, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
+        """``stream @ other``, tile by tile (`step.functions.Matmul`)."""
+    def multiply(self, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
+        """``stream * other``, scalar by scalar (`step.functions.Mul`; times a number: `step.functions.Scale`)."""
     def partition(
         self, selector: Stream, *, targets: int, rank: int = 0, name: str | None = None
     ) -> tuple[Stream, ...]:
@@ -48,6 +63,12 @@ class StreamMethods(Fluent):
         """``[.., D0]`` -> ``[.., D0, count]``: short for a Reshape into chunks of one and a static Expand."""
     def reshape(self, chunk: int, *, pad: float = 0.0, rank: int = 0, name: str | None = None) -> tuple[Stream, Stream]:
         """Chunks of ``chunk`` elements, or tensors of ``rank``, and the stream that marks padding."""
+    def rows(self, of: Stream | int | Dim | None = None, *, name: str | None = None) -> Stream:
+        """``[.., n]`` of tiles ``[r, columns]`` -> ``[.., n * r]`` of their rows ``[1, columns]``.
+
+        ``of``: how many rows there are in the innermost dimension, or a stream of as many, where the types do not tell;
+        every run checks it.
+        """
     def scan(
         self, function: AccumFunction, *others: Stream, rank: int = 1, exclusive: bool = False, name: str | None = None
     ) -> Stream:
@@ -81,6 +102,15 @@ class StreamMethods(Fluent):
         """Read every buffer once per element of ``reference``, or ``count`` times, or once.
 
         ``out`` and ``stride`` are for affine reads; ``stride`` defaults to row-major order over ``out``.
+        """
+    def subtract(self, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
+        """``stream - other``, scalar by scalar (`step.functions.Sub`)."""
+    def tiles(self, rows: int | None = None, *, name: str | None = None) -> Stream:
+        """``[.., n]`` of tiles ``[r, columns]`` -> ``[.., ceil(n / rows)]`` of tiles ``[rows * r, columns]``.
+
+        Always ``rows`` tiles lie below each other in one; what lacks to the last one is filled up with zeros. Without
+        ``rows`` it is one tile with all of them, of as many rows as there are: ``[..]``, and ``[1 if n > 0 else 0]`` for a
+        stream of rank 0.
         """
     def until(self, selector: Stream, *, name: str | None = None) -> Stream:
         """The tensors of this stream up to the first one whose ``selector`` selects nothing."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from step.errors import ProgramError, TypeMismatch
-from step.language.arguments import checked
+from step.language.arguments import checked, told
 from step.language.dims import Dim, Shape
 from step.language.fluent import StreamMethods
 from step.language.operator import Operator, StreamType
@@ -87,6 +87,48 @@ class Stream(StreamMethods):
     def assume_shape(self, dims: Iterable[Dim | int]) -> Stream:
         """The stream with its symbols replaced by a known shape, which every run checks (see `Graph.refine`)."""
         return self.graph.refine(self, dims)
+
+    __array_ufunc__ = None  # arrays leave ``array + stream`` to the stream
+
+    @told
+    def __add__(self, other: Any) -> Stream:
+        return self.add(other)
+
+    __radd__ = __add__
+
+    @told
+    def __sub__(self, other: Any) -> Stream:
+        return self.subtract(other)
+
+    @told
+    def __rsub__(self, other: Any) -> Stream:
+        return self.beside(other).subtract(self)
+
+    @told
+    def __mul__(self, other: Any) -> Stream:
+        return self.multiply(other)
+
+    __rmul__ = __mul__
+
+    @told
+    def __truediv__(self, other: Any) -> Stream:
+        return self.divide(other)
+
+    @told
+    def __rtruediv__(self, other: Any) -> Stream:
+        return self.beside(other).divide(self)
+
+    @told
+    def __matmul__(self, other: Any) -> Stream:
+        return self.matmul(other)
+
+    @told
+    def __rmatmul__(self, other: Any) -> Stream:
+        return self.beside(other).matmul(self)
+
+    @told
+    def __neg__(self) -> Stream:
+        return self.multiply(-1)
 
     @checked
     def __getitem__(self, index: int) -> Stream:

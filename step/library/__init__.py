@@ -1,5 +1,7 @@
 """Parts of programs that are made of several operators."""
 
+from step.library import arithmetic as arithmetic
+from step.library import tiles as tiles
 from step.library.arg_max import arg_max
 from step.library.parallel import parallelize
 from step.library.top_k import top_k_weights

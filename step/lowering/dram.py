@@ -115,6 +115,26 @@ PRESETS = {
             trtp=10, twr=20, twtr_s=4, twtr_l=10, turnaround=2, trefi=10400, trfc=467, queue=32, out_of_turn=32,
         ),
     ),
+    # One HBM3 stack at 6.4 Gb/s a pin: 16 channels of 64 bits (JESD238), 819 GB/s. A channel is its two pseudo channels
+    # in step: BL8 is 2 x 32 bytes in 2 clocks of CK (1.6 GHz), a row 2 x 1 KiB, 4 groups of 4 banks. What the standard
+    # leaves to the vendor are the times of the array of hbm2 in nanoseconds, rounded up; tRFC = 350 ns is of 16 Gb.
+    "hbm3": Preset(
+        channels=16,
+        dram=Dram(
+            fabric_ps=1000, clock_ps=625, banks=16, bank_groups=4, row_bytes=2048, group_beats=8, burst_bytes=64,
+            burst=2, cl=23, cwl=7, trcd=23, trp=23, tras=55, tccd_l=4, trrd_s=7, trrd_l=10, tfaw=48,
+            trtp=10, twr=26, twtr_s=10, twtr_l=13, turnaround=2, trefi=6240, trfc=560, queue=32, out_of_turn=32,
+        ),
+    ),
+    # One HBM3E stack at 9.2 Gb/s a pin, 1,178 GB/s: hbm3 with a clock of 2.3 GHz and the same times.
+    "hbm3e": Preset(
+        channels=16,
+        dram=Dram(
+            fabric_ps=1000, clock_ps=435, banks=16, bank_groups=4, row_bytes=2048, group_beats=8, burst_bytes=64,
+            burst=2, cl=33, cwl=10, trcd=33, trp=33, tras=79, tccd_l=4, trrd_s=10, trrd_l=14, tfaw=69,
+            trtp=14, twr=37, twtr_s=14, twtr_l=19, turnaround=2, trefi=8966, trfc=805, queue=32, out_of_turn=32,
+        ),
+    ),
 }  # fmt: skip
 """Kinds of memory by name."""
 

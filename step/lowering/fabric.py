@@ -8,169 +8,22 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from step.errors import FabricError
-from step.host.nearest import did_you_mean
-from step.language.arguments import Checked, checked
-from step.language.parameters import plain
-from step.lowering.dram import Dram, preset
-from step.lowering.own import LANES, LINKS, MOST_BYTES, MOST_LANES, Own
-
-MOST_STAGES = 4
-"""Stages that the finest cut of an addition has."""
-
-
-MOST_BITS = 1 << 28
-"""Of one memory: what the largest FPGAs have on the chip in all."""
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The range of a parameter; each unit of it is so many ``bits`` of a memory, of a wire or of results a cycle."""
-
-    most: int
-    bits: int = 0
-    least: int = 1
-
+from step.language.arguments import Checked
+from step.lowering.dram import preset
+from step.lowering.limits import LIMITS, check_integer, check_names, unknown
+from step.lowering.off_chip import MemoryConfig
+from step.lowering.own import LANES, LINKS, Own
 
 FABRIC = "fabric."
 """What names of parameters may begin with, where those of programs stand beside them."""
 
 MEMORY = "memory"
 
+BANDWIDTH = f"{MEMORY}.bandwidth"
+"""Bytes a cycle of the whole memory: another way to say its channels."""
+
 OWN = LANES, LINKS
 """Parameters that are numbers by the names of operators."""
-
-LIMITS = {
-    "dynamic_rows": Limit(1 << 16),
-    "matmul_lanes": Limit(MOST_LANES, bits=32),
-    "vector_lanes": Limit(MOST_LANES, bits=32),
-    "stages": Limit(MOST_STAGES),
-    "link_bytes": Limit(MOST_BYTES, bits=8),
-    "channel_depth": Limit(MOST_BITS, bits=1, least=2),
-    "block_ram_words": Limit(MOST_BITS),
-    "outstanding": Limit(1 << 16),
-    "scratchpad_bytes": Limit(MOST_BITS // 8, bits=8),
-    "scratchpad_banks": Limit(1 << 10),
-    "scratchpad_ports": Limit(1 << 10),
-    "page_bytes": Limit(MOST_BITS // 8, bits=8),
-    "memory.beat_bytes": Limit(1 << 16, bits=8),
-    "memory.channels": Limit(1 << 10),
-    "memory.interval": Limit(1 << 20),
-    "memory.latency": Limit(1 << 20),
-    "memory.interleave": Limit(1 << 20),
-}
-"""Of all parameters that are integers. What is beyond is a slip of the pen: elaboration or a run would not end."""
-
-
-FORMER = {
-    "tile": "a tile of static size may have any shape; leave it out, or give dynamic_rows, the most rows of a tile of "
-    "dynamic size"
-}
-"""What became of parameters that files of earlier versions have."""
-
-
-@dataclass(frozen=True)
-class MemoryConfig(metaclass=Checked):
-    """The off-chip memory behind the fabric's ports.
-
-    A beat is ``beat_bytes`` wide. ``interleave`` consecutive beats go to one of the ``channels``, the next ones to the
-    next one. A channel takes one beat every ``interval`` cycles, and the data is back at the port ``latency`` cycles
-    later. Ports that want the same channel in the same cycle take turns (round robin). The default has the bandwidth of
-    two HBM2 stacks at a fabric clock of 1 GHz: 8 channels x 64 bytes a cycle.
-
-    With ``dram``, a channel has banks, rows, refresh and a data bus (docs/memory.md); ``latency`` then counts from the
-    end of the data on that bus: it is that of the controller and of the way there and back.
-    """
-
-    refused: ClassVar = FabricError
-
-    beat_bytes: int = 64
-    channels: int = 8
-    interval: int = 1
-    latency: int = 24
-    interleave: int = 1
-    dram: Dram | None = None
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            if each.name != "dram":
-                _check_integer(self, f"memory.{each.name}")
-        for name in ("beat_bytes", "channels", "interleave"):
-            value = getattr(self, name)
-            if value & (value - 1):
-                raise FabricError(f"memory.{name} must be a power of two, not {value}")
-        if self.dram is None:
-            return
-        if not isinstance(self.dram, Dram):
-            raise FabricError(f"memory.dram must be a Dram or None, not {self.dram!r}")
-        for name in ("burst_bytes", "row_bytes"):
-            most = getattr(self.dram, name)
-            if self.beat_bytes > most:
-                raise FabricError(
-                    f"memory.beat_bytes must be at most memory.dram.{name} = {most}, not {self.beat_bytes}"
-                )
-        row_beats = self.dram.row_bytes // self.beat_bytes
-        if self.dram.group_beats > row_beats:
-            raise FabricError(
-                f"memory.dram.group_beats must be at most the {row_beats} beats of a row, not {self.dram.group_beats}"
-            )
-
-    @classmethod
-    @checked
-    def preset(cls, name: str, **others: Any) -> MemoryConfig:
-        """The memory of a preset (`step.lowering.dram.PRESETS`), with ``others`` of its parameters."""
-        found = preset(name)
-        return cls(**{"channels": found.channels, "dram": found.dram, **others})
-
-    @classmethod
-    def from_json(cls, data: str | dict[str, Any]) -> MemoryConfig:
-        """From the name of a preset, or an object of parameters, whose ``dram`` is one too."""
-        if isinstance(data, str):
-            return cls.preset(data)
-        if not isinstance(data, dict):
-            raise FabricError(f"memory must be the name of a preset or an object of parameters, not {data!r}")
-        _check_names("fabric memory", data, cls)
-        dram = data.get("dram")
-        if dram is None:
-            return cls(**data)
-        if not isinstance(dram, dict):
-            raise FabricError(f"memory.dram must be an object of parameters or null, not {dram!r}")
-        _check_names("fabric memory.dram", dram, Dram)
-        missing = [each.name for each in fields(Dram) if each.name not in dram]
-        if missing:
-            raise FabricError(f"fabric memory.dram has no {missing[0]!r}; a DRAM needs all of its parameters")
-        return cls(**{**data, "dram": Dram(**dram)})
-
-    @property
-    def bandwidth(self) -> float:
-        """Bytes a cycle that all channels together can move."""
-        interval = float(self.interval)
-        if self.dram is not None:
-            interval = max(interval, self.dram.burst * self.dram.clock_ps / self.dram.fabric_ps)
-        return self.channels * self.beat_bytes / interval
-
-    def beats(self, bits: int) -> int:
-        """Beats that an element of ``bits`` bits takes; an element starts on a beat of its own."""
-        return -(-bits // (8 * self.beat_bytes))
-
-    def timing(self) -> dict[str, int]:
-        """All that decides when a beat is served, as numbers by name; those of a plain memory have no DRAM."""
-        numbers = {name: getattr(self, name) for name in ("channels", "interleave", "interval", "latency")}
-        if self.dram is not None:
-            numbers |= {"row_beats": self.dram.row_bytes // self.beat_bytes, **asdict(self.dram)}
-        return numbers
-
-
-def _check_names(what: str, data: dict[str, Any], kind: type[FabricConfig | MemoryConfig | Dram]) -> None:
-    known = sorted(each.name for each in fields(kind))
-    for name in data:
-        if name not in known:
-            raise _unknown(what, name, known)
-
-
-def _unknown(what: str, name: str, known: list[str]) -> FabricError:
-    if name in FORMER:
-        return FabricError(f"{what} has no parameter {name!r} any more: {FORMER[name]}")
-    return FabricError(f"{what} has no parameter {name!r}; {did_you_mean(name, known)}it has {', '.join(known)}")
 
 
 @dataclass(frozen=True)
@@ -218,7 +71,7 @@ class FabricConfig(metaclass=Checked):
     def __post_init__(self) -> None:
         for each in fields(self):
             if each.name in LIMITS:
-                _check_integer(self, each.name)
+                check_integer(self, each.name)
         for kind in OWN:
             object.__setattr__(self, kind, Own(kind, getattr(self, kind)))
         if not isinstance(self.memory, MemoryConfig):
@@ -253,20 +106,8 @@ class FabricConfig(metaclass=Checked):
         """The opposite of `to_json`; raises `FabricError` for unknown or bad fields."""
         if not isinstance(data, dict):
             raise FabricError(f"fabric must be an object of parameters, not {data!r}")
-        _check_names("fabric", data, cls)
+        check_names("fabric", data, cls)
         return cls(**{**data, "memory": MemoryConfig.from_json(data.get("memory", {}))})
-
-
-def _check_integer(config: MemoryConfig | FabricConfig, name: str) -> None:
-    """Raise `FabricError` unless the parameter ``name`` is an integer within its limits; NumPy's become Python's."""
-    limit, field = LIMITS[name], name.rpartition(".")[2]
-    value = plain(getattr(config, field))
-    if not isinstance(value, int) or isinstance(value, bool) or value < limit.least:
-        raise FabricError(f"{name} must be an integer >= {limit.least}, not {value!r}")
-    if value > limit.most:
-        cost = f", which is {value * limit.bits:,} bits" if limit.bits else ""
-        raise FabricError(f"{name} must be at most {limit.most:,}, not {value:,}{cost}")
-    object.__setattr__(config, field, value)
 
 
 def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig:
@@ -280,15 +121,29 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
         if name == MEMORY:
             data[MEMORY] |= asdict(preset(text))
             continue
+        if name == BANDWIDTH:
+            memory = MemoryConfig.from_json(data[MEMORY])
+            data[MEMORY]["channels"] = memory.of_bandwidth(_positive(name, text)).channels
+            continue
         *groups, leaf = name.split(".")
         target: Any = data
         for group in groups:
             target = target.get(group) if isinstance(target, dict) else None
         known = groups in ([LANES], [LINKS]) or (isinstance(target, dict) and target.get(leaf) is not None)
         if not known or isinstance(target.get(leaf), dict):
-            raise _unknown("fabric", name, [*_names(data), MEMORY, *(f"{kind}.OPERATOR" for kind in OWN)])
+            raise unknown("fabric", name, [*_names(data), MEMORY, BANDWIDTH, *(f"{kind}.OPERATOR" for kind in OWN)])
         target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
     return FabricConfig.from_json(data)
+
+
+def _positive(name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise FabricError(f"{name} must be a number above 0, not {text!r}")
+    return number
 
 
 def is_of_fabric(name: str) -> bool:

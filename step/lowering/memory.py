@@ -20,8 +20,8 @@ from step.language.graph import Node
 from step.language.operator import Access
 from step.language.tiling import stored
 from step.language.types import Buffer
-from step.lowering.fabric import MemoryConfig
 from step.lowering.netlist import Netlist, kept
+from step.lowering.off_chip import MemoryConfig
 
 ALIGNMENT = 64
 """Beats; more where there are more channels times interleaved beats."""

@@ -21,9 +21,11 @@ from step.language.operator import StreamType
 from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Tile, is_dynamic, with_rows
 from step.language.validate import check
-from step.lowering.fabric import MOST_BITS, FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.limits import MOST_BITS
 from step.lowering.links import Gathering, beats
 from step.lowering.needs import Port, carried, deciding
+from step.lowering.off_chip import MemoryConfig
 from step.ops.broadcast import Broadcast
 
 Found = TypeVar("Found")

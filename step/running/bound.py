@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 from step.running.result import RunResult
 
 OFF_CHIP = "off-chip memory"

@@ -12,7 +12,8 @@ from typing import Any
 from step.errors import InputError
 from step.host.floors import from_floor
 from step.language.parameters import settled
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
 from step.programs.prepare import Inputs, Openable, open_program
 from step.programs.program import Program
 from step.running.backend import Count, options_for

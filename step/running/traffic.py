@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from step.language.types import Tile
-from step.lowering.fabric import MemoryConfig
 from step.lowering.netlist import Netlist
+from step.lowering.off_chip import MemoryConfig
 from step.running.result import TrafficResult
 
 

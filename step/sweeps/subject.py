@@ -14,8 +14,10 @@ import sympy
 from step.areas import area_of
 from step.errors import InputError, SimulationError, UnboundSymbol
 from step.language.symbols import replaced
-from step.lowering.fabric import FABRIC, LIMITS, MEMORY, FabricConfig, MemoryConfig, is_of_fabric, with_settings
+from step.lowering.fabric import FABRIC, MEMORY, FabricConfig, is_of_fabric, with_settings
 from step.lowering.feasible import lanes_of, with_lanes
+from step.lowering.limits import LIMITS
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.digest import data_digest, graph_digest
 from step.programs.metrics import metrics_of

@@ -20,7 +20,8 @@ from step.language.graph import Graph, Node
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token, empty, from_nested
 from step.language.types import Selector, Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
 from step.lowering.plans.plan import Timing
 from step.programs.data.inputs import BoundInputs
 from step.running.interpreter import interpret

@@ -16,8 +16,9 @@ from step.language.dtypes import BF16
 from step.language.function import Function
 from step.language.graph import Graph, Node
 from step.language.stream import Stream
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
+from step.lowering.off_chip import MemoryConfig
 from step.lowering.plans.plan import Timing
 from step.programs.data.inputs import BoundInputs, bind_inputs
 

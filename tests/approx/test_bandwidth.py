@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks import memory
 from benchmarks.bandwidth import compute_bound, link_bound, memory_bound, modelled, random_bound
-from step.lowering.fabric import MemoryConfig
+from step.lowering.fabric import FabricConfig, with_settings
+from step.lowering.off_chip import MemoryConfig
 
 
 @pytest.mark.parametrize(
@@ -23,3 +26,14 @@ def test_streams_get_what_refresh_leaves(kind):
     left = 1 - config.dram.trfc / config.dram.trefi if kind == "hbm2" else 1
     made = memory.program(memory.streaming, 512, writes=0, memory=config)
     assert 0.95 * left <= memory.share(made, 512, rtl=False) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "bandwidth"), [("plain", 512), ("hbm2", 256), ("ddr4", 64 / 3), ("hbm3", 819.2), ("hbm3e", 1024)]
+)
+def test_the_bandwidth_of_presets(name, bandwidth):
+    memory = MemoryConfig.preset(name)
+    assert memory.bandwidth == pytest.approx(bandwidth)
+    assert memory.of_bandwidth(4 * bandwidth) == replace(memory, channels=4 * memory.channels)
+    doubled = with_settings(FabricConfig(memory=memory), [f"memory.bandwidth={2 * bandwidth:.1f}"])
+    assert doubled.memory == replace(memory, channels=2 * memory.channels)

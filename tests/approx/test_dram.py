@@ -12,7 +12,7 @@ from drams import SMALL, random_dram
 
 from sim_approx.memory.dram import CLOSED, DramChannel
 from step.lowering.dram import PRESETS, Dram
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from step import BF16, FabricConfig, Tile
 from step.errors import FabricError
 from step.functions import Exp, Mul
 from step.language.graph import Graph
-from step.lowering.fabric import MemoryConfig
 from step.lowering.netlist import lower
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.json_file import validate
 from step.programs.metrics import metrics

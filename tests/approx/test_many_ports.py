@@ -12,8 +12,8 @@ from benchmarks import memory
 from sim_approx.placing.build import formula_timing
 from sim_approx.running.simulation import simulate
 from step.lowering.dram import PRESETS
-from step.lowering.fabric import MemoryConfig
 from step.lowering.netlist import lower
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 
 

@@ -22,8 +22,9 @@ from step.functions.cast import Cast
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.types import Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.result import RunResult, Status

@@ -20,7 +20,8 @@ from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import parse
 from step.language.types import Selector, Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
 from step.lowering.plans.plan import Timing
 from step.running.result import RunResult
 

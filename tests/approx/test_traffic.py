@@ -12,7 +12,8 @@ from step.language.dtypes import BF16, BOOL, FP32, DType
 from step.language.graph import Graph
 from step.language.symbols import evaluate, measure
 from step.language.types import Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import Status, TrafficResult

@@ -236,7 +236,7 @@ KNOWN = (
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
-ALL = f"{KNOWN}, memory, lanes.OPERATOR, links.OPERATOR"
+ALL = f"{KNOWN}, memory, memory.bandwidth, lanes.OPERATOR, links.OPERATOR"
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,18 @@ ALL = f"{KNOWN}, memory, lanes.OPERATOR, links.OPERATOR"
             "matmul_lane=4",
             f"fabric has no parameter 'matmul_lane'; did you mean 'matmul_lanes'? it has {ALL}",
         ),
-        ("memory=4", "memory must be one of plain, hbm2, ddr4, not '4'"),
-        ("memory=HBM2", "memory must be one of plain, hbm2, ddr4, not 'HBM2'"),
+        (
+            "memory.bandwidth=100",
+            "memory.bandwidth must be the 64 bytes a cycle of a channel times 1, 2, 4, ..: 64 or 128, not 100",
+        ),
+        (
+            "memory.bandwidth=2",
+            "memory.bandwidth must be the 64 bytes a cycle of a channel times 1, 2, 4, ..: 64, not 2",
+        ),
+        ("memory.bandwidth=fast", "memory.bandwidth must be a number above 0, not 'fast'"),
+        ("memory.bandwidth=131072", "memory.channels must be at most 1,024, not 2,048"),
+        ("memory=4", "memory must be one of plain, hbm2, ddr4, hbm3, hbm3e, not '4'"),
+        ("memory=HBM2", "memory must be one of plain, hbm2, ddr4, hbm3, hbm3e, not 'HBM2'"),
         ("memory.dram=hbm2", f"fabric has no parameter 'memory.dram'; it has {ALL}"),
         ("memory.dram.trcd=4", f"fabric has no parameter 'memory.dram.trcd'; it has {ALL}"),
         ("memory.latency=nan", "memory.latency must be an integer >= 1, not 'nan'"),
@@ -402,7 +412,7 @@ DRAM = ", ".join(f"memory.dram.{each.name}" for each in fields(Dram))
         (
             "memory.dram.rcd=4",
             "fabric has no parameter 'memory.dram.rcd'; did you mean 'memory.dram.trcd'? "
-            f"it has {KNOWN}, {DRAM}, memory, lanes.OPERATOR, links.OPERATOR",
+            f"it has {KNOWN}, {DRAM}, memory, memory.bandwidth, lanes.OPERATOR, links.OPERATOR",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sim_approx.memory.dram import DramChannel
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 
 
 @dataclass

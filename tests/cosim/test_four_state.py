@@ -14,8 +14,9 @@ from hw.links.edge import unpack_transfers
 from hw.links.layout import input_formats
 from hw.verilog.emit import emit
 from step.language.graph import Graph
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
 

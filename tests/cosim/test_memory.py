@@ -14,7 +14,7 @@ from memory_model import Port, run
 
 from cosim.running.bench_run import simulate
 from step.lowering.dram import PRESETS
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 
 BEATS = 64
 

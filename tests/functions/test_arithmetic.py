@@ -35,7 +35,7 @@ from step.functions.silu import silu
 from step.functions.tanh import tanh
 from step.language import numerics
 from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32, DType
-from step.lowering.fabric import MOST_STAGES
+from step.lowering.limits import MOST_STAGES
 
 Vectors = dict[str, np.ndarray]
 Leaf = tuple[Callable[[int], Parametric], Callable[[np.random.Generator, int], Vectors], Callable[..., np.ndarray]]

@@ -15,7 +15,7 @@ from hw.arithmetic.fused_sum import FusedNumbers, FusedProducts, FusedSum
 from step.language import numerics
 from step.language.dtypes import BF16
 from step.language.fused import exponents, fused_sum, products
-from step.lowering.fabric import MOST_STAGES
+from step.lowering.limits import MOST_STAGES
 
 Vectors = dict[str, np.ndarray]
 

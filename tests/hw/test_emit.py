@@ -30,8 +30,9 @@ from step.host.installing import MANIFEST
 from step.language.dtypes import BF16, FP32
 from step.language.graph import Graph
 from step.language.types import Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
+from step.lowering.off_chip import MemoryConfig
 from step.programs.files.json_file import validate
 
 

@@ -17,7 +17,7 @@ from hw.links.packing import pack_element
 from step.language.dtypes import FP32
 from step.language.graph import Graph
 from step.language.tokens import Token
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 from step.running.interpreter import interpret
 
 PRESSURE = {"free": (0.0, 0.0), "idle": (0.5, 0.0), "pressed": (0.0, 0.6), "both": (0.3, 0.4)}

@@ -14,7 +14,8 @@ from step.errors import Runaway
 from step.language.dtypes import BF16, BOOL, INT8, INT32, DType
 from step.language.graph import Graph
 from step.language.types import Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program
 
 

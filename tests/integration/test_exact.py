@@ -17,7 +17,7 @@ from benchmarks import unit_rates
 from cosim import backend as rtl
 from cosim.comparing.compare import compare
 from sim_approx import backend as approx
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program, load_program
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))

@@ -18,8 +18,9 @@ from hw.verilog.emit import emit
 from step.language.dtypes import BF16, INT32, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 
 FABRIC = FabricConfig(link_bytes=8, outstanding=4, memory=MemoryConfig(beat_bytes=8))

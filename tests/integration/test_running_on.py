@@ -20,7 +20,8 @@ from step.functions import Add, Matmul
 from step.language.dtypes import BF16, FP32
 from step.language.graph import Graph
 from step.language.types import Tile
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status

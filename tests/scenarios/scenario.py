@@ -21,7 +21,8 @@ from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import Token, from_nested, parse
 from step.language.types import ElementType, Tile, Tuple
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
 
 FABRIC = FabricConfig(
     matmul_lanes=8,

@@ -40,7 +40,8 @@ from step.language.operator import OPERATORS
 from step.language.tokens import DONE, Token, parse
 from step.language.types import Buffer, Selector, Tile, Tuple
 from step.lowering.dram import PRESETS, Dram
-from step.lowering.fabric import FabricConfig, MemoryConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
 from step.programs.data.equality import same_tokens
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.json_file import schema, schema_names, validate
@@ -511,7 +512,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
      "fabric memory has no parameter 'banks'; it has beat_bytes, channels, dram, interleave, interval, latency"),
     (lambda d: d["fabric"].update(memory=5), FabricError,
      "memory must be the name of a preset or an object of parameters, not 5"),
-    (lambda d: d["fabric"].update(memory="hbm9"), FabricError, "memory must be one of plain, hbm2, ddr4, not 'hbm9'"),
+    (lambda d: d["fabric"].update(memory="hbm9"), FabricError,
+     "memory must be one of plain, hbm2, ddr4, hbm3, hbm3e, not 'hbm9'"),
     (lambda d: d["fabric"]["memory"].update(latency=float("nan")), FabricError,
      "memory.latency must be an integer >= 1, not nan"),
     (lambda d: d["fabric"]["memory"].update(dram="hbm2"), FabricError,

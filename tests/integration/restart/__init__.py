@@ -12,7 +12,7 @@ from cosim.building.build import cached_runtime
 from cosim.building.design import Design, StreamPort
 from cosim.building.toolchain import find_toolchain
 from cosim.running.run_files import write_inputs
-from step.lowering.fabric import MemoryConfig
+from step.lowering.off_chip import MemoryConfig
 
 MEMORY = [path for path in harness.HARDWARE if path.name.startswith("sim_memory")]
 

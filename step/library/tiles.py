@@ -1,0 +1,45 @@
+"""Rows in tiles, and tiles in rows: the usual pairs of Reshape, Promote, Accum and FlatMap."""
+
+from __future__ import annotations
+
+from step.errors import TypeMismatch
+from step.functions.retile import RetileRow, RetileStreamify
+from step.language.dims import Dim
+from step.language.stream import Stream, stream_method
+from step.language.types import Tile
+
+
+@stream_method
+def tiles(stream: Stream, rows: int | None = None, *, name: str | None = None) -> Stream:
+    """``[.., n]`` of tiles ``[r, columns]`` -> ``[.., ceil(n / rows)]`` of tiles ``[rows * r, columns]``.
+
+    Always ``rows`` tiles lie below each other in one; what lacks to the last one is filled up with zeros. Without
+    ``rows`` it is one tile with all of them, of as many rows as there are: ``[..]``, and ``[1 if n > 0 else 0]`` for a
+    stream of rank 0.
+    """
+    _check_tiles(stream, "tiles")
+    if rows is not None:
+        (stream, _) = stream.reshape(rows)
+    elif stream.rank == 0:
+        stream = stream.promote()
+    joined: Stream = stream.accum(RetileRow(), name=name)
+    return joined
+
+
+@stream_method
+def rows(stream: Stream, of: Stream | int | Dim | None = None, *, name: str | None = None) -> Stream:
+    """``[.., n]`` of tiles ``[r, columns]`` -> ``[.., n * r]`` of their rows ``[1, columns]``.
+
+    ``of``: how many rows there are in the innermost dimension, or a stream of as many, where the types do not tell;
+    every run checks it.
+    """
+    _check_tiles(stream, "rows")
+    split: Stream = stream.flat_map(RetileStreamify(1, "row"), name=name)
+    if of is None:
+        return split
+    return split.assume_shape(of.shape if isinstance(of, Stream) else (*split.shape[:-1], of))
+
+
+def _check_tiles(stream: Stream, what: str) -> None:
+    if not isinstance(stream.element, Tile):
+        raise TypeMismatch(f"{stream} has elements {stream.element}, and no {what}")

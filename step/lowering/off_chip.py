@@ -1,0 +1,121 @@
+"""The parameters of the off-chip memory behind a fabric."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from math import floor, log2
+from typing import Any, ClassVar
+
+from step.errors import FabricError
+from step.language.arguments import Checked, checked
+from step.lowering.dram import Dram, preset
+from step.lowering.limits import check_integer, check_names
+
+
+@dataclass(frozen=True)
+class MemoryConfig(metaclass=Checked):
+    """The off-chip memory behind the fabric's ports.
+
+    A beat is ``beat_bytes`` wide. ``interleave`` consecutive beats go to one of the ``channels``, the next ones to the
+    next one. A channel takes one beat every ``interval`` cycles, and the data is back at the port ``latency`` cycles
+    later. Ports that want the same channel in the same cycle take turns (round robin). The default has the bandwidth of
+    two HBM2 stacks at a fabric clock of 1 GHz: 8 channels x 64 bytes a cycle.
+
+    With ``dram``, a channel has banks, rows, refresh and a data bus (docs/memory.md); ``latency`` then counts from the
+    end of the data on that bus: it is that of the controller and of the way there and back.
+    """
+
+    refused: ClassVar = FabricError
+
+    beat_bytes: int = 64
+    channels: int = 8
+    interval: int = 1
+    latency: int = 24
+    interleave: int = 1
+    dram: Dram | None = None
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if each.name != "dram":
+                check_integer(self, f"memory.{each.name}")
+        for name in ("beat_bytes", "channels", "interleave"):
+            value = getattr(self, name)
+            if value & (value - 1):
+                raise FabricError(f"memory.{name} must be a power of two, not {value}")
+        if self.dram is None:
+            return
+        if not isinstance(self.dram, Dram):
+            raise FabricError(f"memory.dram must be a Dram or None, not {self.dram!r}")
+        for name in ("burst_bytes", "row_bytes"):
+            most = getattr(self.dram, name)
+            if self.beat_bytes > most:
+                raise FabricError(
+                    f"memory.beat_bytes must be at most memory.dram.{name} = {most}, not {self.beat_bytes}"
+                )
+        row_beats = self.dram.row_bytes // self.beat_bytes
+        if self.dram.group_beats > row_beats:
+            raise FabricError(
+                f"memory.dram.group_beats must be at most the {row_beats} beats of a row, not {self.dram.group_beats}"
+            )
+
+    @classmethod
+    @checked
+    def preset(cls, name: str, **others: Any) -> MemoryConfig:
+        """The memory of a preset (`step.lowering.dram.PRESETS`), with ``others`` of its parameters."""
+        found = preset(name)
+        return cls(**{"channels": found.channels, "dram": found.dram, **others})
+
+    @classmethod
+    def from_json(cls, data: str | dict[str, Any]) -> MemoryConfig:
+        """From the name of a preset, or an object of parameters, whose ``dram`` is one too."""
+        if isinstance(data, str):
+            return cls.preset(data)
+        if not isinstance(data, dict):
+            raise FabricError(f"memory must be the name of a preset or an object of parameters, not {data!r}")
+        check_names("fabric memory", data, cls)
+        dram = data.get("dram")
+        if dram is None:
+            return cls(**data)
+        if not isinstance(dram, dict):
+            raise FabricError(f"memory.dram must be an object of parameters or null, not {dram!r}")
+        check_names("fabric memory.dram", dram, Dram)
+        missing = [each.name for each in fields(Dram) if each.name not in dram]
+        if missing:
+            raise FabricError(f"fabric memory.dram has no {missing[0]!r}; a DRAM needs all of its parameters")
+        return cls(**{**data, "dram": Dram(**dram)})
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a cycle that all channels together can move."""
+        interval = float(self.interval)
+        if self.dram is not None:
+            interval = max(interval, self.dram.burst * self.dram.clock_ps / self.dram.fabric_ps)
+        return self.channels * self.beat_bytes / interval
+
+    def of_bandwidth(self, bytes_a_cycle: float) -> MemoryConfig:
+        """The same memory with as many channels as move so many bytes a cycle, to one in a hundred.
+
+        Raises `FabricError` where these are no power of two, with what would be possible.
+        """
+        of_one = self.bandwidth / self.channels
+        wanted = bytes_a_cycle / of_one
+        below = 2 ** floor(log2(wanted)) if wanted >= 1 else 0
+        near = min((below, 2 * below or 1), key=lambda each: abs(each - wanted))
+        if not near or abs(near - wanted) > near / 100:
+            possible = " or ".join(f"{each * of_one:g}" for each in (below, 2 * below or 1) if each)
+            raise FabricError(
+                f"memory.bandwidth must be the {of_one:g} bytes a cycle of a channel times 1, 2, 4, ..: "
+                f"{possible}, not {bytes_a_cycle:g}"
+            )
+        return replace(self, channels=near)
+
+    def beats(self, bits: int) -> int:
+        """Beats that an element of ``bits`` bits takes; an element starts on a beat of its own."""
+        return -(-bits // (8 * self.beat_bytes))
+
+    def timing(self) -> dict[str, int]:
+        """All that decides when a beat is served, as numbers by name; those of a plain memory have no DRAM."""
+        numbers = {name: getattr(self, name) for name in ("channels", "interleave", "interval", "latency")}
+        if self.dram is not None:
+            numbers |= {"row_beats": self.dram.row_bytes // self.beat_bytes, **asdict(self.dram)}
+        return numbers

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from step import BF16, UINT32, Stream, Tile
+from step import BF16, Stream
 from step.functions import ExpertTiles
 from step_torch.caches import Cache
 from step_torch.layouts import Layout, Value
@@ -52,20 +52,15 @@ class EveryLayer(EveryRow):
     """Parameters are those of the layer whose turn it is: tensors have those of all ``layers``, one behind the other.
 
     ``weights``: of each parameter, by its name in the program, the data of every layer. ``length``: how many rows there
-    are in the caches, for every row; these have ``room`` for so many.
+    are in the caches, for every row; these have ``room`` for so many. ``number`` is that of the layer for every row,
+    and comes before it: weights are on their way before the row that wants them.
     """
 
     layers: int
     weights: dict[str, list[np.ndarray]]
     length: Stream
     room: int
-    number: Stream = field(init=False)
-
-    def __post_init__(self) -> None:
-        # No row is waited for: weights are on their way before the row that wants them.
-        self.number = self.importer.graph.generate(
-            Tile(UINT32), range(self.layers), dims=[int(each) for each in self.rows.shape], name="layer"
-        )
+    number: Stream
 
     def tensor(self, given: Stored) -> Any:
         own = given.of or given.name

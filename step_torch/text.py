@@ -51,7 +51,7 @@ class TextModel:
 
     def program(self, prompt: str, count: int) -> Program:
         """The program that writes ``count`` symbols behind ``prompt``."""
-        return self.model.program(self.tokens(prompt), count)
+        return self.model.program(self.tokens(prompt), count, end=END)
 
     def written(self, run: Run, prompt: str, count: int) -> str:
         """What ``run`` wrote behind ``prompt``, up to the token that ends a text."""

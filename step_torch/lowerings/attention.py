@@ -8,10 +8,8 @@ far, and sums shrink where that grows.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isclose, sqrt
+from math import isclose, prod, sqrt
 from typing import Any
-
-import numpy as np
 
 from step import BF16, UINT32, Stream
 from step.functions import (
@@ -198,9 +196,9 @@ def _flat(at: Importer, value: Value, name: str) -> Stream:
 
 def _unflat(at: Importer, stream: Stream, like: Value) -> Stream:
     """The loops of ``like`` out of one."""
-    rounds, *inner = (int(each) for each in like.stream.shape)
+    rounds, inner = like.stream.shape[0], [int(each) for each in like.stream.shape[1:]]
     if inner:
-        stream = stream.assume_shape([rounds * int(np.prod(inner))])
+        stream = stream.assume_shape([rounds * prod(inner)])
         for extent in reversed(inner):
             stream = stream.reshape(extent, name=at.name("loop"))[0]
     return stream.assume_shape(like.stream.shape)

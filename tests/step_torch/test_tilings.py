@@ -62,15 +62,15 @@ def test_weights_are_read_in_one_run(tiny: LanguageModel) -> None:
 
 
 def test_weights_are_on_their_way_before_their_row(tiny: LanguageModel) -> None:
-    """The numbers of the layers come without one, so a slow memory is hardly ever idle: its beats take 87 % of a run.
+    """The numbers of all layers come with their step, so a slow memory is seldom idle: its beats take 79 % of a run.
 
-    They take 76 % where a row has to be there first.
+    They take 74 % where a row has to be there first.
     """
     memory = replace(SMALL.memory, interval=32)
     program = tiny.program(PROMPT, COUNT, tiling=Tiling(columns=64, depth=64), fabric=replace(SMALL, memory=memory))
     result = step.run(program, backend="approx").result
     beats = sum(each.beats for each in result.traffic.values())
-    assert beats * memory.interval / memory.channels > 0.83 * result.cycles
+    assert beats * memory.interval / memory.channels > 0.77 * result.cycles
 
 
 @pytest.mark.parametrize("name", ["llama_prefill", "gpt2_prefill"])

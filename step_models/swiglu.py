@@ -84,20 +84,15 @@ def feed_forward(
     ``transposed``. ``sum`` is that of the products.
     """
     blocks, steps = (int(each) for each in down.shape[-2:])
-    project, back = Matmul(transposed, sum=sum), Matmul(sum=sum)
-    repeated = x.repeat(blocks, name=f"{prefix}x_repeated")
     if steps == 1:
-        # Whole rows of weights: nothing is split, and the sum over the blocks of inner is the reduction of a matmul.
         gate, up, down = (
             each.flatten(0, 1, name=f"{prefix}{name}_blocks")
             for each, name in ((gate, "gate"), (up, "up"), (down, "down"))
         )
-        gates = repeated.map(project, gate, name=f"{prefix}gate_projection")
-        ups = repeated.map(project, up, name=f"{prefix}up_projection")
-        state = gates.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), ups, name=f"{prefix}gated")
-        whole: Stream = state.accum(back, down, name=f"{prefix}y")
-        return whole
+        return feed_whole_rows(x, gate, up, down, transposed=transposed, sum=sum, prefix=prefix)
 
+    project, back = Matmul(transposed, sum=sum), Matmul(sum=sum)
+    repeated = x.repeat(blocks, name=f"{prefix}x_repeated")
     # For every block of columns of inner, go over the blocks of hidden: [.., blocks, steps] of [rows, depth].
     assert isinstance(down.element, Tile)
     pieces = repeated.flat_map(RetileStreamify(int(down.element.cols), "col", rank=1), name=f"{prefix}x_pieces")
@@ -110,6 +105,31 @@ def feed_forward(
     partial = state.repeat(steps, name=f"{prefix}h_repeated").map(back, down, name=f"{prefix}down_projection")
     summed: Stream = partial.accum(RetileCol(), name=f"{prefix}down_row").accum(Add(), name=f"{prefix}y")
     return summed
+
+
+def feed_whole_rows(
+    x: Stream,
+    gate: Stream,
+    up: Stream,
+    down: Stream,
+    *,
+    transposed: bool = False,
+    down_transposed: bool = False,
+    sum: Sum = "ordered",
+    prefix: str = "",
+) -> Stream:
+    """The expert on tiles ``[rows, hidden]`` of ``x``, with weights in tiles that have all of hidden: [..] -> [..].
+
+    For every tile of ``x`` they are [blocks of inner] tiles. Nothing is split, and the sum over the blocks of inner is
+    the reduction of a matmul.
+    """
+    repeated = x.repeat(int(down.shape[-1]), name=f"{prefix}x_repeated")
+    project, back = Matmul(transposed, sum=sum), Matmul(down_transposed, sum=sum)
+    gates = repeated.map(project, gate, name=f"{prefix}gate_projection")
+    ups = repeated.map(project, up, name=f"{prefix}up_projection")
+    state = gates.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), ups, name=f"{prefix}gated")
+    y: Stream = state.accum(back, down, name=f"{prefix}y")
+    return y
 
 
 def random_weights(random: np.random.Generator, hidden: int, inner: int) -> dict[str, np.ndarray]:

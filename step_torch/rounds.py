@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from step import BF16, Stream
-from step.functions import ExpertTiles
+from step.functions import Add, ExpertTiles, Scale
 from step_torch.caches import Cache
 from step_torch.layouts import Layout, Value
 from step_torch.sources import Sources, Stored, Unsupported
@@ -98,6 +98,14 @@ class EveryLayer(EveryRow):
             held = stream.bufferize(name=f"held_{name}")
             stream = held.streamify(out=extents, stride=strides, name=f"again_{name}")
         return Value(stream, given.dims, wanted, BF16)
+
+    def of_layer(self, number: Stream, count: int) -> Stream:
+        """Counted on from layer to layer."""
+        at = self.importer
+        first = self.number.map(Scale(count), name=at.name("first"))
+        for extent in number.shape[self.rows.rank + 1 :]:
+            first = first.repeat(int(extent), name=at.name("first_again"))
+        return number.map(Add(), first, name=at.name("in_layer"))
 
     def cache(self, keys: Stored, values: Stored, prefix: str) -> Cache:
         """Caches of all layers, empty, of which every row finds those of its layer."""

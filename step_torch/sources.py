@@ -100,6 +100,10 @@ class Sources:
         """The caches that these inputs are, for attention whose names begin with ``prefix``."""
         return captured(self.importer, keys, values, prefix)
 
+    def of_layer(self, number: Stream, count: int) -> Stream:
+        """The ``number`` of one of ``count`` parts of a parameter, among all that its tensor has."""
+        return number
+
     def tensor(self, given: Stored) -> Any:
         """The tensor of the program, of two dimensions, with its data."""
         graph, at = self.importer.graph, self.importer

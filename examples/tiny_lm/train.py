@@ -1,10 +1,10 @@
-"""A language model of 20,640 parameters, two Llama layers over 32 symbols, trained on the text below.
+"""Language models of two layers over 32 symbols, trained on the text below: Llama layers, or ones with routed experts.
 
-    python examples/tiny_lm/train.py [SECONDS]
+    python examples/tiny_lm/train.py tiny_lm|tiny_moe_lm [SECONDS]
 
-writes `model.pt2`, a decode step with its weights, and `written.json`, what transformers writes with it in BF16, beside
-this file. It needs torch and transformers; the result needs neither. `symbols.txt` has the symbols, in order; the first
-one ends a text.
+writes into `examples/tiny_lm` or `examples/tiny_moe_lm`: `model.pt2`, a decode step with its weights, and
+`written.json`, what transformers writes with it in BF16. It needs torch and transformers; the result needs neither.
+`symbols.txt` has the symbols, in order; the first one ends a text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import transformers
 
 import step_torch
 
-FOLDER = Path(__file__).parent
+EXAMPLES = Path(__file__).parents[1]
 ROOM = 64
 PROMPTS = ("every tile", "the cache", "a ", "what is read", "zzz")
 TEXT = (
@@ -33,31 +33,27 @@ TEXT = (
 )
 
 
-def symbols() -> str:
-    """All symbols, in order; line breaks are written as backslash n."""
-    return (FOLDER / "symbols.txt").read_text().rstrip("\n").encode().decode("unicode_escape")
+SYMBOLS = (EXAMPLES / "tiny_lm" / "symbols.txt").read_text().rstrip("\n").encode().decode("unicode_escape")
+"""All symbols, in order; the file has line breaks as backslash n."""
+
+COMMON = {
+    "vocab_size": len(SYMBOLS), "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": ROOM,
+    "tie_word_embeddings": False, "eos_token_id": 0,
+}  # fmt: skip
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "norm_topk_prob": True, "moe_intermediate_size": 32}
 
 
-def make() -> transformers.LlamaForCausalLM:
-    """The model before training."""
-    config = transformers.LlamaConfig(
-        vocab_size=len(symbols()),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=8,
-        max_position_embeddings=ROOM,
-        tie_word_embeddings=False,
-        eos_token_id=0,
-    )
-    return transformers.LlamaForCausalLM(config)
+def make(name: str) -> transformers.PreTrainedModel:
+    """The model ``name`` before training."""
+    if name == "tiny_moe_lm":
+        return transformers.Qwen3MoeForCausalLM(transformers.Qwen3MoeConfig(**COMMON, **EXPERTS))
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**COMMON))
 
 
-def train(model: transformers.LlamaForCausalLM, seconds: float) -> float:
+def train(model: transformers.PreTrainedModel, seconds: float) -> float:
     """Train for some seconds; returns the last loss."""
-    data = torch.tensor([symbols().index(each) for each in TEXT] * 2)
+    data = torch.tensor([SYMBOLS.index(each) for each in TEXT] * 2)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-2)
     started = time.monotonic()
     while (part := (time.monotonic() - started) / seconds) < 1:
@@ -72,22 +68,28 @@ def train(model: transformers.LlamaForCausalLM, seconds: float) -> float:
     return float(loss.detach())
 
 
-def written(model: transformers.LlamaForCausalLM, prompt: str) -> str:
+def written(model: transformers.PreTrainedModel, prompt: str) -> str:
     """What transformers writes behind ``prompt``, as far as the model has room."""
-    ids = torch.tensor([[symbols().index(each) for each in prompt]])
+    ids = torch.tensor([[SYMBOLS.index(each) for each in prompt]])
     with torch.no_grad():
         out = model.generate(ids, max_new_tokens=ROOM - len(prompt) + 1, do_sample=False, pad_token_id=0)
-    return "".join(symbols()[each] for each in out[0].tolist())
+    return "".join(SYMBOLS[each] for each in out[0].tolist())
+
+
+def main(name: str, seconds: float = 60) -> None:
+    """Train the model ``name``, and write its folder."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    model = make(name)
+    loss = train(model, seconds)
+    model = model.to(torch.bfloat16).eval()
+    folder = EXAMPLES / name
+    path = step_torch.capture_decoding(model, folder / "model.pt2", room=ROOM)
+    texts = {prompt: written(model, prompt) for prompt in PROMPTS}
+    (folder / "written.json").write_text(json.dumps(texts, indent=1) + "\n")
+    count = sum(each.numel() for each in model.parameters())
+    print(f"{path}: {path.stat().st_size:,} bytes, {count:,} parameters, loss {loss:.2f}")
 
 
 if __name__ == "__main__":
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
-    model = make()
-    loss = train(model, float(sys.argv[1]) if len(sys.argv) > 1 else 60)
-    model = model.to(torch.bfloat16).eval()
-    path = step_torch.capture_decoding(model, FOLDER / "model.pt2", room=ROOM)
-    texts = {prompt: written(model, prompt) for prompt in PROMPTS}
-    (FOLDER / "written.json").write_text(json.dumps(texts, indent=1) + "\n")
-    count = sum(each.numel() for each in model.parameters())
-    print(f"{path}: {path.stat().st_size:,} bytes, {count:,} parameters, loss {loss:.2f}")
+    main(sys.argv[1], *map(float, sys.argv[2:]))

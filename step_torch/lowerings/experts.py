@@ -1,7 +1,8 @@
 """Routed experts: every row goes to the experts that its own router chose, and their weighted results are added up.
 
-It takes whole rows, as rows of one stream, and gives tiles of rows. Experts have hardware of their own, and collect
-rows to tiles, the last of which is padded.
+Rows in tiles: experts have hardware of their own, and collect rows to tiles, the last of which is padded. A row by
+itself, of a decode step: it goes through the hardware of one expert as often as it has experts, with their weights by
+number.
 """
 
 from __future__ import annotations
@@ -11,8 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from step import BF16, Stream
-from step.functions import Add, Cast, Column, KeepTopK, Mul, RetileRow, RetileStreamify, TopK
+from step import BF16, Selector, Stream
+from step.functions import (
+    Add,
+    ArgMax,
+    Cast,
+    Column,
+    ExpertTiles,
+    KeepTopK,
+    Mul,
+    RetileRow,
+    RetileStreamify,
+    RowMax,
+    Scale,
+    Sub,
+    TopK,
+)
 from step.language.dims import dim
 from step.library import top_k_weights
 from step_models import moe, swiglu
@@ -74,8 +89,10 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
     if not (isinstance(index, Chosen) and isinstance(weight, Chosen) and index.of is weight.of):
         raise Unsupported("the router is not a softmax with the largest of each row")
     value = at.whole_rows(x, "experts take whole rows")
+    if value.layout.tile[0] == 1 and not value.layout.loops:
+        return _by_turns(at, value, weight, gate_up, down)
     if len(value.layout.loops) > 1 or value.stream.shape[0] != dim(1):
-        raise Unsupported("rows of several dimensions, or that go round; rows of one have a lowering")
+        raise Unsupported("rows of several dimensions, or several that go round; rows of one have a lowering")
     graph, count = at.graph, down.data.shape[0]
     tokens = value.layout.tile[0] * (value.layout.loops[0].count if value.layout.loops else 1)
     probabilities, rows = _each(at, index.of, "probabilities", tokens), _each(at, value, "x", tokens)
@@ -93,6 +110,59 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
     return replace(value, stream=_tiles(at, summed.assume_shape([tokens]), value), dtype=BF16)
 
 
+def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: Stored) -> Value:
+    """One row by itself: its experts one after the other, the one with the largest weight first."""
+    graph, (count, hidden, inner), k = at.graph, down.data.shape, weight.k
+    columns = _columns(at, inner)
+    shares = _shares(at, at.whole_rows(weight.of, "a router looks at a whole row").stream, weight)
+    each = graph.generate(Selector(k), [(1 << k) - 1], reference=row.stream, name=at.name("each"))
+
+    def all_of(parts: list[Stream], name: str) -> Stream:
+        gathered = graph.reassemble(parts, each, order="index", name=at.name(name))
+        listed: Stream = gathered.assume_shape([*row.stream.shape, k])
+        return listed
+
+    alone, before = list[Stream](), None
+    for rank in range(1, k + 1):
+        kept = shares.map(KeepTopK(rank), name=at.name(f"first{rank}"))
+        alone.append(kept if before is None else kept.map(Sub(), before, name=at.name(f"only{rank}")))
+        before = kept
+    number = all_of([one.map(ArgMax(), name=at.name("number")) for one in alone], "numbers")
+    share = all_of([one.map(RowMax(), name=at.name("share")) for one in alone], "shares")
+
+    number = at.sources.of_layer(number, count)
+    halves = number.map(Scale(2), name=at.name("halves"))  # gate and up lie one behind the other
+    blocks = inner // columns
+
+    def load(given: Stored, number: Stream, tile: tuple[int, int], name: str, base: int = 0) -> Stream:
+        tensor = at.sources.tensor(given)
+        parts = tensor.shape[0] * tensor.shape[1] // (tile[0] * tile[1] * blocks)
+        address = number.flat_map(ExpertTiles(parts, blocks, base), name=at.name(f"at_{name}"))
+        tiles: Stream = address.load_random(tensor, tile=tile, name=at.name(f"load_{name}"))
+        return tiles
+
+    y = swiglu.feed_whole_rows(
+        row.stream.repeat(k, name=at.name("x")),
+        load(gate_up, halves, (columns, hidden), "gate"),
+        load(gate_up, halves, (columns, hidden), "up", base=blocks),
+        load(down, number, (hidden, columns), "down"),
+        transposed=True,
+        down_transposed=True,
+        prefix=f"{at.name('expert')}_",
+    )
+    weighted = y.map(Cast(BF16), name=at.name("rounded")).map(Mul(out=BF16), share, name=at.name("weighted"))
+    summed = weighted.accum(Add(), name=at.name("sum")).map(Cast(BF16), name=at.name())
+    return replace(row, stream=summed, dtype=BF16)
+
+
+def _columns(at: Importer, inner: int) -> int:
+    """Of tiles of the weights of an expert."""
+    columns = min(at.tiling.columns, inner)
+    if inner % columns:
+        raise Unsupported(f"tiles of {columns} columns do not divide experts of {inner}")
+    return columns
+
+
 def _shares(at: Importer, probabilities: Stream, weight: Chosen) -> Stream:
     """How much each expert counts, zero for those that a row does not go to."""
     if weight.normalised:
@@ -108,9 +178,7 @@ def _expert(
     """The weighted results of one expert on its ``rows``."""
     graph, (hidden, inner) = at.graph, down.shape
     prefix = f"{at.name('expert')}{number}_"
-    columns = min(at.tiling.columns, inner)
-    if inner % columns:
-        raise Unsupported(f"tiles of {columns} columns do not divide experts of {inner}")
+    columns = _columns(at, inner)
     weights = swiglu.Weights.declare(graph, prefix, hidden, inner)
     data = {"gate": gate_up[:inner].T, "up": gate_up[inner:].T, "down": down.T}
     at.inputs.update({f"{prefix}{name}": np.ascontiguousarray(each) for name, each in data.items()})

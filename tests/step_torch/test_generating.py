@@ -1,4 +1,4 @@
-"""The tiny language model writes what transformers writes, the same on all engines; what it can not write is told."""
+"""The tiny language models write what transformers writes, the same on all engines; what they can not write is told."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from step.language.tokens import Token
 from step_torch.generating import LanguageModel
 from step_torch.text import TextModel, Writing
 
-FOLDER = Path(step.__file__).parents[1] / "examples" / "tiny_lm"
-WRITTEN = json.loads((FOLDER / "written.json").read_text())
+EXAMPLES = Path(step.__file__).parents[1] / "examples"
+FOLDER = EXAMPLES / "tiny_lm"
 
 
 @pytest.fixture(scope="module")
@@ -27,20 +27,25 @@ def tiny() -> TextModel:
     return TextModel.load(FOLDER)
 
 
-def test_the_model_is_small() -> None:
-    assert (FOLDER / "model.pt2").stat().st_size <= 100_000
+@pytest.fixture(scope="module", params=["tiny_lm", "tiny_moe_lm"])
+def either(request: pytest.FixtureRequest) -> tuple[TextModel, dict[str, str]]:
+    """A model of the examples, without or with routed experts, and what transformers writes with it."""
+    folder = EXAMPLES / request.param
+    assert (folder / "model.pt2").stat().st_size <= 100_000
+    return TextModel.load(folder), json.loads((folder / "written.json").read_text())
 
 
-@pytest.mark.parametrize("prompt", WRITTEN)
-def test_it_writes_what_transformers_writes(tiny: TextModel, prompt: str) -> None:
+@pytest.mark.parametrize("prompt", ["every tile", "the cache", "a ", "what is read", "zzz"])
+def test_it_writes_what_transformers_writes(either: tuple[TextModel, dict[str, str]], prompt: str) -> None:
+    tiny, written = either
     text, run = tiny.generate(prompt, 12)
-    assert prompt + text == WRITTEN[prompt][: len(prompt) + 12] and run.result.status == "finished"
+    assert prompt + text == written[prompt][: len(prompt) + 12] and run.result.status == "finished"
 
 
-def test_scores_agree_until_the_caches_are_full(tiny: TextModel) -> None:
+def test_scores_agree_until_the_caches_are_full(either: tuple[TextModel, dict[str, str]]) -> None:
     """Given what transformers wrote, the next token of every step; where two scores tie, the other may be chosen."""
-    prompt = "every tile"
-    text = WRITTEN[prompt]
+    (tiny, written), prompt = either, "every tile"
+    text = written[prompt]
     assert len(text) == tiny.model.room + 1
     run = step.run(tiny.program(text[:-1], 1), backend="approx", values="all")
     chosen = [tiny.symbols[each] for each in np.asarray(run.outputs["tokens"]).reshape(-1)]
@@ -48,8 +53,8 @@ def test_scores_agree_until_the_caches_are_full(tiny: TextModel) -> None:
     assert sum(agree) >= 0.95 * len(agree)
 
 
-def test_engines_agree_in_tokens_and_caches(tiny: TextModel) -> None:
-    program = tiny.program("a ", 7)
+def test_engines_agree_in_tokens_and_caches(either: tuple[TextModel, dict[str, str]]) -> None:
+    program = either[0].program("a ", 7)
     timed, meant = step.run(program, backend="approx", values="all"), step.run(program, backend="interpret")
     assert "tokens" in meant.outputs and len(meant.outputs) == 3  # and the caches
     assert set(meant.outputs) == set(timed.outputs)

@@ -88,37 +88,64 @@ class Layers(nn.Module):
 class Decoding(nn.Module):
     """One step of a language model: a token and its position in, scores of all tokens out.
 
-    ``past`` are keys and values of all layers. Positions up to ``room`` have tables, which are part of the module.
+    ``past`` are keys and values of all layers. Positions are rotations, of which up to ``room`` have tables that are
+    part of the module, or rows that are added.
     """
 
     def __init__(self, model: nn.Module, room: int) -> None:
         super().__init__()
         body = model.base_model
-        self.embedding, self.layers, self.norm = body.embed_tokens, Layers(model, len(body.layers)), body.norm
-        self.head = model.lm_head
-        for name, table in zip(("cos", "sin"), tables(model, range(room)), strict=True):
+        self.embedding, self.head = model.get_input_embeddings(), model.get_output_embeddings()
+        self.norm = body.norm if hasattr(body, "norm") else body.ln_f
+        self.positions = getattr(body, "wpe", None)
+        self.layers = Layers(model, model.config.num_hidden_layers)
+        self.rotary = hasattr(body, "rotary_emb")
+        for name, table in zip(("cos", "sin"), tables(model, range(room)), strict=False):
             self.register_buffer(name, table[0].contiguous())
 
     def forward(self, token: Tensor, position: Tensor, *past: Tensor) -> Tensor:
-        cos, sin = (nn.functional.embedding(position, each) for each in (self.cos, self.sin))
-        return self.head(self.norm(self.layers(self.embedding(token), cos, sin, *past)))
+        row = self.embedding(token)
+        if self.positions is not None:
+            row = row + self.positions(position)
+        turns = [nn.functional.embedding(position, each) for each in (self.cos, self.sin)] if self.rotary else []
+        return self.head(self.norm(self.layers(row, *turns, *past)))
+
+
+ALIKE = 0.05
+"""By how much of the largest score those of a captured step may be off from those of the model itself."""
 
 
 def capture_decoding(model: nn.Module, path: Path | str, *, room: int) -> Path:
     """Write a step of the language model ``model``, of transformers, as ``path``: what `step generate` takes.
 
-    Sequences may have up to ``room`` tokens. Raises what `capture` raises.
+    Sequences may have up to ``room`` tokens. Raises what `capture` raises, and `InputError` for a model that does more
+    than embedding, layers, norm and head, or has no positions for so many tokens.
     """
-    config, body = model.config, model.base_model
-    if not all(hasattr(body, each) for each in ("embed_tokens", "layers", "norm", "rotary_emb")):
+    body = getattr(model, "base_model", model)
+    kinds = ("embed_tokens", "layers", "norm", "rotary_emb"), ("wte", "wpe", "h", "ln_f")
+    if not any(all(hasattr(body, each) for each in kind) for kind in kinds):
         raise InputError(
             f"{type(model).__name__} has no step that can be captured: models with embed_tokens, layers, norm and "
-            "rotary_emb have, as Llama, Qwen2 and Qwen3"
+            "rotary_emb have, as Llama, Qwen2 and Qwen3, and those with wte, wpe, h and ln_f, as GPT-2"
         )
-    past = torch.zeros(1, config.num_key_value_heads, room - 1, config.head_dim, dtype=torch.bfloat16)
-    token = torch.zeros(1, 1, dtype=torch.int64)
-    args = (token, token + room - 1, *[past] * (2 * config.num_hidden_layers))
-    return capture(Decoding(model, room), args, path)
+    if hasattr(body, "wpe") and room > body.wpe.num_embeddings:
+        raise InputError(
+            f"{type(model).__name__} has {body.wpe.num_embeddings} positions: room can not be {room}, for more tokens"
+        )
+    config = model.config
+    heads = getattr(config, "num_key_value_heads", config.num_attention_heads)
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    past = torch.zeros(1, heads, room - 1, size, dtype=torch.bfloat16)
+    token, decoding = torch.zeros(1, 1, dtype=torch.int64), Decoding(model, room).eval()
+    with torch.no_grad():
+        scores, none = model.eval()(token, use_cache=False).logits, [past[:, :, :0]] * (2 * config.num_hidden_layers)
+        off = (decoding(token, token, *none) - scores).abs().max() / scores.abs().max()
+    if not off <= ALIKE:
+        raise InputError(
+            f"{type(model).__name__} does more than embedding, layers, norm and head: without that its scores are off "
+            f"by {off:.0%} of the largest one"
+        )
+    return capture(decoding, (token, token + room - 1, *[past] * (2 * config.num_hidden_layers)), path)
 
 
 class _Past:

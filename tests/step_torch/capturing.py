@@ -7,6 +7,7 @@ writes all of them into FOLDER, by default those that the tests read without tor
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -89,6 +90,29 @@ def capture(name: str, folder: Path = CAPTURED) -> Path:
     return step_torch.capture(step_torch.Layers(made), args, path, dynamic_shapes=dynamic, samples=samples)
 
 
+WRITING = {"n_layer": 2, "n_inner": 64, "vocab_size": 48, "tie_word_embeddings": False}
+"""Changes to the GPT-2 that writes."""
+
+ROOM = 48
+
+
+def capture_writing(folder: Path = CAPTURED) -> Path:
+    """A GPT-2 that writes, and what transformers writes with it, as tokens, behind some prompts."""
+    made = model("GPT2", **WRITING)
+    with torch.no_grad():
+        for name, each in made.named_parameters():
+            if name.endswith("bias"):
+                each.sub_(1)  # ones would always write the same
+    path = step_torch.capture_decoding(made, folder / "language" / "gpt2.pt2", room=ROOM)
+    written = []
+    for prompt in ([3, 1, 4], [15], [9, 2, 6, 5, 35, 8, 9, 7, 9, 32]):
+        with torch.no_grad():
+            ids = made.generate(torch.tensor([prompt]), max_new_tokens=ROOM - 1, do_sample=False, eos_token_id=None)
+        written.append([prompt, ids[0, len(prompt) :][: ROOM + 1 - len(prompt)].tolist()])
+    path.with_suffix(".json").write_text(json.dumps(written) + "\n")
+    return path
+
+
 def all_names() -> list[str]:
     """Every model, prefill and decode."""
     return [f"{kind}_{how}" for kind in NAMES for how in ("prefill", "decode")]
@@ -108,3 +132,4 @@ if __name__ == "__main__":
         path = capture(each, into or CAPTURED)
         sys.stdout.write(f"{path}: {path.stat().st_size:,} bytes\n")
     capture_page(into or CAPTURED)
+    capture_writing(into or CAPTURED)

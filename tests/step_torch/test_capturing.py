@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,6 +53,34 @@ def test_a_module_that_is_not_in_bfloat16(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         step_torch.capture(nn.Linear(4, 4), (torch.ones(1, 4),), tmp_path / "model.pt2")
     assert str(caught.value) == "parameter 'weight' is float32, not bfloat16: call .to(torch.bfloat16) first"
+
+
+def test_a_step_of_gpt2_is_what_is_captured(tmp_path: Path) -> None:
+    (tmp_path / "language").mkdir()
+    anew = capturing.capture_writing(tmp_path)
+    stored = capturing.CAPTURED / "language" / "gpt2.pt2"
+    assert read_archive(stored).model["graph_module"] == read_archive(anew).model["graph_module"]
+    assert stored.with_suffix(".json").read_text() == anew.with_suffix(".json").read_text()
+
+
+def test_models_that_do_not_write(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        step_torch.capture_decoding(capturing.model("GPT2"), tmp_path / "model.pt2", room=65)
+    assert str(caught.value) == "GPT2LMHeadModel has 64 positions: room can not be 65, for more tokens"
+    scaled = capturing.model("Llama")
+    scaled.register_forward_hook(lambda module, given, result: SimpleNamespace(logits=result.logits / 2))
+    with pytest.raises(InputError) as caught:
+        step_torch.capture_decoding(scaled, tmp_path / "model.pt2", room=8)
+    assert str(caught.value) == (
+        "LlamaForCausalLM does more than embedding, layers, norm and head: without that its scores are off by 100% of "
+        "the largest one"
+    )
+    with pytest.raises(InputError) as caught:
+        step_torch.capture_decoding(nn.Linear(4, 4), tmp_path / "model.pt2", room=8)
+    assert str(caught.value) == (
+        "Linear has no step that can be captured: models with embed_tokens, layers, norm and rotary_emb have, as "
+        "Llama, Qwen2 and Qwen3, and those with wte, wpe, h and ln_f, as GPT-2"
+    )
 
 
 def test_torch_still_reads_what_is_captured(tmp_path: Path) -> None:

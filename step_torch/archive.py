@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from step.errors import FormatError
+from step.host.memory import check_fits
 from step.host.paths import check_readable
 
 RESULTS = "data/step/results.npz"
@@ -78,6 +79,7 @@ class _Reader:
     def read(self) -> Archive:
         model = self._json("models/model.json", "the exported program")
         self._check_version(model)
+        self._check_fits()
         weights = {**self._weights("weights"), **self._weights("constants")}
         return Archive(self.path, model, weights, self._results())
 
@@ -89,6 +91,15 @@ class _Reader:
                 f"'{self.path}' has schema {shown} of torch.export, by torch {written}; what can be read is schema "
                 f"{SCHEMA}: capture the module again with torch {TESTED}"
             )
+
+    def _check_fits(self) -> None:
+        """Weights are in memory twice: as they are read, and as a program has them."""
+        size = sum(each.file_size for each in self._opened.infolist() if "/data/weights/" in each.filename)
+        check_fits(
+            2 * size,
+            f"a program with the {size / 1e9:,.1f} GB of weights of '{self.path}'",
+            "capture fewer layers (step_torch.Layers(model, COUNT)), or take a machine with more",
+        )
 
     def _weights(self, kind: str) -> dict[str, np.ndarray]:
         config = self._json(f"data/{kind}/model_{kind}_config.json", f"the list of {kind}")["config"]

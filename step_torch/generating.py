@@ -16,6 +16,7 @@ import numpy as np
 from step import BF16, BOOL, UINT32, Dim, FabricConfig, Graph, MemoryConfig, Program, Selector, Stream, Tile
 from step.errors import InputError
 from step.functions import ArgMax, Compare, SelectValid, Where
+from step.host.memory import check_fits
 from step.library import arg_max
 from step_models.fabrics import fitting
 from step_torch.archive import Archive, read_archive
@@ -93,6 +94,12 @@ class LanguageModel:
         if unknown:
             raise InputError(f"there is no token {unknown[0]}: the model has tokens 0 to {self.vocabulary - 1}")
         program = self._program(tiling or Tiling(), fabric)
+        caches = sum(each.nbytes for name, each in program.inputs.items() if "_cache_" in name)
+        check_fits(
+            2 * caches,
+            f"a run with caches of {self.room:,} tokens in {self.parts.count} layers",
+            "capture the model with less room",
+        )
         # A deadlock shows in the first steps, as all are alike.
         short = replace(program, inputs={**program.inputs, **_given(prompt[:1], min(SHORT, self.room), None)})
         given = {**program.inputs, **_given(prompt, count, end)}

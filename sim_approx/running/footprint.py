@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 import sympy
 
-from step.errors import EnvironmentProblem, StreamFault
+from step.errors import StreamFault
+from step.host.memory import check_fits
 from step.language.checker import StreamChecker
 from step.language.operator import StreamType
 from step.language.symbols import evaluate, measure
@@ -39,10 +40,12 @@ class Footprint:
             counts = [self._tokens(each, max_cycles) for each in streams]
             sizes = [OBJECT + self._known_or_zero(each.element.bytes) for each in streams]
             needed = sum(count * size for count, size in zip(counts, sizes, strict=True))
-            _refuse(needed, f"the values of {sum(counts):,} tokens", 'values="control" keeps none of them')
+            kept = f"this run would keep the values of {sum(counts):,} tokens, which"
+            check_fits(needed, kept, 'values="control" keeps none of them')
         if events:
             tokens = sum(self._tokens(each.type, max_cycles) for each in self._netlist.channels)
-            _refuse(tokens * EVENT, f"the cycles of {tokens:,} tokens", "a run without events keeps none of them")
+            kept = f"this run would keep the cycles of {tokens:,} tokens, which"
+            check_fits(tokens * EVENT, kept, "a run without events keeps none of them")
 
     def _tokens(self, stream: StreamType, max_cycles: int | None) -> int:
         """How many come: at most one in a cycle."""
@@ -54,19 +57,3 @@ class Footprint:
         if count not in self._known:
             self._known[count] = max(0, int(evaluate(count, self._values, self._netlist.graph)))
         return self._known[count]
-
-
-def free_bytes() -> int:
-    """Memory that a run can have."""
-    import psutil  # which few runs need
-
-    return int(psutil.virtual_memory().available)
-
-
-def _refuse(needed: int, what: str, advice: str) -> None:
-    """Raise `EnvironmentProblem` if there are no ``needed`` bytes to keep ``what``."""
-    if needed > (free := free_bytes()):
-        raise EnvironmentProblem(
-            f"this run would keep {what}, which takes at least {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} "
-            f"GB are free; {advice}"
-        )

@@ -190,7 +190,7 @@ def test_nobody_waits_for_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What would be kept of a run is known before it."""
-    monkeypatch.setattr("sim_approx.running.footprint.free_bytes", lambda: 200_000_000)
+    monkeypatch.setattr("step.host.memory.free_bytes", lambda: 200_000_000)
     graph = Graph("large")
     graph.source("x", Tile(BF16, 2, 2), [graph.symbol("N"), 10]).map(Cast(BF16)).sink("y")
     tokens = np.broadcast_to(np.zeros((), BF16.numpy), (10**5, 10, 2, 2))

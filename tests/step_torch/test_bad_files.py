@@ -154,6 +154,16 @@ def test_nothing_to_compare_with(tmp_path: Path) -> None:
     assert str(caught.value) == (f"'{path}' has no results of torch to compare with: step_torch.capture stores them")
 
 
+def test_a_model_that_is_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told before the weights are read."""
+    monkeypatch.setattr("step.host.memory.free_bytes", lambda: 10_000)
+    monkeypatch.setattr("step_torch.archive._Reader._weight", None)
+    assert complaint(LLAMA, EnvironmentProblem) == (
+        "a program with the 0.0 GB of weights of 'FILE' takes at least 0.0 GB of memory, and 0.0 GB are free; capture "
+        "fewer layers (step_torch.Layers(model, COUNT)), or take a machine with more"
+    )
+
+
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")
 @pytest.mark.parametrize("name", ["capture", "Layers", "tables"])
 def test_torch_is_not_installed(name: str) -> None:

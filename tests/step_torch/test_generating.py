@@ -12,7 +12,7 @@ import pytest
 from broken import edited
 
 import step
-from step.errors import FormatError, InputError
+from step.errors import EnvironmentProblem, FormatError, InputError
 from step.language.tokens import Token
 from step_torch.generating import LanguageModel
 from step_torch.text import TextModel, Writing
@@ -129,6 +129,16 @@ def test_what_can_not_be_written(tiny: TextModel) -> None:
     assert complaint(tiny, "", 3) == "there must be a prompt of at least one token, and at least one token to write"
     with pytest.raises(InputError, match=r"^there is no token 32: the model has tokens 0 to 31$"):
         tiny.model.program([1, 32], 2)
+
+
+def test_caches_that_are_too_large_for_memory(tiny: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("step.host.memory.free_bytes", lambda: 10_000)
+    with pytest.raises(EnvironmentProblem) as caught:
+        tiny.program("a", 2)
+    assert str(caught.value) == (
+        "a run with caches of 64 tokens in 2 layers takes at least 0.0 GB of memory, and 0.0 GB are free; capture the "
+        "model with less room"
+    )
 
 
 def test_a_folder_whose_files_do_not_fit(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import click
+import numpy as np
 
 from step.cli.console import show_json, talk
 from step.cli.options import json_option
@@ -38,7 +39,7 @@ def command(folder: Path, prompt: str, tokens: int, backend: str, clock: float, 
     started = time.monotonic()
     text, run = model.generate(prompt, tokens, backend, say=silent if as_json else _echo)
     seconds = time.monotonic() - started
-    steps = len(run.program.inputs["prompt"])
+    steps = np.asarray(run.outputs["tokens"]).size
     cycles = None if backend == "interpret" else run.cycles / steps
     if as_json:
         show_json({"text": prompt + text, "tokens": len(text), "cycles_a_token": cycles, "seconds": seconds})

@@ -25,8 +25,8 @@ from .language.types import Selector as Selector
 from .language.types import Tile as Tile
 from .language.types import Tuple as Tuple
 from .lowering.fabric import FabricConfig as FabricConfig
-from .lowering.fabric import MemoryConfig as MemoryConfig
 from .lowering.netlist import lower as lower
+from .lowering.off_chip import MemoryConfig as MemoryConfig
 from .programs.data.given import bits as bits
 from .programs.data.given import masks as masks
 from .programs.metrics import metrics as metrics
@@ -41,3 +41,5 @@ from .running.run import run as run
 from .running.simulator import Simulator as Simulator
 from .sweeps.sweep import Sweep as Sweep
 from .sweeps.sweep import sweep as sweep
+from .tuning.tune import Tuned as Tuned
+from .tuning.tune import tune as tune

@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, working
-from step.cli.options import Given, json_option, program_options, writable
+from step.cli.options import Given, json_option, percent, program_options, writable
 from step.errors import InputError
 from step.fitting.fitting import RUNS, Fitted, fit
 from step.fitting.trials import Choice
@@ -52,7 +52,7 @@ def command(
     if plot is not None and plot.suffix not in FORMATS:
         raise InputError(f"a plot must go to a file that ends in {', '.join(FORMATS)}, not '{plot}'")
     with working() as progress:
-        loss = None if within is None else _percent(within)
+        loss = None if within is None else percent(within)
         found = fit(
             given.program(), within=loss, luts=luts, dsp=dsp, ram=ram, cycles=cycles, runs=runs, progress=progress
         )
@@ -66,14 +66,6 @@ def command(
         return
     _show(found, energy)
     show_written(save, plot)
-
-
-def _percent(text: str) -> float:
-    """``5%`` or ``5`` as a part; raises `InputError` for other texts."""
-    try:
-        return float(text.removesuffix("%")) / 100
-    except ValueError:
-        raise InputError(f"--within must be a percentage such as 5%, not {text!r}") from None
 
 
 def _show(found: Fitted, energy: bool) -> None:

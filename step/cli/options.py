@@ -194,3 +194,11 @@ def parse_bindings(bindings: tuple[str, ...]) -> dict[str, int]:
             raise InputError(f"a binding must be NAME=VALUE with an integer >= 0, not {binding!r}")
         values[name] = int(text)
     return values
+
+
+def percent(text: str) -> float:
+    """``5%`` or ``5`` as a part; raises `InputError` for other texts."""
+    try:
+        return float(text.removesuffix("%")) / 100
+    except ValueError:
+        raise InputError(f"--within must be a percentage such as 5%, not {text!r}") from None

@@ -10,6 +10,7 @@ PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G",
 def quantity(value: float, unit: str = "") -> str:
     """``value`` with three digits, and ``unit`` with its SI prefix: ``164 MB``, ``1.05 mJ``, ``896``."""
     rounded = float(f"{value:.3g}")
-    power = min(max(3 * floor(log10(abs(rounded)) / 3), min(PREFIXES)), max(PREFIXES)) if rounded else 0
+    least = min(PREFIXES) if unit else 0  # a thousandth of nothing is no "m"
+    power = min(max(3 * floor(log10(abs(rounded)) / 3), least), max(PREFIXES)) if rounded else 0
     digits = f"{rounded / 10**power:.3g}"
     return f"{digits} {PREFIXES[power]}{unit}".rstrip()

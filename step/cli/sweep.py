@@ -119,12 +119,13 @@ def command(
         front = set(map(id, found.front))
         show_json([{**row.plain(), "front": id(row) in front} for row in found.rows])
     else:
-        _show(found)
+        show_rows(found)
         show_written(save, plot)
-    _warn(found.rows)
+    warn_of(found.rows)
 
 
-def _show(found: Sweep) -> None:
+def show_rows(found: Sweep) -> None:
+    """The rows as a table."""
     names = [each.name for each in found.axes]
     front = set(map(id, found.front))
     best = f"{len(front):,} of them on the front of {', '.join(found.objectives)}"
@@ -149,7 +150,7 @@ def _shown(value: float | None, unit: str | None) -> str:
     return quantity(value * PICO if unit == "J" else value, unit)
 
 
-def _warn(rows: tuple[Row, ...]) -> None:
+def warn_of(rows: tuple[Row, ...]) -> None:
     """A warning for every kind of error, with the number of points that have it."""
     errors: dict[str, int] = {}
     for row in rows:

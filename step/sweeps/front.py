@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from step.errors import InputError
 from step.host.nearest import did_you_mean
-from step.sweeps.row import OBJECTIVES, Row
+from step.sweeps.row import OBJECTIVES, OVER, Row
 
 
 def check_objectives(names: Sequence[str]) -> None:
@@ -22,7 +22,9 @@ def check_objectives(names: Sequence[str]) -> None:
 
 
 def costs(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:
-    """The cost of ``row`` in each of ``objectives``; None where one is not known."""
+    """The cost of ``row`` in each of ``objectives``; None where one is not known, or the row is over a budget."""
+    if row.status == OVER:
+        return None
     found = [getattr(row, name) for name in objectives]
     return None if None in found else tuple(found)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from step.programs.program import Program
     from step.sweeps.subject import Subject
 
-REFUSED, LOST = "refused", "lost"
+REFUSED, OVER, LOST = "refused", "over", "lost"
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Row:
     """The measures of a ``point``; None: not known.
 
     ``status`` is that of the run (`step.running.result.Status`), ``"refused"`` where program or fabric can not be so,
-    or ``"lost"`` where the process that ran it was killed, again and again; ``error`` says why. ``cycles`` are those of
+    ``"over"`` where it takes more than a budget, or ``"lost"`` where the process that ran it was killed, again and
+    again; ``error`` says why. ``cycles`` are those of
     a run that finished, ``flops_per_cycle`` and ``bytes_per_cycle`` (off chip) what it reached, and ``bound`` what it
     was bound by (`step.running.bound.bound_by`). ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes`` and ``flops``
     are the metrics of the program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all

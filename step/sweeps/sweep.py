@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,61 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import InputError, ProgramError
+from step.errors import InputError
 from step.host.files import write_atomically, writing
 from step.host.nearest import did_you_mean
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
-from step.language.parameters import plain, settled
+from step.language.parameters import settled
 from step.programs.prepare import Openable
 from step.programs.program import Program
 from step.programs.tables import Columns
 from step.running.backend import checked_options
-from step.running.bound import bound_by
-from step.running.result import Status
-from step.sweeps.axis import Axis, Point, Value, grid, parse_axis
-from step.sweeps.cluster import Cluster
-from step.sweeps.front import check_objectives, pareto_front
+from step.sweeps.axis import Axis, Value
+from step.sweeps.evaluation import evaluate
+from step.sweeps.front import pareto_front
 from step.sweeps.plot import check_plot, plot
-from step.sweeps.processes import Processes, Work, Workers, cores
+from step.sweeps.points import Points, subjects
 from step.sweeps.record import Record
-from step.sweeps.row import MEASURES, NUMBERS, REFUSED, Row, lost
-from step.sweeps.search import Search
-from step.sweeps.subject import File, Function, Held, Subject, first_line
-
-
-def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> Row:
-    """The row of ``subject`` at ``point``.
-
-    A point that program, fabric or data do not fit, and a run that fails, is a row too. Raises the other errors, which
-    would be those of all points.
-    """
-    started = time.perf_counter()
-    try:
-        ready, memory = subject.at(point)
-        result = ready.simulator.attempt(memory=memory, max_cycles=max_cycles).result
-    except ProgramError as refusal:
-        return Row(point, REFUSED, error=first_line(refusal))
-    cycles = result.cycles if result.status == Status.FINISHED else None
-    flops = ready.measures.get("flops")
-    return Row(
-        point,
-        str(result.status),
-        cycles,
-        flops_per_cycle=None if flops is None else _a_cycle(flops, cycles),
-        bytes_per_cycle=_a_cycle(result.off_chip_bytes, cycles),
-        bound=None if cycles is None else bound_by(result, memory),
-        **dict[str, Any](ready.measures),
-        seconds=round(time.perf_counter() - started, 6),
-        error=result.error or ready.unknown,
-        digest=ready.digest,
-    )
-
-
-def _a_cycle(amount: int, cycles: int | None) -> float | None:
-    return round(amount / cycles, 3) if cycles else None
-
+from step.sweeps.row import MEASURES, NUMBERS, Row
 
 OBJECTIVES = ("cycles", "on_chip_bytes")
 
@@ -163,90 +123,17 @@ def sweep(
     settled(progress, Callable, "progress", InputError)
     settings = settled(settings, Iterable[Any], "settings", InputError)
     objectives = settled(objectives, Iterable[Any], "objectives", InputError)
-    axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
-    points = [] if search else grid(axes)
-    check_objectives(objectives)
+    points = Points.of(over, objectives, search, seed)
     path = None if save is None else named_file(save, "save")
-    if not axes:
-        raise InputError("there is nothing to sweep over; give parameters with their values")
-    with _subjects(program, inputs, settings, arguments, scheduler) as (subject, kept):
-        subject.at({each.name: each.values[0] for each in axes})
-        record = Record(path, [each.name for each in axes], subject)
-        work = partial(evaluate, subject, max_cycles=max_cycles)
-        with record, _workers(work, jobs, scheduler, search or len(points)) as workers:
-            if search:
-                rows = _searched(Search(axes, objectives, seed), search, record, workers, progress)
-            else:
-                rows = _all(points, record, workers, progress)
-    return Sweep(_name(program), axes, tuple(objectives), tuple(replace(row, subject=kept) for row in rows))
+    with subjects(program, inputs, settings, arguments, scheduler) as (subject, kept):
+        subject.at(points.first)
+        record = Record(path, [each.name for each in points.axes], subject)
+        rows = points.run(partial(evaluate, subject, max_cycles=max_cycles), record, jobs, scheduler, progress)
+    return Sweep(name_of(program), points.axes, points.objectives, tuple(replace(row, subject=kept) for row in rows))
 
 
-def _name(program: Openable | Callable[..., Any]) -> str:
+def name_of(program: Openable | Callable[..., Any]) -> str:
+    """What a sweep of ``program`` is called."""
     if isinstance(program, Program | Graph):
         return program.name
     return getattr(program, "__name__", str(program))
-
-
-def _axis(name: str, values: Sequence[Value] | str) -> Axis:
-    if not isinstance(name, str):
-        raise InputError(f"a parameter to sweep over must be a name, not {name!r}")
-    if isinstance(values, str):
-        return parse_axis(f"{name}={values}")
-    return Axis(name, tuple(map(plain, settled(values, Iterable[Any], name, InputError))))
-
-
-@contextmanager
-def _subjects(
-    program: Openable | Callable[..., Any],
-    inputs: Path | str | None,
-    settings: Sequence[str],
-    arguments: Mapping[str, Value] | None,
-    scheduler: str | None,
-) -> Iterator[tuple[Subject, Subject]]:
-    """``program`` for other processes as long as the sweep runs, and for its rows as long as these are."""
-    data = None if inputs is None else str(named_file(inputs, "input data"))
-    given = settled({} if arguments is None else arguments, Mapping, "arguments", InputError)
-    fixed = data, tuple(settings), tuple((name, plain(value)) for name, value in given.items())
-    if isinstance(program, Graph):
-        program = Program(program)
-    if not isinstance(program, Program):
-        source = Function.of(program) if callable(program) else File(str(named_file(program, "a program")))
-        subject = Subject(source, *fixed)
-        yield subject, subject
-        return
-    if scheduler is not None:
-        raise InputError(
-            "a sweep on a cluster needs the name of a file with a program, which all its machines can read, or a "
-            "function"
-        )
-    with tempfile.TemporaryDirectory(prefix="step-sweep-") as directory:
-        path = Path(directory) / f"{program.name}.json"
-        program.save(path)
-        yield Subject(File(str(path)), *fixed), Subject(Held(program), *fixed)
-
-
-def _workers(work: Work, jobs: int | None, scheduler: str | None, points: int) -> Workers:
-    if scheduler is not None:
-        if jobs is not None:
-            raise InputError("jobs has no effect with a scheduler: its workers run the points")
-        return Cluster(work, scheduler)
-    return Processes(work, min(jobs or cores(), points), lost)
-
-
-def _all(points: Sequence[Point], record: Record, workers: Workers, progress: Progress) -> list[Row]:
-    missing = [each for each in points if each not in record]
-    for row in workers.rows(missing):
-        record.add(row)
-        progress(f"{len(record.rows)} of {len(points)} points")
-    return [record.row(each) for each in points]
-
-
-def _searched(search: Search, count: int, record: Record, workers: Workers, progress: Progress) -> list[Row]:
-    search.tell(row for row in record.rows if search.has(row.point))
-    while points := search.ask(min(workers.together, count - search.told)):
-        rows = sorted(workers.rows(points), key=lambda row: points.index(row.point))
-        for row in rows:
-            record.add(row)
-        search.tell(rows)
-        progress(f"{search.told} of {count} points")
-    return [row for row in record.rows if search.has(row.point)]

@@ -47,6 +47,7 @@ ROOMS = (
     "sweeps",
     "fifos",
     "fitting",
+    "tuning",
     "cli",
 )
 """The rooms of `step`, each of which may use those before it."""

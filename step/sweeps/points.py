@@ -1,0 +1,133 @@
+"""The points of a sweep run, all of them or those that a search chooses, in processes or on a cluster."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from step.errors import InputError
+from step.host.paths import named_file
+from step.host.progress import Progress
+from step.language.graph import Graph
+from step.language.parameters import plain, settled
+from step.programs.prepare import Openable
+from step.programs.program import Program
+from step.sweeps.axis import Axis, Point, Value, grid, parse_axis
+from step.sweeps.cluster import Cluster
+from step.sweeps.front import check_objectives
+from step.sweeps.processes import Processes, Work, Workers, cores
+from step.sweeps.record import Record
+from step.sweeps.row import Row, lost
+from step.sweeps.search import Search
+from step.sweeps.subject import File, Function, Held, Subject
+
+
+@dataclass(frozen=True)
+class Points:
+    """All combinations of ``axes``, of which ``objectives`` are small where they are good; or so many as ``search``
+    says, which Optuna chooses from a ``seed``."""
+
+    axes: tuple[Axis, ...]
+    objectives: tuple[str, ...]
+    search: int | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(
+        cls, over: Mapping[str, Sequence[Value] | str], objectives: Sequence[str], search: int | None, seed: int
+    ) -> Points:
+        """From what a user gives; raises `InputError` for what can not be."""
+        axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
+        check_objectives(objectives)
+        if not axes:
+            raise InputError("there is nothing to sweep over; give parameters with their values")
+        return cls(axes, tuple(objectives), search, seed)
+
+    @property
+    def first(self) -> Point:
+        """The first value of every axis."""
+        return {each.name: each.values[0] for each in self.axes}
+
+    def run(
+        self,
+        work: Work,
+        record: Record,
+        jobs: int | None,
+        scheduler: str | None,
+        progress: Progress,
+    ) -> list[Row]:
+        """The rows that ``work`` makes; those that ``record`` has do not run again."""
+        points = [] if self.search else grid(self.axes)
+        with record, _workers(work, jobs, scheduler, self.search or len(points)) as workers:
+            if self.search:
+                return _searched(Search(self.axes, self.objectives, self.seed), self.search, record, workers, progress)
+            return _all(points, record, workers, progress)
+
+
+def _axis(name: str, values: Sequence[Value] | str) -> Axis:
+    if not isinstance(name, str):
+        raise InputError(f"a parameter to sweep over must be a name, not {name!r}")
+    if isinstance(values, str):
+        return parse_axis(f"{name}={values}")
+    return Axis(name, tuple(map(plain, settled(values, Iterable[Any], name, InputError))))
+
+
+@contextmanager
+def subjects(
+    program: Openable | Callable[..., Any],
+    inputs: Path | str | None,
+    settings: Sequence[str],
+    arguments: Mapping[str, Value] | None,
+    scheduler: str | None,
+) -> Iterator[tuple[Subject, Subject]]:
+    """``program`` for other processes as long as the sweep runs, and for its rows as long as these are."""
+    data = None if inputs is None else str(named_file(inputs, "input data"))
+    given = settled({} if arguments is None else arguments, Mapping, "arguments", InputError)
+    fixed = data, tuple(settings), tuple((name, plain(value)) for name, value in given.items())
+    if isinstance(program, Graph):
+        program = Program(program)
+    if not isinstance(program, Program):
+        source = Function.of(program) if callable(program) else File(str(named_file(program, "a program")))
+        subject = Subject(source, *fixed)
+        yield subject, subject
+        return
+    if scheduler is not None:
+        raise InputError(
+            "a sweep on a cluster needs the name of a file with a program, which all its machines can read, or a "
+            "function"
+        )
+    with tempfile.TemporaryDirectory(prefix="step-sweep-") as directory:
+        path = Path(directory) / f"{program.name}.json"
+        program.save(path)
+        yield Subject(File(str(path)), *fixed), Subject(Held(program), *fixed)
+
+
+def _workers(work: Work, jobs: int | None, scheduler: str | None, points: int) -> Workers:
+    if scheduler is not None:
+        if jobs is not None:
+            raise InputError("jobs has no effect with a scheduler: its workers run the points")
+        return Cluster(work, scheduler)
+    return Processes(work, min(jobs or cores(), points), lost)
+
+
+def _all(points: Sequence[Point], record: Record, workers: Workers, progress: Progress) -> list[Row]:
+    missing = [each for each in points if each not in record]
+    for row in workers.rows(missing):
+        record.add(row)
+        progress(f"{len(record.rows)} of {len(points)} points")
+    return [record.row(each) for each in points]
+
+
+def _searched(search: Search, count: int, record: Record, workers: Workers, progress: Progress) -> list[Row]:
+    search.tell(row for row in record.rows if search.has(row.point))
+    while points := search.ask(min(workers.together, count - search.told)):
+        rows = sorted(workers.rows(points), key=lambda row: points.index(row.point))
+        for row in rows:
+            record.add(row)
+        search.tell(rows)
+        progress(f"{search.told} of {count} points")
+    return [row for row in record.rows if search.has(row.point)]

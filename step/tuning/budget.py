@@ -1,0 +1,76 @@
+"""What a program may take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from step.errors import InputError
+from step.host.nearest import did_you_mean
+from step.sweeps.row import Row
+
+MEMORY = "memory_bytes"
+"""On-chip memory with the contents of FIFOs."""
+
+LIMITED = (
+    "cycles", "lut_sites", "lanes", MEMORY, "on_chip_bytes", "channel_bytes", "off_chip_bytes", "bytes_per_cycle",
+    "energy",
+)  # fmt: skip
+"""Measures that a budget can be about."""
+
+PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """At most so much of each of `LIMITED`; raises `InputError` for other names, and for what is no number above 0."""
+
+    limits: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        for name, limit in self.limits.items():
+            if name not in LIMITED:
+                hint = did_you_mean(name, LIMITED)
+                raise InputError(f"there is no budget of {name!r}; {hint}there are {', '.join(LIMITED)}")
+            if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0:
+                raise InputError(f"a budget of {name} must be a number above 0, not {limit!r}")
+
+    @classmethod
+    def parse(cls, texts: Sequence[str]) -> Budget:
+        """``lut_sites=300k``, ``memory_bytes=4Mbit``, ``memory_bytes=500kB``; raises `InputError` for other texts."""
+        limits: dict[str, float] = {}
+        for text in texts:
+            name, _, number = text.partition("=")
+            match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kMG]?)(B|bit)?", number)
+            if match is None:
+                raise InputError(
+                    f"a budget must be NAME=NUMBER, such as lut_sites=300k or {MEMORY}=4Mbit, not {text!r}"
+                )
+            if name in limits:
+                raise InputError(f"the budget of {name} is given twice")
+            limits[name] = float(match[1]) * PREFIXES[match[2]] / (8 if match[3] == "bit" else 1)
+        return cls(limits)
+
+    def without(self, *names: str) -> Budget:
+        """The same but for limits of these ``names``."""
+        return Budget({name: limit for name, limit in self.limits.items() if name not in names})
+
+    def exceeded(self, row: Row) -> str | None:
+        """Which limits ``row`` is over, in words; None where it is over none."""
+        over = [
+            f"{name} {value:,.0f} of {limit:,.0f}"
+            for name, limit in self.limits.items()
+            if (value := _measure(row, name)) is not None and value > limit
+        ]
+        return "over the budget: " + ", ".join(over) if over else None
+
+
+def _measure(row: Row, name: str) -> float | None:
+    """That of `LIMITED` which is called ``name``; None: not known."""
+    if name != MEMORY:
+        value: float | None = getattr(row, name)
+        return value
+    if row.on_chip_bytes is None or row.channel_bytes is None:
+        return None
+    return row.on_chip_bytes + row.channel_bytes

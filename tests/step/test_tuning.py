@@ -1,0 +1,150 @@
+"""Tuning: budgets, legal values, fitted choices, several cases, Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import step
+from step.errors import InputError
+from step.fitting import fitting
+from step.sweeps.row import OVER, Row
+from step.tuning.budget import Budget
+
+PROGRAM = """
+from step import FP32, Graph, InputError, Program, Tile
+from step.functions import Add, Mul
+
+def program(rows=4, wide=1, seed=0):
+    if 12 % wide:
+        raise InputError(f"12 columns can not be dealt evenly to {wide}")
+    graph = Graph("sums")
+    x = graph.source("x", Tile(FP32, 1, 12 // wide), [rows + seed, wide])
+    x.map(Mul(), x).accum(Add()).buffered(4).sink("y")
+    return Program(graph, {"x": [[[[1.0] * (12 // wide)]] * wide] * (rows + seed)})
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> str:
+    path = tmp_path / "sums.py"
+    path.write_text(PROGRAM.replace("InputError, ", "").replace("InputError(", "ValueError("))
+    return str(path)
+
+
+def tuned(spec: str, over: dict[str, Any], **options: Any) -> step.Tuned:
+    return step.tune(spec, over, jobs=1, **{"within": None, **options})
+
+
+def test_values_that_make_a_program(tmp_path: Path) -> None:
+    path = tmp_path / "sums.py"
+    path.write_text(PROGRAM.replace("InputError, ", "").replace("Graph, ", "Graph, ").replace(
+        "from step.functions", "from step.errors import InputError\nfrom step.functions"))  # fmt: skip
+    found = tuned(str(path), {"wide": "1..8:legal", "rows": [2]})
+    assert [row.point["wide"] for row in found.rows] == [1, 2, 3, 4, 6]
+    with pytest.raises(InputError) as caught:
+        tuned(str(path), {"wide": "7..8:legal"})
+    assert str(caught.value) == (
+        "no wide from 7 to 8 makes a program; of the last one: 12 columns can not be dealt evenly to 8"
+    )
+    with pytest.raises(InputError, match=r"wide=8..7:legal has no values, or more than 4,096"):
+        tuned(str(path), {"wide": "8..7:legal"})
+
+
+def test_a_budget_says_what_is_over_it(spec: str) -> None:
+    free = tuned(spec, {"rows": [2, 4, 8]})
+    cycles = [row.cycles or 0 for row in free.rows]
+    found = tuned(spec, {"rows": [2, 4, 8]}, budget={"cycles": cycles[1]})
+    assert [row.status for row in found.rows] == ["finished", "finished", OVER]
+    assert found.rows[2].error == f"over the budget: cycles {cycles[2]:,} of {cycles[1]:,}"
+    assert found.best().point == {"rows": 2} and all(row.status != OVER for row in found.front)
+    none = tuned(spec, {"rows": [2]}, budget={"memory_bytes": 1, "lut_sites": 2})
+    with pytest.raises(InputError, match="no point of this sweep has cycles") as caught:
+        none.best()
+    assert caught.value.__notes__ == [f"  {none.rows[0].error}"]
+
+
+def test_memory_counts_the_fifos(spec: str) -> None:
+    (row,) = tuned(spec, {"rows": [2]}).rows
+    both = (row.on_chip_bytes or 0) + (row.channel_bytes or 0)
+    assert row.channel_bytes and tuned(spec, {"rows": [2]}, budget={"memory_bytes": both}).rows[0].status == "finished"
+    assert tuned(spec, {"rows": [2]}, budget={"memory_bytes": both - 1}).rows[0].status == OVER
+
+
+def test_the_worst_and_the_mean_of_cases(spec: str) -> None:
+    each = [tuned(spec, {"rows": [4]}, arguments={"seed": seed}).rows[0].cycles for seed in (0, 4)]
+    cases = [{"seed": 0}, {"seed": 4}]
+    assert tuned(spec, {"rows": [4]}, cases=cases).rows[0].cycles == max(each)
+    assert tuned(spec, {"rows": [4]}, cases=cases, judge="mean").rows[0].cycles == round(sum(each) / 2)
+
+
+def test_each_choice_has_hardware_of_its_own(spec: str) -> None:
+    wide, fitted = (tuned(spec, {"rows": [16]}, within=within, runs=0) for within in (None, 0.05))
+    assert 0 < (fitted.rows[0].lut_sites or 0) < (wide.rows[0].lut_sites or 0)
+    assert (fitted.rows[0].cycles or 0) <= 1.05 * (wide.rows[0].cycles or 0)
+    best = fitted.fitted()
+    assert step.run(best, "approx").cycles == fitted.rows[0].cycles and best.fabric != step.FabricConfig()
+    over = tuned(spec, {"rows": [16]}, within=0.05, runs=0, budget={"lut_sites": 1}).rows[0]
+    assert over.status == OVER and str(over.error).startswith(
+        "nothing that was found for sums fits luts=1; the nearest needs luts="
+    )
+
+
+def test_ctrl_c_keeps_what_is_known(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def progress(text: str) -> None:
+        if text.startswith("2 of"):
+            raise KeyboardInterrupt
+
+    found = tuned(spec, {"rows": [2, 4, 8]}, progress=progress)
+    assert found.interrupted and [row.point["rows"] for row in found.rows] == [2, 4]
+    assert found.best().point == {"rows": 2}
+
+
+def test_rows_are_kept(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "rows.csv"
+    first = tuned(spec, {"rows": [2, 4]}, save=path, budget={"cycles": 1})
+    monkeypatch.setattr(fitting, "fit", None)
+    again = tuned(spec, {"rows": [2, 4]}, save=path, budget={"cycles": 1})
+    assert again.rows == first.rows and {row.status for row in again.rows} == {OVER}
+
+
+@pytest.mark.parametrize(
+    ("texts", "limits"),
+    [
+        (["lut_sites=300k"], {"lut_sites": 300_000}),
+        (["memory_bytes=4Mbit", "cycles=10"], {"memory_bytes": 500_000, "cycles": 10}),
+        (["on_chip_bytes=1.5kB", "energy=2G"], {"on_chip_bytes": 1500, "energy": 2e9}),
+    ],
+)
+def test_budgets_as_texts(texts: list[str], limits: dict[str, float]) -> None:
+    assert Budget.parse(texts).limits == limits
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Budget.parse(["luts"]),
+         "a budget must be NAME=NUMBER, such as lut_sites=300k or memory_bytes=4Mbit, not 'luts'"),
+        (lambda: Budget.parse(["lanes=2", "lanes=3"]), "the budget of lanes is given twice"),
+        (lambda: Budget.parse(["cycle=2"]),
+         "there is no budget of 'cycle'; did you mean 'cycles'? there are cycles, lut_sites, lanes, memory_bytes, "
+         "on_chip_bytes, channel_bytes, off_chip_bytes, bytes_per_cycle, energy"),
+        (lambda: Budget({"cycles": 0}), "a budget of cycles must be a number above 0, not 0"),
+        (lambda: Budget({"cycles": "10"}), "a budget of cycles must be a number above 0, not '10'"),  # type: ignore[dict-item]
+        (lambda: step.tune("x.py", {"rows": [1]}, cases=[]),
+         "there must be at least one case; {} is the program as it is"),
+        (lambda: step.tune("x.py", {"rows": [1]}, judge="best"),  # type: ignore[arg-type]
+         "judge must be \"worst\" or \"mean\", not 'best'"),
+    ],
+)  # fmt: skip
+def test_bad_goals(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == message
+
+
+def test_a_row_without_measures_is_over_nothing() -> None:
+    assert Budget({"cycles": 1, "memory_bytes": 1}).exceeded(Row({}, "deadlock")) is None

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
-from sim_approx.compiled.pack import Handles, Packed
+from sim_approx.compiled.pack import Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch
 from sim_approx.engine.words import RowsOf, unknown
 from sim_approx.memory.channels import Memory

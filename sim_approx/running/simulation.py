@@ -17,6 +17,7 @@ from sim_approx.engine.events import Ending, Engine, Events, Watch
 from sim_approx.explain.record import Record, RecordingEngine
 from sim_approx.placing.build import Fabric, TimingOf, build_fabric
 from sim_approx.running.footprint import Footprint
+from sim_approx.running.telling import Leaving, Speed
 from step.errors import (
     Deadlock,
     EnvironmentProblem,
@@ -38,9 +39,6 @@ from step.running.deadlock import Snapshot
 from step.running.interpreter import OnToken
 from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
 from step.running.traffic import traffic
-
-SAID_AFTER = 1.0
-"""Seconds from one line of progress to the next one."""
 
 Values = Literal["control", "all"]
 EngineName = Literal["compiled", "python"]
@@ -134,36 +132,6 @@ class Simulation:
         )
 
 
-class _Speed:
-    """Says, once a second, how far a run has come and how fast."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self._tokens, self._time = progress, 0, time.perf_counter()
-
-    def told(self, cycle: int, tokens: int) -> None:
-        """See `sim_approx.engine.events.Told`."""
-        now = time.perf_counter()
-        if now - self._time >= SAID_AFTER:
-            rate = (tokens - self._tokens) / (now - self._time)
-            self._progress(f"cycle {cycle:,}, {rate:,.0f} tokens/s")
-            self._tokens, self._time = tokens, now
-
-
-class _Leaving:
-    """Tells of the tokens that left through sinks, each once."""
-
-    def __init__(self, netlist: Netlist, outputs: Mapping[str, list[Token]], tell: OnToken) -> None:
-        self._lists = {node.name: outputs[node.name] for node in netlist.units if node.operator.hands_out}
-        self._counts, self._tell = dict.fromkeys(self._lists, 0), tell
-
-    def look(self) -> None:
-        """Tell of those that left since the last time."""
-        for name, tokens in self._lists.items():
-            for token in tokens[self._counts[name] :]:
-                self._counts[name] += 1
-                self._tell(name, token)
-
-
 class Model:
     """``netlist`` with ``data``, ready to run any number of times, one after the other; see `simulate` for the options.
 
@@ -221,8 +189,8 @@ class Model:
         fabric, engine = self._made = self._ready(netlist)
         checks = self._checks = self._checks_of_sources.copy()
         record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
-        speed = _Speed(progress)
-        leaving = None if on_token is None else _Leaving(netlist, fabric.outputs, on_token)
+        speed = Speed(progress)
+        leaving = None if on_token is None else Leaving(netlist, fabric.outputs, on_token)
 
         def told(cycle: int, tokens: int) -> None:
             speed.told(cycle, tokens)

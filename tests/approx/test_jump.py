@@ -20,7 +20,7 @@ from scenarios import FABRIC, SCENARIOS, Scenario
 
 import step
 from benchmarks import approx_speed
-from sim_approx.running import simulation
+from sim_approx.running import telling
 from sim_approx.running.simulation import EngineName, Model, Simulation, simulate
 from step.errors import InputError
 from step.functions.cast import Cast
@@ -273,7 +273,7 @@ def test_the_switch_and_the_result() -> None:
 
 def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """A jump is a step of progress; who is told may end the run, and the next one is whole."""
-    monkeypatch.setattr(simulation, "SAID_AFTER", 0.0)
+    monkeypatch.setattr(telling, "SAID_AFTER", 0.0)
     prepared, told = built(approx_speed.compute, 3000), list[str]()
     run = equal(prepared, progress=told.append)
     cycles = [int(re.match(r"cycle ([\d,]+), ", each)[1].replace(",", "")) for each in told]  # type: ignore[index]

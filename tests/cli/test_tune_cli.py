@@ -34,7 +34,7 @@ def test_a_table_and_the_best_program(step: Step, tmp_path: Path) -> None:
     [
         (["--over", "rows=1", "--over", "rows=2"], "rows is swept over twice"),
         (["--over", "rows=1", "--budget", "luts=5"],
-         "there is no budget of 'luts'; did you mean 'lut_sites'? there are cycles, lut_sites, lanes, memory_bytes, "
+         "there is no budget of 'luts'; there are cycles, lut_sites, lanes, memory_bytes, "
          "on_chip_bytes, channel_bytes, off_chip_bytes, bytes_per_cycle, energy"),
         (["--over", "rows=1", "--within", "much"], "--within must be a percentage such as 5%, not 'much'"),
         (["--over", "row=1..4:legal"],

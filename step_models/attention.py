@@ -199,11 +199,11 @@ class Attention(metaclass=Checked):
         numbers = count()
         return lambda work: self.attend(work, f"{self.prefix}region{next(numbers)}_")
 
-    def attend(self, work: Stream, prefix: str) -> tuple[Stream, Stream]:
+    def attend(self, work: Stream, prefix: str, query: Stream | None = None) -> tuple[Stream, Stream]:
         """A region: of sequences and lengths [n] these sequences with their results [n], tiles [group, size].
 
-        Where queries are not in memory they are the third item of ``work``. The second stream is one of keys [n,
-        tiles]: behind the last one of a sequence the next sequence can begin.
+        Where queries are not in memory they are ``query`` [n], or the third item of ``work``. The second stream is one
+        of keys [n, tiles]: behind the last one of a sequence the next sequence can begin.
         """
         assert self.places is not None
         tile = (self.rows_in_memory, self.size)
@@ -218,7 +218,7 @@ class Attention(metaclass=Checked):
         value = address.load_random(self.values, tile=tile, name=f"{prefix}value")
         if self.in_memory:
             query = sequence.load_random(self.query, tile=(self.group, self.size), name=f"{prefix}query")
-        else:
+        elif query is None:
             query = work.item_of(2, name=f"{prefix}query")
         if self.rows is None:
             total, weights = self._whole(query, key, value, prefix)

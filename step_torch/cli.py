@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written
 from step.cli.options import json_option, writable
+from step.language.fused import Sum
 from step.programs.data.npz import read_arrays
 from step_torch.imported import Imported, load
 from step_torch.importing import Tiling
@@ -42,6 +43,19 @@ DEFAULT = Tiling()
     show_default=True,
     help="Rows of a tile of KV caches.",
 )
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    help="How much of its depth a product with a weight takes at a time, by default all.",
+)
+@click.option(
+    "--sum",
+    "total",
+    type=click.Choice(["ordered", "fused"]),
+    default=DEFAULT.sum,
+    show_default=True,
+    help="How products are summed.",
+)
 @click.option("--streamed", is_flag=True, help="Read weights for every tile of rows, instead of keeping them on chip.")
 @click.option("--joins", is_flag=True, help="List the converters between layouts.")
 @click.option("--check", is_flag=True, help="Run the program, and compare with what torch made of the same data.")
@@ -53,6 +67,8 @@ def command(
     rows: int,
     columns: int,
     cache_rows: int,
+    depth: int | None,
+    total: Sum,
     streamed: bool,
     joins: bool,
     check: bool,
@@ -64,7 +80,7 @@ def command(
     """
     if output is not None:
         writable(output)
-    tiling = Tiling(rows, columns, held=not streamed, cache_rows=cache_rows)
+    tiling = Tiling(rows, columns, held=not streamed, cache_rows=cache_rows, depth=depth, sum=total)
     imported = load(model, inputs=None if data is None else read_arrays(data), tiling=tiling)
     found = imported.check() if check else None
     if output is not None:

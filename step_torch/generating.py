@@ -19,6 +19,7 @@ from step.functions import ArgMax, Compare, SelectValid, Where
 from step.host.memory import check_fits
 from step.library import arg_max
 from step_models.fabrics import fitting
+from step_models.weights import blank_tensors
 from step_torch.archive import Archive, read_archive
 from step_torch.depths import with_depths
 from step_torch.importing import Importer, Tiling
@@ -74,13 +75,15 @@ class LanguageModel:
         end: int | None = None,
         tiling: Tiling | None = None,
         fabric: FabricConfig = SMALL,
+        values: bool = True,
     ) -> Program:
         """The program that writes ``count`` tokens behind ``prompt``; its output ``tokens`` has one for every step.
 
         The step behind token i of the prompt gives what the model would have written there. The token ``end``, where it
         is written, is the last one: no step is made behind it. Prompt, count and end are inputs, so others need no
-        other hardware. Raises `InputError` for a text that is longer than the room of the model, and for tokens that it
-        has not.
+        other hardware. Without ``values`` only the time is wanted: weights are zeros, which take no memory, and scores
+        decide nothing, so that the fast model has nothing to compute; every token behind the prompt is token 0. Raises
+        `InputError` for a text that is longer than the room of the model, and for tokens that it has not.
         """
         steps = len(prompt) + count - 1
         if not prompt or count < 1:
@@ -93,8 +96,8 @@ class LanguageModel:
         unknown = [each for each in (*prompt, *([] if end is None else [end])) if not 0 <= each < self.vocabulary]
         if unknown:
             raise InputError(f"there is no token {unknown[0]}: the model has tokens 0 to {self.vocabulary - 1}")
-        program = self._program(tiling or Tiling(), fabric)
-        caches = sum(each.nbytes for name, each in program.inputs.items() if "_cache_" in name)
+        program = self._program(tiling or Tiling(), fabric, values)
+        caches = sum(each.nbytes for name, each in program.inputs.items() if values and "_cache_" in name)
         check_fits(
             2 * caches,
             f"a run with caches of {self.room:,} tokens in {self.parts.count} layers",
@@ -105,15 +108,15 @@ class LanguageModel:
         given = {**program.inputs, **_given(prompt, count, end)}
         return replace(program, inputs=given, graph=with_depths(short).graph)
 
-    def _program(self, tiling: Tiling, fabric: FabricConfig) -> Program:
+    def _program(self, tiling: Tiling, fabric: FabricConfig, values: bool) -> Program:
         """The program for any prompt, which is not among its inputs, with channels as deep as the fabric says."""
         data = dict(zip(self.nodes.inputs, self.archive.results[0].inputs, strict=True))
         graph = Graph("generate")
         importer = Importer(self.archive, self.nodes, data, tiling, graph)
         importer.enter()
         with importer.told():
-            _Loops(self, importer).place()
-        return Program(graph, importer.inputs, fitting(graph, fabric))
+            _Loops(self, importer, values).place()
+        return Program(graph, importer.inputs if values else blank_tensors(graph), fitting(graph, fabric))
 
 
 def _given(prompt: Sequence[int], count: int, end: int | None) -> dict[str, np.ndarray]:
@@ -140,6 +143,7 @@ class _Loops:
 
     model: LanguageModel
     importer: Importer
+    values: bool
     steps: Dim = field(init=False)
 
     def __post_init__(self) -> None:
@@ -176,6 +180,8 @@ class _Loops:
         else:
             chosen = scores.stream.map(ArgMax(), name="chosen")
         chosen.sink("tokens")
+        if not self.values:
+            chosen = graph.constant(0, dtype=UINT32, reference=chosen, name="any_token")
         ends = chosen.map(Compare("=="), stop, name="ends")
         goes_on.close(ends.map(SelectValid(), name="next"))
         used = ends.map(Where(), ends, unused, name="unused_now").map(SelectValid(), name="used")

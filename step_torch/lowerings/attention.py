@@ -173,8 +173,8 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) ->
     if group.extent > 1:
         queries = queries.reshape(group.extent, name=at.name("groups"))[0].accum(RetileRow(), name=at.name("group"))
     longer = cache.length.map(Add(), one, name=at.name("longer"))
-    work = _numbers(at, cache, done, "ready").zip(longer, queries, name=at.name("work"))
-    result = attend.attend(work, f"{prefix}read_")[0].item_of(1, name=at.name("attended"))
+    work = _numbers(at, cache, done, "ready").zip(longer, name=at.name("work"))
+    result = attend.attend(work, f"{prefix}read_", queries)[0].item_of(1, name=at.name("attended"))
     stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
     if group.extent > 1:
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))

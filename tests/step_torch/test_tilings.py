@@ -12,6 +12,7 @@ import step
 import step_torch
 from step.errors import InputError
 from step.functions import Matmul
+from step.lowering.netlist import lower
 from step_torch.generating import SMALL, LanguageModel
 from step_torch.importing import Tiling
 
@@ -101,3 +102,14 @@ def test_what_divides_nothing(tiny: LanguageModel) -> None:
 def test_sums_that_there_are_not() -> None:
     with pytest.raises(InputError, match=r"^Tiling needs sum to be \"ordered\" or \"fused\", not 'fast'$"):
         Tiling(sum="fast")  # type: ignore[arg-type]
+
+
+def test_time_alone_needs_no_values(tiny: LanguageModel) -> None:
+    """Two cycles a step more, as the token behind a score is made anew; nothing but addresses and turns is computed."""
+    steps = len(PROMPT) + COUNT - 1
+    timed, whole = (tiny.program(PROMPT, COUNT, values=each) for each in (False, True))
+    counted = step.run(timed, backend="approx").cycles
+    assert counted == step.run(whole, backend="approx").cycles + 2 * steps
+    deciding = lower(timed.graph, timed.fabric).deciding
+    assert {"token", "position"} < deciding and not [name for name in deciding if "product" in name]
+    assert all(each.base is not None and not each.any() for name, each in timed.inputs.items() if "weight" in name)

@@ -9,7 +9,7 @@ import click
 import numpy as np
 from rich.markup import escape
 
-from step.cli.backends import backend_option, check_takes
+from step.cli.backends import check_takes, sized, sized_backend_option
 from step.cli.console import new_table, show_json, show_table, show_written, warn, working
 from step.cli.options import (
     Given,
@@ -35,7 +35,7 @@ from step.running.waiting import awaited
 @click.command()
 @program_options
 @binding_option
-@backend_option
+@sized_backend_option
 @click.option(
     "--engine",
     type=click.Choice(["compiled", "python"]),
@@ -53,7 +53,7 @@ from step.running.waiting import awaited
 def command(
     given: Given,
     binding: Path | None,
-    name: str,
+    name: str | None,
     engine: str | None,
     jump: bool | None,
     calibration: Path | None,
@@ -83,7 +83,7 @@ def command(
     for option, value in {**options, "check": check or None, "explain": explain or None, "binding": binding}.items():
         if value is not None:
             written = f"--{'no-' if value is False else ''}{option.replace('_', '-')}"
-            check_takes(name, needed[option], f"{written} has no effect")
+            check_takes(name or "rtl", needed[option], f"{written} has no effect")
     show_path = explainer(as_json) if explain else None
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
@@ -92,6 +92,8 @@ def command(
         raise InputError("--check needs expected outputs, but the program has none for this data")
     prepared = prepare(opened)
     warn(prepared.doubts)
+    if name is None:
+        name = "rtl" if check or waves else sized(prepared.netlist)
     if save is not None:
         writable(save)
     failure: SimulationError | None = None

@@ -37,6 +37,9 @@ EXACT = '"ordered", as sums of integers are exact in any order'
 _NONE = -(1 << 12)
 """The exponent of a term that is zero: below all others."""
 
+_LEAST = -512
+"""Below the exponents of all products, and above those whose powers float64 lacks."""
+
 
 def settle_terms(function: Any) -> None:
     """Give a fused ``function`` its number of terms; raises `TypeMismatch` for one of an ordered function."""
@@ -59,9 +62,9 @@ def products(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def exponents(numbers: np.ndarray) -> np.ndarray:
-    """e of flushed numbers 1.f * 2^e; far below all others of zeros."""
-    _, exponent = np.frexp(numbers)
-    return np.where(numbers == 0, _NONE, exponent - 1)
+    """e of flushed FP32 numbers 1.f * 2^e; far below all others of zeros, and anything of what is not finite."""
+    field = numbers.view(np.int32) >> 23 & 0xFF
+    return np.where(field == 0, _NONE, field - 127)
 
 
 def fused_sum(terms: np.ndarray, exponents: np.ndarray, axis: int) -> np.ndarray:
@@ -72,10 +75,17 @@ def fused_sum(terms: np.ndarray, exponents: np.ndarray, axis: int) -> np.ndarray
     A sum without terms that are left, or that cancels, is +0. Infinities and NaN are added as in IEEE 754.
     """
     finite = np.isfinite(terms)
-    largest = np.where(finite, exponents, _NONE).max(axis=axis, keepdims=True)
-    scaled = np.trunc(np.ldexp(np.where(finite, terms, 0), FRACTION_BITS - largest))
+    if all_finite := bool(finite.all()):
+        numbers = terms
+    else:
+        numbers, exponents = np.where(finite, terms, 0), np.where(finite, exponents, _NONE)
+    largest = exponents.max(axis=axis, keepdims=True)
+    scale = np.ldexp(1.0, FRACTION_BITS - np.maximum(largest, _LEAST))
+    scaled = np.trunc(numbers * scale)
     mantissa, bits = np.frexp(scaled.sum(axis=axis) + 0.0)  # exact: float64 has more bits; -0 becomes +0
     kept = np.trunc(np.ldexp(mantissa, SIGNIFICAND))
     result = numerics.from_float64(np.ldexp(kept, bits - SIGNIFICAND + np.squeeze(largest, axis) - FRACTION_BITS))
+    if all_finite:
+        return result
     special = np.where(finite, 0, terms).sum(axis=axis)
     return np.where(special == 0, result, special.astype(np.float32))

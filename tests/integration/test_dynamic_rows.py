@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamic import COUNTS, Rows, checked, told
+from dynamic import COUNTS, MODELS, Rows, checked, told
 
 from step import BF16, FP32, UINT32, FabricConfig, Graph, Program, Tile
 from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, RetileStreamify, Scale, Silu
@@ -111,21 +111,18 @@ def test_functions(link_bytes: int) -> None:
     rows.checked(link_bytes=link_bytes, vector_lanes=8)
 
 
-@pytest.mark.parametrize("order", ["index", "arrival"])
-def test_routing(order: Any) -> None:
+def test_routing_and_merging() -> None:
+    """In one build."""
     rows = Rows(48)
-    first, second = rows.routed(rows.given())
-    back = rows.graph.reassemble([first.map(Silu()), second], rows.which, order=order).flatten(0, 1)
-    back.reshape(1)[0].flatten(0, 1).repeat(3).sink("y")
-    rows.checked(link_bytes=32)
-
-
-def test_merging() -> None:
-    rows = Rows(48)
-    first, second = rows.given().partition(rows.graph.turns(2, dims=[len(COUNTS)]), targets=2)
-    data, selector = rows.graph.eager_merge([first.map(Silu()), second])
+    given = rows.given()
+    first, second = rows.routed(given)
+    for order in ("index", "arrival"):
+        back = rows.graph.reassemble([first.map(Silu()), second], rows.which, order=order).flatten(0, 1)
+        back.reshape(1)[0].flatten(0, 1).repeat(3).sink(order)
+    odd, even = given.partition(rows.graph.turns(2, dims=[len(COUNTS)]), targets=2)
+    data, selector = rows.graph.eager_merge([odd.map(Silu()), even])
     data.sink("y")
-    selector.sink("which")
+    selector.sink("merged")
     rows.checked(link_bytes=32, channel_depth=5)
 
 
@@ -137,7 +134,7 @@ def test_too_many_rows_from_outside() -> None:
         f"source 'x' ({graph.nodes['x'].location}): a tile has more than 4 rows, the most that this fabric has room "
         "for; choose a fabric with a larger dynamic_rows"
     }
-    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=5))) == {""}
+    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=5)), MODELS) == {""}
 
 
 def test_too_many_rows_that_are_joined() -> None:
@@ -149,7 +146,7 @@ def test_too_many_rows_that_are_joined() -> None:
         f"accum 'tile' ({graph.nodes['tile'].location}): a tile has more than 3 rows, the most that this fabric has "
         "room for; choose a fabric with a larger dynamic_rows\n  token 6 of x is a value"
     }
-    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=5))) == {""}
+    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=5)), MODELS) == {""}
 
 
 def test_too_many_rows_that_are_repeated() -> None:

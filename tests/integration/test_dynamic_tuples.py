@@ -18,7 +18,12 @@ from step.programs.data.inputs import bind_inputs
 
 @pytest.mark.parametrize(
     ("cols", "fabric"),
-    [(64, {}), (3, {"link_bytes": 16}), (20, {"link_bytes": 8, "channel_depth": 3}), (1, {"dynamic_rows": 16})],
+    [
+        pytest.param(64, {}, marks=pytest.mark.slow),
+        (3, {"link_bytes": 16}),
+        (20, {"link_bytes": 8, "channel_depth": 3}),
+        pytest.param(1, {"dynamic_rows": 16}, marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def test_items(cols: int, fabric: dict[str, Any]) -> None:

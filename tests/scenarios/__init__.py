@@ -16,15 +16,20 @@ for _module in sorted(each.name for each in iter_modules(__path__)):
     import_module(f"{__name__}.{_module}")
 
 
-def one_of(share: int) -> list[Any]:
-    """All scenarios, as values of a test's parameter; slow are all but one of ``share`` of each operator."""
+def dealt(hands: int) -> list[list[Scenario]]:
+    """All scenarios in so many hands, those of an operator to one after the other: the first has some of all."""
     played: Counter[str] = Counter()
-    found = []
+    found: list[list[Scenario]] = [[] for _ in range(hands)]
     for each in SCENARIOS:
-        slow = played[each.operator] % share
+        found[played[each.operator] % hands].append(each)
         played[each.operator] += 1
-        found.append(pytest.param(each, id=each.name, marks=[pytest.mark.slow] if slow else []))
     return found
 
 
-__all__ = ["BROKEN", "FABRIC", "SCENARIOS", "Bench", "Broken", "Inputs", "Scenario", "element_value", "one_of"]
+def one_of(share: int) -> list[Any]:
+    """All scenarios, as values of a test's parameter; slow are all but one of ``share`` of each operator."""
+    quick = dealt(share)[0]
+    return [pytest.param(each, id=each.name, marks=[] if each in quick else [pytest.mark.slow]) for each in SCENARIOS]
+
+
+__all__ = ["BROKEN", "FABRIC", "SCENARIOS", "Bench", "Broken", "Inputs", "Scenario", "dealt", "element_value", "one_of"]

@@ -36,7 +36,7 @@ def rms_norm(graph: Graph, x: Stream, scale: Tensor, epsilon: float, *, prefix: 
     mean = squares.map(Scale(1 / hidden), name=f"{prefix}mean")
     above = graph.constant(epsilon, dtype=FP32, reference=x, name=f"{prefix}epsilon")
     factor = mean.map(Add(), above, name=f"{prefix}mean_above_zero").map(Rsqrt(), name=f"{prefix}factor")
-    weights = held_row(graph, scale, x, name=f"{prefix}norm")
+    weights = held_tile(graph, scale, x, name=f"{prefix}norm")
     normed: Stream = x.map(Mul(out=FP32), factor, name=f"{prefix}unit").map(
         Mul(out=BF16), weights, name=f"{prefix}normed"
     )
@@ -49,7 +49,7 @@ def layer_norm(graph: Graph, x: Stream, scale: Tensor, bias: Tensor, epsilon: fl
     ``scale`` and ``bias`` are [1, hidden].
     """
     unit = standardized(graph, x, epsilon, prefix=prefix)
-    weights, shift = (held_row(graph, each, x, name=f"{prefix}{each.name}") for each in (scale, bias))
+    weights, shift = (held_tile(graph, each, x, name=f"{prefix}{each.name}") for each in (scale, bias))
     normed: Stream = unit.map(MulAdd(out=BF16), weights, shift, name=f"{prefix}normed")
     return normed
 
@@ -71,9 +71,10 @@ def standardized(graph: Graph, x: Stream, epsilon: float, *, prefix: str = "") -
     return unit
 
 
-def held_row(graph: Graph, row: Tensor, x: Stream, *, name: str) -> Stream:
-    """``row``, [1, columns], for every tile of ``x``; it is read from memory once."""
-    held = on_chip(graph, row, x, rows=1, columns=int(row.shape[1]), name=name)
+def held_tile(graph: Graph, tensor: Tensor, x: Stream, *, name: str) -> Stream:
+    """All of ``tensor`` as one tile for every element of ``x`` [1, n]; it is read from memory once."""
+    rows, columns = (int(extent) for extent in tensor.shape)
+    held = on_chip(graph, tensor, x, rows=rows, columns=columns, name=name)
     again: Stream = held.flatten(0, 2, name=f"{name}_weights")
     return again
 

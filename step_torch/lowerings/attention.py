@@ -19,19 +19,14 @@ from step.functions import (
     Cast,
     CausalMask,
     Div,
-    Exp,
     Matmul,
-    Max,
-    MulAdd,
     RetileRow,
     RetileStreamify,
-    RowMax,
-    RowSum,
     Scale,
-    Sub,
 )
 from step.language.function import NUMBER
-from step_models.attention import Attention
+from step_models import weighing
+from step_models.attending import Attention
 from step_torch.caches import Cache
 from step_torch.importing import Importer
 from step_torch.layouts import Axis, Part, Value
@@ -98,16 +93,7 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scale: float) -> Value:
 
 def _weighted(at: Importer, score: Stream, values: Stream) -> Stream:
     """The mean of the values with weights by the scores; the innermost loop goes over keys."""
-    largest = score.map(RowMax(), name=at.name("largest"))
-    now, before = (
-        largest.scan(Max(), name=at.name("now")),
-        largest.scan(Max(), exclusive=True, name=at.name("before")),
-    )
-    shrink = before.map(Sub(), now, name=at.name("growth")).map(Exp(), name=at.name("shrink"))
-    weight = score.map(Sub(), now, name=at.name("relative")).map(Exp(out=BF16), name=at.name("weight"))
-    part = weight.map(Matmul(sum=at.tiling.sum), values, name=at.name("part"))
-    total = shrink.accum(MulAdd(), part, name=at.name("total"))
-    weights = shrink.accum(MulAdd(), weight.map(RowSum(), name=at.name("weight_sum")), name=at.name("weights"))
+    total, weights = weighing.online(score, values, sum=at.tiling.sum, prefix=f"{at.name('weighed')}_")
     result: Stream = total.map(Div(out=BF16), weights, name=at.name())
     return result
 

@@ -30,7 +30,7 @@ from step.functions import (
 )
 from step.language.dims import dim
 from step.library import top_k_weights
-from step_models import moe, swiglu
+from step_models import packing, swiglu
 from step_torch.importing import Importer
 from step_torch.layouts import Dims, Value
 from step_torch.registry import lowers
@@ -183,9 +183,9 @@ def _expert(
     data = {"gate": gate_up[:inner].T, "up": gate_up[inner:].T, "down": down.T}
     at.inputs.update({f"{prefix}{name}": np.ascontiguousarray(each) for name, each in data.items()})
     size = min(at.tiling.rows, room - 1)
-    tiles, keep = moe.packed(rows, size, prefix)
+    tiles, keep = packing.packed(rows, size, prefix)
     y = swiglu.expert(graph, tiles, weights, depth=hidden, columns=columns, sum=at.tiling.sum, prefix=prefix)
-    y = moe.unpacked(y, keep.buffered(room + size), rows, prefix)
+    y = packing.unpacked(y, keep.buffered(room + size), rows, prefix)
     own = share.assume_shape(y.shape).buffered(room)
     factor = own.map(Column(number), name=f"{prefix}share")
     rounded = y.map(Cast(BF16), name=f"{prefix}rounded")

@@ -1,0 +1,225 @@
+"""A mixture of SwiGLU experts as a part of programs: static tiles, tiles of dynamic size, and experts that take turns.
+
+Tokens are routed row by row. Every expert packs its rows into tiles, reads its weights once per tile, and returns rows,
+which are weighted, gathered in token order and summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from step import BF16, Graph, Stream
+from step.errors import InputError
+from step.functions import Add, Column, Mul, TopK
+from step.language.arguments import Checked
+from step.language.fused import Sum
+from step.language.parameters import settle_parameters
+from step.library import top_k_weights
+from step_models import multiplexed
+from step_models.packing import joined, packed, separate, unpacked
+from step_models.routing import MOST
+from step_models.swiglu import Weights, check_tiles, expert
+
+Order = Literal["arrival", "index"]
+
+
+@dataclass(frozen=True)
+class Routes:
+    """Where tokens go: ``choice`` [tokens], selectors of the experts of each, and the weights with which these count.
+
+    ``shares``: a stream for each expert, of tiles [1, 1] of BF16, as many as rows go there.
+    """
+
+    choice: Stream
+    shares: Sequence[Stream]
+
+
+@dataclass(frozen=True)
+class Mixture(metaclass=Checked):
+    """``experts`` SwiGLU experts, [hidden, inner] each, as a part of programs.
+
+    ``rows``: of a tile, the last one of an expert being padded; None is one tile of all rows of the expert, however
+    many these are. Weights come in tiles [depth, columns]. ``regions``: None gives every expert matmuls of its own;
+    a number deals the experts to so many regions, whose experts take turns. ``prefix`` begins all names. ``sum`` is
+    that of the products.
+
+    Raises `InputError` for tiles that do not divide, and regions that can not have equally many experts.
+    """
+
+    experts: int
+    hidden: int
+    inner: int
+    rows: int | None
+    depth: int
+    columns: int
+    regions: int | None = None
+    prefix: str = ""
+    sum: Sum = "ordered"
+
+    refused: ClassVar = InputError
+
+    def __post_init__(self) -> None:
+        settle_parameters(self)
+        check_tiles(self.hidden, self.inner, self.depth, self.columns)
+        check_dealt(self.experts, self.rows, self.regions)
+        if self.regions is not None and self.rows is None and self.depth != self.hidden:
+            # Tiles of several experts have other numbers of rows, and only those of equal ones can be put side by side.
+            raise InputError(
+                "experts that take turns on tiles of dynamic size need weight tiles with all of hidden: "
+                f"depth must be {self.hidden}, not {self.depth}"
+            )
+
+    def apply(self, graph: Graph, x: Stream, experts_per_token: int) -> Stream:
+        """The mixture of rows ``x``, [tokens] of BF16 tiles [1, hidden] -> [tokens] of FP32 tiles [1, hidden].
+
+        Where a token goes say the inputs that `routed` makes; the weights are the tensors of `tensors`.
+        """
+        return self.mix(graph, x, self.given(graph, int(x.shape[0]), experts_per_token))
+
+    def given(self, graph: Graph, tokens: int, experts_per_token: int) -> Routes:
+        """Routes that are inputs; `routed` makes them."""
+        prefix = self.prefix
+        routing = graph.selectors(f"{prefix}routing", self.experts, [tokens])
+        choice = graph.selectors(f"{prefix}choice", self.experts, [tokens * experts_per_token])
+        score = graph.load(
+            graph.tensor(f"{prefix}score", (tokens, experts_per_token), BF16), tile=(1, 1), name=f"{prefix}load_score"
+        )
+        scores = score.flatten(0, 2, name=f"{prefix}scores").partition(
+            choice, targets=self.experts, name=f"{prefix}route_scores"
+        )
+        return Routes(routing, scores)
+
+    def chosen(self, scores: Stream, experts_per_token: int) -> Routes:
+        """Routes to the largest of ``scores`` [tokens], rows [1, experts] that are not negative; a router makes them.
+
+        Those of a token count with their parts of the sum of them. Of equal scores the first ones are taken.
+        """
+        prefix = self.prefix
+        choice = scores.map(TopK(experts_per_token), name=f"{prefix}routing")
+        shares = top_k_weights(scores, experts_per_token, out=BF16, name=f"{prefix}scores")
+        parts = shares.partition(choice, targets=self.experts, name=f"{prefix}route_scores")
+        return Routes(
+            choice,
+            [each.map(Column(number), name=f"{self._prefix(number)}score") for number, each in enumerate(parts)],
+        )
+
+    def mix(self, graph: Graph, x: Stream, routes: Routes, *, order: Order = "arrival") -> Stream:
+        """The same with ``routes`` of whatever origin; the results of a token are added up in this ``order``."""
+        tokens, prefix = int(x.shape[0]), self.prefix
+        rows = x.partition(routes.choice, targets=self.experts, name=f"{prefix}route")
+
+        # An expert waits until it has a tile of rows, and tokens leave in order: meanwhile all others must find room.
+        room = tokens + 1  # Done takes a slot, too
+        weighted = []
+        for number, (y, row_scores) in enumerate(zip(self._experts(graph, rows, room), routes.shares, strict=True)):
+            matching = row_scores.assume_shape(y.shape).buffered(room)
+            weighted.append(y.map(Mul(), matching, name=f"{prefix}expert{number}_weighted").buffered(room))
+        gathered = graph.reassemble(weighted, routes.choice.buffered(room), order=order, name=f"{prefix}gather")
+        summed: Stream = gathered.accum(Add(), name=f"{prefix}sum")
+        return summed
+
+    def routed(self, routing: np.ndarray, score: np.ndarray) -> dict[str, np.ndarray]:
+        """Inputs for tokens whose experts are ``routing`` [tokens, k], which count with weights ``score``."""
+        multi_hot = (routing[..., None] == np.arange(self.experts)).any(-2)
+        return {
+            f"{self.prefix}routing": multi_hot,
+            f"{self.prefix}choice": routing.reshape(-1),
+            f"{self.prefix}score": score,
+        }
+
+    def tensors(self, weights: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """The data of the weight tensors, of the gate, up and down of every expert."""
+        if self.regions is not None:
+            return {
+                f"{self.prefix}region{number}_{name}": each
+                for number, own in enumerate(self._dealt())
+                for name, each in multiplexed.tensors(weights[own]).items()
+            }
+        return {
+            f"{self._prefix(number)}{name}": each
+            for number, of_expert in enumerate(weights)
+            for name, each in of_expert.items()
+        }
+
+    def _experts(self, graph: Graph, rows: Sequence[Stream], room: int) -> list[Stream]:
+        if self.regions is not None:
+            return self._shared(graph, rows, room)
+        make = self._dynamic if self.rows is None else self._padded
+        return [make(graph, each, number) for number, each in enumerate(rows)]
+
+    def _padded(self, graph: Graph, rows: Stream, number: int) -> Stream:
+        """An expert on tiles of which the last one is padded; [n] rows -> [n] rows."""
+        assert self.rows is not None
+        prefix = self._prefix(number)
+        tiles, keep = packed(rows, self.rows, prefix)
+        y = self._alone(graph, tiles, prefix)
+        # The flags of several tiles wait while these are in the expert's pipeline.
+        return unpacked(y, keep.buffered(8 * self.rows), rows, prefix)
+
+    def _dynamic(self, graph: Graph, rows: Stream, number: int) -> Stream:
+        """An expert on one tile of as many rows as there are; [n] rows -> [n] rows."""
+        prefix = self._prefix(number)
+        return separate(self._alone(graph, joined(rows, prefix), prefix), rows, prefix)
+
+    def _alone(self, graph: Graph, tiles: Stream, prefix: str) -> Stream:
+        weights = Weights.declare(graph, prefix, self.hidden, self.inner)
+        return expert(graph, tiles, weights, depth=self.depth, columns=self.columns, sum=self.sum, prefix=prefix)
+
+    def _shared(self, graph: Graph, rows: Sequence[Stream], room: int) -> list[Stream]:
+        """Experts on tiles, those of a region by turns; [n] rows -> [n] rows of each."""
+        # While a region is busy with one expert the rows of its others wait: without room for all of them they would
+        # keep back the rows behind them, and so the rest of the chunk that the region is at.
+        prefixes = [self._prefix(number) for number in range(self.experts)]
+        waiting = [each.buffered(room) for each in rows]
+        if self.rows is None:
+            whole = [joined(each, prefix) for each, prefix in zip(waiting, prefixes, strict=True)]
+            results = self._by_turns(graph, whole)
+            return [separate(*each) for each in zip(results, rows, prefixes, strict=True)]
+        pairs = [packed(each, self.rows, prefix) for each, prefix in zip(waiting, prefixes, strict=True)]
+        tiles, flags = zip(*pairs, strict=True)
+        # The flags of several tiles wait while these are in the region's pipeline.
+        return [
+            unpacked(y, keep.buffered(8 * self.rows), each, prefix)
+            for y, keep, each, prefix in zip(self._by_turns(graph, tiles), flags, rows, prefixes, strict=True)
+        ]
+
+    def _by_turns(self, graph: Graph, tiles: Sequence[Stream]) -> list[Stream]:
+        """The tiles of every expert through its region."""
+        return [
+            result
+            for number, own in enumerate(self._dealt())
+            for result in multiplexed.region(
+                graph,
+                tiles[own],
+                hidden=self.hidden,
+                inner=self.inner,
+                depth=self.depth,
+                columns=self.columns,
+                sum=self.sum,
+                prefix=f"{self.prefix}region{number}_",
+            )
+        ]
+
+    def _dealt(self) -> list[slice]:
+        """The experts of every region."""
+        assert self.regions is not None
+        shared = self.experts // self.regions
+        return [slice(first, first + shared) for first in range(0, self.experts, shared)]
+
+    def _prefix(self, number: int) -> str:
+        return f"{self.prefix}expert{number}_"
+
+
+def check_dealt(experts: int, rows: int | None, regions: int | None) -> None:
+    """Raise `InputError` for tiles without rows, and regions that can not have equally many experts."""
+    if not 1 <= experts <= MOST:
+        raise InputError(f"there must be 1 to {MOST:,} experts, not {experts:,}")
+    if rows is not None and rows < 1:
+        raise InputError(f"a tile must have at least one row, not {rows}")
+    if regions is not None and (regions < 1 or experts % regions):
+        possible = ", ".join(str(each) for each in range(1, experts + 1) if experts % each == 0)
+        raise InputError(f"{experts} experts can not be dealt evenly to {regions} regions; possible are {possible}")

@@ -1,0 +1,91 @@
+"""Attention of tiles: sums of the weighted values, and of the weights, of every sequence.
+
+Streams of keys and values are [n, tiles], and results [n], tiles [group, size] and [group, 1]: their quotient is what
+attention gives.
+"""
+
+from __future__ import annotations
+
+from step import BF16, Stream
+from step.functions import (
+    Add,
+    Exp,
+    Matmul,
+    Max,
+    MulAdd,
+    RetileRow,
+    RetileStreamify,
+    RowMax,
+    RowSum,
+    Scale,
+    Sub,
+    Transpose,
+)
+from step.language.fused import Sum
+
+
+def scaled(product: Stream, scale: float | None, prefix: str) -> Stream:
+    """Scores of products of queries and keys; they are the scores where ``scale`` is None."""
+    if scale is None:
+        return product
+    score: Stream = product.map(Scale(scale), name=f"{prefix}score")
+    return score
+
+
+def online(score: Stream, value: Stream, *, sum: Sum = "ordered", prefix: str = "") -> tuple[Stream, Stream]:
+    """With weights relative to the largest of ``score`` [n, tiles], tiles [group, rows], so that none can overflow.
+
+    What the largest score is shows at the end. Until then weights are relative to the largest one so far, and where
+    that grows, the sums shrink.
+    """
+    largest = score.map(RowMax(), name=f"{prefix}largest")  # [group, 1]
+    now = largest.scan(Max(), name=f"{prefix}now")
+    before = largest.scan(Max(), exclusive=True, name=f"{prefix}before")
+    shrink = before.map(Sub(), now, name=f"{prefix}growth").map(Exp(), name=f"{prefix}shrink")
+    weight = score.map(Sub(), now, name=f"{prefix}relative").map(Exp(out=BF16), name=f"{prefix}weight")
+    part = weight.map(Matmul(sum=sum), value, name=f"{prefix}part")  # [group, size]
+    total = shrink.accum(MulAdd(), part, name=f"{prefix}total")  # [n], as all behind it
+    weights = shrink.accum(MulAdd(), weight.map(RowSum(), name=f"{prefix}weight_sum"), name=f"{prefix}weights")
+    return total, weights
+
+
+def direct(score: Stream, value: Stream, *, sum: Sum = "ordered", prefix: str = "") -> tuple[Stream, Stream]:
+    """The same sums with exponentials as they are: they overflow where a score is above 88."""
+    weight = score.map(Exp(out=BF16), name=f"{prefix}weight")
+    total = weight.accum(Matmul(sum=sum), value, name=f"{prefix}total")
+    weights = weight.map(RowSum(), name=f"{prefix}weight_sum").accum(Add(), name=f"{prefix}weights")
+    return total, weights
+
+
+def whole(
+    query: Stream,
+    key: Stream,
+    value: Stream,
+    *,
+    relative: bool,
+    scale: float | None,
+    sum: Sum = "ordered",
+    prefix: str = "",
+) -> tuple[Stream, Stream]:
+    """The same sums of rows of keys and values [n, rows] of which those of a sequence become one tile.
+
+    Scores are tiles [rows, group], as columns are static. All of them are there, so the largest of a query, which
+    weights are ``relative`` to, is known before any weight is.
+    """
+    keys = key.accum(RetileRow(), name=f"{prefix}keys")  # [n]
+    score = scaled(keys.map(Matmul(transposed=True, sum=sum), query, name=f"{prefix}product"), scale, prefix)
+
+    def rows(tiles: Stream, name: str) -> Stream:
+        """Their rows [n, rows] of tiles [1, group]."""
+        split = tiles.flat_map(RetileStreamify(1, "row", rank=1), name=f"{prefix}{name}_rows")
+        each: Stream = split.assume_shape(key.shape)
+        return each
+
+    if relative:
+        largest = rows(score, "score").accum(Max(), name=f"{prefix}largest")
+        score = score.map(Sub(), largest, name=f"{prefix}relative")
+    weight = rows(score.map(Exp(out=BF16), name=f"{prefix}weight"), "weight")
+    # Of one k each, so there is nothing to fuse.
+    total = weight.map(Transpose(), name=f"{prefix}weight_column").accum(Matmul(), value, name=f"{prefix}total")
+    weights = weight.accum(Add(), name=f"{prefix}weight_sum").map(Transpose(), name=f"{prefix}weights")
+    return total, weights

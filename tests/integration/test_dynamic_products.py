@@ -25,7 +25,7 @@ MORE: list[tuple[int, int, int, dict[str, Any]]] = [
     [
         (16, 16, 64, {}),
         (24, 8, 4, {"stages": 3, "link_bytes": 16}),
-        (16, 16, 256, {"link_bytes": 256}),  # four products share a turn
+        (16, 4, 64, {"link_bytes": 256}),  # four products share a turn
         *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE),
     ],
     ids=str,

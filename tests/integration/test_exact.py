@@ -77,7 +77,7 @@ def test_every_scenario_is_exact_on_all_fabrics(link_bytes: int, stages: int, ha
     check(replace(program, fabric=replace(program.fabric, link_bytes=link_bytes, stages=stages)))
 
 
-@pytest.mark.parametrize("one_of", [10, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("one_of", [20, pytest.param(1, marks=pytest.mark.slow)])
 def test_functions_are_exact_without_stages_on_narrow_links(one_of: int) -> None:
     """The other scenarios have the arithmetic of the default; half of their channels are deep here."""
     program = farm("uncut", [each for each in SCENARIOS if each.operator in ("map", "accum", "flat_map")][::one_of])
@@ -95,7 +95,7 @@ def test_channel_counters_are_equal() -> None:
 def test_the_simplified_mixture_of_experts_is_exact(arithmetic: str) -> None:
     program = load_program(str(EXAMPLES / "moe_simple.py"))
     program.fabric = type(program.fabric)(arithmetic=arithmetic)
-    check(program, optimize=True)  # as users have it, and other tests here
+    check(program, optimize=arithmetic == "rtl")  # as users have it, and other tests here
 
 
 def test_a_comparison_in_python_shows_itself() -> None:

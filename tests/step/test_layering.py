@@ -24,8 +24,7 @@ UPPER_FLOORS = {"hw", "sim_approx", "sim_published", "cosim"}
 FLOORS = ("step", "hw", "sim_approx", "sim_published", "cosim")
 LONG = {
     "step/language/graph.py", "step/programs/files/serialize.py", "hw/firing/machine.py", "sim_approx/engine/events.py",
-"sim_approx/compiled/rule.py", "step_models/decoder.py", "step_models/moe.py",
-    "step_models/attention.py",
+    "sim_approx/compiled/rule.py",
 }  # fmt: skip
 """Files of more than 300 lines: one idea each that does not come apart."""
 ROOMS = (

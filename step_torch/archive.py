@@ -44,14 +44,29 @@ class Results:
 
 
 @dataclass(frozen=True)
+class Text:
+    """``tokens`` that torch wrote, but for the prompt at their begin, and the ``margins`` of those that it wrote: by
+    how much their scores were larger than any other."""
+
+    tokens: list[int]
+    margins: list[float]
+
+    @property
+    def prompt(self) -> list[int]:
+        """What was given."""
+        return self.tokens[: len(self.tokens) - len(self.margins)]
+
+
+@dataclass(frozen=True)
 class Archive:
     """``model``: the JSON of the exported program. ``weights``: its parameters and constants, by name. ``results``: for
-    the arguments of the capture, and for each of its further samples."""
+    the arguments of the capture, and for each of its further samples. ``texts``: of a language model."""
 
     path: Path
     model: dict[str, Any]
     weights: Mapping[str, np.ndarray]
     results: tuple[Results, ...] = field(repr=False)
+    texts: tuple[Text, ...] = field(repr=False)
 
 
 def read_archive(path: Path | str) -> Archive:
@@ -81,7 +96,8 @@ class _Reader:
         self._check_version(model)
         self._check_fits()
         weights = {**self._weights("weights"), **self._weights("constants")}
-        return Archive(self.path, model, weights, self._results())
+        found = self._arrays()
+        return Archive(self.path, model, weights, _results(found), _texts(found))
 
     def _check_version(self, model: dict[str, Any]) -> None:
         version, written = model.get("schema_version", {}), model.get("torch_version", "an unknown version")
@@ -130,18 +146,26 @@ class _Reader:
         read: dict[str, Any] = json.loads(self._opened.read(name))
         return read
 
-    def _results(self) -> tuple[Results, ...]:
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """What `step_torch.capture` stored beside the program."""
         if f"{self._root}/{RESULTS}" not in self._names:
-            return ()
+            return {}
         with np.load(io.BytesIO(self._opened.read(f"{self._root}/{RESULTS}"))) as arrays:
-            found = {name: _numbers(each) for name, each in arrays.items()}
+            return {name: _numbers(each) for name, each in arrays.items()}
 
-        def listed(kind: str, sample: int) -> list[np.ndarray]:
-            names = (f"{kind}_{sample}_{number}" for number in range(len(found)))
-            return [found[name] for name in names if name in found]
 
-        samples = range(sum(name.startswith("bf16_") and name.endswith("_0") for name in found))
-        return tuple(Results(*(listed(kind, each) for kind in ("input", "bf16", "float64"))) for each in samples)
+def _results(found: dict[str, np.ndarray]) -> tuple[Results, ...]:
+    def listed(kind: str, sample: int) -> list[np.ndarray]:
+        names = (f"{kind}_{sample}_{number}" for number in range(len(found)))
+        return [found[name] for name in names if name in found]
+
+    samples = range(sum(name.startswith("bf16_") and name.endswith("_0") for name in found))
+    return tuple(Results(*(listed(kind, each) for kind in ("input", "bf16", "float64"))) for each in samples)
+
+
+def _texts(found: dict[str, np.ndarray]) -> tuple[Text, ...]:
+    count = sum(name.startswith("text_") for name in found)
+    return tuple(Text(found[f"text_{each}"].tolist(), found[f"margin_{each}"].tolist()) for each in range(count))
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

@@ -115,11 +115,12 @@ ALIKE = 0.05
 """By how much of the largest score those of a captured step may be off from those of the model itself."""
 
 
-def capture_decoding(model: nn.Module, path: Path | str, *, room: int) -> Path:
+def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: Sequence[Sequence[int]] = ()) -> Path:
     """Write a step of the language model ``model``, of transformers, as ``path``: what `step generate` takes.
 
-    Sequences may have up to ``room`` tokens. Raises what `capture` raises, and `InputError` for a model that does more
-    than embedding, layers, norm and head, or has no positions for so many tokens.
+    Sequences may have up to ``room`` tokens. Behind each of the ``prompts`` the model writes that many, and the texts
+    are stored, too, for `step generate --check`. Raises what `capture` raises, and `InputError` for a model that does
+    more than embedding, layers, norm and head, or has no positions for so many tokens.
     """
     body = getattr(model, "base_model", model)
     kinds = ("embed_tokens", "layers", "norm", "rotary_emb"), ("wte", "wpe", "h", "ln_f")
@@ -145,7 +146,22 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int) -> Path:
             f"{type(model).__name__} does more than embedding, layers, norm and head: without that its scores are off "
             f"by {off:.0%} of the largest one"
         )
-    return capture(decoding, (token, token + room - 1, *[past] * (2 * config.num_hidden_layers)), path)
+    args = (token, token + room - 1, *[past] * (2 * config.num_hidden_layers))
+    return _capture(decoding, [args], path, None, _texts(model, prompts, room))
+
+
+def _texts(model: Any, prompts: Sequence[Sequence[int]], room: int) -> dict[str, np.ndarray]:
+    """What ``model`` writes behind ``prompts``, and by how much the score of each token was the largest."""
+    arrays = dict[str, np.ndarray]()
+    for number, prompt in enumerate(prompts):
+        made = model.generate(
+            torch.tensor([list(prompt)]), max_new_tokens=room + 1 - len(prompt), do_sample=False, eos_token_id=None,
+            pad_token_id=0, output_logits=True, return_dict_in_generate=True,
+        )  # fmt: skip
+        best = torch.cat(made.logits).float().topk(2).values
+        arrays[f"text_{number}"] = made.sequences[0].numpy()
+        arrays[f"margin_{number}"] = (best[:, 0] - best[:, 1]).numpy()
+    return arrays
 
 
 class _Past:
@@ -184,10 +200,20 @@ def capture(
     further arguments to compare results for, as those of a single row are too few to tell errors apart. Raises
     `InputError` for a module that is not in BF16, that decides on data, or whose attention has a window.
     """
-    path, given = named_file(path, "a captured module", ".pt2"), [tuple(each) for each in (args, *samples)]
+    return _capture(module, [tuple(each) for each in (args, *samples)], path, dynamic_shapes, {})
+
+
+def _capture(
+    module: nn.Module,
+    given: Sequence[tuple[Tensor, ...]],
+    path: Path | str,
+    dynamic_shapes: Any,
+    arrays: dict[str, np.ndarray],
+) -> Path:
+    """The same for all that is ``given``, with ``arrays`` beside the results."""
+    path = named_file(path, "a captured module", ".pt2")
     _check(module)
     module = module.eval()
-    arrays = dict[str, np.ndarray]()
     with torch.no_grad(), _marked(module):
         program = _exported(module, given[0], dynamic_shapes)
         exact = copy.deepcopy(module).double()

@@ -49,6 +49,10 @@ class TextModel:
                 )
         return [self.symbols.index(each) for each in text]
 
+    def text(self, tokens: Sequence[int]) -> str:
+        """The symbols of ``tokens``."""
+        return "".join(self.symbols[each] for each in tokens)
+
     def program(self, prompt: str, count: int) -> Program:
         """The program that writes ``count`` symbols behind ``prompt``."""
         return self.model.program(self.tokens(prompt), count, end=END)
@@ -56,7 +60,7 @@ class TextModel:
     def written(self, run: Run, prompt: str, count: int) -> str:
         """What ``run`` wrote behind ``prompt``, up to the token that ends a text."""
         tokens = np.asarray(run.outputs["tokens"]).reshape(-1)[len(prompt) - 1 :][:count]
-        return "".join(self.symbols[each] for each in _until_end(tokens.tolist()))
+        return self.text(list(_until_end(tokens.tolist())))
 
     def generate(
         self, prompt: str, count: int, backend: str = "approx", *, say: Callable[[str], object] = silent

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from commanding import ROOT, Step, commanding
 
 from step import load_program
+from step_torch.agreement import Agreement, Difference
+from step_torch.archive import Text
 from step_torch.text import TextModel
 
 LLAMA = "tests/step_torch/captured/llama_prefill.pt2"
@@ -54,7 +57,7 @@ def test_what_can_not_be_imported(step: Step, tmp_path: Path) -> None:
 
 
 def test_a_text(step: Step) -> None:
-    written = json.loads((ROOT / "examples" / "tiny_lm" / "written.json").read_text())["a "]
+    written = "a channel"
     done = step("generate", "examples/tiny_lm", "--prompt", "a ", "--tokens", 5)
     assert (done.code, done.out) == (0, written[:7] + "\n")
     assert "5 tokens on approx in" in done.err and "cycles a token" in done.err
@@ -65,6 +68,26 @@ def test_a_text(step: Step) -> None:
         step("generate", "examples/tiny_lm", "--prompt", "a ", "--tokens", 5, "--backend", "interpret", "--json").out
     )
     assert meant["text"] == written[:7] and meant["cycles_a_token"] is None
+
+
+def test_texts_of_torch(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = Text([1, 2, 3, 4], [0.5, 0.0, 0.25])  # " abc" behind " "
+    found = Agreement(text, (Difference(2, 5, 3, 0.0), Difference(3, 1, 4, 0.25)), SimpleNamespace())  # type: ignore
+    monkeypatch.setattr("step_torch.generate_cli.agreements", lambda model, backend: [found])
+    done = step("generate", "examples/tiny_lm", "--check")
+    assert (done.code, done.out.splitlines()) == (
+        0,
+        [
+            "' ': 1 of 3 tokens as torch",
+            "  token 2 is 'd', of torch 'b', with the same score",
+            "  token 3 is ' ', of torch 'c', whose score is larger by 0.25",
+        ],
+    )
+    (shown,) = json.loads(step("generate", "examples/tiny_lm", "--check", "--json").out)["texts"]
+    assert (shown["prompt"], shown["tokens"], shown["agreed"]) == (" ", 3, 1)
+    assert shown["differences"][1] == {"place": 3, "mine": " ", "torch": "c", "margin": 0.25}
+    failed = step("generate", "examples/tiny_lm")
+    assert failed.code == 1 and "Missing option '--prompt', or '--check'." in failed.err
 
 
 def test_a_prompt_that_the_model_can_not_read(step: Step) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,7 @@ from broken import edited
 import step
 from step.errors import EnvironmentProblem, FormatError, InputError
 from step.language.tokens import Token
+from step_torch.agreement import Difference, agreements
 from step_torch.generating import LanguageModel
 from step_torch.text import TextModel, Writing
 
@@ -28,33 +29,47 @@ def tiny() -> TextModel:
 
 
 @pytest.fixture(scope="module", params=["tiny_lm", "tiny_moe_lm"])
-def either(request: pytest.FixtureRequest) -> tuple[TextModel, dict[str, str]]:
-    """A model of the examples, without or with routed experts, and what transformers writes with it."""
+def either(request: pytest.FixtureRequest) -> TextModel:
+    """A model of the examples, without or with routed experts."""
     folder = EXAMPLES / request.param
     assert (folder / "model.pt2").stat().st_size <= 100_000
-    return TextModel.load(folder), json.loads((folder / "written.json").read_text())
+    return TextModel.load(folder)
 
 
-@pytest.mark.parametrize("prompt", ["every tile", "the cache", "a ", "what is read", "zzz"])
-def test_it_writes_what_transformers_writes(either: tuple[TextModel, dict[str, str]], prompt: str) -> None:
-    tiny, written = either
-    text, run = tiny.generate(prompt, 12)
-    assert prompt + text == written[prompt][: len(prompt) + 12] and run.result.status == "finished"
+@pytest.mark.parametrize("number", range(5))
+def test_it_writes_what_transformers_writes(either: TextModel, number: int) -> None:
+    stored = either.model.archive.texts[number]
+    prompt, whole = either.text(stored.prompt), either.text(stored.tokens)
+    text, run = either.generate(prompt, 12)
+    assert prompt + text == whole[: len(prompt) + 12] and run.result.status == "finished"
 
 
-def test_scores_agree_until_the_caches_are_full(either: tuple[TextModel, dict[str, str]]) -> None:
+def test_scores_agree_until_the_caches_are_full(either: TextModel) -> None:
     """Given what transformers wrote, the next token of every step; where two scores tie, the other may be chosen."""
-    (tiny, written), prompt = either, "every tile"
-    text = written[prompt]
-    assert len(text) == tiny.model.room + 1
-    run = step.run(tiny.program(text[:-1], 1), backend="approx", values="all")
-    chosen = [tiny.symbols[each] for each in np.asarray(run.outputs["tokens"]).reshape(-1)]
-    agree = [mine == theirs for mine, theirs in zip(chosen, text[1:], strict=True)][len(prompt) - 1 :]
-    assert sum(agree) >= 0.95 * len(agree)
+    archive = either.model.archive
+    (text, *_) = archive.texts
+    assert len(text.tokens) == either.model.room + 1 and all(each >= 0 for each in text.margins)
+    wrong = replace(text, tokens=[*text.tokens[:-1], (text.tokens[-1] + 1) % 32])
+    for given in (text, wrong):
+        (found,) = agreements(replace(either.model, archive=replace(archive, texts=(given,))))
+        assert found.count == len(given.margins) and found.run.result.status == "finished"
+        assert found.agreed >= 0.95 * found.count - (given is wrong)
+        last = Difference(len(text.tokens) - 1, text.tokens[-1], wrong.tokens[-1], text.margins[-1])
+        assert (last in found.differences) == (given is wrong)
 
 
-def test_engines_agree_in_tokens_and_caches(either: tuple[TextModel, dict[str, str]]) -> None:
-    program = either[0].program("a ", 7)
+def test_without_texts_of_torch(tiny: TextModel) -> None:
+    bare = replace(tiny.model, archive=replace(tiny.model.archive, texts=()))
+    with pytest.raises(InputError) as caught:
+        next(agreements(bare))
+    assert str(caught.value) == (
+        f"'{FOLDER / 'model.pt2'}' has no texts of torch to compare with: step_torch.capture_decoding(.., prompts=..) "
+        "stores them"
+    )
+
+
+def test_engines_agree_in_tokens_and_caches(either: TextModel) -> None:
+    program = either.program("a ", 7)
     timed, meant = step.run(program, backend="approx", values="all"), step.run(program, backend="interpret")
     assert "tokens" in meant.outputs and len(meant.outputs) == 3  # and the caches
     assert set(meant.outputs) == set(timed.outputs)

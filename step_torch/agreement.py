@@ -1,0 +1,61 @@
+"""Whether a language model writes what torch wrote: token by token, each behind the text of torch up to there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import step
+from step import Run
+from step.errors import InputError
+from step_torch.archive import Text
+from step_torch.generating import LanguageModel
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Token ``place`` of a text: ``mine``, and that of torch, whose score there was larger by ``margin``."""
+
+    place: int
+    mine: int
+    theirs: int
+    margin: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far a ``run`` agrees with a ``text``."""
+
+    text: Text
+    differences: tuple[Difference, ...]
+    run: Run
+
+    @property
+    def count(self) -> int:
+        """How many tokens torch wrote."""
+        return len(self.text.margins)
+
+    @property
+    def agreed(self) -> int:
+        """How many of them are the same."""
+        return self.count - len(self.differences)
+
+
+def agreements(model: LanguageModel, backend: str = "approx") -> Iterator[Agreement]:
+    """Of all texts that are stored with ``model``; raises `InputError` where there is none."""
+    if not model.archive.texts:
+        raise InputError(
+            f"'{model.archive.path}' has no texts of torch to compare with: step_torch.capture_decoding(.., "
+            "prompts=..) stores them"
+        )
+    options: dict[str, Any] = {"values": "all"} if backend == "approx" else {}
+    for text in model.archive.texts:
+        given = len(text.prompt)
+        run = step.run(model.program(text.tokens[:-1], 1), backend=backend, **options)
+        mine = np.asarray(run.outputs["tokens"]).reshape(-1).tolist()[given - 1 :]
+        pairs = zip(mine, text.tokens[given:], text.margins, strict=True)
+        found = (Difference(given + at, *each) for at, each in enumerate(pairs) if each[0] != each[1])
+        yield Agreement(text, tuple(found), run)

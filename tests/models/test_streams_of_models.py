@@ -17,7 +17,7 @@ from step_models.router import scores
 from step_models.weights import normal
 from step_models.weights import projection as weight
 
-FABRIC = FabricConfig(matmul_lanes=8, vector_lanes=4, link_bytes=16, memory=MemoryConfig(beat_bytes=16))
+FABRIC = FabricConfig(matmul_lanes=4, vector_lanes=2, link_bytes=16, memory=MemoryConfig(beat_bytes=16))
 
 
 def routed(graph: Graph, tokens: int = 6, experts: int = 3, chosen: int = 2, **how: Any) -> Program:

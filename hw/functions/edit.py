@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value, signed
 
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.sequence import data_later
+from hw.functions.sequence import data_later, named
 from hw.functions.store import arriving
 from hw.links.packing import pack_element
 from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow, padding
@@ -66,9 +66,9 @@ class EditDatapath(Datapath):
         if self.kind == "append":
             which = which[: lines.bit_length() - 1]
         never = C(0, 1)  # behind the last scalar
-        replaced = [*(which == line for line in range(lines)), never]
+        replaced = [*named(m, Cat(which == line for line in range(lines)), "replaced"), never]
         most = (1 << len(which)) - 1
-        padded = [*(which <= line if line < most else C(1, 1) for line in range(lines)), never]
+        padded = [*named(m, Cat(which <= line if line < most else C(1, 1) for line in range(lines)), "padded"), never]
         new = None if self.kind == "causal" else self._row(m, number)
         distance = self._distance(m) if self.kind == "causal" else None
         width = min(self.tile.dtype.bits, self.tile.word_bits)  # of a scalar, or of what a word has of one
@@ -115,7 +115,7 @@ class EditDatapath(Datapath):
             with m.If(number == at):
                 m.d.sync += kept.eq(self.operand2)
             words.append(Mux(number == at, self.operand2, kept))
-        return Cat(words)
+        return named(m, Cat(words), "row")
 
 
 def _chosen(values: Sequence[Value], which: Sequence[int], number: Value) -> Value:

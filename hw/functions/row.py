@@ -9,7 +9,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest, LargestColumn
-from hw.functions.sequence import counter, data_later, later
+from hw.functions.sequence import counter, data_later, later, named
 from hw.functions.store import Parts, Store, WordRegisters, arriving, coming, run, since
 from hw.verilog.modules import Shared
 from step.functions.row import ArgMax, RowMax, RowSum
@@ -111,6 +111,7 @@ class RowDatapath(Datapath):
             into, _ = counter(m, copies, "written", comes & (number == self.tile.beats - 1))
             out, _ = counter(m, copies, "read", arrives & last)
             found = self._kept(m, copies, comes, number, into, group, out)
+        found = named(m, found, "scalars")
         part, last_part = counter(m, shape.parts, "part", arrives)
         width = min(shape.across, shape.cols)
         rows: list[list[Value]] = []
@@ -174,7 +175,8 @@ class RowDatapath(Datapath):
         return found
 
     def _join(self, m: Module, name: str, first: Value, second: Value) -> Value:
-        return self.fold.join(m, name, *(data_later(m, each, f"{name}_operand") for each in (first, second)))
+        registers = (data_later(m, each, f"{name}_operand") for each in (first, second))
+        return named(m, self.fold.join(m, name, *registers), f"{name}_joined")
 
     def _in_time(self, m: Module, level: int, scalar: Value, arrives: Value, parts: int) -> tuple[Value, Value]:
         """Of ``parts`` scalars of a row, one after the other, each pair in one; the last one may be alone."""

@@ -27,6 +27,13 @@ def later(m: Module, value: Value, cycles: int, name: str) -> Value:
     return value
 
 
+def named(m: Module, value: Value, name: str) -> Signal:
+    """``value`` as a signal: of an expression that is none, every part would be written with all of it."""
+    signal = Signal(value.shape(), name=name)
+    m.d.comb += signal.eq(value)
+    return signal
+
+
 def data_later(m: Module, value: Value, name: str) -> Signal:
     """``value`` as it was a cycle before, which is data: a reset does not clear it."""
     register = Signal(value.shape(), name=name, reset_less=True)

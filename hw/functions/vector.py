@@ -11,7 +11,7 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
 from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.sequence import counter, later, loop_store
+from hw.functions.sequence import counter, later, loop_store, named
 from hw.functions.store import Parts, Store, WordRegisters, arriving, run, since
 from hw.links.packing import pack_element
 from hw.memory.kinds import Shallow
@@ -129,7 +129,7 @@ class VectorDatapath(Datapath):
         if self.identity is None:
             self._finish_map(m, results, arrives, ends)
         else:
-            operands.insert(0, self._reduce(m, results, arrives, begins, place, ends))
+            operands.insert(0, named(m, self._reduce(m, results, arrives, begins, place, ends), "state"))
         scalars = [[each.word_select(lane, len(each) // self.lanes) for each in operands] for lane in range(self.lanes)]
         m.d.comb += results.eq(Cat(self.lane.connect(m, f"lane_{lane}", each) for lane, each in enumerate(scalars)))
         return m

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from step.areas import units
 from step.areas.amounts import Amounts, total
 from step.lowering.memory import scratchpads
-from step.lowering.netlist import Netlist
+from step.lowering.netlist import Channel, Netlist
 
 TABLE = Path(__file__).with_name("coefficients.json")
 """What one of everything takes; ``python -m benchmarks.area_formulas --fit`` writes it."""
@@ -58,6 +60,44 @@ def amounts(netlist: Netlist) -> dict[tuple[str, str], Amounts]:
 def area_of(netlist: Netlist) -> Area:
     """The area of ``netlist``, by formulas."""
     return priced(total(amounts(netlist).values()))
+
+
+Measure = Callable[[Netlist, Any], Amounts]
+"""The amounts of a unit, channel or scratchpad."""
+
+
+class Areas:
+    """Areas of one program on fabrics that differ in lanes and links of operators alone: each part is found once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], Area] = {}
+
+    def of(self, netlist: Netlist) -> Area:
+        """The area of ``netlist``; the same as `area_of`, but for roundings."""
+        own, links = netlist.fabric.lanes, netlist.links
+        found = [
+            self._part((node.name, own.get(node.name), links[node.name]), units.unit, netlist, node)
+            for node in netlist.units
+        ]
+        for each in netlist.channels:
+            before, behind = each.producer[0], each.consumer[0]
+            key = each.name, own.get(before), links[before], links[behind], "channel"
+            found.append(self._part(key, _channel, netlist, each))
+        for pad in scratchpads(netlist):
+            widths = (links[share.filler.name] for share in pad.shares)
+            found.append(self._part((pad.index, *widths, "scratchpad"), units.scratchpad, netlist, pad))
+        return Area(*map(sum, zip(*map(astuple, found), strict=True)))
+
+    def _part(
+        self, key: tuple[Any, ...], measure: Callable[[Netlist, Any], Amounts], netlist: Netlist, part: Any
+    ) -> Area:
+        if key not in self._known:
+            self._known[key] = priced(measure(netlist, part))
+        return self._known[key]
+
+
+def _channel(netlist: Netlist, each: Channel) -> Amounts:
+    return units.channel(netlist, each, units.in_flight(netlist, netlist.graph.nodes[each.producer[0]]))
 
 
 def priced(found: Amounts) -> Area:

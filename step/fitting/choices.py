@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from step.areas import Area, area_of
+from step.areas import Area
 from step.areas import units as areas
-from step.areas.model import priced
+from step.areas.model import Areas, priced
 from step.language.graph import Node
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import lanes_of, with_lanes, with_links
@@ -150,7 +150,11 @@ class Space:
 
     def area(self, chosen: Chosen) -> Area:
         """The area of the whole program with these options."""
-        return area_of(replace(self.netlist, fabric=self.fabric(chosen)))
+        return self._areas.of(replace(self.netlist, fabric=self.fabric(chosen)))
+
+    @cached_property
+    def _areas(self) -> Areas:
+        return Areas()
 
     def parts(self, chosen: Chosen) -> Area:
         """The area of what is chosen, without the rest of the program."""

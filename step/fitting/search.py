@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
+from step.areas import Area, area_of
 from step.fitting.candidates import Candidates
 from step.fitting.choices import Chosen, Space, fabrics
 from step.fitting.goal import Goal
 from step.fitting.trials import Choice, Trials, firings
-from step.lowering.netlist import lower
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Netlist, lower
 
 HALVINGS = 8
 """How often the bound of an integer program is halved, or made larger by half."""
@@ -61,16 +64,21 @@ class Search:
     def _spaces(self) -> list[Space]:
         """Those of the fabrics on which the program is fast enough with all lanes, else the nearest one; without a
         budget the smallest one of each width of links."""
-        found: dict[int, list[Found]] = {}
+        found: dict[int, list[Choice]] = {}
         for fabric in fabrics(self.asked.fabric):
-            space = Space.of(lower(self.trials.program.graph, fabric))
-            found.setdefault(fabric.link_bytes, []).extend(self._found(space, space.asked))
-        fit = [[each for each in alike if self._fast_enough(each[0])] for alike in found.values()]
-        if not any(fit):
-            return [self._best(chain(*found.values()))[1]]
-        return [
-            space for alike in fit for _, space, _ in (alike if self.goal.limits else sorted(alike, key=self._cost)[:1])
-        ]
+            choice = self.trials.on(fabric, partial(self._area, fabric))
+            found.setdefault(fabric.link_bytes, []).extend([] if choice is None else [choice])
+        fit = [sorted(filter(self._fast_enough, alike), key=self.goal.cost) for alike in found.values()]
+        taken = [choice for alike in fit for choice in (alike if self.goal.limits else alike[:1])]
+        if not taken:
+            taken = [min(chain(*found.values()), key=self.goal.cost)]
+        return [Space.of(self._netlist(each.fabric)) for each in taken]
+
+    def _area(self, fabric: FabricConfig) -> Area:
+        return area_of(self._netlist(fabric))
+
+    def _netlist(self, fabric: FabricConfig) -> Netlist:
+        return lower(self.trials.program.graph, fabric)
 
     def _fast_enough(self, choice: Choice) -> bool:
         return self.goal.cycles is None or choice.cycles <= self.goal.cycles

@@ -40,11 +40,14 @@ class Trials:
 
     def choice(self, space: Space, chosen: Chosen) -> Choice | None:
         """What is ``chosen`` in ``space``; None where the run fails, or can not be."""
-        fabric = space.fabric(chosen)
+        return self.on(space.fabric(chosen), lambda: space.area(chosen))
+
+    def on(self, fabric: FabricConfig, area: Callable[[], Area]) -> Choice | None:
+        """The program on ``fabric``, where it has this ``area``; None where the run fails, or can not be."""
         if fabric not in self.known:
             result = self.run(fabric)
             finished = result is not None and result.status == Status.FINISHED
-            self.known[fabric] = Choice(fabric, space.area(chosen), result.cycles) if finished and result else None
+            self.known[fabric] = Choice(fabric, area(), result.cycles) if finished and result else None
             self._progress(f"{len(self.known):,} choices have run")
         return self.known[fabric]
 

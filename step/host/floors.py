@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from step.errors import EnvironmentProblem
@@ -19,7 +20,7 @@ def from_floor(group: str, name: str, what: str, extra: str = "sim") -> Callable
 
     Raises `EnvironmentProblem` where a module is missing; ``what`` is what needs it, ``extra`` installs it.
     """
-    (entry,) = entry_points(group=group, name=name)
+    entry = _entry(group, name)
     try:
         loaded: Callable[..., Any] = entry.load()
     except ModuleNotFoundError as error:
@@ -27,3 +28,10 @@ def from_floor(group: str, name: str, what: str, extra: str = "sim") -> Callable
             f"{what} needs the module {error.name}; install it with: pip install 'step-fabric[{extra}]'"
         ) from None
     return loaded
+
+
+@cache
+def _entry(group: str, name: str) -> EntryPoint:
+    """It, which is looked for among all that is installed."""
+    (entry,) = entry_points(group=group, name=name)
+    return entry

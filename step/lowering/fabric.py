@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from step.errors import FabricError
@@ -93,7 +94,17 @@ class FabricConfig(metaclass=Checked):
             return self
         matmul, vector = (self.lanes.get(operator, each) for each in (self.matmul_lanes, self.vector_lanes))
         link = self.links.get(operator, self.link_bytes)
-        return replace(self, lanes={}, links={}, matmul_lanes=matmul, vector_lanes=vector, link_bytes=link)
+        own = matmul, vector, link
+        if own not in self._made:
+            self._made[own] = replace(
+                self, lanes={}, links={}, matmul_lanes=matmul, vector_lanes=vector, link_bytes=link
+            )
+        return self._made[own]
+
+    @cached_property
+    def _made(self) -> dict[tuple[int, int, int], FabricConfig]:
+        """Those of `of`, one for all operators with the same lanes and links: to check their fields takes long."""
+        return {}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as saved with a program."""

@@ -30,7 +30,7 @@ def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: boo
         raise FabricError(f"{node.describe()}: {error}") from None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _planned(plan: Callable[[Function, Application], Plan], function: Function, application: Application) -> Plan:
     """``plan`` of both, once for all units that are alike: what follows from it is found out slowly, and kept there."""
     return plan(function, application)

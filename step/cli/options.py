@@ -82,12 +82,13 @@ class Given:
         )
         return program if binding is None else bound(program, binding)
 
-    def all_settings(self) -> tuple[str, ...]:
-        """Those of the fitted fabric, if there is one, and then those of ``--set``."""
+    def fitting(self) -> tuple[tuple[str, ...], dict[str, int]]:
+        """The settings of the fitted fabric, if there is one, and then those of ``--set``; and its depths."""
         if self.fitted is None:
-            return self.settings
+            return self.settings, {}
         program = load_program(self.spec, self.inputs, parse_arguments(self.arguments))
-        return (*_read_fitted(self.fitted, lambda file: tuple(file.of_program(program))), *self.settings)
+        found, depths = _read_fitted(self.fitted, lambda file: (tuple(file.of_program(program)), dict(file.depths)))
+        return (*found, *self.settings), depths
 
 
 def on_fabric(program: Program, fitted: Path | None, settings: tuple[str, ...]) -> Program:

@@ -96,13 +96,15 @@ def command(
         if each.name in over:
             raise InputError(f"{each.name} is swept over twice")
         over[each.name] = each.values
+    settings, depths = given.fitting()
     with working() as progress:
         found = sweep(
             given.spec,
             over,
             inputs=given.inputs,
             arguments=parse_arguments(given.arguments),
-            settings=given.all_settings(),
+            settings=settings,
+            depths=depths,
             objectives=objectives,
             search=search,
             seed=seed or 0,

@@ -83,11 +83,13 @@ def subjects(
     settings: Sequence[str],
     arguments: Mapping[str, Value] | None,
     scheduler: str | None,
+    depths: Mapping[str, int] | None = None,
 ) -> Iterator[tuple[Subject, Subject]]:
     """``program`` for other processes as long as the sweep runs, and for its rows as long as these are."""
     data = None if inputs is None else str(named_file(inputs, "input data"))
     given = settled({} if arguments is None else arguments, Mapping, "arguments", InputError)
-    fixed = data, tuple(settings), tuple((name, plain(value)) for name, value in given.items())
+    deep = settled({} if depths is None else depths, Mapping, "depths", InputError)
+    fixed = data, tuple(settings), tuple((name, plain(value)) for name, value in given.items()), tuple(deep.items())
     if isinstance(program, Graph):
         program = Program(program)
     if not isinstance(program, Program):

@@ -28,6 +28,7 @@ from step.running.simulator import Simulator
 from step.sweeps.axis import Point, Value
 
 Arguments = tuple[tuple[str, Value], ...]
+Depths = tuple[tuple[str, int], ...]
 
 
 class Source(Hashable, Protocol):
@@ -80,12 +81,14 @@ class Held:
 
 @dataclass(frozen=True)
 class Subject:
-    """A program from its ``source``, with a file of ``inputs``, ``settings`` of the fabric, and fixed ``arguments``."""
+    """A program from its ``source``, with a file of ``inputs``, ``settings`` of the fabric, fixed ``arguments``, and
+    ``depths`` of channels."""
 
     source: Source
     inputs: str | None = None
     settings: tuple[str, ...] = ()
     arguments: Arguments = ()
+    depths: Depths = ()
 
     def at(self, point: Point) -> tuple[Ready, MemoryConfig]:
         """The program at ``point``, ready to run, and its memory.
@@ -105,7 +108,7 @@ class Subject:
 
     def _made(self, point: Point) -> Made:
         own = tuple((name, value) for name, value in point.items() if not is_of_fabric(name))
-        return _made(self.source, self.inputs, self.arguments + own)
+        return _made(self.source, self.inputs, self.arguments + own, self.depths)
 
     def _fabric(self, made: Made, point: Point) -> FabricConfig:
         return with_settings(made.program.fabric, [*self.settings, *_settings(point)])
@@ -155,8 +158,8 @@ def _settings(point: Point) -> list[str]:
 
 
 @lru_cache(maxsize=4)
-def _made(source: Source, inputs: str | None, arguments: Arguments) -> Made:
-    """The program with ``arguments``, once for all fabrics."""
+def _made(source: Source, inputs: str | None, arguments: Arguments, depths: Depths) -> Made:
+    """The program with ``arguments`` and ``depths``, once for all fabrics."""
     try:
         program = source.load(dict(arguments))
     except InputError as error:
@@ -167,7 +170,7 @@ def _made(source: Source, inputs: str | None, arguments: Arguments) -> Made:
     if inputs is not None:
         program = open_program(program, inputs=Path(inputs))
     bind_inputs(program.graph, program.inputs)
-    return Made(program)
+    return Made(replace(program, graph=replace(program.graph, depths={**program.graph.depths, **dict(depths)})))
 
 
 @lru_cache(maxsize=4)

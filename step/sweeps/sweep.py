@@ -91,6 +91,7 @@ def sweep(
     inputs: Path | str | None = None,
     arguments: Mapping[str, Value] | None = None,
     settings: Sequence[str] = (),
+    depths: Mapping[str, int] | None = None,
     objectives: Sequence[str] = OBJECTIVES,
     search: int | None = None,
     seed: int = 0,
@@ -105,10 +106,10 @@ def sweep(
     ``program``: as for `run`, or a function that makes one. ``over``: per parameter its values, or a text such as
     ``"16..256"`` (`step.sweeps.axis.parse_axis`). ``fabric.X`` and ``memory.X`` are parameters of the fabric, all
     others those of the function, or of the one that a file has. ``arguments`` of that function and ``settings`` of the
-    fabric (``"fabric.stages=2"``) hold for all points. ``search``: of all combinations only so
-    many, which Optuna chooses to minimise the ``objectives``. ``save`` is a .csv or .parquet file; rows that are in it
-    already are not run again. ``jobs``: processes, by default one per core; ``scheduler``: the address of a Dask
-    scheduler, whose workers take their place.
+    fabric (``"fabric.stages=2"``) hold for all points, and so do ``depths`` of channels, by name. ``search``: of all
+    combinations only so many, which Optuna chooses to minimise the ``objectives``. ``save`` is a .csv or .parquet
+    file; rows that are in it already are not run again. ``jobs``: processes, by default one per core; ``scheduler``:
+    the address of a Dask scheduler, whose workers take their place.
 
     An impossible point, and a run that fails, is a row with its ``status`` and ``error``; only the first
     point has to be possible. Raises its errors, `InputError` for bad arguments, `FormatError` for a file of
@@ -125,7 +126,7 @@ def sweep(
     objectives = settled(objectives, Iterable[Any], "objectives", InputError)
     points = Points.of(over, objectives, search, seed)
     path = None if save is None else named_file(save, "save")
-    with subjects(program, inputs, settings, arguments, scheduler) as (subject, kept):
+    with subjects(program, inputs, settings, arguments, scheduler, depths) as (subject, kept):
         subject.at(points.first)
         record = Record(path, [each.name for each in points.axes], subject)
         rows = points.run(partial(evaluate, subject, max_cycles=max_cycles), record, jobs, scheduler, progress)

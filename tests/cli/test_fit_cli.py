@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from commanding import Step, commanding
 
+from step import load_program
+from step.programs.files.fitted import FittedFile
+
 SIMPLE = "examples/softmax.py"
 
 
@@ -59,3 +62,11 @@ def test_cycles_that_nothing_reaches(step: Step) -> None:
     result = step("fit", SIMPLE, "--cycles", "10")
     assert (result.code, result.out) == (1, "")
     assert "error: nothing that was found for softmax fits cycles=10; the nearest needs cycles=" in result.err
+
+
+def test_a_sweep_has_the_depths_of_the_file(step: Step, tmp_path: Path) -> None:
+    program, path = load_program("examples/moe_simple.py"), tmp_path / "fabric.json"
+    FittedFile.of(program, program.fabric, {"expert0_kept.0": 2}, 300, {}).save(path)
+    asked = ("sweep", "examples/moe_simple.py", "--over", "fabric.stages=4", "--jobs", "1", "--json")
+    results = [step(*asked), step(*asked, "--fitted", path)]
+    assert [json.loads(each.out)[0]["cycles"] for each in results] == [301, 300]

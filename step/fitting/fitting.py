@@ -60,7 +60,7 @@ def fit(
     _check_scipy()
     opened = open_program(program, fabric=fabric)
     trials = Trials(opened, progress)
-    asked = _asked(trials)
+    asked = asked_for(trials)
     goal = Goal(limits, cycles if within is None else math.floor(asked.cycles * (1 + within)))
     settled(runs, Annotated[int, Within(0, math.inf)], "runs", InputError)
     best = Search(trials, asked, goal, runs).best()
@@ -95,7 +95,7 @@ def _check_scipy() -> None:
         raise EnvironmentProblem("a fit needs SciPy; install step-fabric[fit]") from None
 
 
-def _asked(trials: Trials) -> Choice:
+def asked_for(trials: Trials) -> Choice:
     """The program on its own fabric; raises `InputError` where it does not run there."""
     program = trials.program
     result = trials.run(program.fabric)

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from random import Random
+from typing import Any
 
 from benchmarks.control_units import dynamic, units
 from step import BF16, BOOL, FP32, INT8, INT32, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import StepError
-from step.functions import Dequantize, Matmul, RetileCol, RetileRow, RetileStreamify
+from step.functions import ArgMax, Dequantize, Matmul, RetileCol, RetileRow, RetileStreamify, RowMax, RowSum
 from step.functions.dequantize import Bits
 from step.fuzz.program import program as random_program
 from step.language.function import AccumFunction, FlatMapFunction, MapFunction
@@ -30,19 +31,23 @@ FABRICS = [
 ]
 
 APPLIED = [
-    (0, BF16, (4, 16), ("map", "accum")),
-    (1, BF16, (1, 16), ("map", "accum", "scan", "flat_map")),
-    (2, BF16, (16, 16), ("map", "accum")),
-    (3, BF16, (4, 64), ("map", "accum", "flat_map")),
-    (1, FP32, (4, 16), ("map", "accum", "scan")),
-    (3, FP32, (16, 1), ("map", "accum")),
-    (0, FP32, (1, 64), ("map", "flat_map")),
-    (1, INT8, (1, 16), ("map", "accum")),
-    (1, INT32, (2, 8), ("map", "accum")),
-    (2, UINT32, (1, 16), ("map",)),
-    (1, BOOL, (1, 16), ("map",)),
+    (0, BF16, (4, 16), 3, ("map", "accum")),
+    (1, BF16, (1, 16), 3, ("map", "accum", "scan", "flat_map")),
+    (2, BF16, (16, 16), 3, ("map",)),
+    (3, BF16, (4, 64), 1, ("map", "accum", "flat_map")),
+    (1, FP32, (4, 16), 1, ("map", "accum", "scan")),
+    (1, FP32, (1, 16), 3, ("map",)),
+    (3, FP32, (16, 1), 1, ("map", "accum")),
+    (0, FP32, (1, 64), 1, ("map", "flat_map")),
+    (1, INT8, (1, 16), 1, ("map", "accum")),
+    (1, INT32, (2, 8), 1, ("map", "accum")),
+    (2, UINT32, (1, 16), 1, ("map",)),
+    (1, BOOL, (1, 16), 1, ("map",)),
 ]
-"""Functions: on which fabric, of tiles of which format and shape, and in which operators."""
+"""Functions: on which fabric, of tiles of which format and shape, how many samples of each, and in which operators."""
+
+ROWS = [(4, 16), (1, 64), (8, 8), (16, 16), (3, 24), (1, 16), (4, 64)]
+"""Rows and columns of tiles of which every row becomes one scalar."""
 
 TILES = [(1, 16), (4, 16), (16, 16), (3, 8), (16, 64)]
 """Rows and columns of tiles on links of two widths."""
@@ -70,8 +75,11 @@ def designs() -> Iterator[tuple[str, Program]]:
         yield f"random {seed}", random_program(seed, operators=(15, 30))
     for at in (0, 1):
         yield f"quantized weights {at}", quantized(FABRICS[at])
-    for at, dtype, shape, methods in APPLIED:
-        yield f"functions {at} {dtype} {shape}", applied(FABRICS[at], Tile(dtype, *shape), methods)
+    for at in (0, 1, 2, 4):
+        yield f"rows {at}", rows(FABRICS[at])
+    for at, dtype, shape, count, methods in APPLIED:
+        for method in methods:
+            yield f"functions {at} {dtype} {shape} {method}", applied(FABRICS[at], Tile(dtype, *shape), count, method)
 
 
 def products(fabric: FabricConfig) -> Program:
@@ -115,25 +123,34 @@ def quantized(fabric: FabricConfig) -> Program:
     return Program(graph, fabric=fabric)
 
 
-def applied(fabric: FabricConfig, tile: Tile, methods: tuple[str, ...]) -> Program:
-    """Every function that takes ``tile``, in the operators called ``methods``."""
-    graph, random = Graph("functions"), Random(0)
-    kinds = {"map": MapFunction, "accum": AccumFunction, "scan": AccumFunction, "flat_map": FlatMapFunction}
-    for method in methods:
-        for each in functions(kinds[method]):
-            name = f"{method}_{each.name}"
-            sample = each.sample(random, tile, reduce=issubclass(kinds[method], AccumFunction))
-            if sample is None or each is Matmul:
-                continue
-            for target in (Graph("draft"), graph):  # what does not fit leaves nothing behind
-                try:
-                    first, *others = (
-                        target.source(f"{name}_in{port}", element, [4, 4])
-                        for port, element in enumerate(sample.elements)
-                    )
-                    getattr(first, method)(sample.function, *others, name=name).sink(f"{name}_out")
-                except StepError:
-                    break
+def rows(fabric: FabricConfig) -> Program:
+    """Functions that make one scalar of every row."""
+    graph = Graph("rows")
+    functions: list[MapFunction] = [RowSum(), RowSum(out=BF16), RowSum(sum="fused"), RowMax(), ArgMax()]
+    for dtype, shape, (at, function) in product((BF16, FP32), ROWS, enumerate(functions)):
+        name = f"{dtype.name}_{shape[0]}x{shape[1]}_{at}"
+        graph.source(f"x{name}", Tile(dtype, *shape), [4]).map(function, name=f"row{name}").sink(f"y{name}")
+    return Program(graph, fabric=fabric)
+
+
+def applied(fabric: FabricConfig, tile: Tile, count: int, method: str) -> Program:
+    """Every function that takes ``tile``, in so many formats and forms, in the operator called ``method``."""
+    graph, random, seen = Graph("functions"), Random(0), set[tuple[Any, ...]]()
+    kind = {"map": MapFunction, "accum": AccumFunction, "scan": AccumFunction, "flat_map": FlatMapFunction}[method]
+    for each, number in product(functions(kind), range(count)):
+        sample = each.sample(random, tile, reduce=issubclass(kind, AccumFunction))
+        if sample is None or each is Matmul or sample[:2] in seen:
+            continue
+        seen.add(sample[:2])
+        name = f"{each.name}_{number}"
+        for target in (Graph("draft"), graph):  # what does not fit leaves nothing behind
+            try:
+                first, *others = (
+                    target.source(f"{name}_in{port}", element, [4, 4]) for port, element in enumerate(sample.elements)
+                )
+                getattr(first, method)(sample.function, *others, name=name).sink(f"{name}_out")
+            except StepError:
+                break
     return Program(graph, fabric=fabric)
 
 

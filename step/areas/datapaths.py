@@ -36,6 +36,8 @@ def _add(plan: Any, found: Amounts, function: Function, application: Application
     found.put(function.name, 1)
     found.put(f"{function.name}.bits", application.result.bits)
     found.put(f"{function.name}.word_bits", min(application.result.bits, 8 * application.fabric.link_bytes))
+    if isinstance(application.result, Tile):
+        found.put(f"{function.name}.scalars", application.result.bits // application.result.dtype.bits)
 
 
 @_add.register
@@ -105,11 +107,15 @@ def _(plan: VectorPlan, found: Amounts, function: Function, application: Applica
 @_add.register
 def _(plan: RowPlan, found: Amounts, function: Function, application: Application) -> None:
     """The joins of a tree, those behind it in time, and stores on either side."""
-    shape, kind = plan.arrangement, f"{function.name}.joins.{plan.tile.dtype.name}.{plan.result.dtype.name}"
+    shape, source = plan.arrangement, plan.tile.dtype
     later = plan.levels - (shape.across - 1).bit_length()
-    found.put(kind, shape.down * (shape.across - 1) + later)
-    found.put("row.later_joins", later)
-    found.put(f"{function.name}.scalar_bits", shape.lanes * plan.tile.dtype.bits)
+    if plan.terms > 1:
+        found.put(f"{function.name}.terms.{source.name}", shape.down * shape.across)
+        found.put(f"{function.name}.gathers.{source.name}", shape.down * shape.across // plan.terms)
+    found.put(f"{function.name}.joins.{source.name}", shape.down * (shape.across // plan.terms - 1) + later)
+    found.put(f"{function.name}.lanes.{source.name}", shape.lanes)
+    found.put(f"{function.name}.rounded.{plan.result.dtype.name}", shape.down * plan.rounds)
+    found.put("row.later_bits", later * source.bits)
     found.put("row", 1)
     found.put("row.dynamic", application.dynamic)
     if not plan.direct:
@@ -130,6 +136,7 @@ def _(plan: RotatePlan, found: Amounts, function: Function, application: Applica
     found.put("rotate_half", 1)
     found.put("rotate_half.kept_bits", kept)
     found.put("rotate_half.word_bits", plan.tile.word_bits)
+    found.put("rotate_half.chosen_bits", plan.tile.word_bits * plan.window)
 
 
 @_add.register

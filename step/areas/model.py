@@ -111,13 +111,16 @@ def priced(found: Amounts) -> Area:
 
 @cache
 def price(name: str) -> Price:
-    """What one of ``name`` takes. Lanes of formats that were not measured are as dear as the dearest of the function
-    that was."""
+    """What one of ``name`` takes. Lanes of formats that were not measured are as dear as the dearest with the same
+    operands that was, or else as the dearest of the function."""
     prices = coefficients()
     if name in prices:
         return prices[name]
-    kind = ".".join(name.split(".")[:2]) + "."
-    return max((each for other, each in prices.items() if other.startswith(kind)), default=(0.0, 0.0, 0.0, 0.0))
+    alike, kind = list[Price](), name.rpartition(".")[0]
+    while not alike and "." in kind:
+        alike = [each for other, each in prices.items() if other.startswith(f"{kind}.")]
+        kind = kind.rpartition(".")[0]
+    return max(alike, default=(0.0, 0.0, 0.0, 0.0))
 
 
 @cache

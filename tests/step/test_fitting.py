@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import pytest
 
@@ -39,7 +39,9 @@ def narrowed(space: Space, name: str, link: int) -> Chosen:
 
 def test_what_is_asked_for_is_the_fabric(trials: Trials, space: Space) -> None:
     assert space.fabric(space.asked) == trials.program.fabric
-    assert space.area(space.asked) == area_of(space.netlist)
+    for chosen in (space.asked, narrowed(space, "activation", 16), narrowed(space, "down_projection", 8)):
+        netlist = replace(space.netlist, fabric=space.fabric(chosen))
+        assert astuple(space.area(chosen)) == pytest.approx(astuple(area_of(netlist)))
 
 
 def test_options_are_lanes_and_links(space: Space) -> None:

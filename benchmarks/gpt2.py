@@ -42,6 +42,8 @@ MAPPINGS: dict[str, tuple[Tiling, FabricConfig]] = {
     "the same, additions in one cycle": (Tiling(columns=2048, depth=64), replace(WIDE, stages=1)),
     "tiles of 64 columns, fused sums": (Tiling(columns=64, sum="fused"), WIDE),
     "steps of the depth, fused sums": (Tiling(columns=2048, depth=64, sum="fused"), WIDE),
+    "16 products side by side, ports of 64 bytes": (Tiling(columns=2048, depth=64, side_by_side=16), PUBLISHED),
+    "the same, fused sums": (Tiling(columns=2048, depth=64, side_by_side=16, sum="fused"), PUBLISHED),
 }
 
 

@@ -56,6 +56,13 @@ DEFAULT = Tiling()
     show_default=True,
     help="How products are summed.",
 )
+@click.option(
+    "--side-by-side",
+    type=click.IntRange(min=1),
+    default=DEFAULT.side_by_side,
+    show_default=True,
+    help="Units that share the columns of a product with a weight.",
+)
 @click.option("--streamed", is_flag=True, help="Read weights for every tile of rows, instead of keeping them on chip.")
 @click.option("--joins", is_flag=True, help="List the converters between layouts.")
 @click.option("--check", is_flag=True, help="Run the program, and compare with what torch made of the same data.")
@@ -69,6 +76,7 @@ def command(
     cache_rows: int,
     depth: int | None,
     total: Sum,
+    side_by_side: int,
     streamed: bool,
     joins: bool,
     check: bool,
@@ -80,7 +88,15 @@ def command(
     """
     if output is not None:
         writable(output)
-    tiling = Tiling(rows, columns, held=not streamed, cache_rows=cache_rows, depth=depth, sum=total)
+    tiling = Tiling(
+        rows,
+        columns,
+        held=not streamed,
+        cache_rows=cache_rows,
+        depth=depth,
+        sum=total,
+        side_by_side=side_by_side,
+    )
     imported = load(model, inputs=None if data is None else read_arrays(data), tiling=tiling)
     found = imported.check() if check else None
     if output is not None:

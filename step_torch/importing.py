@@ -36,7 +36,8 @@ class Tiling(metaclass=Checked):
     bytes that a buffer of a join may have; what is larger goes through off-chip memory. ``cache_rows``: of the tiles of
     KV caches. ``depth``: products with weights, but for those of experts, take so much of their depth at a time, of
     weights that lie in memory in this order; else all of it, of weights as they are in torch. The sums are the same.
-    ``sum`` is that of all products; "fused" ones have other bits.
+    ``sum`` is that of all products; "fused" ones have other bits. ``side_by_side``: such a product is so many units, of
+    which each loads and multiplies its share of the columns; ``columns`` is not asked then.
     """
 
     rows: int = 4
@@ -46,6 +47,7 @@ class Tiling(metaclass=Checked):
     cache_rows: int = 4
     depth: int | None = None
     sum: Sum = "ordered"
+    side_by_side: int = 1
 
     refused = InputError
 

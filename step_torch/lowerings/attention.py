@@ -8,7 +8,7 @@ far, and sums shrink where that grows.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isclose, prod, sqrt
+from math import isclose, sqrt
 from typing import Any
 
 from step import BF16, UINT32, Stream
@@ -30,6 +30,7 @@ from step_models.attending import Attention
 from step_torch.caches import Cache
 from step_torch.importing import Importer
 from step_torch.layouts import Axis, Part, Value
+from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings.shapes import Cached
 from step_torch.registry import lowers
 from step_torch.sources import Unsupported
@@ -145,7 +146,7 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) ->
         at.graph, cache.sequences, cache.tiles, rows, size, group.extent, 1, "interleaved", in_memory=False,
         prefix=prefix, sum=at.tiling.sum,
     )  # fmt: skip
-    flat = {name: _flat(at, each, name) for name, each in new.items()}
+    flat = {name: in_one_loop(at, each, name) for name, each in new.items()}
     sequence = _numbers(at, cache, flat["keys"], "sequence")
     end = sequence.map(CacheEnd(cache.sequences, cache.tiles, rows), cache.length, name=at.name("end"))
     stored = []
@@ -155,7 +156,7 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) ->
         stored.append(longer.store_random(tensor, end, name=at.name(f"store_{name}")))
     done = stored[0].zip(stored[1], name=at.name("stored"))
     one = at.graph.constant(1, dtype=UINT32, reference=done, name=at.name("one"))
-    queries = _flat(at, q, "queries")
+    queries = in_one_loop(at, q, "queries")
     if group.extent > 1:
         queries = queries.reshape(group.extent, name=at.name("groups"))[0].accum(RetileRow(), name=at.name("group"))
     longer = cache.length.map(Add(), one, name=at.name("longer"))
@@ -164,30 +165,13 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) ->
     stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
     if group.extent > 1:
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))
-    return replace(q, stream=_unflat(at, stream, q), dtype=BF16)
+    return replace(q, stream=in_loops(at, stream, q), dtype=BF16)
 
 
 def _numbers(at: Importer, cache: Cache, along: Stream, name: str) -> Stream:
     """The numbers of the sequences, in every round again, along a stream that has an element for each."""
     numbers: Stream = at.graph.generate(NUMBER, range(cache.sequences), reference=along, name=at.name(name))
     return numbers
-
-
-def _flat(at: Importer, value: Value, name: str) -> Stream:
-    """All tiles of all rounds in one loop."""
-    loops = len(value.layout.loops)
-    flat: Stream = value.stream.flatten(0, loops, name=at.name(f"{name}_flat")) if loops else value.stream
-    return flat
-
-
-def _unflat(at: Importer, stream: Stream, like: Value) -> Stream:
-    """The loops of ``like`` out of one."""
-    rounds, inner = like.stream.shape[0], [int(each) for each in like.stream.shape[1:]]
-    if inner:
-        stream = stream.assume_shape([rounds * prod(inner)])
-        for extent in reversed(inner):
-            stream = stream.reshape(extent, name=at.name("loop"))[0]
-    return stream.assume_shape(like.stream.shape)
 
 
 def _extent(value: Value, at: int) -> int:

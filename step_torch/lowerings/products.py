@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from step import BF16, FP32, DType, Stream
-from step.functions import Add, Cast, Matmul
+from step.functions import Add, Cast, Matmul, RetileCol
 from step_torch.importing import Importer
 from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, sizes
+from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings import shapes
 from step_torch.nodes import Node
 from step_torch.registry import lowers
@@ -70,10 +71,30 @@ class Product:
 
     def _made(self, at: Importer, size: int) -> Value:
         wide = min(at.tiling.columns, self.axis.extent)
+        if at.tiling.side_by_side > 1:
+            whole = self._side_by_side(at, at.tiling.side_by_side)
+            return at.joiner.columns(whole, size, "what reads a product wants narrower tiles")
         if at.tiling.depth is not None and wide > size and wide % size == 0:
             return at.joiner.columns(self.value(at, wide), size, "what reads a product wants narrower tiles")
         if self.axis.extent % size:
             raise Unsupported(f"tiles of {size} columns do not divide a weight of {self.axis.extent}")
+        return self._alone(at, size)
+
+    def _side_by_side(self, at: Importer, count: int) -> Value:
+        """Products with shares of the columns, put together to one tile."""
+        if self.axis.extent % count:
+            raise Unsupported(f"{count} products side by side do not divide a weight of {self.axis.extent} columns")
+        share = self.axis.extent // count
+        parts = [self.cut(number * share, share)._alone(at, share) for number in range(count)]
+        first, columns = parts[0], Part(self.axis, self.axis.extent)
+        streams = [in_one_loop(at, each, "share") for each in parts]
+        turns = at.graph.turns(count, [range(count)], reference=streams[0], name=at.name("shares"))
+        gathered = at.graph.reassemble(streams, turns, order="index", name=at.name("gathered"))
+        rows = gathered.assume_shape([*streams[0].shape, count]).accum(RetileCol(), name=at.name("whole"))
+        return Value(in_loops(at, rows, first), self.dims, replace(first.layout, columns=columns), BF16)
+
+    def _alone(self, at: Importer, size: int) -> Value:
+        """One product after the other, of blocks of so many columns."""
         x = at.whole_rows(self.x, "a product takes whole rows")
         loop, columns = blocks(self.axis, size)
         layout = replace(x.layout, loops=(*x.layout.loops, *loop), columns=columns)

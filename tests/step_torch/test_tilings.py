@@ -13,6 +13,7 @@ import step_torch
 from step.errors import InputError
 from step.functions import Matmul
 from step.lowering.netlist import lower
+from step.ops.accum import Accum
 from step_torch.generating import SMALL, LanguageModel
 from step_torch.importing import Tiling
 
@@ -39,6 +40,12 @@ def written(program: step.Program, backend: str = "interpret") -> dict[str, byte
 def test_steps_of_the_depth_give_the_same_bits(tiny: LanguageModel, columns: int, depth: int) -> None:
     meant = written(tiny.program(PROMPT, COUNT))
     assert written(tiny.program(PROMPT, COUNT, tiling=Tiling(columns=columns, depth=depth))) == meant
+
+
+def test_products_side_by_side_give_the_same_bits(tiny: LanguageModel) -> None:
+    program = tiny.program(PROMPT, COUNT, tiling=Tiling(depth=16, side_by_side=4))
+    assert sum("product" in each.name for each in program.graph if isinstance(each.operator, Accum)) == 8 * 4
+    assert written(program) == written(program, "approx") == written(tiny.program(PROMPT, COUNT))
 
 
 @pytest.mark.parametrize("tiling", [Tiling(columns=32, sum="fused"), Tiling(columns=64, depth=16, sum="fused")])
@@ -78,7 +85,7 @@ def test_weights_are_on_their_way_before_their_row(tiny: LanguageModel) -> None:
 def test_layers_are_as_exact(name: str) -> None:
     path = HERE / "captured" / f"{name}.pt2"
     meant = step_torch.load(path).check()
-    for tiling in (Tiling(columns=32, depth=16), Tiling(columns=16, depth=32, held=False)):
+    for tiling in (Tiling(4, 32, depth=16), Tiling(4, 16, depth=32, held=False), Tiling(side_by_side=2)):
         assert step_torch.load(path, tiling=tiling).check() == meant
     assert step_torch.load(path, tiling=Tiling(columns=32, depth=16, sum="fused")).check().passed
 
@@ -97,6 +104,12 @@ def test_what_divides_nothing(tiny: LanguageModel) -> None:
         "  aten.view.default at transformers/models/llama/modeling_llama.py:243, in layers.layers.0.self_attn: "
         "steps of 12 do not divide a depth of 32"
     )
+
+
+def test_shares_that_there_are_not(tiny: LanguageModel) -> None:
+    with pytest.raises(InputError) as caught:
+        tiny.program(PROMPT, COUNT, tiling=Tiling(side_by_side=3))
+    assert str(caught.value).splitlines()[1].endswith("3 products side by side do not divide a weight of 32 columns")
 
 
 def test_sums_that_there_are_not() -> None:

@@ -1,0 +1,29 @@
+"""The loops of a value as one, and back: what routes single tiles takes them without loops."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from step import Stream
+from step_torch.layouts import Value
+
+if TYPE_CHECKING:
+    from step_torch.importing import Importer
+
+
+def in_one_loop(at: Importer, value: Value, name: str) -> Stream:
+    """All tiles of all rounds in one loop."""
+    loops = len(value.layout.loops)
+    flat: Stream = value.stream.flatten(0, loops, name=at.name(f"{name}_flat")) if loops else value.stream
+    return flat
+
+
+def in_loops(at: Importer, stream: Stream, like: Value) -> Stream:
+    """The loops of ``like`` out of one."""
+    rounds, inner = like.stream.shape[0], [int(each) for each in like.stream.shape[1:]]
+    if inner:
+        stream = stream.assume_shape([rounds * prod(inner)])
+        for extent in reversed(inner):
+            stream = stream.reshape(extent, name=at.name("loop"))[0]
+    return stream.assume_shape(like.stream.shape)

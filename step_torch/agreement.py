@@ -54,7 +54,7 @@ def agreements(model: LanguageModel, backend: str = "approx") -> Iterator[Agreem
     options: dict[str, Any] = {"values": "all"} if backend == "approx" else {}
     for text in model.archive.texts:
         given = len(text.prompt)
-        run = step.run(model.program(text.tokens[:-1], 1), backend=backend, **options)
+        run = step.run(model.program(text.tokens[:-1], 1, every=True), backend=backend, **options)
         mine = np.asarray(run.outputs["tokens"]).reshape(-1).tolist()[given - 1 :]
         pairs = zip(mine, text.tokens[given:], text.margins, strict=True)
         found = (Difference(given + at, *each) for at, each in enumerate(pairs) if each[0] != each[1])

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cache:
-    """``sequences`` of ``tiles`` tiles; ``length`` [sequences of all rounds] says how many rows each has by now."""
+    """``sequences`` of ``tiles`` tiles; ``number`` [sequences of all rounds] says whose turn it is, and ``length``, of
+    the same shape, how many rows it has by now."""
 
     sequences: int
     tiles: int
+    number: Stream
     length: Stream
 
 
@@ -37,4 +39,5 @@ def captured(at: Importer, keys: Stored, values: Stored, prefix: str) -> Cache:
         cache[:, :past] = given.data[0]
         at.inputs[f"{prefix}{name}"] = cache.reshape(-1, size)
     at.inputs[f"{prefix}length"] = np.full(heads, past)
-    return Cache(heads, tiles, at.graph.source(f"{prefix}length", Tile(UINT32), [heads]))
+    length = at.graph.source(f"{prefix}length", Tile(UINT32), [heads])
+    return Cache(heads, tiles, at.graph.count([heads], name=f"{prefix}number"), length)

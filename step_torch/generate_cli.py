@@ -49,7 +49,8 @@ def command(
     started = time.monotonic()
     text, run = model.generate(prompt, tokens, backend, say=silent if as_json else _echo)
     seconds = time.monotonic() - started
-    steps = np.asarray(run.outputs["tokens"]).size
+    written = np.asarray(run.outputs["tokens"]).size - model.model.before(prompt)
+    steps = len(prompt) + written - 1  # the last token is read by nobody
     cycles = None if backend == "interpret" else run.cycles / steps
     if as_json:
         show_json({"text": prompt + text, "tokens": len(text), "cycles_a_token": cycles, "seconds": seconds})

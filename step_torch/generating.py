@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +35,6 @@ SMALL = FabricConfig(matmul_lanes=32, vector_lanes=32, link_bytes=32, memory=Mem
 
 NO_TOKEN = 2**32 - 1
 """What no model writes."""
-
-SHORT = 3
-"""Steps of the program for which depths are found."""
 
 
 @dataclass(frozen=True)
@@ -67,23 +65,30 @@ class LanguageModel:
         """How many tokens there are."""
         return self.nodes.metas[self.nodes.outputs[0]].shape[-1]
 
+    def before(self, prompt: Sequence[Any]) -> int:
+        """How many tokens of the output `tokens` come before those that are written behind ``prompt``."""
+        return len(prompt) - 1 if self.parts.count == 1 else 0
+
     def program(
         self,
         prompt: Sequence[int],
         count: int,
         *,
         end: int | None = None,
+        every: bool = False,
         tiling: Tiling | None = None,
         fabric: FabricConfig = SMALL,
         values: bool = True,
     ) -> Program:
-        """The program that writes ``count`` tokens behind ``prompt``; its output ``tokens`` has one for every step.
+        """The program that writes ``count`` tokens behind ``prompt``: its output ``tokens``.
 
-        The step behind token i of the prompt gives what the model would have written there. The token ``end``, where it
-        is written, is the last one: no step is made behind it. Prompt, count and end are inputs, so others need no
-        other hardware. Without ``values`` only the time is wanted: weights are zeros, which take no memory, and scores
-        decide nothing, so that the fast model has nothing to compute; every token behind the prompt is token 0. Raises
-        `InputError` for a text that is longer than the room of the model, and for tokens that it has not.
+        The token ``end``, where it is written, is the last one: no step is made behind it. ``every``: what the model
+        would have written behind each token of the prompt comes first, as it does where there is one layer (`before`).
+        Prompt, count, end and every are inputs, so others need no other hardware. Without ``values`` only the time is
+        wanted: weights are zeros, which take no memory, and scores decide nothing, so that the fast model has nothing
+        to compute; every token behind the prompt is token 0. Raises `InputError` for a text that is longer than the
+        room of the model, and for tokens that it has not, and `EnvironmentProblem` for caches that do not fit into the
+        memory of this machine.
         """
         steps = len(prompt) + count - 1
         if not prompt or count < 1:
@@ -103,9 +108,11 @@ class LanguageModel:
             f"a run with caches of {self.room:,} tokens in {self.parts.count} layers",
             "capture the model with less room",
         )
-        # A deadlock shows in the first steps, as all are alike.
-        short = replace(program, inputs={**program.inputs, **_given(prompt[:1], min(SHORT, self.room), None)})
-        given = {**program.inputs, **_given(prompt, count, end)}
+        every = every or self.parts.count == 1  # rows of one layer have to wait for each other
+        # A deadlock shows while rows of the prompt are in all layers, or behind that, as all steps are alike.
+        begins = [0] * min(self.parts.count + 1, self.room - 1)
+        short = replace(program, inputs={**program.inputs, **_given(begins, 2, None, self.parts.count, every)})
+        given = {**program.inputs, **_given(prompt, count, end, self.parts.count, every)}
         return replace(program, inputs=given, graph=with_depths(short).graph)
 
     def _program(self, tiling: Tiling, fabric: FabricConfig, values: bool) -> Program:
@@ -119,21 +126,43 @@ class LanguageModel:
         return Program(graph, importer.inputs if values else blank_tensors(graph), fitting(graph, fabric))
 
 
-def _given(prompt: Sequence[int], count: int, end: int | None) -> dict[str, np.ndarray]:
-    """What tells a program what to write: an entry for each step, but of the prompt.
+def _rounds(given: int, steps: int, layers: int) -> list[tuple[int, int]]:
+    """The token and the layer of every row that goes through the hardware of a layer, in order.
 
-    ``enter``: whether its token is the next one of the prompt (0), or the one that was chosen before (1). ``stop``: the
-    token that ends the text there. ``unused``: that nobody goes on with what is chosen.
+    Tokens of the prompt follow each other, so there are as many rows on their way as there are layers, each in another
+    layer: none asks for keys that are not stored yet. The others begin when all before them is done.
     """
-    given, steps = len(prompt), len(prompt) + count - 1
-    writes = np.arange(steps) >= given - 1
-    unused = ~writes
-    unused[-1] = True
+    waves = [(wave - layer, layer) for wave in range(given + layers - 1) for layer in reversed(range(layers))]
+    behind = [(token, layer) for token in range(given, steps) for layer in range(layers)]
+    return [(token, layer) for token, layer in waves if 0 <= token < given] + behind
+
+
+def _given(prompt: Sequence[int], count: int, end: int | None, layers: int, every: bool) -> dict[str, np.ndarray]:
+    """What tells a program what to write, but for the prompt: entries of every round, and of every row that is asked.
+
+    Of a round: its ``position`` and ``layer``; whether its row ``enters`` the layers (0; these are ``entering``) or
+    comes back (1); whether it goes back (0), ``leaves`` (1) or is dropped; whether the token of a row that enters is
+    ``given`` (0) or was chosen (1); whether it is ``asked`` (1) what comes behind it, or not (0, ``quiet``). Of a row
+    that is asked: the token that is the ``stop`` of the text, and whether what is chosen is ``unused``.
+    """
+    length, steps = len(prompt), len(prompt) + count - 1
+    token, layer = np.array(_rounds(length, steps, layers)).T
+    leaves = layer == layers - 1
+    asked = leaves & (every | (token >= length - 1))
+    answers = token[asked]
+    writes = answers >= length - 1
     return {
         "prompt": np.array(prompt),
-        "enter_token": np.where(np.arange(steps) < given, 0, 1),
+        "position": token,
+        "layer": layer,
+        "enters": (layer > 0).astype(int),
+        "entering": layer[:, None] == 0,
+        "leaves": np.stack([~leaves, asked], 1),
+        "given": (token >= length).astype(int),
+        "asked": asked.astype(int),
+        "quiet": ~asked[:, None],
         "stop": np.where(writes, NO_TOKEN if end is None else end, NO_TOKEN),
-        "unused": unused,
+        "unused": ~writes | (answers == steps - 1),
     }
 
 
@@ -144,34 +173,40 @@ class _Loops:
     model: LanguageModel
     importer: Importer
     values: bool
+    rounds: Dim = field(init=False)
     steps: Dim = field(init=False)
+    """Rows that enter the layers."""
+    asked: Dim = field(init=False)
+    """Rows that leave them."""
 
     def __post_init__(self) -> None:
-        self.steps = self.importer.graph.symbol("steps")
+        self.rounds, self.steps, self.asked = (
+            self.importer.graph.symbol(name) for name in ("rounds", "steps", "asked_rows")
+        )
 
     def place(self) -> None:
         """Place all operators."""
         parts, at, graph = self.model.parts, self.importer, self.importer.graph
-        most = graph.symbol("most")
-        goes_on = graph.feedback(Selector(1), [self.steps], name="goes_on")
+        most = graph.symbol("most_asked")
+        goes_on = graph.feedback(Selector(1), [self.asked], name="goes_on")
         back = graph.feedback(Tile(UINT32), [graph.symbol("again")], name="token_back")
-
-        def of_a_step(stream: Stream) -> Stream:
-            return stream.until(goes_on.stream, name=f"{stream}_of_step").assume_shape([self.steps])
-
-        prompt = graph.source("prompt", Tile(UINT32), [graph.symbol("length")])
-        enter = of_a_step(graph.selectors("enter_token", 2, [most]))
         stop, unused = (
-            of_a_step(graph.source(name, Tile(dtype), [most])) for name, dtype in (("stop", UINT32), ("unused", BOOL))
+            graph.source(name, Tile(dtype), [most]).until(goes_on.stream, name=f"{name}_now").assume_shape([self.asked])
+            for name, dtype in (("stop", UINT32), ("unused", BOOL))
         )
-        merged = graph.reassemble([prompt, back.stream], enter, order="index", name="token_in")
+        schedule = self._schedule(goes_on.stream)
+        prompt = graph.source("prompt", Tile(UINT32), [graph.symbol("length")])
+        given = self._of_steps("given", schedule)
+        merged = graph.reassemble([prompt, back.stream], given, order="index", name="token_in")
         token = merged.flatten(0, 1, name="token").assume_shape([self.steps])
-        step = graph.count(reference=token, name="step")
         ids, positions = self.model.nodes.inputs[:2]
-        at.sources = EveryRow(at, token, {ids: token, positions: step})
+        numbers = {ids: token}
+        if any(positions in node.reads for node in parts.entry):
+            numbers[positions] = self._of_steps("position", schedule)
+        at.sources = EveryRow(at, token, numbers)
         at.lower(parts.entry)
-        row = self._layers(self._row(parts.row_in), step)
-        at.sources = EveryRow(at, step, {})  # weights of the head, too, come before the row
+        row = self._layers(self._row(parts.row_in), schedule)
+        at.sources = EveryRow(at, stop, {})  # weights of the head, too, come before the row
         at.values[parts.last] = row
         at.lower(parts.head)
         scores = at.value(at.values[self.model.nodes.outputs[0]])
@@ -184,9 +219,30 @@ class _Loops:
             chosen = graph.constant(0, dtype=UINT32, reference=chosen, name="any_token")
         ends = chosen.map(Compare("=="), stop, name="ends")
         goes_on.close(ends.map(SelectValid(), name="next"))
-        used = ends.map(Where(), ends, unused, name="unused_now").map(SelectValid(), name="used")
-        (again,) = chosen.partition(used, targets=1, name="token_out")
+        done = ends.map(Where(), ends, unused, name="done")
+        (again,) = chosen.partition(done.map(SelectValid(), name="used"), targets=1, name="token_out")
         back.close(again.assume_shape(back.type.shape))
+
+    def _schedule(self, goes_on: Stream) -> dict[str, Stream]:
+        """What is given for every round [rounds], as far as there is another one: most rounds do not ask for that."""
+        graph, most = self.importer.graph, self.importer.graph.symbol("most")
+        flags = graph.feedback(Selector(1), [self.rounds], name="another")
+        found = dict[str, Stream]()
+        for name in ("position", "layer", "enters", "entering", "leaves", "given", "asked", "quiet"):
+            if name in ("position", "layer"):
+                all_of_it = graph.source(name, Tile(UINT32), [most])
+            else:
+                all_of_it = graph.selectors(name, 1 if name in ("entering", "quiet") else 2, [most])
+            found[name] = all_of_it.until(flags.stream, name=f"{name}_now").assume_shape([self.rounds])
+        (always,) = found["quiet"].partition(found["quiet"], targets=1, name="always")
+        another = graph.reassemble([always, goes_on], found["asked"], order="index", name="another_each")
+        flags.close(another.flatten(0, 1, name="another_round").assume_shape([self.rounds]))
+        return found
+
+    def _of_steps(self, name: str, schedule: dict[str, Stream]) -> Stream:
+        """What is given for the rounds in which a row enters."""
+        (found,) = schedule[name].partition(schedule["entering"], targets=1, name=f"{name}_of_step")
+        return found.assume_shape([self.steps])
 
     def _row(self, name: str) -> Value:
         value = self.importer.whole_rows(self.importer.values[name], "a row goes through the layers as a whole")
@@ -194,36 +250,25 @@ class _Loops:
             raise InputError(f"what goes through the layers is no single row, but {value.layout}")
         return value
 
-    def _layers(self, row: Value, step: Stream) -> Value:
+    def _layers(self, row: Value, schedule: dict[str, Stream]) -> Value:
         """``row`` [steps] through all layers, each of which is the same hardware."""
         parts, at, graph = self.model.parts, self.importer, self.importer.graph
-        count, stream, position, back = parts.count, row.stream, step, None
-        if count > 1:
-            back = graph.feedback(stream.element, [self.steps * (count - 1)], name="rows_back")
-            enter = self._turns([0] + [1] * (count - 1), step, "enter_layer")
-            merged = graph.reassemble([stream, back.stream], enter, order="index", name="row_in")
-            stream = merged.flatten(0, 1, name="row").assume_shape([self.steps * count])
-            position = step.repeat(count, name="position_each").flatten(0, 1, name="position")
+        count = parts.count
+        back = graph.feedback(row.stream.element, [graph.symbol("rows_again")], name="rows_back")
+        rows = [row.stream, back.stream.buffered(count + 1)]
+        merged = graph.reassemble(rows, schedule["enters"], order="index", name="row_in")
+        stream = merged.flatten(0, 1, name="row").assume_shape([self.rounds])
         weights = {
             at.values[name].name: [self.model.archive.weights[each] for each in own]
             for name, own in parts.parameters.items()
         }
+        position, number = schedule["position"], schedule["layer"]
         numbers = {self.model.nodes.inputs[1]: position}
-        layers = graph.generate(Tile(UINT32), range(count), dims=[count], reference=step, name="layers")
-        number = layers.flatten(0, 1, name="layer")
         at.sources = EveryLayer(at, stream, numbers, count, weights, position, self.model.room, number)
         at.lower(parts.tables)
         at.values[parts.row_in] = Value(stream, row.dims, row.layout, BF16)
         at.lower(parts.layer)
         result = self._row(parts.row_out)
-        if back is None:
-            return result
-        leave = self._turns([0] * (count - 1) + [1], step, "leave_layer")
-        again, out = result.stream.partition(leave, targets=2, name="row_out")
+        again, out = result.stream.partition(schedule["leaves"], targets=2, name="row_out")
         back.close(again.assume_shape(back.type.shape))
-        return Value(out.assume_shape([self.steps]), result.dims, result.layout, BF16)
-
-    def _turns(self, targets: Sequence[int], step: Stream, name: str) -> Stream:
-        """Selectors of two ``targets`` in turn, in every step."""
-        turns = self.importer.graph.turns(2, targets, dims=[len(targets)], reference=step, name=f"{name}_each")
-        return turns.flatten(0, 1, name=name)
+        return Value(out.assume_shape([self.asked]), result.dims, result.layout, BF16)

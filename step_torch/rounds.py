@@ -115,7 +115,9 @@ class EveryLayer(EveryRow):
         for name in ("keys", "values"):
             blank = np.zeros((), ml_dtypes.bfloat16)
             at.inputs[f"{prefix}{name}"] = np.broadcast_to(blank, (sequences * tiles * rows, size))
-        length = self.length
+        number, length = self.number, self.length
         if heads > 1:
             length = length.repeat(heads, name=f"{prefix}heads").flatten(0, 1, name=f"{prefix}lengths")
-        return Cache(sequences, tiles, length)
+            number = number.flat_map(ExpertTiles(self.layers, heads), name=f"{prefix}of_layer")
+            number = number.flatten(0, 1, name=f"{prefix}numbers").assume_shape(length.shape)
+        return Cache(sequences, tiles, number, length)

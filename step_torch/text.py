@@ -59,7 +59,7 @@ class TextModel:
 
     def written(self, run: Run, prompt: str, count: int) -> str:
         """What ``run`` wrote behind ``prompt``, up to the token that ends a text."""
-        tokens = np.asarray(run.outputs["tokens"]).reshape(-1)[len(prompt) - 1 :][:count]
+        tokens = np.asarray(run.outputs["tokens"]).reshape(-1)[self.model.before(prompt) :][:count]
         return self.text(list(_until_end(tokens.tolist())))
 
     def generate(
@@ -70,7 +70,7 @@ class TextModel:
         ``say`` is told the prompt, if there is nothing wrong with it, and then each symbol as it comes.
         """
         options: dict[str, Any] = {"values": "all"} if backend == "approx" else {}
-        program, writing = self.program(prompt, count), Writing(self, len(prompt) - 1, count, say)
+        program, writing = self.program(prompt, count), Writing(self, self.model.before(prompt), count, say)
         say(prompt)
         run = step.run(program, backend=backend, on_token=writing.told, **options)
         return self.written(run, prompt, count), run
@@ -78,7 +78,7 @@ class TextModel:
 
 @dataclass
 class Writing:
-    """Says the symbols that come behind ``given`` ones, ``count`` at most, up to the end of the text."""
+    """Says the symbols that come behind the first ``given`` ones, ``count`` at most, up to the end of the text."""
 
     model: TextModel
     given: int

@@ -169,9 +169,9 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) ->
 
 
 def _numbers(at: Importer, cache: Cache, along: Stream, name: str) -> Stream:
-    """The numbers of the sequences, in every round again, along a stream that has an element for each."""
-    numbers: Stream = at.graph.generate(NUMBER, range(cache.sequences), reference=along, name=at.name(name))
-    return numbers
+    """The numbers of the sequences, each as soon as ``along`` has an element for it."""
+    now = at.graph.constant(0, dtype=UINT32, reference=along, name=at.name(f"{name}_now"))
+    return cache.number.map(Add(), now, name=at.name(name))
 
 
 def _extent(value: Value, at: int) -> int:

@@ -90,20 +90,26 @@ def capture(name: str, folder: Path = CAPTURED) -> Path:
     return step_torch.capture(step_torch.Layers(made), args, path, dynamic_shapes=dynamic, samples=samples)
 
 
-WRITING = {"n_layer": 2, "n_inner": 64, "vocab_size": 48, "tie_word_embeddings": False}
-"""Changes to the GPT-2 that writes."""
+WRITING: dict[str, tuple[str, dict[str, Any]]] = {
+    "gpt2": ("GPT2", {"n_layer": 2, "n_inner": 64, "vocab_size": 48, "tie_word_embeddings": False}),
+    "deep": ("Llama", {"num_hidden_layers": 4, "hidden_size": 16, "intermediate_size": 16, "head_dim": 8}),
+    "flat": ("Llama", {"num_hidden_layers": 1, "hidden_size": 16, "intermediate_size": 16, "head_dim": 8}),
+}
+"""Models that write: the class, and changes to its sizes."""
 
 ROOM = 48
 
 
-def capture_writing(folder: Path = CAPTURED) -> Path:
-    """A GPT-2 that writes, and what transformers writes with it, as tokens, behind some prompts."""
-    made = model("GPT2", **WRITING)
+def capture_writing(name: str, folder: Path = CAPTURED) -> Path:
+    """A model that writes, and what transformers writes with it, as tokens, behind some prompts."""
+    kind, changes = WRITING[name]
+    made = model(kind, **changes)
     with torch.no_grad():
-        for name, each in made.named_parameters():
-            if name.endswith("bias"):
+        for parameter, each in made.named_parameters():
+            if parameter.endswith("bias"):
                 each.sub_(1)  # ones would always write the same
-    path = step_torch.capture_decoding(made, folder / "language" / "gpt2.pt2", room=ROOM)
+    (folder / "language").mkdir(exist_ok=True)
+    path = step_torch.capture_decoding(made, folder / "language" / f"{name}.pt2", room=ROOM)
     written = []
     for prompt in ([3, 1, 4], [15], [9, 2, 6, 5, 35, 8, 9, 7, 9, 32]):
         with torch.no_grad():
@@ -132,4 +138,5 @@ if __name__ == "__main__":
         path = capture(each, into or CAPTURED)
         sys.stdout.write(f"{path}: {path.stat().st_size:,} bytes\n")
     capture_page(into or CAPTURED)
-    capture_writing(into or CAPTURED)
+    for each in WRITING:
+        capture_writing(each, into or CAPTURED)

@@ -55,10 +55,10 @@ def test_a_module_that_is_not_in_bfloat16(tmp_path: Path) -> None:
     assert str(caught.value) == "parameter 'weight' is float32, not bfloat16: call .to(torch.bfloat16) first"
 
 
-def test_a_step_of_gpt2_is_what_is_captured(tmp_path: Path) -> None:
-    (tmp_path / "language").mkdir()
-    anew = capturing.capture_writing(tmp_path)
-    stored = capturing.CAPTURED / "language" / "gpt2.pt2"
+@pytest.mark.parametrize("name", capturing.WRITING)
+def test_a_stored_model_that_writes_is_what_is_captured(name: str, tmp_path: Path) -> None:
+    anew = capturing.capture_writing(name, tmp_path)
+    stored = capturing.CAPTURED / "language" / f"{name}.pt2"
     assert read_archive(stored).model["graph_module"] == read_archive(anew).model["graph_module"]
     assert stored.with_suffix(".json").read_text() == anew.with_suffix(".json").read_text()
 

@@ -84,7 +84,7 @@ def test_another_prompt_is_the_same_graph(tiny: TextModel) -> None:
 
 
 def test_a_text_ends_at_its_last_symbol(tiny: TextModel) -> None:
-    run: Any = SimpleNamespace(outputs={"tokens": np.array([9, 9, 4, 5, 0, 6])})
+    run: Any = SimpleNamespace(outputs={"tokens": np.array([4, 5, 0, 6])})
     assert tiny.written(run, "abc", 4) == tiny.symbols[4] + tiny.symbols[5]
     assert tiny.written(run, "abc", 1) == tiny.symbols[4]
 
@@ -97,7 +97,7 @@ def test_no_step_is_made_behind_the_end(tiny: TextModel) -> None:
         for count, stop in ((4, None), (30, end))
     )
     tokens = np.asarray(ended.outputs["tokens"]).reshape(-1)
-    assert "".join(tiny.symbols[each] for each in tokens[9:]) == " has" and len(tokens) == len(prompt) + 3
+    assert "".join(tiny.symbols[each] for each in tokens) == " has"
     assert abs(ended.cycles - whole.cycles) <= 10  # of these the last step has no selector to wait for
     assert all(
         np.array_equal(np.asarray(each), np.asarray(ended.outputs[name])) for name, each in whole.outputs.items()

@@ -118,11 +118,15 @@ def test_sums_that_there_are_not() -> None:
 
 
 def test_time_alone_needs_no_values(tiny: LanguageModel) -> None:
-    """Two cycles a step more, as the token behind a score is made anew; nothing but addresses and turns is computed."""
-    steps = len(PROMPT) + COUNT - 1
+    """Two cycles a token more, as that behind a score is made anew; nothing but addresses and turns is computed.
+
+    Behind token 0 it is up to ten more for the next one: its row is in a channel of memory that weights come from, too.
+    """
+    timed, whole = (tiny.program(PROMPT, 1, values=each) for each in (False, True))
+    assert step.run(timed, backend="approx").cycles == step.run(whole, backend="approx").cycles + 2
     timed, whole = (tiny.program(PROMPT, COUNT, values=each) for each in (False, True))
-    counted = step.run(timed, backend="approx").cycles
-    assert counted == step.run(whole, backend="approx").cycles + 2 * steps
+    more = step.run(timed, backend="approx").cycles - step.run(whole, backend="approx").cycles
+    assert 2 * COUNT <= more <= 2 * COUNT + 10 * (COUNT - 1)
     deciding = lower(timed.graph, timed.fabric).deciding
     assert {"token", "position"} < deciding and not [name for name in deciding if "product" in name]
     assert all(each.base is not None and not each.any() for name, each in timed.inputs.items() if "weight" in name)

@@ -27,25 +27,26 @@ class PackedRows(Datapath):
 
     def __init__(self, plan: JoinPlan) -> None:
         self.join = plan
-        self.left = Parts(-(-plan.bits // plan.link_bits), min(plan.bits, plan.link_bits))
-        self.unit = math.gcd(plan.row or plan.width, plan.link_bits)
+        self.word = min(plan.link_bits, plan.bits)  # of a link that is wider than the largest result, as much as that
+        self.left = Parts(-(-plan.bits // self.word), self.word)
+        self.unit = math.gcd(plan.row or plan.width, self.word)
         super().__init__(
             plan,
-            [min(plan.link_bits, plan.width)],
+            [min(self.word, plan.width)],
             self.left.bits,
             reduce=True,
             latency=1,
-            busy=-(-plan.width // plan.link_bits),
+            busy=-(-plan.width // self.word),
             most_rows=plan.width // plan.row if plan.row else 0,
         )
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.join.bits, self.join.width, self.join.link_bits, self.join.row
+        return self.join.bits, self.join.width, self.word, self.join.row
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        word, units = self.join.link_bits // self.unit, self.join.width // self.unit  # of a word, of an element at most
+        word, units = self.word // self.unit, self.join.width // self.unit  # of a word, of an element at most
         total = self.rows * (self.join.row // self.unit) if self.join.row else C(units)
         coming, left = Signal(range(units + 1), name="coming"), Signal(range(units + 1), name="left")
         fresh, size = Signal(init=1, name="fresh"), Signal(range(word + 1), name="size")
@@ -53,7 +54,7 @@ class PackedRows(Datapath):
         m.d.sync += [left.eq(coming - size), fresh.eq(self.emit | (fresh & ~self.start))]
         comes, first = coming != 0, self.start & fresh
 
-        rest, offset = Signal(self.join.link_bits, name="rest"), Signal(range(word), name="offset")
+        rest, offset = Signal(self.word, name="rest"), Signal(range(word), name="offset")
         whole = Signal(range(self.left.count + 1), name="whole")  # words in the store
         names = ("rest_before", "offset_before", "whole_before")
         before = [Signal.like(each, name=name) for each, name in zip((rest, offset, whole), names, strict=True)]
@@ -61,12 +62,12 @@ class PackedRows(Datapath):
         parts = [self.operand0[at * self.unit : (at + 1) * self.unit] for at in range(len(self.operand0) // self.unit)]
         given = Cat(Mux(at < size, part, 0) for at, part in enumerate(parts))
         shifted = Array(Cat(C(0, at * self.unit), given) for at in range(word))[before[1]]
-        both = Signal(2 * self.join.link_bits, name="both")
+        both = Signal(2 * self.word, name="both")
         m.d.comb += both.eq(before[0] | shifted)
         end = Signal(range(2 * word + 1), name="end")
         m.d.comb += end.eq(before[1] + size)
         fills = comes & (end >= word)
-        after = Mux(fills, both[self.join.link_bits :], both[: self.join.link_bits])
+        after = Mux(fills, both[self.word :], both[: self.word])
         with m.If(comes):
             m.d.sync += [rest.eq(after), offset.eq(Mux(fills, end - word, end)), whole.eq(before[2] + fills)]
         store = Store(m, "tiles", self.left, self.left, 1)

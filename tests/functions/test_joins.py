@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from streaming import Case
 
+from hw.functions.packed_rows import PackedRows
 from step.functions.retile import RetileCol, RetileRow
 from step.functions.select import SelectAll, SelectValid
 from step.language.dtypes import BF16, BOOL, FP32, INT8
 from step.language.function import Function
 from step.language.types import ElementType, Selector, Tile
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.retile import JoinPlan
 
 GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
@@ -64,3 +66,9 @@ def test_wires(function: Function, element: ElementType) -> None:
     case = Case(function, (element,), FabricConfig(link_bytes=8))
     assert case.formula() == (1, 0, True)
     case.check(9, GAPS[1])
+
+
+def test_rows_are_joined_in_words_no_wider_than_the_result() -> None:
+    """On a link of 4,096 bytes the shifter of 12 bytes had 32,768 places, and its Verilog no end."""
+    narrow, wide = (PackedRows(JoinPlan(12, 1, 8, link, 96, 8, dynamic=True)) for link in (96, 32768))
+    assert narrow.parameters == wide.parameters == (96, 8, 96, 8)

@@ -30,7 +30,8 @@ FORMATS: dict[str, DType] = {"bfloat16": BF16, "float32": FP32, "bool": BOOL}
 
 @dataclass(frozen=True)
 class Tiling(metaclass=Checked):
-    """``rows`` of the tiles of activations and ``columns`` of those of weights, where an axis is not shorter.
+    """``rows`` of the tiles of activations and ``columns`` of those of weights, where an axis is not shorter. Where so
+    many columns do not divide it, tiles have the most that do.
 
     ``held``: weights stay on chip, and are read once; else they are read for every tile of activations. ``on_chip``:
     bytes that a buffer of a join may have; what is larger goes through off-chip memory. ``cache_rows``: of the tiles of

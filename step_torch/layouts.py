@@ -115,6 +115,11 @@ def blocks(axis: Axis | None, size: int) -> tuple[tuple[Part, ...], Part | None]
     return ((Part(axis, count, size),) if count > 1 else ()), Part(axis, size)
 
 
+def dividing(extent: int, most: int) -> int:
+    """The largest number up to ``most`` that divides ``extent``."""
+    return next(each for each in range(min(most, extent), 0, -1) if extent % each == 0)
+
+
 def sizes(dims: Sequence[Sequence[Axis]]) -> tuple[int, ...]:
     """The extents of a tensor."""
     return tuple(prod(axis.extent for axis in each) for each in dims)

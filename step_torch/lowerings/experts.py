@@ -32,7 +32,7 @@ from step.language.dims import dim
 from step.library import top_k_weights
 from step_models import packing, swiglu
 from step_torch.importing import Importer
-from step_torch.layouts import Dims, Value
+from step_torch.layouts import Dims, Value, dividing
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported
 
@@ -113,7 +113,7 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
 def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: Stored) -> Value:
     """One row by itself: its experts one after the other, the one with the largest weight first."""
     graph, (count, hidden, inner), k = at.graph, down.data.shape, weight.k
-    columns = _columns(at, inner)
+    columns = dividing(inner, at.tiling.columns)
     shares = _shares(at, at.whole_rows(weight.of, "a router looks at a whole row").stream, weight)
     each = graph.generate(Selector(k), [(1 << k) - 1], reference=row.stream, name=at.name("each"))
 
@@ -155,14 +155,6 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
     return replace(row, stream=summed, dtype=BF16)
 
 
-def _columns(at: Importer, inner: int) -> int:
-    """Of tiles of the weights of an expert."""
-    columns = min(at.tiling.columns, inner)
-    if inner % columns:
-        raise Unsupported(f"tiles of {columns} columns do not divide experts of {inner}")
-    return columns
-
-
 def _shares(at: Importer, probabilities: Stream, weight: Chosen) -> Stream:
     """How much each expert counts, zero for those that a row does not go to."""
     if weight.normalised:
@@ -178,7 +170,7 @@ def _expert(
     """The weighted results of one expert on its ``rows``."""
     graph, (hidden, inner) = at.graph, down.shape
     prefix = f"{at.name('expert')}{number}_"
-    columns = _columns(at, inner)
+    columns = dividing(inner, at.tiling.columns)
     weights = swiglu.Weights.declare(graph, prefix, hidden, inner)
     data = {"gate": gate_up[:inner].T, "up": gate_up[inner:].T, "down": down.T}
     at.inputs.update({f"{prefix}{name}": np.ascontiguousarray(each) for name, each in data.items()})

@@ -14,7 +14,7 @@ import numpy as np
 from step import BF16, FP32, DType, Stream
 from step.functions import Add, Cast, Matmul, RetileCol
 from step_torch.importing import Importer
-from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, sizes
+from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, dividing, sizes
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings import shapes
 from step_torch.nodes import Node
@@ -59,7 +59,7 @@ class Product:
 
     def value(self, at: Importer, columns: int | None = None) -> Value:
         """The product in blocks of so many columns."""
-        size = min(columns or at.tiling.columns, self.axis.extent)
+        size = columns or dividing(self.axis.extent, at.tiling.columns)
         if columns is None and self.made:
             return next(iter(self.made.values()))
         if size not in self.made:
@@ -70,14 +70,12 @@ class Product:
         return self.made[size]
 
     def _made(self, at: Importer, size: int) -> Value:
-        wide = min(at.tiling.columns, self.axis.extent)
+        wide = dividing(self.axis.extent, at.tiling.columns)
         if at.tiling.side_by_side > 1:
             whole = self._side_by_side(at, at.tiling.side_by_side)
             return at.joiner.columns(whole, size, "what reads a product wants narrower tiles")
         if at.tiling.depth is not None and wide > size and wide % size == 0:
             return at.joiner.columns(self.value(at, wide), size, "what reads a product wants narrower tiles")
-        if self.axis.extent % size:
-            raise Unsupported(f"tiles of {size} columns do not divide a weight of {self.axis.extent}")
         return self._alone(at, size)
 
     def _side_by_side(self, at: Importer, count: int) -> Value:

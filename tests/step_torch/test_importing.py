@@ -87,6 +87,15 @@ def test_any_tiles_give_the_same_bits(rows: int, columns: int, held: bool) -> No
     assert check.passed
 
 
+def test_columns_that_do_not_divide_a_weight() -> None:
+    """Weights of 32 and of 64 columns come in tiles of 8."""
+    path = next(path for path in CAPTURED if path.stem == "qwen3moe_prefill")
+    odd, even = (step_torch.load(path, tiling=step_torch.Tiling(columns=columns)) for columns in (12, 8))
+    assert odd.check().passed and [str(node) for node in odd.lowered.graph] == [
+        str(node) for node in even.lowered.graph
+    ]
+
+
 def test_experts_do_not_deadlock_wherever_rows_go() -> None:
     program = step_torch.load(next(path for path in CAPTURED if path.stem == "qwen3moe_prefill")).program
     simulator, random = step.Simulator(program), np.random.default_rng(1)

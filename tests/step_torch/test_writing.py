@@ -36,7 +36,7 @@ def test_it_writes_what_transformers_writes(path: Path, number: int) -> None:
     """Behind each token of that, up to the last row of its caches; and by itself the first ones, on the interpreter."""
     model = LanguageModel.load(path)
     prompt, theirs = json.loads(path.with_suffix(".json").read_text())[number]
-    assert model.parts.count == LAYERS[path.stem] and len(prompt) + len(theirs) == model.room + 1
+    assert model.parts.count == LAYERS[path.stem] and len(prompt) + len(theirs) >= model.room
     run = step.run(model.program(prompt + theirs[:-1], 1, every=True), "approx", values="all")
     mine = np.asarray(run.outputs["tokens"]).reshape(-1)[len(prompt) - 1 :].tolist()
     agree = [one == other for one, other in zip(mine, theirs, strict=True)]

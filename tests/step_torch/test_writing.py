@@ -33,7 +33,7 @@ def test_the_models_are_small() -> None:
     "number", [2, pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)]
 )
 def test_it_writes_what_transformers_writes(path: Path, number: int) -> None:
-    """Behind each token of that, up to the last row of its caches; and by itself the first ones, on the interpreter."""
+    """Behind each token of that, up to the last row of its caches; and by itself the first ones, on both engines."""
     model = LanguageModel.load(path)
     prompt, theirs = json.loads(path.with_suffix(".json").read_text())[number]
     assert model.parts.count == LAYERS[path.stem] and len(prompt) + len(theirs) >= model.room
@@ -41,7 +41,7 @@ def test_it_writes_what_transformers_writes(path: Path, number: int) -> None:
     mine = np.asarray(run.outputs["tokens"]).reshape(-1)[len(prompt) - 1 :].tolist()
     agree = [one == other for one, other in zip(mine, theirs, strict=True)]
     assert sum(agree) >= 0.95 * len(theirs) and len(set(theirs)) >= 5
-    assert written(model, prompt, 3, "interpret") == theirs[:3]
+    assert written(model, prompt, 3, "interpret") == written(model, prompt, 3, "approx")
 
 
 def test_rows_of_a_prompt_are_in_all_layers_at_once() -> None:

@@ -1,4 +1,4 @@
-"""A module of PyTorch as a `.pt2` file: the only file of this floor that imports torch.
+"""A module of PyTorch as a `.pt2` file: beside `step_torch.marks` the only file of this floor that imports torch.
 
 Attention and routed experts stay whole: each becomes one operator, a mark, through the registries of transformers. The
 results of the module in BF16 and in float64 are stored beside it, so that an import can be checked without torch.
@@ -10,8 +10,8 @@ import copy
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,42 +23,15 @@ from step.errors import InputError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step_torch.archive import RESULTS
+from step_torch.marks import marked
 
 WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
 """Operators of ATen that are not taken apart."""
 
+OWN = ("step_torch/capturing.py", "step_torch/marks.py")
+
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 _SITE = re.compile(r".*/(?:site|dist)-packages/")
-
-
-@torch.library.custom_op("step::attention", mutates_args=())
-def attention(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-    """Causal attention of [batch, heads, rows, size], whose last query sees all keys; groups of heads share keys."""
-    rows, keys = query.shape[2], key.shape[2]
-    seen = torch.ones(rows, keys, dtype=torch.bool).tril(keys - rows)
-    return nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, scale=scale, enable_gqa=True)
-
-
-@attention.register_fake
-def _(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-    return torch.empty_like(query)
-
-
-@torch.library.custom_op("step::experts", mutates_args=())
-def experts(x: Tensor, index: Tensor, weight: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
-    """SwiGLU experts on rows ``x``; row i goes to the experts ``index[i]``, whose results count with ``weight[i]``."""
-    result = torch.zeros_like(x)
-    for number in range(len(gate_up)):
-        rows, slot = torch.where(index == number)
-        gate, up = nn.functional.linear(x[rows], gate_up[number]).chunk(2, dim=-1)
-        y = nn.functional.linear(nn.functional.silu(gate) * up, down[number])
-        result.index_add_(0, rows, (y * weight[rows, slot, None]).to(x.dtype))
-    return result
-
-
-@experts.register_fake
-def _(x: Tensor, index: Tensor, weight: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
-    return torch.empty_like(x)
 
 
 class Layers(nn.Module):
@@ -214,7 +187,7 @@ def _capture(
     path = named_file(path, "a captured module", ".pt2")
     _check(module)
     module = module.eval()
-    with torch.no_grad(), _marked(module):
+    with torch.no_grad(), marked(module):
         program = _exported(module, given[0], dynamic_shapes)
         exact = copy.deepcopy(module).double()
         for number, each in enumerate(given):
@@ -259,7 +232,7 @@ def _user_line(message: str) -> str:
 def _shorten(meta: dict[str, Any]) -> None:
     """Keep the innermost line outside of torch, with a path that is the same on all machines."""
     frames = _FRAME.findall(meta.get("stack_trace") or "")
-    own = [each for each in frames if "/torch/" not in each[0] and not each[0].endswith("step_torch/capturing.py")]
+    own = [each for each in frames if "/torch/" not in each[0] and not each[0].endswith(OWN)]
     if own or frames:
         file, line, function = (own or frames)[-1]
         file = _SITE.sub("", file)
@@ -268,57 +241,6 @@ def _shorten(meta: dict[str, Any]) -> None:
         meta["stack_trace"] = f'File "{file}", line {line}, in {function}'
     for key in ("torch_fn", "source_fn_stack", "from_node"):
         meta.pop(key, None)
-
-
-@contextmanager
-def _marked(module: nn.Module) -> Iterator[None]:
-    """Attention and routed experts of transformers are marks meanwhile."""
-    configs = {id(each.config): each.config for each in module.modules() if hasattr(each, "config")}
-    if not configs:
-        yield
-        return
-    _register()
-    before = [(each, key, getattr(each, key, None)) for each in configs.values() for key in _KEYS]
-    for config, key, _ in before:
-        setattr(config, key, "step")
-    try:
-        yield
-    finally:
-        for config, key, value in before:
-            setattr(config, key, value)
-
-
-_KEYS = ("_attn_implementation", "_experts_implementation")
-
-
-def _register() -> None:
-    from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
-    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
-    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-
-    ALL_ATTENTION_FUNCTIONS.register("step", _attention_of_transformers)
-    ALL_MASK_ATTENTION_FUNCTIONS.register("step", lambda *_, **__: None)
-    ALL_EXPERTS_FUNCTIONS.register("step", _experts_of_transformers)
-
-
-def _attention_of_transformers(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,
-    scaling: float | None = None,
-    **options: Any,
-) -> tuple[Tensor, None]:
-    for what in ("sliding_window", "softcap"):
-        if options.get(what) is not None:
-            raise InputError(f"attention with {what.replace('_', ' ')} {options[what]} has no lowering")
-    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    return attention(query, key, value, scale).transpose(1, 2).contiguous(), None
-
-
-def _experts_of_transformers(module: Any, x: Tensor, index: Tensor, weight: Tensor) -> Tensor:
-    return experts(x, index, weight, module.gate_up_proj, module.down_proj)
 
 
 def _packed(program: torch.export.ExportedProgram, arrays: dict[str, np.ndarray]) -> bytes:

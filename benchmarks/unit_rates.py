@@ -35,6 +35,9 @@ FABRIC = FabricConfig(
     memory=MemoryConfig(beat_bytes=16, channels=256),  # so many that no two units want one in the same cycle
 )
 
+ASKING = ("until",)
+"""Operators that take a selector behind every value, in a cycle of its own: what left may have decided it."""
+
 WARM_UP = 20
 """Values that are not counted: the first ones fill channels and pipelines."""
 
@@ -76,7 +79,8 @@ def _rate(label: str, node: Node, netlist: Netlist, interval: int, events: Mappi
     busiest = max(channels, key=lambda each: (len(times[each]), netlist.beats(each)))
     words = max(netlist.beats(each) for each in channels if len(times[each]) == len(times[busiest]))
     counted = times[busiest][WARM_UP:]
-    return Rate(label, words, max(interval, words), float(counted[-1] - counted[0]) / (len(counted) - 1))
+    formula = max(interval, words) + (node.operator.name in ASKING)
+    return Rate(label, words, formula, float(counted[-1] - counted[0]) / (len(counted) - 1))
 
 
 def build(rows: int, values: int = 200) -> Rates:

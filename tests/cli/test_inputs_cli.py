@@ -92,7 +92,7 @@ def test_a_program_that_fails_on_it_is_warned_of(step: Step, tmp_path: Path) -> 
     assert result.code == 0 and file.is_file() and "routing: bool [64, 8]" in result.out
     assert result.err.startswith(
         "warning: the program fails on this data, so some inputs depend on each other in a way that shapes do not say; "
-        "edit the file, or keep the program's own with --keep NAME: map 'expert0_weighted' (step_models/moe.py:"
+        "edit the file, or keep the program's own with --keep NAME: map 'expert0_weighted' (step_models/mixture.py:"
     )
     result = step("inputs", MIXTRAL, "-o", file, "--random", "1", "--keep", "routing", "--keep", "choice")
     assert (result.code, result.err) == (0, "")

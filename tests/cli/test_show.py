@@ -93,7 +93,7 @@ def test_show_as_dot(step: Step, small: Path) -> None:
     result = step("show", small, "--format", "dot")
     lines = result.out.splitlines()
     assert lines[0] == 'digraph "small" {' and lines[-1] == "}"
-    edge = '  "x" -> "flat" [label="[N, 2] of Tile(BF16, 1, 1)\\ndepth 2", taillabel="", headlabel=""];'
+    edge = '  "x" -> "flat" [label="[N, 2] of Tile(BF16, 1, 1)", taillabel="", headlabel=""];'
     assert edge in lines
     box = '  "x" [label="x\\nsource(element=Tile(BF16, 1, 1),\\n  shape=[N, 2])", '
     assert any(each.startswith(box) for each in lines)

@@ -17,7 +17,8 @@ _BY_KIND: Mapping[str, str] = MappingProxyType({})
 
 
 def dot(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] = _BY_KIND) -> str:
-    """The graph in Graphviz' language: boxes are operators, edges carry shape, element type, depth and ports.
+    """The graph in Graphviz' language: boxes are operators, edges carry shape, element type and ports, and a depth where
+    it is not that of the fabric.
 
     ``fills``: colours of operators by name, instead of those of their kinds.
     """
@@ -32,7 +33,7 @@ def dot(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] 
         lines.append(f'  {name} [label={text}, fillcolor="{colour}", tooltip={_quoted(str(node.location))}];')
     for edge in edges(graph, fabric):
         output, input = map(_quoted, ends(graph, edge))
-        text = _quoted(f"{edge.type}\\ndepth {edge.depth}")
+        text = _quoted("\\n".join(edge.lines))
         places = f"{_quoted(edge.producer)} -> {_quoted(edge.consumer)}"
         lines.append(f"  {places} [label={text}, taillabel={output}, headlabel={input}];")
     return "\n".join([*lines, "}"]) + "\n"

@@ -28,7 +28,8 @@ class _Box:
 
 
 def layered_svg(graph: Program, fabric: FabricConfig, fills: Mapping[str, str]) -> str:
-    """The picture: a box for each operator, and for each edge its ports and depth, with its type as a tooltip.
+    """The picture: a box for each operator, and for each edge its ports, its type, and a depth that is not that of
+    the fabric.
 
     ``fills``: colours of operators by name, instead of those of their kinds.
     """
@@ -54,7 +55,8 @@ def layered_svg(graph: Program, fabric: FabricConfig, fills: Mapping[str, str]) 
         output, input = ends(graph, edge)
         # Points of the curve that are far enough from its ends that those of other edges are elsewhere.
         parts += _small(x1 + 0.2 * (x2 - x1), y1 + 0.33 * (y2 - y1), output)
-        parts += _small((x1 + x2) / 2, middle, f"depth {edge.depth}")
+        for number, line in enumerate(edge.lines):
+            parts += _small((x1 + x2) / 2, middle + 9 * number, line)
         parts += _small(x1 + 0.8 * (x2 - x1), y1 + 0.67 * (y2 - y1), input)
     for node in graph:
         parts += _drawn(node, boxes[node.name], fills.get(node.name, COLOURS[node.operator.kind]))
@@ -83,7 +85,9 @@ def _placed(graph: Program) -> dict[str, _Box]:
 
 
 def _small(x: float, y: float, text: str) -> list[str]:
-    return [f'<text x="{x:.1f}" y="{y:.1f}" font-size="8" fill="#555">{html.escape(text)}</text>'] if text else []
+    """A line with a white edge around it, as other edges may pass there."""
+    style = 'font-size="8" fill="#444" paint-order="stroke" stroke="#fff" stroke-width="2"'
+    return [f'<text x="{x:.1f}" y="{y:.1f}" {style}>{html.escape(text)}</text>'] if text else []
 
 
 def _drawn(node: Node, box: _Box, fill: str) -> list[str]:

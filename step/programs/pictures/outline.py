@@ -18,7 +18,8 @@ LONGEST = 8
 
 @dataclass(frozen=True)
 class Edge:
-    """The input of a port: names of nodes and of their ports, the stream with its type, and the channel's depth."""
+    """The input of a port: names of nodes and of their ports, the stream with its type, and the channel's depth, which
+    the program asks for (``asked``) or the fabric has for all."""
 
     producer: str
     output: str
@@ -27,6 +28,12 @@ class Edge:
     stream: str
     type: str
     depth: int
+    asked: bool
+
+    @property
+    def lines(self) -> list[str]:
+        """What a picture says of it."""
+        return [self.type, *([f"depth {self.depth}"] if self.asked else [])]
 
 
 def edges(graph: Graph, fabric: FabricConfig) -> list[Edge]:
@@ -39,7 +46,8 @@ def _inputs(graph: Graph, node: Node, fabric: FabricConfig) -> Iterator[Edge]:
         source = graph.resolve(stream)
         output = graph.nodes[source.producer].output_ports[source.port]
         depth = stream.depth or fabric.channel_depth
-        yield Edge(source.producer, output, node.name, name, str(stream), str(source.type), depth)
+        asked = depth != fabric.channel_depth
+        yield Edge(source.producer, output, node.name, name, str(stream), str(source.type), depth, asked)
 
 
 def call(owner: Any) -> str:

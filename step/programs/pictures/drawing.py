@@ -17,8 +17,8 @@ _BY_KIND: Mapping[str, str] = MappingProxyType({})
 
 
 def dot(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] = _BY_KIND) -> str:
-    """The graph in Graphviz' language: boxes are operators, edges carry shape, element type and ports, and a depth where
-    it is not that of the fabric.
+    """The graph in Graphviz' language: boxes are operators, edges carry shape, element type and ports, and a depth
+    where it is not that of the fabric.
 
     ``fills``: colours of operators by name, instead of those of their kinds.
     """

@@ -88,7 +88,7 @@ def test_what_no_sign_takes(x: Stream, form: Callable[[Any], Any], message: str)
     with pytest.raises(ProgramError) as caught:
         form(x)
     place, _, text = str(caught.value).partition(": ")
-    assert place.startswith("tests/step/test_arithmetic.py:") and text == message
+    assert place.startswith("tests/step/test_signs.py:") and text == message
 
 
 def test_rows_in_tiles_of_so_many(graph: Graph, x: Stream) -> None:

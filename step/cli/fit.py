@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, working
-from step.cli.options import Given, json_option, percent, program_options, writable
+from step.cli.options import Given, json_option, percent, plot_option, program_options, writable
 from step.errors import InputError
 from step.fitting.fitting import RUNS, Fitted, fit
 from step.fitting.trials import Choice
@@ -30,7 +30,7 @@ COLUMNS = ("LUT sites", "multipliers", "block RAMs", "cycles")
 @click.option("--runs", type=int, default=RUNS, show_default=True, help="Choices to try beside the candidates.")
 @click.option("--energy", is_flag=True, help="The energy as well, by published figures; interprets the program.")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the fabric, for --fitted.")
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf).")
+@plot_option
 @json_option
 def command(
     given: Given,

@@ -58,6 +58,19 @@ calibration_option = click.option(
 )
 
 
+rows_option = click.option(
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep the rows in this file (.csv or .parquet), and do not run again what it has.",
+)
+plot_option = click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf)."
+)
+jobs_option = click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
+scheduler_option = click.option(
+    "--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, not here."
+)
 binding_option = click.option(
     "--binding",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),

@@ -8,7 +8,17 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, warn, working
-from step.cli.options import Given, json_option, parse_arguments, program_options, writable
+from step.cli.options import (
+    Given,
+    jobs_option,
+    json_option,
+    parse_arguments,
+    plot_option,
+    program_options,
+    rows_option,
+    scheduler_option,
+    writable,
+)
 from step.cli.quantities import quantity
 from step.errors import InputError
 from step.host.files import writing
@@ -53,15 +63,10 @@ PICO = 1e-12
 )
 @click.option("--search", type=click.IntRange(min=1), metavar="N", help="Not all points: N that Optuna chooses.")
 @click.option("--seed", type=click.IntRange(min=0), help="That of the search.  [default: 0]")
-@click.option(
-    "--save",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Keep the rows in this file (.csv or .parquet), and do not run again what it has.",
-)
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf).")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
-@click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, not here.")
+@rows_option
+@plot_option
+@jobs_option
+@scheduler_option
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop every run there.")
 @json_option
 def command(
@@ -114,6 +119,14 @@ def command(
             max_cycles=max_cycles,
             progress=progress,
         )
+    show_sweep(found, plot, as_json)
+    if not as_json:
+        show_written(save, plot)
+    warn_of(found.rows)
+
+
+def show_sweep(found: Sweep, plot: Path | None, as_json: bool) -> None:
+    """The rows as a table, or as JSON; and the front, drawn to ``plot``."""
     if plot is not None:
         with writing(plot):
             found.plot(plot)
@@ -121,13 +134,10 @@ def command(
         front = set(map(id, found.front))
         show_json([{**row.plain(), "front": id(row) in front} for row in found.rows])
     else:
-        show_rows(found)
-        show_written(save, plot)
-    warn_of(found.rows)
+        _show_rows(found)
 
 
-def show_rows(found: Sweep) -> None:
-    """The rows as a table."""
+def _show_rows(found: Sweep) -> None:
     names = [each.name for each in found.axes]
     front = set(map(id, found.front))
     best = f"{len(front):,} of them on the front of {', '.join(found.objectives)}"

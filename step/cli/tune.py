@@ -8,11 +8,21 @@ from typing import Any
 
 import click
 
-from step.cli.console import show_json, show_written, talk, working
-from step.cli.options import arguments_option, json_option, parse_arguments, percent, settings_option, writable
-from step.cli.sweep import show_rows, warn_of
+from step.cli.console import show_written, talk, working
+from step.cli.options import (
+    arguments_option,
+    jobs_option,
+    json_option,
+    parse_arguments,
+    percent,
+    plot_option,
+    rows_option,
+    scheduler_option,
+    settings_option,
+    writable,
+)
+from step.cli.sweep import show_sweep, warn_of
 from step.errors import InputError, SimulationError
-from step.host.files import writing
 from step.host.progress import Progress
 from step.running.comparing import compare
 from step.sweeps.axis import Point, Value, parse_axis
@@ -60,21 +70,16 @@ from step.tuning.tune import OBJECTIVES, Tuned, tune
     metavar="NAME=VALUE,...",
     help="Compare the best choice in RTL too; with other arguments where it is too large: hidden=32,inner=32.",
 )
-@click.option(
-    "--save",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Keep the rows in this file (.csv or .parquet), and do not run again what it has.",
-)
+@rows_option
 @click.option(
     "--best",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Write the best program with its fabric there (.json).",
 )
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf).")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
-@click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, not here.")
+@plot_option
+@jobs_option
+@scheduler_option
 @json_option
 def command(
     program: str,
@@ -128,14 +133,7 @@ def command(
             scheduler=scheduler,
             progress=progress,
         )
-    if plot is not None:
-        with writing(plot):
-            found.plot(plot)
-    if as_json:
-        front = set(map(id, found.front))
-        show_json([{**row.plain(), "front": id(row) in front} for row in found.rows])
-    else:
-        show_rows(found)
+    show_sweep(found, plot, as_json)
     warn_of(found.rows)
     if found.interrupted:
         raise KeyboardInterrupt

@@ -101,6 +101,10 @@ class Subject:
         fabric = self._fabric(made, point)
         return _ready(made, replace(fabric, memory=MemoryConfig())), fabric.memory
 
+    def with_arguments(self, arguments: Arguments) -> Subject:
+        """The same with further ``arguments``."""
+        return replace(self, arguments=self.arguments + arguments)
+
     def program(self, point: Point) -> Program:
         """The program at ``point``, with its fabric; raises as `at`."""
         made = self._made(point)

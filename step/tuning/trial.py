@@ -45,7 +45,7 @@ class Trial:
     def row(self, subject: Subject, point: Point) -> Row:
         """The row of ``subject`` at ``point``; what can not be, or is over the budget, is a row that says so."""
         started = time.perf_counter()
-        found = self._of_all([evaluate(_with(subject, each), point) for each in self.cases])
+        found = self._of_all([evaluate(subject.with_arguments(each), point) for each in self.cases])
         budget = self.budget
         if self.within is not None:
             reason = budget.without(*FITTED).exceeded(found)
@@ -57,7 +57,7 @@ class Trial:
 
     def programs(self, subject: Subject, point: Point) -> list[Program]:
         """The program of every case at ``point``, on the hardware that was fitted to the first one."""
-        made = [_with(subject, each).program(point) for each in self.cases]
+        made = [subject.with_arguments(each).program(point) for each in self.cases]
         if self.within is None:
             return made
         file = self._fit(made[0]).file()
@@ -92,10 +92,6 @@ class Trial:
     def _judged(self, values: Sequence[float]) -> float:
         value = max(values) if self.judge == "worst" else fmean(values)
         return round(value) if isinstance(values[0], int) else round(value, 6)
-
-
-def _with(subject: Subject, case: Arguments) -> Subject:
-    return replace(subject, arguments=subject.arguments + case)
 
 
 def _applied(file: FittedFile, program: Program) -> Program:

@@ -106,10 +106,11 @@ def tune(
     )
     path = None if save is None else named_file(save, "save")
     with subjects(program, None, settings, arguments, scheduler) as (subject, kept):
-        legal = derived(_first(subject, trial), settled(over, Mapping, "over", InputError), progress)
+        first = subject.with_arguments(trial.cases[0])
+        legal = derived(first, settled(over, Mapping, "over", InputError), progress)
         points = Points.of(legal, settled(objectives, Iterable[Any], "objectives", InputError), search, seed)
-        _first(subject, trial).at(points.first)
-        record = Record(path, [each.name for each in points.axes], _first(subject, trial))
+        first.at(points.first)
+        record = Record(path, [each.name for each in points.axes], first)
         interrupted = False
         try:
             rows = points.run(partial(trial.row, subject), record, jobs, scheduler, progress)
@@ -117,11 +118,6 @@ def tune(
             rows, interrupted = record.rows, True
     rows = [replace(row, subject=kept) for row in rows]
     return Tuned(name_of(program), points.axes, points.objectives, tuple(rows), trial, kept, interrupted)
-
-
-def _first(subject: Subject, trial: Trial) -> Subject:
-    """``subject`` with the first case."""
-    return replace(subject, arguments=subject.arguments + trial.cases[0])
 
 
 def _cases(cases: Sequence[Mapping[str, Value]]) -> tuple[Arguments, ...]:

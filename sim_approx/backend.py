@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from sim_approx.calibration.file import Calibration
 from sim_approx.calibration.lookup import calibrated
+from sim_approx.engine.profile import Counted
 from sim_approx.placing.build import TimingOf
 from sim_approx.running.depths import Rerun, clearing_depths
 from sim_approx.running.simulation import EngineName, Model, Simulation, Values
@@ -26,6 +27,7 @@ from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend, checked_options
 from step.running.deadlock import report
 from step.running.interpreter import OnToken
+from step.running.profile import Profile
 from step.running.result import RunResult, Status
 
 
@@ -70,6 +72,9 @@ def run(
 
 
 APPROX = Backend(run, timed=True)
+
+INTERVALS = 400
+"""Of a profile, unless there are others."""
 
 
 class Simulator:
@@ -130,6 +135,27 @@ class Simulator:
         Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
         """
         return self._run(False, inputs, **options)
+
+    def profile(
+        self,
+        inputs: Mapping[str, Any] | BoundInputs | None = None,
+        *,
+        intervals: int = INTERVALS,
+        depths: Mapping[str, int] | None = None,
+        memory: MemoryConfig | None = None,
+        progress: Progress = silent,
+    ) -> Profile:
+        """What operators and memory did in at most so many ``intervals`` of a run as `run` makes it.
+
+        It runs twice: an interval has a length when that of the run is known. Raises what `run` raises.
+        """
+        cycles = self.run(inputs, depths=depths, memory=memory, progress=progress).cycles
+        counted = Counted(max(1, -(-cycles // intervals)), cycles)
+        with self._ready(inputs) as model:
+            fabric = model.run(depths, memory, progress=progress, counted=counted).fabric
+        spent = {machine: counted.spent[place] for place, machine in enumerate(fabric.machines)}
+        operators = {name: spent[machine] for name, machine in fabric.units.items()}
+        return Profile(cycles, counted.width, operators, counted.beats)
 
     def _run(
         self,

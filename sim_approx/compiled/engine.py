@@ -12,6 +12,7 @@ from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
 from sim_approx.compiled.pack import Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch
+from sim_approx.engine.profile import Counted
 from sim_approx.engine.words import RowsOf, unknown
 from sim_approx.memory.channels import Memory
 from step.firing.machine import Channel, Machine
@@ -125,6 +126,7 @@ class CompiledEngine:
         events: Events | None = None,
         told: Told | None = None,
         jump: bool = True,
+        counted: Counted | None = None,
     ) -> Ending:
         """As `sim_approx.engine.events.Engine.run`.
 
@@ -134,8 +136,11 @@ class CompiledEngine:
         functions.forget()
         packed.rewind()
         callback, numbers = CALLBACK(functions.call), packed.numbers(logged=events is not None)
-        run = library.step_start(numbers.ctypes.data, callback, jump)
+        run = library.step_start(numbers.ctypes.data, callback, jump and counted is None)
         try:
+            if counted is not None:
+                counted.begin(self._machines)
+                library.step_profile(run, counted.width, counted.cycles)
             limit, outcome = UNBOUNDED if max_cycles is None else max_cycles, GOES_ON
             while outcome == GOES_ON:
                 outcome = library.step_run(run, limit, SLICE)
@@ -148,6 +153,8 @@ class CompiledEngine:
                 raise functions.error
             if events is not None:
                 self._log(run, events)
+            if counted is not None:
+                counted.read(_array(library.step_profiled, run, WORD))
             return self._ending(_array(library.step_report, run, WORD).tolist())
         finally:
             library.step_end(run)

@@ -196,6 +196,8 @@ def _declare(engine: ctypes.CDLL) -> ctypes.CDLL:
     run, number, count = ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
     for name, result, arguments in (
         ("start", run, (run, CALLBACK, number)),
+        ("profile", None, (run, number, number)),
+        ("profiled", run, (run, count)),
         ("run", number, (run, number, number)),
         ("now", number, (run,)),
         ("entered", number, (run,)),

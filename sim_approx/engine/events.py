@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from operator import attrgetter, methodcaller
 from typing import TypeVar
 
+from sim_approx.engine.profile import Counted
 from sim_approx.engine.words import Clock, Crowded
 from sim_approx.memory.channels import Memory
 from step.firing.machine import COMPUTES, Blocked, Channel, Machine, Starved, Unread
@@ -175,6 +176,8 @@ class Engine:
     repeats = False
     attempt: Callable[[Machine], int | None] = staticmethod(methodcaller("fire"))
     """How a machine is tried."""
+    _switch: Callable[[Machine, int, int], None] = staticmethod(Machine.switch)
+    """How a machine changes what it does."""
 
     def __init__(
         self,
@@ -215,13 +218,19 @@ class Engine:
         events: Events | None = None,
         told: Told | None = None,
         jump: bool = True,
+        counted: Counted | None = None,
     ) -> Ending:
         """Run until nothing moves, or for ``max_cycles``, and say how the run ended.
 
         The run ends, and what is counted stands still, with the cycle in which all that ends it has ended, or with the
         first fault; what still moves then goes on, and may meet faults. ``events`` gets what entered and left
-        the channels, also behind the end. This engine never jumps.
+        the channels, also behind the end; ``counted`` what machines did when. This engine never jumps.
         """
+        if counted is not None:
+            counted.begin(self._machines)
+            self._switch = counted.switch
+            if self._memory is not None:
+                counted.watch(self._memory, self._clock)
         limit = max_cycles if max_cycles is not None else 1 << 62
         current = list(self._machines)
         last = None if self._open else -1
@@ -251,6 +260,8 @@ class Engine:
             if last is None and not self._open:
                 last = self._last_cycle(now)
             now, current = self._agenda.after(now, awake)
+        if counted is not None:
+            counted.end()
         if ending is not None:
             return ending
         if last is not None and last < limit:
@@ -264,28 +275,28 @@ class Engine:
         awake: list[Machine] = []
         if self._contended:
             current.sort(key=_ORDER)
-        wakes_in, attempt = self._agenda.wakes_in, self.attempt
+        wakes_in, attempt, switch = self._agenda.wakes_in, self.attempt, self._switch
         for machine in current:
             try:
                 outcome = attempt(machine)
             except Starved:
                 machine.asleep = True
                 if machine.activity != STARVED:
-                    machine.switch(STARVED, now)
+                    switch(machine, STARVED, now)
             except Crowded:
                 awake.append(machine)
                 if machine.activity != BLOCKED:
-                    machine.switch(BLOCKED, now)
+                    switch(machine, BLOCKED, now)
             except Blocked:
                 machine.asleep = True
                 if machine.activity != BLOCKED:
-                    machine.switch(BLOCKED, now)
+                    switch(machine, BLOCKED, now)
             except Violation as violation:
                 self._faults.append((machine, violation))
             else:
                 machine.firings += 1
                 if machine.activity != BUSY:
-                    machine.switch(BUSY, now)
+                    switch(machine, BUSY, now)
                 if outcome is None:
                     awake.append(machine)
                 elif outcome == COMPUTES:
@@ -294,7 +305,7 @@ class Engine:
                     else:
                         wakes_in(now + machine.interval).append(machine)
                 else:
-                    machine.switch(FINISHED, now + 1)
+                    switch(machine, FINISHED, now + 1)
                     self._open -= machine.ends_run
         return awake
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, cast
 
 from sim_approx.engine.events import Ending, Engine, Events, Sized, Told, Watch, Watched
+from sim_approx.engine.profile import Counted
 from sim_approx.engine.words import Clock, Delayed
 from sim_approx.memory.channels import Memory, Port
 from step.firing.machine import COMPUTES, ENDS, Channel, Entrance, Machine, Starved, Waits
@@ -119,9 +120,10 @@ class RecordingEngine(Engine):
         events: Events | None = None,
         told: Told | None = None,
         jump: bool = True,
+        counted: Counted | None = None,
     ) -> Ending:
         """As `Engine.run`; waits are noted up to the end of the run."""
-        ending = super().run(max_cycles, events, told, jump)
+        ending = super().run(max_cycles, events, told, jump, counted)
         for machine in list(self._waiting):
             self._waited(machine, ending.cycles)
         waits = self._record.waits

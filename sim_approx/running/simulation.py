@@ -14,6 +14,7 @@ import numpy as np
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.compiled.rule import RuleError
 from sim_approx.engine.events import Ending, Engine, Events, Watch
+from sim_approx.engine.profile import Counted
 from sim_approx.explain.record import Record, RecordingEngine
 from sim_approx.placing.build import Fabric, TimingOf, build_fabric
 from sim_approx.running.footprint import Footprint
@@ -172,10 +173,12 @@ class Model:
         jump: bool = True,
         progress: Progress = silent,
         on_token: OnToken | None = None,
+        counted: Counted | None = None,
     ) -> Simulation:
         """Run to whatever end it comes, with other ``depths`` of channels, by name, and another ``memory``.
 
-        What the last run left in the fabric is gone then. ``on_token`` as in `sim_approx.backend.run`. Raises
+        What the last run left in the fabric is gone then. ``on_token`` as in `sim_approx.backend.run`. ``counted`` gets
+        what machines did when; nothing is jumped over then. Raises
         `FabricError` for depths that can not be, `InputError` where there are no values to tell of, and
         `EnvironmentProblem` for a run that does not fit into memory, and where the compiled engine was asked for and
         can not be, with the reason.
@@ -198,7 +201,7 @@ class Model:
                 leaving.look()
 
         start = time.perf_counter()
-        ending = engine.run(max_cycles, record, told, jump)
+        ending = engine.run(max_cycles, record, told, jump, counted)
         if leaving is not None:
             leaving.look()
         seconds = time.perf_counter() - start

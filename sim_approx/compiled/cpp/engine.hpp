@@ -28,6 +28,34 @@ struct Event {
     int32_t channel, control;
 };
 
+// What machines did, and the beats of memory, in equal intervals of the first `cycles` of a run: `sim_approx.engine.profile`.
+struct Profile {
+    int64_t width = 0, cycles = 0, intervals = 0;  // no width: nobody asks
+    std::vector<int64_t> spent;  // by machine, activity and interval; then the beats that were read, and those written
+    int64_t beats = 0;           // where these begin
+
+    void begin(int64_t machines, int64_t of, int64_t up_to) {
+        width = of, cycles = up_to;
+        intervals = (cycles + width - 1) / width;
+        beats = machines * 4 * intervals;
+        spent.assign(beats + 2 * intervals, 0);
+    }
+
+    void spend(const Machine& machine, int64_t until) {
+        until = std::min(until, cycles);
+        int64_t* row = &spent[(machine.order * 4 + machine.activity) * intervals];
+        for (int64_t since = machine.since; since < until;) {
+            int64_t interval = since / width, end = std::min(until, (interval + 1) * width);
+            row[interval] += end - since;
+            since = end;
+        }
+    }
+
+    void grant(bool writes, int64_t now) {
+        if (now < cycles) spent[beats + writes * intervals + now / width]++;
+    }
+};
+
 // What the engine knows of the off-chip memory.
 struct SharedMemory : Machine {
     int64_t last_read = 0, last_write = 0;
@@ -62,6 +90,7 @@ struct Engine {
     std::vector<Met> faults;
     std::vector<Event> events, leaves, shown;  // what entered and left the channels that are logged; what showed in those watched
     Ending ending;
+    Profile profile;
 
     ~Engine() {
         for (int64_t at = 0; at < int64_t(channels.size()); at++) delete[] channels[at].ring;
@@ -281,6 +310,11 @@ struct Engine {
     }
 
    private:
+    void change(Machine& machine, uint8_t other, int64_t from) {
+        if (__builtin_expect(profile.width != 0, false)) profile.spend(machine, from);
+        machine.change(other, from);
+    }
+
     Wheel wheel_;
     using Machines = std::vector<Machine*>;
     Machines one_, other_;
@@ -328,17 +362,17 @@ struct Engine {
             int outcome = machine->rule(*machine, *this);
             if (outcome <= ENDS) {
                 machine->firings++;
-                if (machine->activity != BUSY) machine->change(BUSY, now);
+                if (machine->activity != BUSY) change(*machine, BUSY, now);
                 if (outcome == FIRES) {
                     again(*machine, 1);
                 } else if (outcome == COMPUTES) {
                     again(*machine, machine->interval);
                 } else {
-                    machine->change(FINISHED, now + 1);
+                    change(*machine, FINISHED, now + 1);
                     open_ -= machine->ends_run;
                 }
             } else if (outcome == STARVES) {
-                if (machine->activity != STARVED) machine->change(STARVED, now);
+                if (machine->activity != STARVED) change(*machine, STARVED, now);
             } else if (outcome == FAULTS) {
                 faults.push_back({machine->order, code});
                 code = 0;
@@ -346,13 +380,13 @@ struct Engine {
                 return false;
             } else {
                 if (outcome == IS_CROWDED) again(*machine, 1);
-                if (machine->activity != BLOCKED) machine->change(BLOCKED, now);
+                if (machine->activity != BLOCKED) change(*machine, BLOCKED, now);
             }
         }
         if (memory) {
             bool busy = memory->serve(*this);
             memory->firings += busy;
-            if (memory->activity != busy) memory->change(busy ? BUSY : STARVED, now);
+            if (memory->activity != busy) change(*memory, busy ? BUSY : STARVED, now);
         }
         return !broken_;
     }

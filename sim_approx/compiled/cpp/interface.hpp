@@ -44,6 +44,19 @@ Run* step_start(const int64_t* packed, Callback callback, int64_t jumps) {
     return run;
 }
 
+// Count in intervals of `width` cycles, up to cycle `cycles`; before the run.
+void step_profile(Run* run, int64_t width, int64_t cycles) {
+    run->engine.profile.begin(int64_t(run->engine.machines.size()), width, cycles);
+}
+
+// What was counted, once: up to the end of it all machines go on with what they do.
+const int64_t* step_profiled(Run* run, int64_t* count) {
+    Profile& profile = run->engine.profile;
+    for (const auto& machine : run->engine.machines) profile.spend(*machine, profile.cycles);
+    *count = int64_t(profile.spent.size());
+    return profile.spent.data();
+}
+
 int64_t step_run(Run* run, int64_t limit, int64_t budget) { return run->engine.run(limit, budget); }
 
 int64_t step_now(Run* run) { return run->engine.now; }

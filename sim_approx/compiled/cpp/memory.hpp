@@ -192,6 +192,7 @@ struct Memory final : SharedMemory {
         if (!--served.wanted) is_wanted_[channel / 64] &= ~(uint64_t(1) << channel % 64);
         served.granted = port.number;
         served.free_at = e.now + beat_interval;
+        if (__builtin_expect(e.profile.width != 0, false)) e.profile.grant(port.writes, e.now);
         int64_t arrival = e.now;
         if (!drams_.empty()) {
             DramChannel& bank = drams_[channel];

@@ -26,13 +26,22 @@ class StreamMethods(Fluent):
         """Reduce the inner ``rank`` dimensions of this stream and ``others``, which have the same shape."""
     def add(self, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
         """``stream + other``, scalar by scalar (`step.functions.Add`); ``other`` is a stream, or a value as of `beside`."""
+    def along(self, reference: Stream, *, name: str | None = None) -> Stream:
+        """``[..]`` of anything -> ``[.., n]``, the shape of ``reference``: every element as often as that has some.
+
+        So a query meets all keys of its request, and a sum all terms.
+        """
     def beside(self, value: Any, *, name: str | None = None) -> Stream:
         """A number, or an array as a tile, for every element of a stream of tiles, in the format of these.
+
+        A tensor of the graph, of two dimensions, is one tile in its own format, read again for every element.
 
         Raises `TypeMismatch` for other streams, and for what their format does not have.
         """
     def bufferize(self, *, rank: int = 1, name: str | None = None) -> Stream:
         """Collect the inner ``rank`` dimensions in on-chip memory; ``streamify`` reads them."""
+    def compare(self, relation: str, other: Any, *, name: str | None = None) -> Stream:
+        """Whether ``stream relation other``, as ``stream > other``, scalar by scalar (`step.functions.Compare`)."""
     def divide(self, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
         """``stream / other``, scalar by scalar (`step.functions.Div`)."""
     def expand(self, reference: Stream, *, rank: int = 1, name: str | None = None) -> Stream:
@@ -67,7 +76,8 @@ class StreamMethods(Fluent):
         """``[.., n]`` of tiles ``[r, columns]`` -> ``[.., n * r]`` of their rows ``[1, columns]``.
 
         ``of``: how many rows there are in the innermost dimension, or a stream of as many, where the types do not tell;
-        every run checks it.
+        every run checks it. A stream of a dimension more, ``[.., n, r]``, has the rows of a tile in that: so
+        ``x.tiles().rows(of=x)`` has the shape of x.
         """
     def scan(
         self, function: AccumFunction, *others: Stream, rank: int = 1, exclusive: bool = False, name: str | None = None
@@ -177,6 +187,20 @@ class GraphMethods(Fluent):
         """Read ``tensor`` in tiles of ``tile`` (rows, cols), once or per element of ``reference``.
 
         ``out`` defaults to the whole tiled tensor and ``stride`` to row-major order.
+        """
+    def merge(
+        self,
+        parts: Sequence[Stream],
+        selector: Stream,
+        *,
+        rank: int = 0,
+        room: int | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """The opposite of ``partition`` for a ``selector`` [.., n] that names one target each: chunks in their order.
+
+        ``parts`` are streams [n_i, *chunk] of chunks of ``rank``; the result is [.., n, *chunk], which every run checks.
+        ``room``: slots of the channels of all parts and of the selectors, where some wait for others.
         """
     def reassemble(
         self,

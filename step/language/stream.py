@@ -130,6 +130,22 @@ class Stream(StreamMethods):
     def __neg__(self) -> Stream:
         return self.multiply(-1)
 
+    @told
+    def __lt__(self, other: Any) -> Stream:
+        return self.compare("<", other)
+
+    @told
+    def __le__(self, other: Any) -> Stream:
+        return self.compare("<=", other)
+
+    @told
+    def __gt__(self, other: Any) -> Stream:
+        return self.compare(">", other)
+
+    @told
+    def __ge__(self, other: Any) -> Stream:
+        return self.compare(">=", other)
+
     @checked
     def __getitem__(self, index: int) -> Stream:
         """Item ``index`` of every tuple of the stream."""

@@ -1,9 +1,11 @@
 """Parts of programs that are made of several operators."""
 
 from step.library import arithmetic as arithmetic
+from step.library import merging as merging
 from step.library import tiles as tiles
 from step.library.arg_max import arg_max
 from step.library.parallel import parallelize
+from step.library.softmax import softmax
 from step.library.top_k import top_k_weights
 
-__all__ = ["arg_max", "parallelize", "top_k_weights"]
+__all__ = ["arg_max", "parallelize", "softmax", "top_k_weights"]

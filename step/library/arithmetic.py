@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from step.errors import TypeMismatch
+from step.functions.compare import Compare
 from step.functions.elementwise import Add, Mul, Scale, Sub
 from step.functions.matmul import Matmul
 from step.functions.reciprocal import Div
 from step.language.dtypes import DType, as_dtype
 from step.language.function import MapFunction
-from step.language.graph import Graph
+from step.language.graph import Graph, Tensor
 from step.language.stream import Stream, stream_method
 from step.language.types import Tile
 
@@ -52,11 +53,24 @@ def matmul(stream: Stream, other: Any, *, out: DType | str | None = None, name: 
 
 
 @stream_method
+def compare(stream: Stream, relation: str, other: Any, *, name: str | None = None) -> Stream:
+    """Whether ``stream relation other``, as ``stream > other``, scalar by scalar (`step.functions.Compare`)."""
+    return _mapped(Compare(relation), stream, other, name)
+
+
+@stream_method
 def beside(stream: Stream, value: Any, *, name: str | None = None) -> Stream:
     """A number, or an array as a tile, for every element of a stream of tiles, in the format of these.
 
+    A tensor of the graph, of two dimensions, is one tile in its own format, read again for every element.
+
     Raises `TypeMismatch` for other streams, and for what their format does not have.
     """
+    if isinstance(value, Tensor):
+        assert isinstance(stream.graph, Graph)
+        loaded = stream.graph.load(value, tile=value.shape, reference=stream, name=name)
+        whole: Stream = loaded.flatten(0, len(value.shape))
+        return whole
     if not isinstance(stream.element, Tile):
         raise TypeMismatch(f"{stream} has elements {stream.element}, with which nothing can be calculated")
     assert isinstance(stream.graph, Graph)

@@ -1,4 +1,4 @@
-"""Rows in tiles, and tiles in rows: the usual pairs of Reshape, Promote, Accum and FlatMap."""
+"""Rows in tiles, tiles in rows, and one for many: the usual pairs of Reshape, Promote, Accum, FlatMap and Expand."""
 
 from __future__ import annotations
 
@@ -31,13 +31,26 @@ def rows(stream: Stream, of: Stream | int | Dim | None = None, *, name: str | No
     """``[.., n]`` of tiles ``[r, columns]`` -> ``[.., n * r]`` of their rows ``[1, columns]``.
 
     ``of``: how many rows there are in the innermost dimension, or a stream of as many, where the types do not tell;
-    every run checks it.
+    every run checks it. A stream of a dimension more, ``[.., n, r]``, has the rows of a tile in that: so
+    ``x.tiles().rows(of=x)`` has the shape of x.
     """
     _check_tiles(stream, "rows")
-    split: Stream = stream.flat_map(RetileStreamify(1, "row"), name=name)
+    rank = int(isinstance(of, Stream) and of.rank == stream.rank + 1)
+    split: Stream = stream.flat_map(RetileStreamify(1, "row", rank=rank), name=name)
     if of is None:
         return split
     return split.assume_shape(of.shape if isinstance(of, Stream) else (*split.shape[:-1], of))
+
+
+@stream_method
+def along(stream: Stream, reference: Stream, *, name: str | None = None) -> Stream:
+    """``[..]`` of anything -> ``[.., n]``, the shape of ``reference``: every element as often as that has some.
+
+    So a query meets all keys of its request, and a sum all terms.
+    """
+    (alone, _) = stream.reshape(1)
+    repeated: Stream = alone.expand(reference, name=name)
+    return repeated
 
 
 def _check_tiles(stream: Stream, what: str) -> None:

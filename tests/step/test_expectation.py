@@ -38,7 +38,8 @@ def test_nothing_is_expected() -> None:
         ([[1, 3], [4, 4]], 0.1, 0.25, "output 'y' is 2 at [0, 1], but 3 is expected"),
         ([1, 2, 3.5, 4], 0.0, 0.125, "output 'y' is 3 at [2], but 3.5 is expected"),
         ([[0, 0], [0, 0]], 9.0, np.inf, "output 'y' is 1 at [0, 0], but 0 is expected"),
-        ([[1, 2], [np.nan, 4]], 9.0, np.nan, "output 'y' is 1 at [0, 0], but 1 is expected"),
+        ([[1, 2], [np.nan, 4]], 9.0, np.nan, "output 'y' is 3 at [1, 0], but nan is expected"),
+        ([[1, 2], [np.inf, 4]], 9.0, np.inf, "output 'y' is 3 at [1, 0], but inf is expected"),
     ],
 )
 def test_deviations(expected: Any, tolerance: float, relative: float, first: str | None) -> None:
@@ -46,6 +47,13 @@ def test_deviations(expected: Any, tolerance: float, relative: float, first: str
     assert made is not None
     assert (made.close, made.first) == (first is None, first)
     np.testing.assert_equal(made.relative, relative)
+
+
+def test_infinities_and_nan_are_what_they_are() -> None:
+    """The others are measured by the largest finite one."""
+    values = [[-np.inf, np.nan], [1.0, 4.0]]
+    made = found([[-np.inf, np.nan], [2.0, 4.0]], values, tolerance=0.3)
+    assert made == Deviation(0.25, 0.3, None)
 
 
 def test_a_stored_tensor_has_its_own_positions() -> None:

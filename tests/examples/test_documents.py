@@ -96,10 +96,11 @@ def test_excerpts_are_in_the_code() -> None:
 USE = """
 import numpy as np
 import patterns
+import step
 from functions.streaming import Case
 from step.language.dtypes import BF16, FP32
 from step.lowering.fabric import FabricConfig
-from step.functions import MaxMagnitude, Negate
+from step.functions import MaxMagnitude, Negate, Sigmoid
 from step.language.types import Tile
 
 FABRIC = FabricConfig(vector_lanes=5)
@@ -108,6 +109,23 @@ for dtype in (BF16, FP32):
     assert case.formula() == (3, 5, True)
     case.check(7, [0])
 assert Negate().apply(np.array([[1, -0.0, 1e-40]], np.float32)).tolist() == [[-1, 0, -0.0]]
+
+for stages in (1, 2, 3, 4):
+    for dtype, function in ((FP32, Sigmoid()), (FP32, Sigmoid(BF16)), (BF16, Sigmoid())):
+        case = Case(function, (Tile(dtype, 3, 4),), FabricConfig(vector_lanes=5, stages=stages))
+        assert case.formula() == (3, 6 + stages + (case.result.dtype is BF16), True)
+        case.check(70, [0])
+edges = np.array([[-0.0, np.inf, -np.inf, 1e-40, 15.99, -15.99, 16, -16, 1e30]], np.float32)
+numbers = np.concatenate([edges[:, 3:], np.linspace(-17, 17, 100001, dtype=np.float32)[None]], 1)
+with np.errstate(over="ignore"):
+    assert np.abs(Sigmoid().apply(numbers) - 1 / (1 + np.exp(-numbers.astype(float)))).max() < 1e-5
+assert Sigmoid().apply(edges)[0, :4].tolist() == [0.5, 1, 0, 0.5] and np.isnan(Sigmoid().apply(edges * np.nan)).all()
+
+graph, data = step.Graph("whole"), np.linspace(-9, 9, 24).reshape(2, 3, 4)
+graph.source("x", Tile(FP32, 3, 4), [2]).map(Sigmoid()).sink("y")
+program = step.Program(graph, {"x": data}, expected={"y": 1 / (1 + np.exp(-data))}, tolerance=1e-5)
+for backend, options in (("interpret", {}), ("approx", {"values": "all"})):
+    step.run(program, backend, **options).check()
 
 for function in (MaxMagnitude(), MaxMagnitude(BF16)):
     for inputs in ((Tile(BF16, 3, 4), Tile(FP32, 1, 4)), (Tile(BF16, 3, 4), Tile(BF16, 3, 4)), (Tile(BF16, 3, 4),)):
@@ -125,7 +143,7 @@ def extended(tmp_path: Path) -> Path:
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     python = blocks(EXTENDING, "python")
     written = [each for each in python if re.match(r"# \w+/", each)]
-    assert len(written) == 3
+    assert len(written) == 7
     for each in written:
         first, _, code = each.partition("\n")
         (tmp_path / first.removeprefix("# ")).write_text(code)

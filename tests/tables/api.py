@@ -24,8 +24,8 @@ HEAD = """\
 
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. To begin with there is the
 [tutorial](tutorial.md). All of this is in `step`; operators, which are methods of streams and graphs, have a
-[page](operators.md) of their own, and so have [functions](functions.md), in `step.functions`. Errors are drawn as a
-tree in `step/errors.py`.
+[page](operators.md#methods) of their own, and so have [functions](functions.md), in `step.functions`, and
+[errors](errors.md).
 
 The examples below are one session, which begins so:
 

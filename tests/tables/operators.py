@@ -6,6 +6,7 @@ import ast
 import doctest
 import inspect
 import pkgutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ import step
 import step.functions
 import step.ops
 from sim_approx.placing.build import build_fabric
+from step import library
 from step.language.graph import Graph
 from step.language.operator import OPERATORS, Operator
+from step.language.stream import Stream
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
 from step.running.sample import sample
@@ -35,6 +38,17 @@ to its token entering the channel behind (of a load, from the tile being there).
 
 | operator | behaviour | example: in | out | II | latency | floors |
 |---|---|---|---|---|---|---|
+"""
+
+
+METHODS = """
+## Methods
+
+All that a stream or a graph can be asked for, with the short forms that are made of several operators (*library*).
+Each takes a `name=` as well. The last ones are functions of `step.library`.
+
+| method | | |
+|---|---|---|
 """
 
 
@@ -107,6 +121,25 @@ def row(name: str, shown: Example) -> str:
     )
 
 
+def methods() -> Iterator[str]:
+    """Rows of all methods of streams and graphs, and of the functions of the library."""
+    for owner, prefix in ((Stream, "stream."), (Graph, "graph.")):
+        dir(owner)  # loads all
+        for name, method in sorted(owner.methods.items()):
+            yield method_row(prefix + name, method, owned=True)
+    for name in library.__all__:
+        yield method_row(name, getattr(library, name), owned=False)
+
+
+def method_row(called: str, function: Any, *, owned: bool) -> str:
+    parameters = list(inspect.signature(function).parameters.values())[owned:]
+    named = [each for each in parameters if each.name != "name" or each.default is each.empty]
+    kept = [each.replace(annotation=each.empty) for each in named]
+    call = str(inspect.Signature(kept)).replace("(*, ", "(").replace("'", '"')
+    where = "library" if function.__module__.startswith("step.library") else ""
+    return f"| `{called}{call}` | {summary(function)} | {where} |\n"
+
+
 def operators_page() -> str:
     """The text of docs/operators.md."""
     shown = {name: example(OPERATORS[name]) for name in names()}
@@ -114,7 +147,7 @@ def operators_page() -> str:
     needed = {each: sorted(name for name in used if hasattr(each, name)) for each in (step, step.functions)}
     lines = "".join(f">>> from {module.__name__} import {', '.join(each)}\n" for module, each in needed.items())
     text = HEAD + "".join(row(name, each) for name, each in shown.items())
-    text += f"\n## Examples\n\n```python\n{lines}\n```\n"
+    text += METHODS + "".join(methods()) + f"\n## Examples\n\n```python\n{lines}\n```\n"
     for name, each in shown.items():
         code = "".join(f">>> {line}\n" for line in each.lines)
         text += f"\n### {name}\n\n```python\n{code}\n```\n"

@@ -35,22 +35,15 @@ def load_rows(graph: Graph, lengths: Stream) -> Stream:
     return masked
 
 
-def every_tile(value: Stream, row: Stream, name: str) -> Stream:
-    """``value``, one of a row, once for every tile of it: [rows] -> [rows, tiles]."""
-    alone, _ = value.reshape(1, name=f"{name}_alone")
-    repeated: Stream = alone.expand(row, name=f"{name}_repeated")
-    return repeated
-
-
 def softmax(x: Stream) -> Stream:
     """Softmax of every row of tiles. A row is kept twice: until its maximum is known, and until its sum is."""
     held = x.bufferize(name="held_x").streamify(name="x_again")
     largest = x.map(RowMax(), name="tile_max").accum(Max(), name="max")
-    shifted = held.map(Sub(), every_tile(largest, held, "max"), name="shifted")
+    shifted = held.map(Sub(), largest.along(held, name="max_repeated"), name="shifted")
     powers = shifted.map(Exp(), name="powers")
     again = powers.bufferize(name="held_powers").streamify(name="powers_again")
     total = powers.map(RowSum(), name="tile_sum").accum(Add(), name="sum")
-    quotients: Stream = again.map(Div(), every_tile(total, again, "sum"), name="quotients")
+    quotients: Stream = again.map(Div(), total.along(again, name="sum_repeated"), name="quotients")
     return quotients
 
 
@@ -67,9 +60,9 @@ def softmax_online(x: Stream) -> Stream:
     scale = before.map(Sub(), running, name="growth").map(Exp(), name="scale")
     part = x.map(Sub(), running, name="shifted").map(Exp(), name="powers").map(RowSum(), name="tile_sum")
     total = scale.accum(MulAdd(), part, name="sum")
-    shifted = held.map(Sub(), every_tile(largest, held, "max"), name="shifted_again")
+    shifted = held.map(Sub(), largest.along(held, name="max_repeated"), name="shifted_again")
     quotients: Stream = shifted.map(Exp(), name="powers_again").map(
-        Div(), every_tile(total, held, "sum"), name="quotients"
+        Div(), total.along(held, name="sum_repeated"), name="quotients"
     )
     return quotients
 

@@ -54,6 +54,11 @@ class StreamMethods(Fluent):
         """Merge dimensions ``low`` to ``high``, counted from the innermost one (0)."""
     def item_of(self, index: int, *, name: str | None = None) -> Stream:
         """Item ``index`` of every tuple; ``stream[index]`` is the same."""
+    def keep(self, selector: Stream, *, name: str | None = None) -> Stream:
+        """``[.., n]`` -> ``[.., m]``: the elements for which the ``selector`` [.., n], of one target, selects it.
+
+        So a row is shorter, or empty; ``partition`` alone forgets what rows there were.
+        """
     def load_random(self, tensor: Tensor, *, tile: Sequence[int], name: str | None = None) -> Stream:
         """Read the tile of ``tensor`` at every address, in tiles of ``tile`` (rows, cols)."""
     def map(self, function: MapFunction, *others: Stream, name: str | None = None) -> Stream:

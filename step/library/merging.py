@@ -1,11 +1,25 @@
-"""What was parted by selectors, together again."""
+"""What selectors part: what they keep of a stream, and its parts together again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from step.language.graph import Graph, graph_method
-from step.language.stream import Stream
+from step.language.stream import Stream, stream_method
+
+
+@stream_method
+def keep(stream: Stream, selector: Stream, *, name: str | None = None) -> Stream:
+    """``[.., n]`` -> ``[.., m]``: the elements for which the ``selector`` [.., n], of one target, selects it.
+
+    So a row is shorter, or empty; ``partition`` alone forgets what rows there were.
+    """
+    (kept,) = stream.partition(selector, targets=1, name=name if stream.rank == 0 else None)
+    if stream.rank == 0:
+        return kept
+    assert isinstance(stream.graph, Graph)
+    rows: Stream = stream.graph.reassemble([kept], selector, order="index").flatten(0, 1, name=name)
+    return rows
 
 
 @graph_method

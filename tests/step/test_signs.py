@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import step
 from step import BF16, FP32, INT32, Graph, Stream, Tile, interpret
 from step.errors import ProgramError
 from step.functions import Add, Div, Matmul, Mul, Scale, Sub
@@ -161,6 +162,24 @@ def test_chunks_are_merged(graph: Graph) -> None:
     merged = graph.merge(x.partition(which, targets=2, rank=1), which, rank=1)
     assert merged.shape == x.shape
     assert (values(graph, merged, x=[[1, 2], [3, 4], [5, 6]], which=[1, 0, 1]).ravel() == range(1, 7)).all()
+
+
+def test_what_is_kept_of_rows(graph: Graph) -> None:
+    x, which = graph.source("x", Tile(FP32), [3, 2]), graph.selectors("which", 1, [3, 2])
+    kept = x.keep(which, name="kept")
+    assert (kept.producer, kept.rank, kept.shape[0], kept.shape[1].is_ragged) == ("kept", 1, x.shape[0], True)
+    kept.sink("y")
+    given = {"x": [[1, 2], [3, 4], [5, 6]], "which": step.masks([[1, 1], [0, 1], [0, 0]])}
+    found = step.run(graph, "interpret", inputs=given).outputs["y"].ragged()
+    assert (found.values.ravel().tolist(), found.row_splits[0].tolist()) == ([1, 2, 4], [0, 2, 3, 3])
+
+
+def test_what_is_kept_of_a_plain_stream(graph: Graph, x: Stream) -> None:
+    which = graph.selectors("which", 1, [6])
+    kept = x.keep(which, name="kept")
+    assert (
+        kept.producer == "kept" and (values(graph, kept, x=X, which=step.masks([1, 0, 0, 1, 0, 0])) == X[[0, 3]]).all()
+    )
 
 
 def test_softmax_of_rows(graph: Graph) -> None:

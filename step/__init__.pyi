@@ -2,6 +2,7 @@
 
 from . import functions as functions
 from . import ops as ops
+from . import plot as plot
 from .errors import StepError as StepError
 from .fifos.sizing import Sizing as Sizing
 from .fifos.sizing import size_fifos as size_fifos

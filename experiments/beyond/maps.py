@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from step.sweeps.plot import drawn
+from step.host.figures import drawn
 
 
 @dataclass(frozen=True)

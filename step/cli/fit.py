@@ -13,9 +13,9 @@ from step.cli.options import Given, json_option, percent, plot_option, program_o
 from step.errors import InputError
 from step.fitting.fitting import RUNS, Fitted, fit
 from step.fitting.trials import Choice
+from step.host.figures import FORMATS, drawn
 from step.host.files import write_atomically, writing
 from step.lowering.fabric import FABRIC
-from step.sweeps.plot import FORMATS, drawn
 
 COLUMNS = ("LUT sites", "multipliers", "block RAMs", "cycles")
 

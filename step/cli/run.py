@@ -22,13 +22,17 @@ from step.cli.options import (
     writable,
 )
 from step.errors import InputError, SimulationError
+from step.host.figures import check_picture
 from step.host.files import writing
+from step.host.nearest import did_you_mean
 from step.lowering.netlist import Netlist
+from step.plot.pictures import PLOTS, draw
 from step.programs.prepare import prepare
 from step.programs.program import Program
 from step.running.backend import runner
 from step.running.expectation import deviation
 from step.running.result import RunResult
+from step.running.run import Run
 from step.running.waiting import awaited
 
 
@@ -47,6 +51,13 @@ from step.running.waiting import awaited
 @click.option("--events", is_flag=True, help="Keep the cycle of every token (with --json or --save).")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of an RTL run (.vcd or .fst).")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to this file, as JSON.")
+@click.option(
+    "--plot",
+    "plots",
+    multiple=True,
+    metavar="NAME=FILE",
+    help=f"Draw a picture of the run (.svg, .png or .pdf); NAME is one of {', '.join(PLOTS)}. Repeat for several.",
+)
 @click.option("--check", is_flag=True, help="Fail unless the outputs are what the program expects.")
 @explain_option
 @json_option
@@ -61,6 +72,7 @@ def command(
     events: bool,
     waves: Path | None,
     save: Path | None,
+    plots: tuple[str, ...],
     check: bool,
     explain: bool,
     as_json: bool,
@@ -79,14 +91,16 @@ def command(
         "events": events or None,
         "waves": waves,
     }
-    needed = {option: option for option in options} | {"check": "outputs", "explain": "timed", "binding": "timed"}
-    for option, value in {**options, "check": check or None, "explain": explain or None, "binding": binding}.items():
+    timed = {"explain": explain or None, "plot": plots or None, "binding": binding}
+    needed = {option: option for option in options} | {"check": "outputs", **dict.fromkeys(timed, "timed")}
+    for option, value in {**options, "check": check or None, **timed}.items():
         if value is not None:
             written = f"--{'no-' if value is False else ''}{option.replace('_', '-')}"
             check_takes(name or "rtl", needed[option], f"{written} has no effect")
     show_path = explainer(as_json) if explain else None
     if events and not (save or as_json):
         raise InputError("--events has no effect without --json or --save")
+    pictures = [_picture(each) for each in plots]
     opened = given.program(binding)
     if check and not opened.expected:
         raise InputError("--check needs expected outputs, but the program has none for this data")
@@ -100,6 +114,9 @@ def command(
     with working() as progress:
         try:
             result = runner(name, options, progress)(prepared)
+            for plot, path in pictures:
+                progress(f"drawing {path}")
+                draw(plot, Run(opened, result), path)
         except SimulationError as error:
             if error.result is None:
                 raise
@@ -116,13 +133,26 @@ def command(
             show_result(result, prepared.netlist)
             if show_path is not None:
                 show_path(opened, max_cycles)
-        show_written(save, waves)
+        show_written(save, waves, *(path for _, path in pictures if failure is None))
     if failure is not None:
         raise failure
     if check:
         line = _checked(opened, result)
         if not as_json:
             click.echo(line)
+
+
+def _picture(text: str) -> tuple[str, Path]:
+    """``NAME=FILE``, where NAME is one of `PLOTS`; raises `InputError` for others, and as `check_picture`."""
+    name, _, file = text.partition("=")
+    if name not in PLOTS:
+        raise InputError(
+            f"--plot must be NAME=FILE, not {text!r}: {did_you_mean(name, PLOTS)}there are {', '.join(PLOTS)}"
+        )
+    path = Path(file)
+    check_picture(path)
+    writable(path)
+    return name, path
 
 
 def _checked(program: Program, result: RunResult) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.dims import element_count
@@ -50,6 +52,19 @@ def lanes_of(node: Node, netlist: Netlist) -> int:
     """The lanes of ``node``, none for what has no function of scalars."""
     plan = _plan(node, netlist)
     return plan.lanes if isinstance(plan, LanePlan) else 0
+
+
+def flops_a_cycle(node: Node, netlist: Netlist) -> int:
+    """The most operations that the lanes of ``node`` do in a cycle: two of a multiply-accumulate, else what a scalar
+    takes."""
+    function: Function = node.operator.function  # type: ignore[attr-defined]
+    if function.name == "matmul":
+        return 2 * lanes_of(node, netlist)
+    rows = netlist.fabric.dynamic_rows
+    elements = [with_rows(each.element, rows) for each in node.inputs]
+    ends = [*elements, with_rows(node.output_types[0].element, rows)]
+    scalars = max(1, *(int(each.elements) for each in ends if isinstance(each, Tile)))
+    return lanes_of(node, netlist) * max(1, math.ceil(int(function.flops(*elements)) / scalars))
 
 
 def _plan(node: Node, netlist: Netlist) -> Plan | None:

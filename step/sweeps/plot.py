@@ -2,93 +2,136 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from step.errors import EnvironmentProblem, InputError
-from step.programs.metrics import UNITS
-from step.sweeps.front import costs, pareto_front
+from step.errors import InputError
+from step.host.figures import BLACK, BLUE, COLOURS, axes_for, check_picture, drawn, in_counts, place_names, prefix
+from step.host.nearest import did_you_mean
+from step.sweeps.front import check_objectives, costs, pareto_front
 from step.sweeps.row import Row
 
-FORMATS = (".svg", ".png", ".pdf")
+if TYPE_CHECKING:
+    from step.sweeps.sweep import Sweep
+
+LABELS: Mapping[str, tuple[str, str]] = {
+    "cycles": ("cycles", ""),
+    "off_chip_bytes": ("off-chip traffic", "B"),
+    "on_chip_bytes": ("on-chip memory", "B"),
+    "channel_bytes": ("memory of the FIFOs", "B"),
+    "energy": ("energy", "J"),
+    "lanes": ("lanes", ""),
+    "lut_sites": ("area [LUTs]", ""),
+}
+"""What an objective is called on an axis, and its unit there; without one it is a count."""
+PICO = 1e-12
+STYLES: Mapping[bool, Mapping[str, Any]] = {False: {"marker": "o", "s": 32}, True: {"marker": "*", "s": 150}}
+"""Points of static tiles, and of dynamic ones."""
+
+Place = tuple[float, float]
 
 
 def check_plot(path: Path, objectives: Sequence[str]) -> None:
     """Raise `InputError` for a file that is no picture and for fewer than two objectives, `EnvironmentProblem` where
     matplotlib is not installed."""
-    if path.suffix not in FORMATS:
-        raise InputError(f"a plot must go to a file that ends in {', '.join(FORMATS)}, not '{path}'")
+    check_picture(path)
     if len(objectives) < 2:
         raise InputError(f"a plot needs two objectives, as in {objectives[0]},channel_bytes")
-    _matplotlib()
 
 
 def plot(rows: Sequence[Row], objectives: Sequence[str], title: str, form: str) -> bytes:
-    """``rows`` in the first two of ``objectives``, with the front of these two; ``form`` is svg, png or pdf.
+    """`front` as a picture; ``form`` is svg, png or pdf."""
+    return drawn(lambda figure: _draw(figure.add_subplot(), rows, objectives, title, None), (7, 4.5), form)
 
-    The points of the front are labelled with their parameters, as far as these differ between rows.
+
+def front(
+    sweep: Sweep | Sequence[Row], objectives: Sequence[str] | None = None, *, by: str | None = None, ax: Any = None
+) -> Any:
+    """The points of ``sweep``, or ``rows`` of several, in two objectives, and their front: cycles against memory.
+
+    Programs with tiles of dynamic size are stars. ``objectives``: up, then across; by default the first two of the
+    sweep. ``by``: a parameter whose values have colours. Points of the front have names: the parameters in which rows
+    differ, as far as there is room. Returns the axes, ``ax`` or new ones. Raises `InputError` for other objectives and
+    parameters.
+
+    >>> found = step.sweep(program, {"fabric.stages": [1, 4]}, jobs=1)
+    >>> step.plot.front(found, ("cycles", "lut_sites"), by="fabric.stages").get_xlabel()
+    'area [LUTs]'
     """
-    across, up = objectives[1], objectives[0]
-
-    def draw(figure: Any) -> None:
-        axes = figure.add_subplot(title=title, xlabel=_label(across), ylabel=_label(up))
-        known = [cost for row in rows if (cost := costs(row, (across, up))) is not None]
-        axes.scatter(*_columns(known), color="#9dc3e6", label="points")
-        front = pareto_front(rows, (across, up))
-        best = [cost for row in front if (cost := costs(row, (across, up))) is not None]
-        axes.step(*_columns(best), where="post", color="#e6975a", marker="o", label="front")
-        middle = sum(each[0] for each in (min(best), max(best))) / 2 if best else 0
-        for row, cost in zip(front, best, strict=True):
-            # Beyond the middle on the side of the front where no point can be, so that names stay inside.
-            away, side, above = (4, "left", "bottom") if cost[0] <= middle else (-4, "right", "top")
-            text = {"xytext": (away, away), "textcoords": "offset points", "ha": side, "va": above, "fontsize": 7}
-            axes.annotate(_name(row, rows), cost, **text)
-        axes.legend()
-
-    return drawn(draw, (7, 4.5), form)
+    rows = sweep if isinstance(sweep, Sequence) else sweep.rows
+    given = ("cycles", "on_chip_bytes") if isinstance(sweep, Sequence) else sweep.objectives
+    given = given if objectives is None else tuple(objectives)
+    check_objectives(given)
+    if len(given) < 2:
+        raise InputError(f"a plot needs two objectives, as in {given[0]},channel_bytes")
+    names = {name: None for row in rows for name in row.point}
+    if by is not None and by not in names:
+        raise InputError(f"the rows have no parameter {by!r}; {did_you_mean(by, names)}they have {', '.join(names)}")
+    return _draw(axes_for(ax), rows, given, getattr(sweep, "program", ""), by)
 
 
-def drawn(draw: Callable[[Any], None], size: tuple[float, float], form: str = "svg") -> bytes:
-    """What ``draw`` draws into a figure of matplotlib, ``size`` in inches; the same where it draws the same.
+def _draw(axes: Any, rows: Sequence[Row], objectives: Sequence[str], title: str, by: str | None) -> Any:
+    up, across = objectives[:2]
+    places = {id(row): (cost[1], cost[0]) for row in rows if (cost := costs(row, (up, across))) is not None}
+    scales = [_scale(name, [place[axis] for place in places.values()]) for axis, name in enumerate((across, up))]
+    at = {key: (x / scales[0][0], y / scales[1][0]) for key, (x, y) in places.items()}
+    axes.set(title=title, xlabel=scales[0][1], ylabel=scales[1][1])
+    for axis, name in ((axes.xaxis, across), (axes.yaxis, up)):
+        if not LABELS[name][1]:
+            in_counts(axis)
+    shown = [row for row in rows if id(row) in at]
+    best = pareto_front(shown, (up, across))
+    line = sorted({at[id(row)] for row in best})
+    axes.step([x for x, _ in line], [y for _, y in line], where="post", color=BLACK, linewidth=1, label="front")
+    values = list(dict.fromkeys(row.point.get(by) for row in shown)) if by else [None]
+    for number, value in enumerate(values):
+        colour = _colour(number, len(values)) if by else BLUE
+        for dynamic, style in STYLES.items():
+            alike = [row for row in shown if bool(row.dynamic_tiles) == dynamic]
+            points = [at[id(row)] for row in alike if by is None or row.point.get(by) == value]
+            if points:
+                label = f"{_short(by)}={value}, " if by else ""
+                label += f"{'dynamic' if dynamic else 'static'} tiles"
+                xs, ys = zip(*points, strict=True)
+                axes.scatter(xs, ys, color=colour, edgecolor="white", linewidth=0.5, zorder=3, label=label, **style)
+    axes.margins(0.08, 0.1)
+    if at:
+        axes.legend(frameon=False, fontsize=8)
+    names: dict[Place, str] = {}
+    for row in best:
+        names.setdefault(at[id(row)], _name(row, rows))
+    place_names(axes, names, at.values())
+    return axes
 
-    Raises `EnvironmentProblem` without matplotlib.
-    """
-    matplotlib, figures = _matplotlib()
-    with matplotlib.rc_context({"svg.hashsalt": "step", "svg.fonttype": "none", "pdf.fonttype": 42}):
-        figure = figures.Figure(figsize=size, layout="constrained")
-        draw(figure)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=form, metadata={"Date": None} if form == "svg" else None)
-    return buffer.getvalue()
+
+def _colour(number: int, of: int) -> Any:
+    """Number ``number`` of so many colours."""
+    if of <= len(COLOURS):
+        return COLOURS[number]
+    from matplotlib import colormaps
+
+    return colormaps["cividis"](number / (of - 1))
 
 
-def _columns(costs: Sequence[tuple[int, ...]]) -> tuple[list[int], list[int]]:
-    return [each[0] for each in costs], [each[1] for each in costs]
-
-
-def _label(objective: str) -> str:
-    unit = UNITS.get(objective)
-    return f"{objective} [{unit}]" if unit else objective
+def _scale(objective: str, values: Sequence[float]) -> tuple[float, str]:
+    """What to divide the values of ``objective`` by, and how the axis is called then."""
+    name, unit = LABELS[objective]
+    if not unit:
+        return 1.0, name
+    one = 1 / PICO if unit == "J" else 1.0
+    scale, si = prefix(max(values, default=0) / one)
+    return scale * one, f"{name} [{si}{unit}]"
 
 
 def _name(row: Row, rows: Sequence[Row]) -> str:
     """The parameters of ``row`` that are not the same everywhere."""
-    parts = [f"{name.rpartition('.')[2]}={value}" for name, value in row.point.items() if _differs(name, rows)]
-    return ", ".join(parts)
+    return ", ".join(f"{_short(name)}={value}" for name, value in row.point.items() if _differs(name, rows))
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _differs(name: str, rows: Sequence[Row]) -> bool:
-    return len({each.point[name] for each in rows}) > 1
-
-
-def _matplotlib() -> tuple[Any, Any]:
-    try:
-        import matplotlib
-        from matplotlib import figure
-    except ModuleNotFoundError as error:
-        raise EnvironmentProblem(
-            f"a plot needs the module {error.name}; install it with: pip install 'step-fabric[sweeps]'"
-        ) from None
-    return matplotlib, figure
+    return len({each.point.get(name) for each in rows}) > 1

@@ -25,7 +25,8 @@ class Row:
     a run that finished, ``flops_per_cycle`` and ``bytes_per_cycle`` (off chip) what it reached, and ``bound`` what it
     was bound by (`step.running.bound.bound_by`). ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes`` and ``flops``
     are the metrics of the program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all
-    operators, ``lut_sites`` an estimate of the area (docs/areas.md). ``seconds`` is what the row took. ``digest`` is
+    operators, ``lut_sites`` an estimate of the area (docs/areas.md). ``dynamic_tiles``: whether tiles have
+    a dynamic number of rows. ``seconds`` is what the row took. ``digest`` is
     another one for another program, or other data; ``subject`` makes the program of the row again.
     """
 
@@ -42,6 +43,7 @@ class Row:
     energy: int | None = None
     lanes: int | None = None
     lut_sites: int | None = None
+    dynamic_tiles: bool | None = None
     seconds: float | None = None
     error: str | None = None
     digest: str | None = None
@@ -62,7 +64,7 @@ MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point",
 
 TEXTS = ("status", "bound", "error", "digest")
 
-NUMBERS = tuple(name for name in MEASURES if name not in TEXTS)
+NUMBERS = tuple(name for name in MEASURES if name not in (*TEXTS, "dynamic_tiles"))
 
 OBJECTIVES = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes", "energy", "lanes", "lut_sites")
 """Measures of which less is better."""

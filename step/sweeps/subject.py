@@ -14,6 +14,7 @@ import sympy
 from step.areas import area_of
 from step.errors import InputError, SimulationError, UnboundSymbol
 from step.language.symbols import replaced
+from step.language.types import is_dynamic
 from step.lowering.fabric import FABRIC, MEMORY, FabricConfig, is_of_fabric, with_settings
 from step.lowering.feasible import lanes_of, with_lanes
 from step.lowering.limits import LIMITS
@@ -192,6 +193,7 @@ def _ready(made: Made, fabric: FabricConfig) -> Ready:
     measures = {name: int(each.round()) for name, each in found.items() if not _open(each)}
     measures["lanes"] = sum(lanes_of(node, measured.netlist) for node in with_lanes(measured.netlist))
     measures["lut_sites"] = round(area_of(measured.netlist).lut_sites)
+    measures["dynamic_tiles"] = any(is_dynamic(each.element) for each in made.program.graph.streams())
     return Ready(Simulator(made.program, fabric=fabric), measures, unknown, made.digest)
 
 

@@ -45,7 +45,10 @@ def test_files_and_a_plot(step: Step, tmp_path: Path) -> None:
     assert (first.code, first.out.splitlines()[-2:], first.err) == (0, [f"written: {table}", f"written: {plot}"], "")
     content = table.read_text(), plot.read_bytes()
     assert content[0].startswith("rows,status,cycles,") and content[0].count("\n") == 3
-    assert all(text in content[1] for text in (b"rows=2", b"rows=4", b"on_chip_bytes [B]", b"cycles", b"front"))
+    assert all(
+        text in content[1]
+        for text in (b"rows=2", b"rows=4", b"on-chip memory [kB]", b"cycles", b"front", b"static tiles")
+    )
     assert step(*arguments) == first and (table.read_text(), plot.read_bytes()) == content
 
 
@@ -91,7 +94,7 @@ def test_nothing_to_sweep_over(step: Step) -> None:
         ("pyarrow", ["--save", "r.parquet"],
          "Parquet needs the module pyarrow; install it with: pip install 'step-fabric[sweeps]'"),
         ("matplotlib", ["--plot", "p.svg"],
-         "a plot needs the module matplotlib; install it with: pip install 'step-fabric[sweeps]'"),
+         "a plot needs the module matplotlib; install it with: pip install 'step-fabric[plots]'"),
         ("distributed", ["--scheduler", "tcp://localhost:1"],
          "a sweep on a cluster needs the module distributed; install it with: pip install 'step-fabric[cluster]'"),
     ],

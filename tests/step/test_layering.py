@@ -47,6 +47,7 @@ ROOMS = (
     "fifos",
     "fitting",
     "tuning",
+    "plot",
     "cli",
 )
 """The rooms of `step`, each of which may use those before it."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from experiments.published.show import decoding, multiplexing, parallelization, tiling, validation
 from experiments.published.show.results import Missing, Results, Row
+from step.host.figures import drawn
 from step.host.files import write_atomically
-from step.sweeps.plot import drawn
 
 MEGA = 1e6
 PUBLISHED = {"color": "black", "marker": "x", "linestyle": "", "label": "published"}

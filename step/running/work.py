@@ -1,0 +1,58 @@
+"""What operators calculated in a run, and the bytes that this took: what a roofline is drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from step.language.symbols import evaluate
+from step.language.types import Buffer
+from step.lowering.feasible import flops_a_cycle, with_lanes
+from step.lowering.netlist import Channel
+from step.programs.energy.activity import bits_of
+from step.programs.prepare import prepare
+from step.programs.program import Program
+from step.running.interpreter import bind
+
+
+@dataclass(frozen=True)
+class Work:
+    """The ``flops`` of an operator on the data of its program, the most that its lanes do ``a_cycle``, and the
+    ``link_bytes`` of the values that it takes and sends."""
+
+    flops: int
+    a_cycle: int
+    link_bytes: int
+
+    @property
+    def intensity(self) -> float:
+        """Operations per byte on its links."""
+        return self.flops / self.link_bytes
+
+
+def work_of(program: Program) -> dict[str, Work]:
+    """By name, what the operators of ``program`` that have lanes do on its data; none for those that do nothing.
+
+    The counts are those of `step.metrics`, of tiles of dynamic size with the rows that they have. Raises what
+    `step.bind` raises.
+    """
+    netlist = prepare(program).netlist
+    sums = {}
+    for node in with_lanes(netlist):
+        ends = [*netlist.inputs(node), *(each for each in netlist.outputs(node) if each is not None)]
+        sums[node] = node.operator.flops(node), sympy.Add(*map(_bits, ends))
+    symbols = bind(program) if any(each.free_symbols for pair in sums.values() for each in pair) else {}
+    found = {}
+    for node, pair in sums.items():
+        flops, bits = (int(evaluate(each, symbols, netlist.graph).round()) for each in pair)
+        if flops and bits:
+            found[node.name] = Work(flops, flops_a_cycle(node, netlist), bits // 8)
+    return found
+
+
+def _bits(channel: Channel) -> sympy.Expr:
+    """Bits of all values that pass ``channel``."""
+    if channel.element is None or isinstance(channel.element, Buffer):
+        return sympy.Integer(0)
+    return channel.type.count * bits_of(channel.element)

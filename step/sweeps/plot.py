@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from step.errors import InputError
-from step.host.figures import BLACK, BLUE, COLOURS, axes_for, check_picture, drawn, in_counts, place_names, prefix
-from step.host.nearest import did_you_mean
-from step.sweeps.front import check_objectives, costs, pareto_front
+from step.host.figures import BLACK, BLUE, COLOURS, check_picture, drawn, in_counts, place_names, prefix
+from step.sweeps.front import costs, pareto_front
 from step.sweeps.row import Row
-
-if TYPE_CHECKING:
-    from step.sweeps.sweep import Sweep
 
 LABELS: Mapping[str, tuple[str, str]] = {
     "cycles": ("cycles", ""),
@@ -41,37 +37,12 @@ def check_plot(path: Path, objectives: Sequence[str]) -> None:
 
 
 def plot(rows: Sequence[Row], objectives: Sequence[str], title: str, form: str) -> bytes:
-    """`front` as a picture; ``form`` is svg, png or pdf."""
-    return drawn(lambda figure: _draw(figure.add_subplot(), rows, objectives, title, None), (7, 4.5), form)
+    """`draw_front` as a picture; ``form`` is svg, png or pdf."""
+    return drawn(lambda figure: draw_front(figure.add_subplot(), rows, objectives, title), (7, 4.5), form)
 
 
-def front(
-    sweep: Sweep | Sequence[Row], objectives: Sequence[str] | None = None, *, by: str | None = None, ax: Any = None
-) -> Any:
-    """The points of ``sweep``, or ``rows`` of several, in two objectives, and their front: cycles against memory.
-
-    Programs with tiles of dynamic size are stars. ``objectives``: up, then across; by default the first two of the
-    sweep. ``by``: a parameter whose values have colours. Points of the front have names: the parameters in which rows
-    differ, as far as there is room. Returns the axes, ``ax`` or new ones. Raises `InputError` for other objectives and
-    parameters.
-
-    >>> found = step.sweep(program, {"fabric.stages": [1, 4]}, jobs=1)
-    >>> step.plot.front(found, ("cycles", "lut_sites"), by="fabric.stages").get_xlabel()
-    'area [LUTs]'
-    """
-    rows = sweep if isinstance(sweep, Sequence) else sweep.rows
-    given = ("cycles", "on_chip_bytes") if isinstance(sweep, Sequence) else sweep.objectives
-    given = given if objectives is None else tuple(objectives)
-    check_objectives(given)
-    if len(given) < 2:
-        raise InputError(f"a plot needs two objectives, as in {given[0]},channel_bytes")
-    names = {name: None for row in rows for name in row.point}
-    if by is not None and by not in names:
-        raise InputError(f"the rows have no parameter {by!r}; {did_you_mean(by, names)}they have {', '.join(names)}")
-    return _draw(axes_for(ax), rows, given, getattr(sweep, "program", ""), by)
-
-
-def _draw(axes: Any, rows: Sequence[Row], objectives: Sequence[str], title: str, by: str | None) -> Any:
+def draw_front(axes: Any, rows: Sequence[Row], objectives: Sequence[str], title: str, by: str | None = None) -> Any:
+    """The points of ``rows``, those of dynamic tiles as stars, and their front; ``by``: colours by that parameter."""
     up, across = objectives[:2]
     places = {id(row): (cost[1], cost[0]) for row in rows if (cost := costs(row, (up, across))) is not None}
     scales = [_scale(name, [place[axis] for place in places.values()]) for axis, name in enumerate((across, up))]

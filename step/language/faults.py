@@ -24,6 +24,8 @@ class Fault(enum.IntEnum):
     BUFFER_TOO_LARGE = 8
     TOO_MANY_ROWS = 9
     ROWS_DO_NOT_FILL = 10
+    BUS_ERROR = 11
+    NO_DEVICE = 12
 
 
 SHOWS_VALUES = frozenset({Fault.OUT_OF_RANGE})
@@ -41,6 +43,8 @@ MEANING = {
     Fault.TOO_MANY_ROWS: "a tile has more than {fabric.dynamic_rows} rows, the most that this fabric has room for; "
     "choose a fabric with a larger dynamic_rows",
     Fault.ROWS_DO_NOT_FILL: "the rows of a tile do not fill the one that is stored",
+    Fault.BUS_ERROR: "memory answers a read or write with an error (SLVERR)",
+    Fault.NO_DEVICE: "nothing is at the address of a read or write (DECERR)",
 }
 
 

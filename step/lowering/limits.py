@@ -45,6 +45,11 @@ LIMITS = {
     "memory.interval": Limit(1 << 20),
     "memory.latency": Limit(1 << 20),
     "memory.interleave": Limit(1 << 20),
+    "bus.masters": Limit(4),
+    "bus.bytes": Limit(128, bits=8),
+    "bus.burst": Limit(256),
+    "bus.outstanding": Limit(256),
+    "bus.address_bits": Limit(64, least=12),
 }
 """Of all parameters that are integers. What is beyond is a slip of the pen: elaboration or a run would not end."""
 

@@ -1,0 +1,1 @@
+"""AXI4 masters in front of off-chip memory."""

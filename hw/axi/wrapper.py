@@ -1,0 +1,129 @@
+"""The fabric of a program behind AXI4 masters: what a board instantiates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from amaranth.lib.wiring import In, Member, Out
+
+from hw.axi.control import MasterControl
+from hw.axi.ports import Lanes, Port, ports_of
+from hw.axi.read_master import ReadMaster
+from hw.axi.write_master import WriteMaster
+from hw.fabric import elaborate
+from hw.memory.port import MEMORY_RESET
+from hw.verilog.convert import ModuleLibrary
+from hw.verilog.emit import top_text
+from hw.verilog.modules import Parametric
+from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
+from step.lowering.board import Board, BoardPort, BusConfig, board_of
+from step.lowering.netlist import Netlist
+
+_PORT = re.compile(r"(request|response|store|written|base)(\d+)(\w*)")
+_OWN = re.compile("idle|fault|fault_port|fault_address")
+_RESET = "fabric_reset"
+
+
+class _Module(Parametric):
+    """A module whose text is written elsewhere; its clock and reset are ports like others."""
+
+    clocked = False
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
+        ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
+        super().__init__({name: Member(In if way == "input" else Out, width) for name, (way, width) in ports.items()})
+
+    @property
+    def module_name(self) -> str:
+        return self.structure.name
+
+
+def wrapped(netlist: Netlist, bus: BusConfig) -> Structure:
+    """``fabric_NAME`` with the masters of ``bus``, as the module ``fabric_NAME_axi``.
+
+    It has the ports of the fabric but for those of memory, with ``rst`` that of the bus as well; those of
+    `MasterControl`; ``base_IMAGE``, the byte address of each image of the plan; and ``m_axi0_araddr`` and so on.
+
+    Raises `FabricError` as `board_of` does.
+    """
+    board = board_of(netlist, bus)
+    fabric = elaborate(netlist).structure
+    top = Structure(f"{fabric.name}_axi")
+    for name, (way, width) in fabric.ports.items():
+        if name.partition("__")[0] in {each.name for each in board.ports} and "__" in name:
+            top.wires[name] = width
+        elif name not in (MEMORY_RESET, "done"):
+            top.ports[name] = way, width
+    top.wires |= {_RESET: 1, "fabric_done": 1}
+    connections: dict[str, str | int] = {name: name for name in fabric.ports}
+    connections |= {"clk": "clk", "rst": _RESET, "done": "fabric_done", MEMORY_RESET: "rst"}
+    top.instances.append(Instance("fabric", _Module(fabric), connections, "the fabric"))
+    top.ports |= {f"base_{image.name}": ("input", bus.address_bits) for image in board.images}
+    masters = [each for number in range(bus.masters) for each in _masters(top, board, number)]
+    _add_control(top, masters)
+    return top
+
+
+def wrapper_files(netlist: Netlist, bus: BusConfig, *, initial_values: bool = True) -> dict[str, str]:
+    """SystemVerilog of the wrapper and its masters, by file name; that of the fabric is `hw.verilog.emit`'s.
+
+    Raises `FabricError` as `board_of` does.
+    """
+    structure = wrapped(netlist, bus)
+    library = ModuleLibrary(initial_values=initial_values)
+    for instance in structure.instances:
+        if not isinstance(instance.component, _Module):
+            library.require(instance.component)
+    texts = {f"{module.name}.sv": module.text for module in library.texts().values()}
+    return {**texts, f"{structure.name}.sv": top_text(structure)}
+
+
+def _masters(top: Structure, board: Board, number: int) -> Iterator[str]:
+    """Add both halves of a master; gives the names of those that have ports."""
+    lanes = Lanes(board.beat_bytes, board.bus)
+    for writes, kind in ((False, ReadMaster), (True, WriteMaster)):
+        ports = board.of(number, writes=writes)
+        master = kind(ports_of(board, number, writes=writes) or (Port(0, 0, 1),), lanes)
+        name, widths = f"{'write' if writes else 'read'}_master{number}", port_widths(master)
+        connections: dict[str, str | int] = {}
+        for flat, member, _ in flat_ports(master):
+            outer, way = f"m_axi{number}_{flat}", "input" if member.flow is In else "output"
+            if match := _PORT.fullmatch(flat):
+                connections[flat] = _of_port(board, ports[int(match[2])], match[1], match[3]) if ports else ""
+            elif flat in ("quiet", "cut"):
+                connections[flat] = _RESET
+            elif _OWN.fullmatch(flat):
+                connections[flat] = f"{name}_{flat}"
+                top.wires |= {f"{name}_{flat}": widths[flat]} if ports else {}
+            else:
+                connections[flat] = outer
+                top.ports[outer] = way, widths[flat]
+                if not ports and way == "output":
+                    top.gathered[outer] = [f"{widths[flat]}'d0"]
+        if ports:
+            comment = ", ".join(each.name for each in ports)
+            top.instances.append(Instance(name, master, connections, f"{'writes' if writes else 'reads'} of {comment}"))
+            yield name
+
+
+def _of_port(board: Board, port: BoardPort, kind: str, rest: str) -> str:
+    """The wire of a member of a master that belongs to ``port``."""
+    if kind == "base":
+        return f"base_{board.images[port.image].name}"
+    return f"{port.name}{rest}" if kind == "store" else f"{port.name}__{kind}{rest}"
+
+
+def _add_control(top: Structure, masters: list[str]) -> None:
+    control = MasterControl(len(masters))
+    connections: dict[str, str | int] = {"finished": "fabric_done", _RESET: _RESET}
+    for at, name in enumerate(masters):
+        connections |= {f"idle{at}": f"{name}_idle", f"fault{at}": f"{name}_fault"}
+        connections |= {f"port{at}": f"{name}_fault_port", f"address{at}": f"{name}_fault_address"}
+    widths = port_widths(control)
+    for name, member, _ in flat_ports(control):
+        if name not in connections:
+            connections[name] = name
+            top.ports[name] = "input" if member.flow is In else "output", widths[name]
+    top.instances.append(Instance("control", control, connections, "reset, and errors of memory"))

@@ -1,0 +1,187 @@
+"""Programs behind AXI4 masters, in a simulator with models of cocotbext-axi around them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from cocotb_tools.runner import get_runner
+
+from cosim.building.build import build
+from cosim.building.design import load_design
+from cosim.running.bench_run import run_simulator
+from cosim.running.program_data import memory_image, source_transfers
+from hw.axi.wrapper import wrapped, wrapper_files
+from hw.links.edge import unpack_transfers
+from hw.links.layout import input_formats
+from hw.links.packing import pack_tiles
+from hw.verilog.emit import emit
+from step.language.graph import Graph
+from step.lowering.board import Board, BusConfig, board_of
+from step.lowering.fabric import FabricConfig
+from step.lowering.memory import memory_map
+from step.lowering.netlist import Netlist, lower
+from step.programs.data.inputs import BoundInputs, bind_inputs
+from step.running.interpreter import interpret
+
+HERE = Path(__file__).parent
+ICARUS = shutil.which("iverilog")
+
+
+@dataclass(frozen=True)
+class Run:
+    """``data``: which inputs. ``latency``: cycles that memory may need for a beat; ``pauses``: the share of cycles in
+    which a channel rests; ``errors``: the beat of a way (read, write) that is answered with SLVERR; ``stop``: the cycle
+    in which the next reset comes."""
+
+    data: int = 0
+    seed: int = 1
+    latency: int = 3
+    pauses: float = 0.3
+    errors: dict[str, int] = field(default_factory=dict)
+    stop: int | None = None
+
+
+class Wrapped:
+    """A program on a board: built once for a simulator, and played as often as one likes."""
+
+    def __init__(
+        self, graph: Graph, fabric: FabricConfig, bus: BusConfig, directory: Path, *inputs: Any, simulator: str
+    ) -> None:
+        self.graph, self.bus, self.directory, self.simulator = graph, bus, directory, simulator
+        self.inputs = inputs
+        self.netlist: Netlist = lower(graph, fabric)
+        self.board: Board = board_of(self.netlist, bus)
+        design = directory / "design"
+        emit(self.netlist, design, probes=False, initial_values=False)
+        self.design = load_design(design)
+        for name, text in wrapper_files(self.netlist, bus, initial_values=False).items():
+            (design / name).write_text(text)
+        self.top = f"{self.design.module}_axi"
+        self.bases = self._bases()
+        self._build(sorted(design.glob("*.sv")))
+
+    def _bases(self) -> dict[str, int]:
+        """Addresses beyond 4 GB, at any beat, so that tiles begin anywhere in a page."""
+        random, at, found = Random(1), 0x12_3400_0000, {}
+        for image in self.board.images:
+            at += self.board.beat_bytes * random.randrange(100)
+            found[image.name] = at
+            at += min(self.board.bytes_of(image), 1 << 16)
+        return found
+
+    def _build(self, sources: list[Path]) -> None:
+        """Verilator's is built as simulators of fabrics are, Icarus's by cocotb's runner."""
+        if self.simulator == "verilator":
+            public = self.directory / "public.vlt"
+            public.write_text(
+                "\n".join(["`verilator_config", *map(self._public, wrapped(self.netlist, self.bus).ports)])
+            )
+            files = *sources, public
+            design = replace(self.design, module=self.top, verilog=files, sources=(), sinks=(), units=())
+            self._built = build(design, edges=True, optimize=False)
+        else:
+            self._runner = get_runner(self.simulator)
+            self._runner.build(
+                sources=sources,
+                hdl_toplevel=self.top,
+                build_dir=self.directory / self.simulator,
+                build_args=["-g2012"],
+                log_file=self.directory / "build.log",
+                timescale=("1ns", "1ps"),
+            )
+
+    def _run(self) -> None:
+        if self.simulator == "verilator":
+            run_simulator(self._built, "axi_bench", self.directory, [])
+        else:
+            self._runner.test(
+                hdl_toplevel=self.top,
+                test_module="axi_bench",
+                build_dir=self.directory / self.simulator,
+                test_dir=self.directory,
+                results_xml=str(self.directory / "results.xml"),
+                extra_env={"STEP_RUN_DIRECTORY": str(self.directory)},
+                log_file=self.directory / "run.log",
+            )
+
+    def _public(self, port: str) -> str:
+        return f'public_flat_rw -module "{self.top}" -var "{port}"'
+
+    def play(self, *runs: Run) -> list[dict[str, Any]]:
+        """What happened in each of ``runs``, one after the other in one simulation."""
+        bound = [bind_inputs(self.graph, each) for each in self.inputs]
+        base = min(self.bases.values())
+        size = max(self.bases[each.name] + min(self.board.bytes_of(each), 1 << 16) for each in self.board.images) - base
+        plan = {
+            "masters": self.bus.masters,
+            "base": base,
+            "bytes": size,
+            "images": self.bases,
+            "contents": [self._contents(each, base, size).hex() for each in bound],
+            "sources": self._sources(bound),
+            "sinks": [each.name for each in self.design.sinks],
+            "frames": [self._frames(each) for each in self.inputs],
+            "runs": [asdict(each) for each in runs],
+        }
+        (self.directory / "plan").write_text(json.dumps(plan))
+        self._run()
+        return json.loads((self.directory / "bench.json").read_text())
+
+    def _contents(self, bound: BoundInputs, base: int, size: int) -> bytes:
+        image, beat = memory_image(self.netlist, bound), self.board.beat_bytes
+        contents = bytearray(b"\xa5" * size)
+        for each in self.board.images:
+            part = image[each.base * beat : (each.base + each.beats) * beat][: 1 << 16]
+            contents[self.bases[each.name] - base :][: len(part)] = part
+            at = self.bases[each.name] - base
+            contents[at : at + len(part)] = part
+        return bytes(contents)
+
+    def _sources(self, bound: list[BoundInputs]) -> dict[str, list[Any]]:
+        """Frames of every source: its data in bytes, and the header of the last transfer."""
+        found: dict[str, list[Any]] = {}
+        for port in self.design.sources:
+            for each in bound:
+                frames, data = [], b""
+                for transfer in source_transfers(self.netlist, each)[port.name]:
+                    data += (transfer >> port.user_bits + 1).to_bytes(port.data_bits // 8, "little")
+                    if transfer >> port.user_bits & 1:
+                        frames.append([data.hex(), transfer & ((1 << port.user_bits) - 1)])
+                        data = b""
+                found.setdefault(port.name, []).append(frames)
+        return found
+
+    def _frames(self, inputs: Any) -> dict[str, int]:
+        outputs = interpret(self.graph, inputs).outputs
+        return {port.name: len(outputs[port.name]) + 1 for port in self.design.sinks}
+
+    def check(self, run: Run, played: dict[str, Any]) -> None:
+        """A whole run has the bits of the interpreter."""
+        wanted = interpret(self.graph, self.inputs[run.data]).outputs
+        for port in self.design.sinks:
+            node = self.netlist.graph.nodes[port.name]
+            transfers = []
+            for data, (first, last), width in played["sinks"][port.name]:
+                assert first == last, "a token has two headers"
+                words = [data[at : at + 2 * width] for at in range(0, len(data), 2 * width)]
+                for at, word in enumerate(words):
+                    number = int.from_bytes(bytes.fromhex(word), "little") << 1 | (at == len(words) - 1)
+                    transfers.append(number << port.user_bits | first)
+            tokens = unpack_transfers(transfers, node.inputs[0].element, *input_formats(node, self.netlist))
+            assert [str(each) for each in tokens if not each.done] == [str(each) for each in wanted[port.name]]
+        memory, base, beat = bytes.fromhex(played["memory"]), min(self.bases.values()), self.board.beat_bytes
+        regions = memory_map(self.netlist)
+        for node in self.netlist.units:
+            access = node.operator.writes(node)
+            if access is None:
+                continue
+            image = next(each for each in self.board.images if each.base == regions.stores[node.name].base)
+            values = [each.value for each in wanted[access.tensor or node.name] if each.has_value]
+            packed = pack_tiles(values, access.tile, beat)
+            at = self.bases[image.name] - base
+            assert values and memory[at : at + len(packed)] == packed, f"{node.name} stored something else"

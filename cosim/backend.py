@@ -101,8 +101,7 @@ def run_rtl(
     check_feasible(netlist)  # before what has no width is packed
     sources, memory = source_transfers(netlist, data), memory_image(netlist, data)
     with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
-        progress("writing Verilog")
-        design = emit(netlist, directory, probes=True)
+        design = emit(netlist, directory, probes=True, progress=progress)
         progress("building the simulator")
         raw = simulate(
             directory,

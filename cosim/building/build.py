@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,10 @@ from cosim.building.design import Design, load_design
 from cosim.building.harness import HARDWARE, HELPERS, TOP, bench_text
 from cosim.building.hierarchy import Hierarchy
 from cosim.building.plain_paths import plain
+from cosim.building.steps import run_or_fail, tell_compiled
 from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4
-from cosim.cache.builds import cached, content_key, failure_log
-from cosim.running.process import run_logged
+from cosim.cache.builds import cached, content_key
 from step.errors import BuildError, EnvironmentProblem
-from step.host.files import full_disk, has_room
 
 Progress = Callable[[str], None]
 
@@ -165,12 +165,13 @@ class _Recipe:
                 f"OPT_SLOW={NO_OPTIMIZATION}",
                 *("VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"USER_LDLIBS={' '.join(map(str, library))}"),
             ],
+            partial(tell_compiled, objects, self.progress),
         )
         (directory / "objects" / "Vtop").rename(directory / "simulator")
         shutil.rmtree(directory / "objects")
 
-    def _run(self, directory: Path, command: list[str]) -> None:
-        run_or_fail(command, directory, self.toolchain, self.name)
+    def _run(self, directory: Path, command: list[str], poll: Callable[[], None] | None = None) -> None:
+        run_or_fail(command, directory, self.toolchain, self.name, poll)
 
 
 def verilator_flags(top: str, waves: str | None, hierarchical: bool) -> list[str]:
@@ -264,32 +265,6 @@ def _installed_root(toolchain: Toolchain) -> Path:
     command = [str(toolchain.verilator.path), "--getenv", "VERILATOR_ROOT"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return plain(Path(said.strip()) / "include").parent
-
-
-def run_or_fail(command: list[str], directory: Path, toolchain: Toolchain, name: str) -> None:
-    """Run one step of the build of the cache entry ``name``; `BuildError` where it fails."""
-    log = directory / "build.log"
-    environment = {**toolchain.environment, "LC_ALL": "C"}  # error texts are searched
-    status = run_logged(command, log, directory=directory, environment=environment)
-    if status == 0:
-        return
-    check_room(log)
-    kept = failure_log(name)
-    shutil.copyfile(log, kept)
-    raise BuildError("\n".join([f"{Path(command[0]).name} failed:", *first_errors(log), f"full log: {kept}"]))
-
-
-def check_room(log: Path) -> None:
-    """Raise `EnvironmentProblem` where a tool failed because the disk that has its ``log`` is full."""
-    if not has_room(log.parent) or "No space left on device" in log.read_text(errors="replace"):
-        raise full_disk(log.parent)
-
-
-def first_errors(log: Path, count: int = 3) -> list[str]:
-    """The first lines of ``log`` that tell of an error; where none does, the last lines."""
-    lines = log.read_text(errors="replace").splitlines()
-    errors = [line for line in lines if re.search(r"^%Error|^ERROR:|\berror:|^make.*\*\*\*|undefined reference", line)]
-    return [f"  {line.strip()}" for line in (errors[:count] or lines[-count:])]
 
 
 def _edge_ports(design: Design) -> tuple[str, ...]:

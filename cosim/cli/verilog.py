@@ -54,8 +54,7 @@ def verilog(
     prepared = prepare(opened)
     netlist = prepared.netlist
     with working() as progress:
-        progress("writing Verilog")
-        design = emit(netlist, probes=bench, initial_values=style == "fpga")
+        design = emit(netlist, probes=bench, initial_values=style == "fpga", progress=progress)
         with writing(output / SIDECAR if output.is_dir() else output), installing(output, last=SIDECAR) as staged:
             design.write(staged)
             if bench:

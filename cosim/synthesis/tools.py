@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from cosim.building.build import check_room, first_errors
+from cosim.building.steps import check_room, first_errors
 from cosim.building.toolchain import HINTS, SYNTHESIS_MINIMUM, Version, package_version, show_version
 from cosim.cache.builds import failure_log
 from cosim.running.process import run_logged

@@ -23,6 +23,7 @@ from hw.verilog.modules import Parametric
 from hw.verilog.rtlil import plain_rtlil
 from hw.verilog.wide_ports import allow_wide_modules
 from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
+from step.host.progress import Progress, silent
 from step.host.sources import source_digest
 from step.host.usage import is_recent, mark_used
 
@@ -68,12 +69,15 @@ class ModuleLibrary:
         self._used.append(name)
         return name
 
-    def texts(self) -> dict[str, ModuleText]:
+    def texts(self, progress: Progress = silent) -> dict[str, ModuleText]:
         """Verilog of everything required so far and of all that it needs, by module name, sorted."""
         found: dict[str, ModuleText] = {}
         elaborated: dict[str, tuple[str, tuple[str, ...]]] = {}
         waiting = list(self._components)
         while waiting:
+            done = len(found) + len(elaborated)
+            left = len(set(waiting).difference(found, elaborated))
+            progress(f"writing Verilog: {done:,} of {done + left:,} modules")
             name = waiting.pop()
             component = self._components[name]
             if name in found or name in elaborated:
@@ -86,6 +90,8 @@ class ModuleLibrary:
             else:
                 elaborated[name] = self._elaborate(component)
                 waiting += elaborated[name][1]
+        if elaborated:
+            progress(f"writing Verilog: {len(elaborated):,} modules through Yosys")
         texts = to_verilog({name: text for name, (text, _) in elaborated.items()})
         for name, (_, children) in elaborated.items():
             found[name] = ModuleText(name, _described(self._components[name]) + texts[name], children)

@@ -20,6 +20,7 @@ from hw.verilog.sidecar import sidecar
 from hw.verilog.structure import Structure
 from step.errors import FabricError
 from step.host.installing import installing
+from step.host.progress import Progress, silent
 from step.lowering.netlist import Netlist
 
 SIDECAR = "fabric.json"
@@ -46,20 +47,30 @@ class Design:
             (directory / name).write_text(text)
 
 
-def emit(netlist: Netlist, directory: Path | str | None = None, *, probes: bool, initial_values: bool = True) -> Design:
+def emit(
+    netlist: Netlist,
+    directory: Path | str | None = None,
+    *,
+    probes: bool,
+    initial_values: bool = True,
+    progress: Progress = silent,
+) -> Design:
     """Emit the fabric of ``netlist``, into ``directory`` if one is given, where no file of an earlier one is left.
 
     ``probes`` adds the ports that the cosimulation looks at; without them all that is emitted can be synthesised.
     ``initial_values``: registers have their value at power-on too, as FPGAs can; for an ASIC only reset gives it.
+    ``progress`` is told how many modules are made.
+
     Equal programs give equal bytes. Raises `FabricError` for programs that the fabric can not hold.
     """
     if not probes:
         check_synthesisable(netlist)
+    progress("writing Verilog")
     fabric = elaborate(netlist, probes=probes)
     library = ModuleLibrary(initial_values=initial_values)
     for instance in fabric.structure.instances:
         library.require(instance.component)
-    modules = library.texts()
+    modules = library.texts(progress)
     files = {f"{module.name}.sv": module.text for module in modules.values()}
     top = f"{fabric.structure.name}.sv"
     files[top] = top_text(fabric.structure)

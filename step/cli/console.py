@@ -15,6 +15,7 @@ from rich.table import Table
 
 from step.cli.heartbeat import Heartbeat
 from step.host.progress import Progress
+from step.host.watching import OnTerminal
 
 LONGER_THAN_ANY_ROW = 1_000_000
 
@@ -83,11 +84,15 @@ def show_json(data: Any) -> None:
 
 @contextmanager
 def working() -> Iterator[Progress]:
-    """Shows on stderr what the body does: a spinner on a terminal, else a line now and then where it takes long."""
+    """Shows on stderr what the body does: one line on a terminal, else one now and then where it takes long."""
     console = Console(stderr=True, highlight=False)
     if console.is_terminal:
-        with console.status("starting") as status:
-            yield lambda text: status.update(escape(text))
+        shown = OnTerminal(console)
+        shown("starting")
+        try:
+            yield shown
+        finally:
+            shown.end()
     else:
         with Heartbeat(lambda text: talk(escape(text))) as heartbeat:
             yield heartbeat

@@ -90,7 +90,9 @@ def place_names(axes: Any, names: Mapping[Place, str], marks: Iterable[Place]) -
     taken = [Bbox([middle - size, middle + size]) for middle in middles]
     for point, name in names.items():
         for away, side, above in PLACES:
-            text = axes.annotate(name, point, xytext=away, textcoords="offset points", ha=side, va=above, fontsize=7)
+            line = {"arrowstyle": "-", "linewidth": 0.4, "color": "#888888", "shrinkA": 0, "shrinkB": 3}
+            style = {"textcoords": "offset points", "fontsize": 7, "arrowprops": line, "zorder": 2}
+            text = axes.annotate(name, point, xytext=away, ha=side, va=above, **style)
             box = text.get_window_extent()
             if all(inside.contains(*corner) for corner in box.corners()) and not box.count_overlaps(taken):
                 taken.append(box)

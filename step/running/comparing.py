@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from step.errors import InputError
 from step.host.floors import from_floor
-from step.host.progress import Progress, silent
+from step.host.progress import Progress
+from step.host.watching import watched
 from step.language.parameters import settled
 from step.lowering.fabric import FabricConfig
 from step.programs.prepare import Inputs, Openable, open_program, prepare
@@ -68,19 +69,22 @@ def compare(
     *,
     inputs: Inputs | None = None,
     fabric: FabricConfig | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
     """Run ``program`` on RTL, fast model and interpreter, and compare the cycle of every token and all outputs.
 
-    ``inputs`` and ``fabric`` replace the program's own; see `run`. Raises the errors of the back ends, and
-    `EnvironmentProblem` where one is not installed; warns as `run` does.
+    ``inputs`` and ``fabric`` replace the program's own; see `run`, also for ``progress``.
+
+    Raises the errors of the back ends, and `EnvironmentProblem` where one is not installed; warns as `run` does.
     """
     comparing = from_floor("step.comparisons", "compare", "step.compare")
     given = options_for(comparing, options, "step.compare")
-    settled(progress, Callable, "progress", InputError)
+    if progress is not None:
+        settled(progress, Callable, "progress", InputError)
     opened = open_program(program, inputs=inputs, fabric=fabric)
     prepared = prepare(opened)
     prepared.warn()
-    found: Comparison = comparing(opened, progress, prepared, **given)
+    with watched(progress) as telling:
+        found: Comparison = comparing(opened, telling, prepared, **given)
     return found

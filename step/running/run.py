@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from step.errors import InputError, SimulationError
-from step.host.progress import Progress, silent
+from step.host.progress import Progress
+from step.host.watching import watched
 from step.lowering.fabric import FabricConfig
 from step.programs.energy.model import Energy
 from step.programs.metrics import metrics_of
@@ -136,7 +137,7 @@ def run(
     max_cycles: int | None = None,
     events: bool = False,
     waves: Path | str | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Run:
     """Run ``program``, a `Program`, a `Graph` or the name of a file.
@@ -144,10 +145,12 @@ def run(
     ``backend``: ``"rtl"`` simulates the hardware, ``"approx"`` is the fast model, ``"interpret"`` has outputs and no
     time. ``inputs`` (data by name, or an .npz file) and ``fabric`` replace the program's own. Timed runs end in
     failure after ``max_cycles``, and record the cycle of every token where ``events`` are asked for; ``waves`` is a
-    .vcd or .fst file for those of the RTL. ``progress`` is told what is going on. What else a back end takes goes
-    through ``options``: ``values="all"`` lets the fast model compute outputs, ``jump=False`` go through all repetitions
-    of regular phases, ``on_token`` is told the name of a sink and every token that leaves the program there, as it does
-    (``on_token(name, token)``; on the fast model with all values).
+    .vcd or .fst file for those of the RTL. ``progress`` is told what is going on; without
+    one a terminal or a notebook shows it, unless the environment has ``STEP_PROGRESS=0``.
+
+    What else a back end takes goes through ``options``: ``values="all"`` lets the fast model compute outputs,
+    ``jump=False`` go through all repetitions of regular phases, ``on_token`` is told the name of a sink and every token
+    that leaves the program there, as it does (``on_token(name, token)``; on the fast model with all values).
 
     Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
     fit and for options that the back end does not have, and the other errors of `step.errors`; warns of what is
@@ -160,8 +163,9 @@ def run(
     True
     """
     wanted = {"max_cycles": max_cycles, "events": None if events is False else events, "waves": waves, **options}
-    runs = runner(backend, wanted, progress)  # bad options are told before anything else is done
-    opened = open_program(program, inputs=inputs, fabric=fabric)
-    prepared = prepare(opened)
-    prepared.warn()
-    return Run(opened, runs(prepared))
+    with watched(progress) as telling:
+        runs = runner(backend, wanted, telling)  # bad options are told before anything else is done
+        opened = open_program(program, inputs=inputs, fabric=fabric)
+        prepared = prepare(opened)
+        prepared.warn()
+        return Run(opened, runs(prepared))

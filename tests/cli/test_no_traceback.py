@@ -303,7 +303,7 @@ def test_a_cache_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
 
 
 def test_a_build_on_a_full_disk_leaves_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cosim.building.build import run_or_fail
+    from cosim.building.steps import run_or_fail
     from cosim.building.toolchain import Toolchain
 
     monkeypatch.setenv("STEP_CACHE", str(tmp_path))

@@ -15,6 +15,7 @@ from designs import DONE, pass_through, payload, write_design
 from cosim.building.build import OPTIMIZATION, build, without_instances
 from cosim.building.design import load_design
 from cosim.building.harness import HARDWARE, bench_text
+from cosim.building.steps import tell_compiled
 from cosim.building.toolchain import find_toolchain
 from cosim.cache.builds import cache_directory, cached, content_key
 from cosim.running.bench_run import simulate
@@ -243,3 +244,15 @@ def test_the_hardware_has_no_lint(tmp_path):
 
 LINT_OFF = ("-Wno-MULTITOP", "-Wno-BLKSEQ")
 """Simulation hardware counts with blocking assignments."""
+
+
+def test_how_many_files_are_compiled(tmp_path: Path) -> None:
+    told: list[str] = []
+    tell_compiled(tmp_path, told.append)
+    for name in ("a.cpp", "a.o", "b.cpp", "below/c.cpp", "verilator.o"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    tell_compiled(tmp_path, told.append)
+    (tmp_path / "Vtop__ALL.cpp").touch()
+    tell_compiled(tmp_path, told.append)
+    assert told == ["compiling: 1 of 3 files"]

@@ -95,6 +95,7 @@ class Simulator:
         calibration: Path | str | None = None,
         engine: EngineName | None = None,
         jump: bool = True,
+        symbols: bool = False,
     ) -> None:
         checked_options({"values": values, "engine": engine})
         prepared = prepare(program, inputs, fabric)
@@ -104,7 +105,7 @@ class Simulator:
         if calibration is not None:
             measured = calibrated(Calibration.load(Path(calibration)), self.netlist, self._data)
             self.netlist, timing_of = measured.netlist, measured.timing_of
-        self._model = partial(Model, values=values, timing_of=timing_of, engine=engine)
+        self._model = partial(Model, values=values, timing_of=timing_of, engine=engine, symbols=symbols)
         self._jump = jump
         self._idle: list[Model] = []
 

@@ -18,6 +18,7 @@ from sim_approx.memory.channels import Memory
 from step.firing.machine import Channel, Machine
 from step.firing.words import number, only
 from step.language.faults import Fault, Violation, rows_of
+from step.language.tokens import UNKNOWN
 from step.running.result import Status, control_token
 
 SLICE = 5_000_000
@@ -27,6 +28,11 @@ values counts as many (`Engine::run`)."""
 GOES_ON, BROKEN = 0, 5
 STATUS = {1: Status.FINISHED, 2: Status.DEADLOCK, 3: Status.RUNAWAY, 4: Status.FAULT}
 UNBOUNDED = (1 << 63) - 1
+
+CONTROL_BITS = 10
+"""Of the words for tokens that are watched; above these stand the rows of a tile."""
+
+CONTROL = (1 << CONTROL_BITS) - 1
 
 WORD = np.dtype(np.int64)
 EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int32)])
@@ -117,7 +123,7 @@ class CompiledEngine:
             self._functions.number,
             mask_words=words,
             outputs=outputs,
-            watched=watch.keys(),
+            watch=watch,
         )
 
     def run(
@@ -162,9 +168,10 @@ class CompiledEngine:
     def _show(self, run: int) -> None:
         """Show the tokens that were seen to those who watch."""
         if self._watch:
-            see = {channel.index: each for channel, each in self._watch.items()}
-            for _, channel, control in _array(self._library.step_seen, run, EVENT).tolist():
-                see[channel](control_token(control))
+            watchers = {channel.index: each for channel, each in self._watch.items()}
+            for _, channel, word in _array(self._library.step_seen, run, EVENT).tolist():
+                watcher = watchers[channel]
+                watcher.see(control_token(word & CONTROL, word >> CONTROL_BITS if watcher.rows else UNKNOWN))
             self._library.step_forget_seen(run)
 
     def _log(self, run: int, events: Events) -> None:

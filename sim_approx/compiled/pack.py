@@ -6,7 +6,7 @@ Integers >= 0 stand for themselves, and for an object stands the complement of i
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import astuple
 from typing import Any
 
@@ -16,13 +16,14 @@ from sim_approx.compiled import fields
 from sim_approx.compiled.fields import Kind
 from sim_approx.compiled.handles import NOTHING_THERE, Handles, Parts
 from sim_approx.compiled.library import Layout
+from sim_approx.engine.events import Watch
 from sim_approx.memory.channels import Memory
 from step.firing.machine import Channel, Machine, Sizes, Unread
 from step.language.loops import RegularStream, Stops, Walk
 from step.language.tokens import UNKNOWN, Token
 
 MEMORY = -1
-WATCHED, LOGGED = 1, 2
+WATCHED, LOGGED, COUNTS_ROWS = 1, 2, 4
 WORD = (1 << 64) - 1
 LISTED, WALK, STOPS = 0, 1, 2
 """How integers are given."""
@@ -67,7 +68,7 @@ class Packed:
         *,
         mask_words: int,
         outputs: bool,
-        watched: Collection[Channel],
+        watch: Watch,
     ) -> None:
         self._handles, self._number, self._layouts = handles, number, layouts
         self._machines, self._channels, self._mask_words = machines, channels, mask_words
@@ -107,7 +108,9 @@ class Packed:
             self._places.append(len(head) + 1)
             filled.append(len(channel.tokens))
             gathering = (0, 0, 0) if channel.gathering is None else astuple(channel.gathering)
-            head.extend((channel.index, 0, WATCHED * (channel in watched), 0, *gathering, len(channel.tokens)))
+            watcher = watch.get(channel)
+            flags = 0 if watcher is None else WATCHED | COUNTS_ROWS * watcher.rows
+            head.extend((channel.index, 0, flags, 0, *gathering, len(channel.tokens)))
             for token in channel.tokens:
                 head.extend(handles.words(token))
         self._filled = np.array(filled, np.int64)

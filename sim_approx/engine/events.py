@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, methodcaller
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from sim_approx.engine.profile import Counted
 from sim_approx.engine.words import Clock, Crowded
 from sim_approx.memory.channels import Memory
 from step.firing.machine import COMPUTES, Blocked, Channel, Machine, Starved, Unread
-from step.language.faults import Violation
+from step.language.faults import Violation, rows_of
 from step.language.tokens import UNKNOWN, Token
 from step.running.result import Activity, Status, control_word
 
@@ -35,8 +35,20 @@ Events = dict[int, tuple[list[int], list[int], list[int]]]
 """By channel of the program, the cycles in which tokens entered it, the control of each, and the cycles in which they
 left."""
 
-Watch = Mapping[Channel, Callable[[Token], None]]
-"""By channel, who is shown the control of every token that is seen in it."""
+
+class Watcher(NamedTuple):
+    """Who is to ``see`` the control of every token in a channel; with ``rows`` a value is the number of its rows."""
+
+    see: Callable[[Token], None]
+    rows: bool = False
+
+    def told(self, token: Token) -> None:
+        """Show ``token``."""
+        known = rows_of(token.value) if self.rows and token.has_value else UNKNOWN
+        self.see(token._replace(value=known) if token.has_value else token)
+
+
+Watch = Mapping[Channel, Watcher]
 
 Told = Callable[[int, int], None]
 """Told every now and then in a run: the cycle, and the tokens that entered the channels of the program by then."""
@@ -63,14 +75,14 @@ class Ending:
 
 
 class Watched(deque[Token]):
-    """The tokens of a channel, whose control is shown to ``see`` when they enter."""
+    """The tokens of a channel, which are shown to a ``watcher`` when they enter."""
 
-    def __init__(self, see: Callable[[Token], None]) -> None:
+    def __init__(self, watcher: Watcher) -> None:
         super().__init__()
-        self._see = see
+        self._watcher = watcher
 
     def append(self, token: Token) -> None:
-        self._see(token._replace(value=UNKNOWN) if token.has_value else token)
+        self._watcher.told(token)
         super().append(token)
 
 
@@ -197,8 +209,8 @@ class Engine:
         self._channels = channels
         self._contended = any(machine.contends for machine in machines)
         self._has_lags = any(channel.lag or channel.gathering for channel in channels)
-        for channel, see in watch.items():
-            channel.tokens = Watched(see)
+        for channel, watcher in watch.items():
+            channel.tokens = Watched(watcher)
         for channel in channels:
             channel.freed, channel.closing = self._freed, self._closing
         for order, machine in enumerate(machines):

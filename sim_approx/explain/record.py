@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
-from sim_approx.engine.events import Ending, Engine, Events, Sized, Told, Watch, Watched
+from sim_approx.engine.events import Ending, Engine, Events, Sized, Told, Watch, Watched, Watcher
 from sim_approx.engine.profile import Counted
 from sim_approx.engine.words import Clock, Delayed
 from sim_approx.memory.channels import Memory, Port
@@ -107,7 +107,7 @@ class RecordingEngine(Engine):
         for number, channel in enumerate(channels):
             record.put_by.append([NOBODY] * len(channel.tokens))
             record.taken_by.append([])
-            channel.tokens = _Noted(channel, watch.get(channel, _unseen), partial(self._read, number))
+            channel.tokens = _Noted(channel, watch.get(channel, Watcher(_unseen)), partial(self._read, number))
             if hasattr(channel, "entering"):  # pages that are free at the start came from nobody
                 channel.entering = _NotedEntrance(channel.entering, partial(self._put, number))
         if memory is not None:
@@ -220,8 +220,8 @@ class RecordingEngine(Engine):
 class _Noted(Watched):
     """The tokens of ``channel``; that one was looked at is told to ``read``."""
 
-    def __init__(self, channel: Channel, see: Callable[[Token], None], read: Callable[[Channel], None]) -> None:
-        super().__init__(see)
+    def __init__(self, channel: Channel, watcher: Watcher, read: Callable[[Channel], None]) -> None:
+        super().__init__(watcher)
         self.extend(channel.tokens)
         self._channel, self._read = channel, read
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.compiled.rule import RuleError
-from sim_approx.engine.events import Ending, Engine, Events, Watch
+from sim_approx.engine.events import Ending, Engine, Events, Watch, Watcher
 from sim_approx.engine.profile import Counted
 from sim_approx.explain.record import Record, RecordingEngine
 from sim_approx.placing.build import Fabric, TimingOf, build_fabric
@@ -28,14 +28,17 @@ from step.errors import (
     SettingError,
     SimulationError,
     StreamFault,
+    UnboundSymbol,
 )
 from step.host.progress import Progress, silent
+from step.language.symbols import determined
 from step.language.tokens import Token
+from step.language.types import ElementType, Tile
 from step.lowering.memory import same_addresses
 from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import BoundInputs
-from step.running.contracts import ShapeChecks, first_fault, stream_fault, timed_checks
+from step.running.contracts import ShapeChecks, first_fault, stream_fault, symbol_checks, timed_checks
 from step.running.deadlock import Snapshot
 from step.running.interpreter import OnToken
 from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
@@ -63,6 +66,17 @@ class Simulation:
     engine: EngineName
     reason: str | None
     max_cycles: int | None
+    shown: ShapeChecks | None = None
+
+    @cached_property
+    def symbols(self) -> dict[str, int] | None:
+        """The values of the program's symbols; None: nobody asked, or the run failed, or does not show them all."""
+        if self.shown is None or self.error is not None:
+            return None
+        try:
+            return determined(self.netlist.graph, {**self.checks.checkers, **self.shown.checkers})
+        except UnboundSymbol:
+            return None
 
     def snapshot(self) -> Snapshot:
         """The state at the end, as the report of a deadlock needs it."""
@@ -129,6 +143,7 @@ class Simulation:
             engine=self.engine,
             engine_reason=self.reason,
             jumped_cycles=ending.jumped,
+            symbols=self.symbols,
             events=None if self.events is None else _events(netlist, self.events, ending.cycles),
         )
 
@@ -150,12 +165,14 @@ class Model:
         timing_of: TimingOf | None = None,
         engine: EngineName | None = None,
         record: Record | None = None,
+        symbols: bool = False,
     ) -> None:
         if record is not None and engine == "compiled":
             raise FabricError("the compiled engine does not record what firings wait for; the Python engine does")
         self._netlist, self._data, self._values = netlist, data, values
         self._timing_of, self._wanted, self._record = timing_of, engine, record
         self._checks = self._checks_of_sources = timed_checks(netlist.graph, data)
+        self._shown = self._shown_by_sources = symbol_checks(netlist.graph, data, self._checks) if symbols else None
         self._made: tuple[Fabric, Engine | CompiledEngine] | None = None
         self._reason: str | None = None
 
@@ -191,6 +208,7 @@ class Model:
         netlist = self._netlist.with_depths(depths or {}).with_memory(memory or self._netlist.fabric.memory)
         fabric, engine = self._made = self._ready(netlist)
         checks = self._checks = self._checks_of_sources.copy()
+        shown = self._shown = None if self._shown_by_sources is None else self._shown_by_sources.copy()
         record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         speed = Speed(progress)
         leaving = None if on_token is None else Leaving(netlist, fabric.outputs, on_token)
@@ -206,7 +224,8 @@ class Model:
             leaving.look()
         seconds = time.perf_counter() - start
         ran: EngineName = "compiled" if isinstance(engine, CompiledEngine) else "python"
-        return Simulation(netlist, fabric, checks, ending, record, self._values, seconds, ran, self._reason, max_cycles)
+        said = self._values, seconds, ran, self._reason, max_cycles
+        return Simulation(netlist, fabric, checks, ending, record, *said, shown)
 
     def _ready(self, netlist: Netlist) -> tuple[Fabric, Engine | CompiledEngine]:
         """A fabric with what ``netlist`` has, in which a run can begin, and the fastest engine that there is for it."""
@@ -219,10 +238,11 @@ class Model:
                 return fabric, engine
         computing = frozenset(node.name for node in netlist.units) if self._values == "all" else netlist.deciding
         fabric = build_fabric(netlist, self._data, computing, self._timing_of)
+        shown = {} if self._shown is None else self._shown.checkers
         watch = {
-            channel: partial(self._see, each.name)
+            channel: Watcher(partial(self._see, each.name), each.name in shown and _has_rows(each.type.element))
             for each, channel in zip(netlist.channels, fabric.channels, strict=True)
-            if each.name in self._checks.checkers and each.name not in self._data.streams
+            if each.name in {**self._checks.checkers, **shown} and each.name not in self._data.streams
         }
         parts = fabric.machines, fabric.all_channels, fabric.clock, fabric.memory, watch
         if self._record is not None:
@@ -244,7 +264,10 @@ class Model:
             return None
 
     def _see(self, name: str, token: Token) -> None:
-        self._checks.see(name, token)
+        if name in self._checks.checkers:
+            self._checks.see(name, token)
+        if self._shown is not None and name in self._shown.checkers:
+            self._shown.see(name, token)
 
 
 def simulate(
@@ -265,6 +288,11 @@ def simulate(
     """
     model = Model(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record)
     return model.run(events=events, max_cycles=max_cycles, jump=jump)
+
+
+def _has_rows(element: ElementType) -> bool:
+    """Whether tiles of this type have a number of rows each."""
+    return isinstance(element, Tile) and not element.rows.is_static
 
 
 def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:

@@ -32,6 +32,7 @@ class StreamChecker:
         self.totals = [0] * len(stream.shape)
         element = stream.element
         self._sizes_differ = isinstance(element, Tile) and not element.is_static
+        self._cols = int(element.cols) if isinstance(element, Tile) and element.cols.is_static else 0
         self.tile_totals = 0, 0
         self.tile_extents: tuple[set[int], set[int]] = set(), set()
 
@@ -48,7 +49,8 @@ class StreamChecker:
         return self._type.shape
 
     def see(self, token: Token) -> None:
-        """Take the next token, whose value may be unknown; raises `StreamFault` where it does not fit."""
+        """Take the next token, whose value may be unknown, or of a tile the number of its rows; raises `StreamFault`
+        where it does not fit."""
         rank = len(self._counts) - 1
         if self.done:
             self._fail("comes after Done")
@@ -62,12 +64,13 @@ class StreamChecker:
         if token.stop > rank:
             self._fail(f"has a stop of level {token.stop}, but the stream's rank is {rank}")
         if token.has_value:
-            if token.value is not UNKNOWN and not self._type.element.accepts(token.value):
+            counted = self._sizes_differ and isinstance(token.value, int)
+            if token.value is not UNKNOWN and not counted and not self._type.element.accepts(token.value):
                 self._fail(f"is no {self._type.element}")
             if self._sizes_differ and token.value is not UNKNOWN:
-                rows, cols = self.tile_totals
-                self.tile_totals = rows + token.value.shape[0], cols + token.value.shape[1]
-                for extents, extent in zip(self.tile_extents, token.value.shape, strict=True):
+                shape = (token.value, self._cols) if counted else token.value.shape
+                self.tile_totals = self.tile_totals[0] + shape[0], self.tile_totals[1] + shape[1]
+                for extents, extent in zip(self.tile_extents, shape, strict=True):
                     extents.add(extent)
         else:
             self._check_empty(token)

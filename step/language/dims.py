@@ -17,6 +17,7 @@ from typing import Any
 
 import sympy
 from sympy.core.function import Application
+from sympy.functions.elementary.integers import RoundFunction
 
 from step.errors import TypeMismatch
 from step.language.arguments import told
@@ -156,6 +157,7 @@ def product(dims: Iterable[Dim]) -> sympy.Expr:
     return reduce(lambda total, each: total * each.extent, dims, sympy.Integer(1))
 
 
+@lru_cache(maxsize=1 << 12)  # streams of one origin have shapes alike
 def element_count(dims: Shape) -> sympy.Expr:
     """||x||, the number of elements of a stream of this shape.
 
@@ -202,9 +204,11 @@ def at_most_one(extent: sympy.Expr) -> sympy.Expr:
 def _bounded(function: Any, extent: sympy.Expr) -> sympy.Expr:
     """``function`` of 1 and an ``extent`` that may be 0.
 
-    Of sums and products of symbols nothing more is known, for which SymPy would look for milliseconds.
+    Of sums and products of symbols, and of what these are rounded to, nothing more is known, for which SymPy would look
+    for tens of milliseconds.
     """
-    return function(1, extent, evaluate=bool(extent.is_number or extent.atoms(Application)))
+    unknown = extent.atoms(Application) - extent.atoms(RoundFunction)
+    return function(1, extent, evaluate=bool(extent.is_number or unknown))
 
 
 def total(each: Dim, tensors: sympy.Expr, fresh: FreshSymbol) -> Dim:

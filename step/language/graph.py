@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import takewhile
 from math import prod
 from typing import Any, TypeVar
 
@@ -263,9 +264,9 @@ class Graph(GraphMethods):
         for known, assumed in zip(stream.shape, refined, strict=True):
             if known.is_static and known != assumed:
                 raise TypeMismatch(f"{stream} has the dimension {known}, so it can not have {assumed} there")
-        read = [node.inputs for node in self.nodes.values()]
-        read += [(edge.source,) for edge in self.feedbacks.values() if edge.source is not None]
         producer, port = stream.key
+        behind = takewhile(lambda node: node.name != producer, reversed(self.nodes.values()))
+        read = [*(node.inputs for node in behind), [edge.source for edge in self.feedbacks.values() if edge.source]]
         if any(each.producer == producer and each.port == port for inputs in read for each in inputs):
             raise GraphError(f"assume_shape({stream}) must stand before the first reader of the stream")
         node = self.nodes[stream.producer]

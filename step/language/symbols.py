@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from numbers import Integral
 from operator import itemgetter
@@ -15,6 +15,7 @@ from step.language.checker import StreamChecker
 from step.language.dims import Dim, DimKind, of_all
 from step.language.graph import Graph
 from step.language.operator import StreamType
+from step.language.stream import Stream
 from step.language.types import Tile
 
 
@@ -62,20 +63,54 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
     return values
 
 
+def determined(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, int]:
+    """`measure`; raises `UnboundSymbol`, too, where data shows only a sum or a product of several symbols."""
+    values = measure(graph, checkers)
+    shown = dict.fromkeys(
+        (dim, frozenset(extents))
+        for stream in graph.streams()
+        if str(stream) in checkers
+        for dim, extents in zip(reversed(stream.shape), checkers[str(stream)].extents, strict=True)
+        if dim.kind is DimKind.DYNAMIC and extents
+    )
+    for dim, extents in shown:
+        if {evaluate(dim.extent, values, graph)} != extents:
+            names = ", ".join(sorted(str(each) for each in dim.extent.free_symbols))
+            raise UnboundSymbol(f"the data shows that {dim} is {min(extents)}, but not what each of {names} is")
+    return values
+
+
+def showing(streams: Iterable[Stream]) -> dict[str, list[Stream]]:
+    """By symbol those of ``streams`` that show its value: the first that has it as a dimension, or else as that of all
+    its tiles, or else all in whose dimensions it is."""
+    alone, of_tiles, within = dict[str, Stream](), dict[str, Stream](), dict[str, list[Stream]]()
+    for stream in streams:
+        for dim in stream.shape:
+            if dim.extent.is_Symbol:
+                alone.setdefault(str(dim.extent), stream)
+            for _, name in _symbols(dim.extent):
+                within.setdefault(name, []).append(stream)
+        for _, _, whole in _tile_dims(stream.type):
+            if whole.is_Symbol:
+                of_tiles.setdefault(str(whole), stream)
+    return {**within, **{name: [each] for name, each in {**of_tiles, **alone}.items()}}
+
+
+def _tile_dims(stream: StreamType) -> Iterator[tuple[int, Dim, sympy.Expr]]:
+    """The dimensions of tiles that are not static, with their place; and ragged ones as those of all tiles together."""
+    if isinstance(stream.element, Tile):
+        for side, dim in enumerate((stream.element.rows, stream.element.cols)):
+            if not dim.is_static:
+                yield side, dim, of_all(dim.extent, stream.count) if dim.is_ragged else dim.extent
+
+
 def _tile_symbols(stream: StreamType, checker: StreamChecker) -> Iterator[tuple[sympy.Expr, int]]:
     """Symbols for rows and columns of the tiles of ``stream``, and the number of tiles.
 
     Ragged ones are those of all tiles together (see `mean`), others those that every tile has.
     """
-    if not isinstance(stream.element, Tile):
-        return
-    for dim, total, extents in zip(
-        (stream.element.rows, stream.element.cols), checker.tile_totals, checker.tile_extents, strict=True
-    ):
-        if dim.is_ragged:
-            yield of_all(dim.extent, stream.count), total
-        else:
-            yield dim.extent, max(extents, default=0)
+    for side, dim, whole in _tile_dims(stream):
+        yield whole, checker.tile_totals[side] if dim.is_ragged else max(checker.tile_extents[side], default=0)
 
 
 def _solve(dim: Dim, extent: int, values: dict[str, int], shown: set[sympy.Symbol]) -> None:

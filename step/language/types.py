@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -57,7 +58,7 @@ class Tile(metaclass=Checked):
         """
         return self.dtype is UINT32 and self.rows == self.cols == dim(1)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Rows and columns as integers; `TypeError` for a dynamic tile."""
         return int(self.rows), int(self.cols)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from step.language.types import ElementType, Tile, Tuple, is_dynamic, with_rows
@@ -70,6 +71,7 @@ def leaves(element: ElementType) -> Iterator[ElementType]:
         yield from leaves(item)
 
 
+@lru_cache(maxsize=1 << 12)  # channels of a program carry few types that differ
 def data_words(element: ElementType | None, link_bytes: int) -> int:
     """Words that follow the header of a value of ``element``; none if only the header is sent (None)."""
     if element is None or element.is_control:

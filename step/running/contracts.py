@@ -16,7 +16,7 @@ from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Graph, Node
 from step.language.loops import RegularStream
 from step.language.stream import Stream
-from step.language.symbols import measure
+from step.language.symbols import measure, showing
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector, is_dynamic
 from step.lowering.fabric import FabricConfig
@@ -70,6 +70,22 @@ class ShapeChecks:
 def timed_checks(graph: Graph, inputs: BoundInputs) -> ShapeChecks:
     """The checks of a timed run of the lowered ``graph``; those of its sources are done, as their tokens are known."""
     checks = ShapeChecks(graph, promised_streams(graph, inputs.streams))
+    for name in checks.checkers.keys() & inputs.streams.keys():
+        checks.see_all(name, inputs.streams[name])
+    return checks
+
+
+def symbol_checks(graph: Graph, inputs: BoundInputs, promised: ShapeChecks) -> ShapeChecks | None:
+    """The checks of the streams that show the symbols of the lowered ``graph`` besides those that are ``promised``.
+
+    None where only streams that nobody reads show one of them, and where nothing that runs is promised: such a run may
+    jump over repetitions, which one that is watched may not.
+    """
+    readers = graph.readers()
+    shown = showing(each for each in graph.streams() if each.producer in inputs.streams or readers[each.key])
+    if shown.keys() < showing(graph.streams()).keys() or not promised.checkers.keys() - inputs.streams.keys():
+        return None
+    checks = ShapeChecks(graph, {str(each): each for streams in shown.values() for each in streams}.values())
     for name in checks.checkers.keys() & inputs.streams.keys():
         checks.see_all(name, inputs.streams[name])
     return checks

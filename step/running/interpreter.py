@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import Deadlock, InputError, StreamFault, UnboundSymbol
+from step.errors import Deadlock, InputError, StreamFault
 from step.host.names import Named
 from step.language.checker import StreamChecker
-from step.language.dims import DimKind
 from step.language.faults import Fault, Violation, rows_of
 from step.language.graph import Graph, Node
 from step.language.operator import Process
 from step.language.parameters import settled
-from step.language.symbols import evaluate, measure
+from step.language.symbols import determined, measure
 from step.language.tokens import Token
 from step.language.types import ElementType
 from step.language.validate import check
@@ -55,7 +54,8 @@ class Interpretation:
 
 
 class _Run:
-    """One run; also what the processes see of it (`step.language.operator.Surroundings`)."""
+    """One run, with zeros as results of the nodes ``blanks``; also what the processes see of it
+    (`step.language.operator.Surroundings`)."""
 
     def __init__(
         self,
@@ -257,15 +257,13 @@ def _measured(
     record: bool,
     arrivals: Mapping[str, Sequence[int]] | None,
     netlist: Netlist | None = None,
-    blanks: frozenset[str] = frozenset(),
     on_token: OnToken | None = None,
 ) -> Interpretation:
     """The run of the ``lowered`` graph; raises `StreamFault` where symbols of ``graph`` have several values in it.
 
-    On the fabric of a ``netlist`` tiles have so many rows at most as that has room for. Results of the nodes
-    ``blanks`` are zeros.
+    On the fabric of a ``netlist`` tiles have so many rows at most as that has room for.
     """
-    result = _Run(lowered, data, record, arrivals or {}, netlist, blanks, on_token).run()
+    result = _Run(lowered, data, record, arrivals or {}, netlist, frozenset(), on_token).run()
     result.symbols = measure(graph, result.checkers)
     return result
 
@@ -285,16 +283,4 @@ def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
     producers = {(node.name, port): each.key for node in lowered for port, each in enumerate(node.inputs)}
     blanks = frozenset(lowered.nodes) - deciding(lowered, producers)
     data = bind_inputs(opened.graph, opened.inputs)
-    found = _measured(opened.graph, lowered, data, False, None, blanks=blanks)
-    values = found.symbols
-    shown = dict.fromkeys(
-        (dim, frozenset(extents))
-        for stream in opened.graph.streams()
-        for dim, extents in zip(reversed(stream.shape), found.checkers[str(stream)].extents, strict=True)
-        if dim.kind is DimKind.DYNAMIC and extents
-    )
-    for dim, extents in shown:
-        if {evaluate(dim.extent, values, opened.graph)} != extents:
-            names = ", ".join(sorted(str(each) for each in dim.extent.free_symbols))
-            raise UnboundSymbol(f"the data shows that {dim} is {min(extents)}, but not what each of {names} is")
-    return values
+    return determined(opened.graph, _Run(lowered, data, False, {}, None, blanks, None).run().checkers)

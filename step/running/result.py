@@ -111,7 +111,8 @@ class RunResult:
     behind the end of the run, as ``outputs`` are.
     ``engine``: the one of the back end `approx` that ran, ``compiled`` or ``python``; ``engine_reason``: why it was not
     the compiled one, if nobody asked for that. ``jumped_cycles``: of the cycles those that repeated others, and were
-    counted and not gone through.
+    counted and not gone through. ``symbols``: the values of the program's symbols, where they were asked for
+    (`step.Simulator`) and the run shows them.
     """
 
     backend: str
@@ -131,6 +132,7 @@ class RunResult:
     engine: str | None = None
     engine_reason: str | None = None
     jumped_cycles: int = 0
+    symbols: dict[str, int] | None = None
 
     def __post_init__(self) -> None:
         kinds = {"outputs": "output", "operators": "operator", "channels": "channel", "events": "channel"}
@@ -171,6 +173,7 @@ class RunResult:
             "error": self.error,
             "cycles": self.cycles,
             "jumped_cycles": self.jumped_cycles,
+            "symbols": self.symbols,
             "wall_seconds": self.wall_seconds,
             "tokens_per_second": self.tokens_per_second,
             "outputs": None if outputs is None else {n: [_token(t) for t in tokens] for n, tokens in outputs.items()},
@@ -207,6 +210,7 @@ class RunResult:
             engine=data.get("engine"),
             engine_reason=data.get("engine_reason"),
             jumped_cycles=data.get("jumped_cycles", 0),
+            symbols=data.get("symbols"),
             events=None
             if events is None
             else {

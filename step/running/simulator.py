@@ -13,6 +13,7 @@ from step.errors import InputError
 from step.host.floors import from_floor
 from step.language.parameters import settled
 from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
 from step.programs.prepare import Inputs, Openable, open_program
 from step.programs.program import Program
@@ -27,7 +28,8 @@ class Simulator:
     The program is checked, lowered and made ready once; where the compiled engine runs, a run costs little more than
     its firings then. ``inputs`` and ``fabric`` replace the program's own; ``values="all"`` computes outputs;
     ``engine`` is ``"compiled"`` or ``"python"``; ``jump=False`` goes through all repetitions of a regular phase, to the
-    same end. Several threads may run at once. Raises what `run` raises.
+    same end; with ``symbols=True`` results have the values of symbols, where a run shows them without going through
+    repetitions for it. Several threads may run at once. Raises what `run` raises.
 
     >>> simulator = step.Simulator(program)
     >>> simulator.run().cycles, simulator.run(depths={"x": 8}).cycles, simulator.run({"x": [[1, 2, 3]] * 4}).cycles
@@ -46,6 +48,12 @@ class Simulator:
         asked = options_for(simulator, options, "step.Simulator")
         self.program = open_program(program, inputs=inputs, fabric=fabric)
         self._simulator = simulator(self.program.graph, self.program.inputs, self.program.fabric, **asked)
+
+    @property
+    def netlist(self) -> Netlist:
+        """The units and channels that run."""
+        found: Netlist = self._simulator.netlist
+        return found
 
     def run(self, inputs: Inputs | None = None, **options: Any) -> Run:
         """Run with ``inputs``, or with the data that is there.

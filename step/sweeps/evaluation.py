@@ -23,10 +23,11 @@ def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> R
     try:
         ready, memory = subject.at(point)
         result = ready.simulator.attempt(memory=memory, max_cycles=max_cycles).result
+        measures, unknown = ready.measures(result)
     except ProgramError as refusal:
         return Row(point, REFUSED, error=first_line(refusal))
     cycles = result.cycles if result.status == Status.FINISHED else None
-    flops = ready.measures.get("flops")
+    flops = measures.get("flops")
     return Row(
         point,
         str(result.status),
@@ -34,10 +35,10 @@ def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> R
         flops_per_cycle=None if flops is None else _a_cycle(flops, cycles),
         bytes_per_cycle=_a_cycle(result.off_chip_bytes, cycles),
         bound=None if cycles is None else bound_by(result, memory),
-        **dict[str, Any](ready.measures),
+        **dict[str, Any](measures),
         seconds=round(time.perf_counter() - started, 6),
-        error=result.error or ready.unknown,
-        digest=ready.digest,
+        error=result.error or unknown,
+        digest=ready.made.digest,
     )
 
 

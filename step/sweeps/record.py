@@ -37,7 +37,7 @@ class Record:
                 self._rows[self._key(row.point)] = row
         for row in self.rows:
             if row.digest is not None:
-                if subject.at(row.point)[0].digest != row.digest:
+                if subject.at(row.point)[0].made.digest != row.digest:
                     raise FormatError(
                         f"{path} has a sweep of another program, or of this one before it or its data was changed: "
                         "choose another file, or delete it"

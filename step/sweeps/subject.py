@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import cloudpickle
-import sympy
 
 from step.areas import area_of
 from step.errors import InputError, SimulationError, UnboundSymbol
@@ -19,12 +18,13 @@ from step.lowering.fabric import FABRIC, MEMORY, FabricConfig, is_of_fabric, wit
 from step.lowering.feasible import lanes_of, with_lanes
 from step.lowering.limits import LIMITS
 from step.lowering.off_chip import MemoryConfig
-from step.programs.data.inputs import bind_inputs
+from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.files.digest import data_digest, graph_digest
-from step.programs.metrics import metrics_of
+from step.programs.metrics import Metrics, metrics_of
 from step.programs.prepare import open_program, prepare
 from step.programs.program import Program, called, load_program
 from step.running.interpreter import bind
+from step.running.result import RunResult
 from step.running.simulator import Simulator
 from step.sweeps.axis import Point, Value
 
@@ -121,15 +121,15 @@ class Subject:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A ``program`` that a function made, with its data."""
+    """A ``program`` that a function made, with its ``data``."""
 
     program: Program
+    data: BoundInputs
 
     @cached_property
     def digest(self) -> str:
         """Another one for another program, or other data."""
-        graph = self.program.graph
-        return graph_digest(graph) + data_digest(graph, bind_inputs(graph, self.program.inputs))
+        return graph_digest(self.program.graph) + data_digest(self.program.graph, self.data)
 
     @cached_property
     def symbols(self) -> dict[str, int]:
@@ -137,18 +137,41 @@ class Made:
         return bind(self.program)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ready:
-    """A program on a fabric, for runs with any memory.
+    """A program that is ``made``, on a fabric, for runs with any memory: neither metrics nor units depend on it."""
 
-    ``measures`` are its metrics as far as they have values, and what of the hardware can be said before a run;
-    ``unknown`` is why metrics have none.
-    """
-
+    made: Made
     simulator: Simulator
-    measures: dict[str, int]
-    unknown: str | None
-    digest: str
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Those of the program, in its symbols."""
+        return metrics_of(prepare(self.simulator.netlist))
+
+    @cached_property
+    def hardware(self) -> dict[str, int]:
+        """What can be said of it without a run."""
+        netlist = self.simulator.netlist
+        lanes = sum(lanes_of(node, netlist) for node in with_lanes(netlist))
+        dynamic = any(is_dynamic(each.element) for each in netlist.graph.streams())
+        return {"lanes": lanes, "lut_sites": round(area_of(netlist).lut_sites), "dynamic_tiles": dynamic}
+
+    def measures(self, run: RunResult) -> tuple[dict[str, int], str | None]:
+        """The metrics as far as they have values in a ``run``, and the hardware; and why metrics have none."""
+        metrics, activity, unknown = self.metrics.items(), self.metrics.energy.activity, None
+        symbols = dict[str, int]()
+        try:
+            if any(each.free_symbols for each in (*metrics.values(), *activity.values())):
+                symbols = self.made.symbols if run.symbols is None else run.symbols
+        except (UnboundSymbol, SimulationError) as error:
+            unknown = first_line(error)
+        # With numbers in the parts first: a sum of thousands of symbols is slow to multiply.
+        parts = {name: replaced(each, symbols) for name, each in activity.items()}
+        energy = replace(self.metrics.energy, activity=parts).total
+        found = {**{name: replaced(each, symbols) for name, each in metrics.items()}, "energy": energy}
+        known = {name: int(each.round()) for name, each in found.items() if not each.free_symbols}
+        return {**known, **self.hardware}, unknown
 
 
 def first_line(error: Exception) -> str:
@@ -174,28 +197,11 @@ def _made(source: Source, inputs: str | None, arguments: Arguments, depths: Dept
         raise
     if inputs is not None:
         program = open_program(program, inputs=Path(inputs))
-    bind_inputs(program.graph, program.inputs)
-    return Made(replace(program, graph=replace(program.graph, depths={**program.graph.depths, **dict(depths)})))
+    data = bind_inputs(program.graph, program.inputs)
+    return Made(replace(program, graph=replace(program.graph, depths={**program.graph.depths, **dict(depths)})), data)
 
 
 @lru_cache(maxsize=4)
 def _ready(made: Made, fabric: FabricConfig) -> Ready:
-    """The program on ``fabric``, once for all memories: neither metrics nor units depend on it."""
-    measured = metrics_of(prepare(made.program, fabric=fabric))
-    parts = measured.energy.activity
-    try:
-        symbols, unknown = made.symbols if any(map(_open, (*measured.items().values(), *parts.values()))) else {}, None
-    except (UnboundSymbol, SimulationError) as error:
-        symbols, unknown = {}, first_line(error)
-    # With numbers in the parts first: a sum of thousands of symbols is slow to multiply.
-    energy = replace(measured.energy, activity={name: replaced(each, symbols) for name, each in parts.items()})
-    found = {**{name: replaced(each, symbols) for name, each in measured.items().items()}, "energy": energy.total}
-    measures = {name: int(each.round()) for name, each in found.items() if not _open(each)}
-    measures["lanes"] = sum(lanes_of(node, measured.netlist) for node in with_lanes(measured.netlist))
-    measures["lut_sites"] = round(area_of(measured.netlist).lut_sites)
-    measures["dynamic_tiles"] = any(is_dynamic(each.element) for each in made.program.graph.streams())
-    return Ready(Simulator(made.program, fabric=fabric), measures, unknown, made.digest)
-
-
-def _open(expression: sympy.Expr) -> bool:
-    return bool(expression.free_symbols)
+    """The program on ``fabric``, once for all memories."""
+    return Ready(made, Simulator(made.program, fabric=fabric, symbols=True))

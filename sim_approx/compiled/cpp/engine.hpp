@@ -28,6 +28,8 @@ struct Event {
     int32_t channel, control;
 };
 
+constexpr int CONTROL_BITS = 10;  // of the control of what is watched; above these stand the rows of a tile
+
 // What machines did, and the beats of memory, in equal intervals of the first `cycles` of a run: `sim_approx.engine.profile`.
 struct Profile {
     int64_t width = 0, cycles = 0, intervals = 0;  // no width: nobody asks
@@ -430,7 +432,9 @@ struct Engine {
     void log_sent(const Channel& channel, const Token& token, int64_t seen, int64_t lag) {
         Event event{seen - lag - 1, channel.index, token.control()};
         if (channel.logged) events.push_back(event);
-        if (channel.watched) shown.push_back({seen - 1, channel.index, token.control()});
+        if (!channel.watched) return;
+        int64_t counted = channel.counts_rows && token.has_value() ? rows(token.value) : 0;
+        shown.push_back({seen - 1, channel.index, int32_t(counted << CONTROL_BITS | token.control())});
     }
 
     // On to the next cycle in which anything is to be tried, with the machines to be tried in it.

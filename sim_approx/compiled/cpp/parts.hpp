@@ -34,6 +34,7 @@ struct alignas(64) Channel {
     uint32_t peak = 0;
     bool reader_waits = false, writer_waits = false, reserved = false;  // the last one: it was, and may still be
     bool unread = false, watched = false, logged = false, special = false;  // the last one: any of the three, or sized
+    bool counts_rows = false;  // those of its tiles are shown to who watches it
     bool sized = false, tiles = false;  // sized: its writer's pace follows the rows of those that are tiles
     int32_t lag = 0;  // so many cycles later than it could be a token is seen
     int64_t row_bits = 0, narrow = 0, wide = 0;  // and tiles of dynamic size besides: `step.lowering.links.Gathering`

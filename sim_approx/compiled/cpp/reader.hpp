@@ -132,7 +132,7 @@ struct Reader {
             channel.index = int32_t(next());
             channel.capacity = int32_t(std::min<int64_t>(next(), INT32_MAX));  // less what is there already
             int64_t flags = next();
-            channel.watched = flags & 1, channel.logged = flags & 2;
+            channel.watched = flags & 1, channel.logged = flags & 2, channel.counts_rows = flags & 4;
             channel.lag = int32_t(next());
             channel.row_bits = next(), channel.narrow = next(), channel.wide = next();
             channel.special = channel.unread || channel.watched || channel.logged;

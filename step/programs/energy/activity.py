@@ -54,6 +54,7 @@ def activity(netlist: Netlist) -> Activity:
     are left out.
     """
     found: dict[str, list[sympy.Expr]] = defaultdict(list)
+    sent: dict[str, dict[sympy.Expr, sympy.Expr]] = defaultdict(lambda: defaultdict(lambda: sympy.Integer(0)))
     for node in netlist.units:
         function: Function | None = getattr(node.operator, "function", None)
         if function is not None:
@@ -63,13 +64,15 @@ def activity(netlist: Netlist) -> Activity:
     for channel in netlist.channels:
         if channel.element is None or isinstance(channel.element, Buffer):
             continue
-        bits = channel.type.count * bits_of(channel.element)
-        found["link"].append(bits)
-        found["block_ram" if netlist.is_deep(channel) else "lut_ram"].append(2 * bits)  # written, and read
+        count, bits = channel.type.count, bits_of(channel.element)
+        sent["link"][count] += bits
+        sent["block_ram" if netlist.is_deep(channel) else "lut_ram"][count] += 2 * bits  # written, and read
     for pad in scratchpads(netlist):
         for share in pad.shares:
             written, read = share.filler.input_types[0], share.reader.output_types[0]
             found["scratchpad"] += [each.count * bits_of(each.element) for each in (written, read)]
+    for name, bits_by_count in sent.items():  # many channels send as much: few products of expressions
+        found[name] += [count * bits for count, bits in bits_by_count.items()]
     sums = {name: sympy.Add(*amounts) for name, amounts in found.items()}
     return {name: amount for name, amount in sums.items() if amount != 0}
 

@@ -28,12 +28,10 @@ from step.errors import (
     SettingError,
     SimulationError,
     StreamFault,
-    UnboundSymbol,
 )
 from step.host.progress import Progress, silent
-from step.language.symbols import determined
 from step.language.tokens import Token
-from step.language.types import ElementType, Tile
+from step.language.types import has_rows
 from step.lowering.memory import same_addresses
 from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
@@ -71,12 +69,7 @@ class Simulation:
     @cached_property
     def symbols(self) -> dict[str, int] | None:
         """The values of the program's symbols; None: nobody asked, or the run failed, or does not show them all."""
-        if self.shown is None or self.error is not None:
-            return None
-        try:
-            return determined(self.netlist.graph, {**self.checks.checkers, **self.shown.checkers})
-        except UnboundSymbol:
-            return None
+        return None if self.shown is None or self.error is not None else self.shown.symbols(self.checks)
 
     def snapshot(self) -> Snapshot:
         """The state at the end, as the report of a deadlock needs it."""
@@ -240,7 +233,7 @@ class Model:
         fabric = build_fabric(netlist, self._data, computing, self._timing_of)
         shown = {} if self._shown is None else self._shown.checkers
         watch = {
-            channel: Watcher(partial(self._see, each.name), each.name in shown and _has_rows(each.type.element))
+            channel: Watcher(partial(self._see, each.name), each.name in shown and has_rows(each.type.element))
             for each, channel in zip(netlist.channels, fabric.channels, strict=True)
             if each.name in {**self._checks.checkers, **shown} and each.name not in self._data.streams
         }
@@ -288,11 +281,6 @@ def simulate(
     """
     model = Model(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record)
     return model.run(events=events, max_cycles=max_cycles, jump=jump)
-
-
-def _has_rows(element: ElementType) -> bool:
-    """Whether tiles of this type have a number of rows each."""
-    return isinstance(element, Tile) and not element.rows.is_static
 
 
 def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:

@@ -101,6 +101,11 @@ def is_dynamic(element: ElementType | None) -> bool:
     return isinstance(element, Tile) and not element.rows.is_static
 
 
+def has_rows(element: ElementType) -> bool:
+    """Whether ``element`` is a tile, of which each has a number of rows of its own."""
+    return isinstance(element, Tile) and not element.rows.is_static
+
+
 def with_rows(element: ElementType, rows: int) -> ElementType:
     """The same with so many rows where these are dynamic, in all items of a tuple."""
     if isinstance(element, Tuple):

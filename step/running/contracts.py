@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import StreamFault
+from step.errors import StreamFault, UnboundSymbol
 from step.language.checker import StreamChecker
 from step.language.dims import Dim, DimKind
 from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Graph, Node
 from step.language.loops import RegularStream
 from step.language.stream import Stream
-from step.language.symbols import measure, showing
+from step.language.symbols import determined, measure, showing
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector, is_dynamic
 from step.lowering.fabric import FabricConfig
@@ -57,6 +57,13 @@ class ShapeChecks:
             return
         for token in tokens:
             self.see(name, token)
+
+    def symbols(self, others: ShapeChecks) -> dict[str, int] | None:
+        """Their values, as these checks and ``others`` saw them; None: data shows only a sum or product of some."""
+        try:
+            return determined(self._graph, {**others.checkers, **self.checkers})
+        except UnboundSymbol:
+            return None
 
     def disagreement(self) -> StreamFault | None:
         """The error where symbols or derived dimensions do not have the one extent that they should have."""

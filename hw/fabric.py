@@ -130,7 +130,7 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
     legal = re.sub(r"\W", "_", edge.name)
     ends = (netlist.graph.nodes[name] for name in (edge.producer[0], consumer))
     format, read_as = (TokenFormat.of(edge, netlist.at(each)) for each in ends)
-    channel = Channel(format, capacity, spare, deep=netlist.is_deep(edge), read_as=read_as)
+    channel = Channel(format, capacity, spare, deep=netlist.is_deep(edge), read_as=read_as, places=netlist.places(edge))
     return PlacedChannel(edge, format, channel, f"c{edge.index}_{legal}", capacity)
 
 

@@ -53,7 +53,7 @@ def _faults(netlist: Netlist, data: BoundInputs, raw: RawRun) -> dict[str, Strea
             entered = raw.enters["control"][raw.enters["channel"] == channel.index]
             if at < len(entered):
                 heads[port] = at, control_token(int(entered[at]))
-        found[node.name] = stream_fault(node, Fault(code), heads, netlist.fabric)
+        found[node.name] = stream_fault(node, Fault(code), heads, netlist)
     return found
 
 

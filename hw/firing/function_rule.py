@@ -76,10 +76,12 @@ class FunctionRule(Rule):
         """Whether a state has the dynamic number of rows that its elements have, and not that of all together."""
         return self.most_rows > 0 and not getattr(self.datapath, "adds_rows", False)
 
-    def state_rows(self, m: Module, firing: Firing, token: Any, fresh: Signal, more: Any) -> Any:
+    def state_rows(
+        self, m: Module, firing: Firing, token: Any, fresh: Signal, more: Any, most: int | None = None
+    ) -> Any:
         """The rows of the state, with the ``more`` rows of this firing's element; 0 where they are static.
 
-        Where the state keeps the rows of its elements, all of these must have as many.
+        Where the state keeps the rows of its elements, all of these must have as many; else it may have ``most``.
         """
         if not isinstance(self.result, DynamicFormat):
             return 0
@@ -93,7 +95,7 @@ class FunctionRule(Rule):
         if isinstance(more, int):
             more = Mux(token.value, self.operands[0].bits // self.result.row_bits, 0)
         m.d.comb += rows.eq(Mux(fresh, 0, before) + more)
-        with m.If(token.value & (rows > self.most_rows)):
+        with m.If(token.value & (rows > (self.most_rows if most is None else most))):
             firing.fault(Fault.TOO_MANY_ROWS)
         return rows[: len(before)]
 

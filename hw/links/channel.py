@@ -56,8 +56,8 @@ class Channel(Parametric):
 
     A header written in cycle t can be read in t+1; a slot freed in t can be claimed in t+1. Headers are a ring in a
     memory that is read without a clock, so all that its outputs depend on are registers. Words lie in a ring of their
-    own, with room for a value (of a tile of dynamic size: for the most rows) in every slot, and for ``spare`` values
-    more, which the reader may take before it drops them. They are written one cycle behind their header, and read one
+    own, with ``places`` for a value in every slot (those of the format, unless given), and for ``spare`` values more,
+    which the reader may take before it drops them. They are written one cycle behind their header, and read one
     cycle behind it, so that either address comes from a register; a word may be overwritten in the cycle in which it is
     read for the last time.
 
@@ -70,7 +70,14 @@ class Channel(Parametric):
     """
 
     def __init__(
-        self, format: Format, depth: int, spare: int = 0, *, deep: bool = False, read_as: TokenFormat | None = None
+        self,
+        format: Format,
+        depth: int,
+        spare: int = 0,
+        *,
+        deep: bool = False,
+        read_as: TokenFormat | None = None,
+        places: int | None = None,
     ) -> None:
         self._format, self._depth, self._spare = format, depth, spare if format.word_bits else 0
         self._deep, self._gears = deep, None
@@ -78,6 +85,8 @@ class Channel(Parametric):
             self._gears = format, read_as
             self._spare += read_as.beats > format.beats
         reader = self._gears[1] if self._gears else format
+        self._most = min(format.beats, reader.beats)
+        self._places = self._most if places is None or not format.word_bits else places
         super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(reader))})
 
     @property
@@ -96,6 +105,7 @@ class Channel(Parametric):
             self._deep,
             *([self._format.span] if isinstance(self._format, DynamicFormat) else []),
             *(self._gears or ()),
+            *([self._places] if self._places < self._most else []),
         )
 
     def elaborate(self, platform: Any) -> Elaboratable:
@@ -129,7 +139,7 @@ class Channel(Parametric):
 
     def _words(self, m: Module) -> None:
         beats, dynamic = self._format.beats, isinstance(self._format, DynamicFormat)
-        room = (self._depth + self._spare) * beats
+        room = (self._depth + self._spare) * self._places
         begins = self.i.valid & self.i.header.value
         words = self._format.words_of(self.i.header.rows) if isinstance(self._format, DynamicFormat) else beats
         arrives = Signal()
@@ -145,13 +155,13 @@ class Channel(Parametric):
         if self._gears is not None:
             self._geared(m, *self._gears, begins, arrives)
             return
-        oldest = place(m, "oldest", room, self.o.drop, beats)
+        oldest = place(m, "oldest", room, self.o.drop, self._places)
         address = Signal(range(room))
         following = Signal(range(room))
         m.d.comb += following.eq(oldest if beats == 1 else Mux(self.o.open, oldest + self.o.offset, address + 1))
         m.d.sync += address.eq(following)
         if dynamic:  # every slot has room for the most rows
-            slot, write_place = place(m, "slot", room, begins, beats), Signal(range(room), name="word_place")
+            slot, write_place = place(m, "slot", room, begins, self._places), Signal(range(room), name="word_place")
             m.d.sync += write_place.eq(Mux(begins, slot, write_place + 1))
         else:
             write_place = place(m, "word_place", room, arrives)
@@ -167,7 +177,7 @@ class Channel(Parametric):
 
     def _geared(self, m: Module, written: TokenFormat, read: TokenFormat, begins: Value, arrives: Value) -> None:
         """The words, in places of the wider ones."""
-        places = min(written.beats, read.beats)
+        places = self._places
         room = (self._depth + self._spare) * places
         gears = Gears(m, written, read, room, deep=self._deep)
         oldest = place(m, "oldest", room, self.o.drop, places)

@@ -27,12 +27,14 @@ class Accum(FunctionRule):
 
     An empty of a rank above ``rank`` is no reduction, and stays an empty.
 
-    ``count``: where given, how many values every reduction must have.
+    ``count``: where given, how many values every reduction must have. ``joins``: where given, the most rows of a state
+    that joins those of its elements, fewer than its format has.
     """
 
     rank: int
     initial: int
     count: int | None
+    joins: int | None = None
 
     stored = True
 
@@ -42,7 +44,7 @@ class Accum(FunctionRule):
         fresh = Signal(init=1)  # nothing was reduced since the last emission
         outside, ends = token.rank > self.rank, token.stop >= self.rank
         more = self.rows(m, firing, token)
-        rows = self.state_rows(m, firing, token, fresh, more)
+        rows = self.state_rows(m, firing, token, fresh, more, self.joins)
         puts = Signal()
         value = Signal()
         m.d.comb += [puts.eq(ends | token.done), value.eq(~(outside | token.done))]
@@ -121,5 +123,6 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
         datapath=datapath_of(node, function, netlist, reduce=True) if format.items else None,
         initial=pack_element(initial, result.element) if whole else 0,
         count=None if whole else int(product(node.inputs[0].shape[-operator.rank :])),
+        joins=netlist.most_rows.get(node.name),
     )
     return Unit(rule, behind.depth if behind and rule.is_stamped else 0)

@@ -35,11 +35,13 @@ class Source(Rule):
     The words of a tile of dynamic size are out before the next token enters, which may be a shorter one.
 
     ``selectors``: words of a value (from 0 on) that end a selector, and how many bits of it they have; behind tiles of
-    dynamic size that is how many words there are up to its end.
+    dynamic size that is how many words there are up to its end. ``most_rows`` of these, where given, are fewer than
+    the format has.
     """
 
     token: TokenFormat
     selectors: tuple[tuple[int | Span, int], ...] = ()
+    most_rows: int | None = None
 
     initiation_interval = 1
 
@@ -63,7 +65,8 @@ class Source(Rule):
         place = self._place(m, firing, header.value, external.tlast)
         if isinstance(self.token, DynamicFormat):
             firing.reserve(0, when=header.value & external.tlast, cycles=cycles_of(self.token, header))
-            with m.If(header.value & (header.rows > self.token.most_rows)):
+            most = self.token.most_rows if self.most_rows is None else self.most_rows
+            with m.If(header.value & (header.rows > most)):
                 firing.fault(Fault.TOO_MANY_ROWS)
         with m.If(header.value & Cat(*self._beyond(external, header, place)).any()):
             firing.fault(Fault.NO_SUCH_TARGET)
@@ -127,7 +130,8 @@ class Source(Rule):
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     (token,) = output_formats(node, netlist)
-    return Unit(Source(token, _selectors(node.output_types[0].element, token)))
+    most = netlist.most_rows.get(node.name)
+    return Unit(Source(token, _selectors(node.output_types[0].element, token), most))
 
 
 def _selectors(element: ElementType, token: TokenFormat) -> tuple[tuple[int | Span, int], ...]:

@@ -109,6 +109,7 @@ def build_fabric(
             memory=ports,
             memory_map=regions,
             share=shares.by_unit.get(node.name),
+            most_rows=netlist.rows_from(node),
             channel=internal,
             timing_of=timing_of,
             outputs_of_run=outputs,

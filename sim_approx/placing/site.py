@@ -45,6 +45,7 @@ class Site:
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
     cycles that it takes, of a tile of dynamic size those with the most rows; ``carries``: somebody reads values of
     an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
+    ``most_rows``: of tiles of dynamic size that begin here.
     ``channel`` makes an internal channel of a depth, ``timing_of`` looks up the plan of a function;
     ``outputs_of_run``, ``arrivals`` (see `step.running.result.RunResult`) and ``machines`` collect what is placed.
     """
@@ -64,6 +65,7 @@ class Site:
     memory: MemoryPorts
     memory_map: MemoryMap
     share: ShareSite | None
+    most_rows: int
     channel: Callable[[int], Channel]
     timing_of: Callable[[Node, Function, bool], Plan]
     outputs_of_run: dict[str, list[Token]]

@@ -93,7 +93,7 @@ class Simulation:
             }
             heads |= {port: (machine.inputs[port].taken - 1, token) for port, token in machine.unfinished().items()}
             node = self.fabric.owners[machine]
-            found[node.name] = stream_fault(node, violation.fault, heads, self.netlist.fabric)
+            found[node.name] = stream_fault(node, violation.fault, heads, self.netlist)
         return found
 
     @cached_property
@@ -131,6 +131,11 @@ class Simulation:
             wall_seconds=self.seconds,
             buffers={name: page * ending.entered[each.held][1] for name, each in fabric.shares.by_filler.items()},
             buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
+            most_rows={
+                node.name: fabric.units[node.name].tallest  # type: ignore[attr-defined]
+                for node in netlist.units
+                if node.operator.makes_rows(node)
+            },
             traffic={} if fabric.memory is None else traffic(netlist, fabric.memory.granted()),
             arrivals={name: list(each) for name, each in fabric.arrivals.items()},
             engine=self.engine,

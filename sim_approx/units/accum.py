@@ -25,7 +25,7 @@ class Accum(Machine):
     ``tiled`` have elements of dynamic size: they take the time that their rows take, as does a state that leaves
     without an element.
 
-    Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state.
+    Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state; ``tallest`` so far.
     """
 
     rank: int
@@ -39,6 +39,7 @@ class Accum(Machine):
     state: Any
     count: int = 0
     height: int = 0
+    tallest: int = 0
 
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
@@ -69,6 +70,8 @@ class Accum(Machine):
             self.state = self.update(self.state, *values(tokens))
             self.count += 1
             self.height = height
+            if height > self.tallest:
+                self.tallest = height
         if outside:
             put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))
         elif ends:
@@ -102,7 +105,7 @@ def build(site: Site) -> Machine:
             rank=operator.rank,
             burst=timing.burst,
             promised=int(product(inner)) if counted else None,
-            most_rows=site.fabric.dynamic_rows if is_dynamic(site.elements_out[0]) else 0,
+            most_rows=site.most_rows if is_dynamic(site.elements_out[0]) else 0,
             kept=-1 if kept is None else kept,
             more=int(first.rows) if isinstance(first, Tile) and first.rows.is_static else 0,
             tiled=site.tiled,

@@ -17,19 +17,22 @@ class Source(Machine):
 
     A token enters with its last word; a `Machine.burst` are the words of a value. Behind a tile of dynamic size, of
     ``most_rows`` at most (0: there are none), the next token waits until its words are out. Word: ``beat`` of the value
-    that comes.
+    that comes; ``tallest`` tile so far.
     """
 
     tokens: Stream
     most_rows: int
     beat: int = field(default=0, init=False)
     position: int = field(default=0, init=False)
+    tallest: int = field(default=0, init=False)
 
     def fire(self) -> int | None:
         token = self.tokens[self.position]
         if self.most_rows and token.has_value:
             if rows_of(token.value) > self.most_rows:
                 fault(Fault.TOO_MANY_ROWS)
+            if rows_of(token.value) > self.tallest:
+                self.tallest = rows_of(token.value)
             self.resize(token.value)
         if token.has_value and self.beat < self.burst - 1:
             self.beat += 1
@@ -44,7 +47,7 @@ class Source(Machine):
 
 
 def build(site: Site) -> Machine:
-    most = site.fabric.dynamic_rows if is_dynamic(site.elements_out[0]) else 0
+    most = site.most_rows if is_dynamic(site.elements_out[0]) else 0
     return site.add(Source(**site.ports(), tokens=site.stream(), burst=site.beats_out[0], most_rows=most))
 
 

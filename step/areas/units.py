@@ -6,12 +6,13 @@ from step.areas.amounts import BLOCK_RAM_BITS, Amounts
 from step.areas.datapaths import datapath
 from step.language.function import Function
 from step.language.graph import Node
-from step.language.types import Buffer, ElementType, is_dynamic, with_rows
-from step.lowering.links import item_bits, rows_bits, slots_in_flight, stop_bits, word_bits
+from step.language.types import is_dynamic, with_rows
+from step.lowering.links import slots_in_flight
 from step.lowering.memory import Scratchpad
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Application
+from step.lowering.storage import data, header_bits, word_width
 from step.lowering.timing import reduces, timing_of
 
 
@@ -138,29 +139,7 @@ def in_flight(netlist: Netlist, node: Node) -> int:
     return 0 if timing is None else slots_in_flight(timing.latency, timing.initiation_interval)
 
 
-def header_bits(netlist: Netlist, each: Channel) -> int:
-    """Bits of a header, with the control and the rows that it carries."""
-    bits = 2 + 2 * stop_bits(each.type.rank)
-    element = data(netlist, each)
-    if is_dynamic(each.element):
-        bits += rows_bits(netlist.fabric.dynamic_rows)
-    return bits + (element.bits if element is not None and element.is_control else 0)
-
-
-def word_width(netlist: Netlist, each: Channel, link: int) -> int:
-    """Bits of a word on a link of so many bytes; 0 where none follow a header."""
-    element = data(netlist, each)
-    return 0 if element is None or element.is_control else word_bits(item_bits(element), link)
-
-
 def data_bits(netlist: Netlist, each: Channel) -> int:
     """Bits of a value that follow its header."""
     element = data(netlist, each)
     return 0 if element is None or element.is_control else element.bits
-
-
-def data(netlist: Netlist, each: Channel) -> ElementType | None:
-    """What travels, with the most rows; a buffer's header is all of it."""
-    if each.element is None or isinstance(each.element, Buffer):
-        return None
-    return with_rows(each.element, netlist.fabric.dynamic_rows)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from step.cli.console import new_table, show_json, show_table, show_written, working
+from step.cli.console import new_table, show_json, show_table, show_written, talk, working
 from step.cli.options import Given, given_options, json_option, writable
 from step.errors import InputError
 from step.fifos.shrink import LEAST
@@ -36,6 +36,11 @@ from step.host.files import writing
     metavar="FILE",
     help="Write depths to this file, which run, compare and verilog take as --binding.",
 )
+@click.option(
+    "--binding",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Depths to go on from, which an earlier search saved with --save.",
+)
 @click.option("--bound", is_flag=True, help="Prove below which storage the program deadlocks, whatever the depths.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time.  [default: one per core]")
 @json_option
@@ -45,6 +50,7 @@ def command(
     loss: float | None,
     least: bool,
     save: Path | None,
+    binding: Path | None,
     bound: bool,
     jobs: int | None,
     as_json: bool,
@@ -53,6 +59,8 @@ def command(
 
     The first line of the table are depths that lose no cycle, the last one those that only do not deadlock; between
     them is what no other choice beats in storage and cycles. It holds for the data that ran.
+
+    Ctrl-C shows, and saves, the best so far.
     """
     if save is None and (loss is not None or least):
         raise InputError(f"--{'least' if least else 'loss'} has no effect without --save")
@@ -62,7 +70,7 @@ def command(
         writable(save)
     opened = given.program()
     with working() as progress:
-        found = size_fifos(opened, inputs=data, bound=bound, threads=jobs, progress=progress)
+        found = size_fifos(opened, inputs=data, begin=binding, bound=bound, threads=jobs, progress=progress)
     if save is not None:
         with writing(save):
             found.binding(found.least if least else found.within((loss or 0) / 100)).save(save)
@@ -70,9 +78,19 @@ def command(
         show_json(_plain(found))
     else:
         _show(found)
+        _show_rows(found)
         _show_bound(found)
-        click.echo(f"this holds for {', '.join(name or 'the data of the program' for name in found.data)}")
+        click.echo(found.holds)
         show_written(save)
+    if found.interrupted:
+        talk(f"the best so far; {_going_on(save)}")
+        raise KeyboardInterrupt
+
+
+def _going_on(save: Path | None) -> str:
+    if save is None:
+        return "with --save FILE it is kept, and --binding FILE goes on from there"
+    return f"to go on: --binding {save}"
 
 
 def _plain(found: Sizing) -> dict[str, Any]:
@@ -81,6 +99,9 @@ def _plain(found: Sizing) -> dict[str, Any]:
         "program": found.program.name,
         "data": list(found.data),
         "runs": found.runs,
+        "interrupted": found.interrupted,
+        "most_rows": dict(found.most_rows),
+        "floor": found.floor,
         **{name: {**_cost(each), "depths": dict(each.depths)} for name, each in named.items()},
         "bound": found.bound and asdict(found.bound),
         "front": [{**_cost(each), "loss": each.loss(found.fewest)} for each in found.front],
@@ -114,7 +135,21 @@ def _show(found: Sizing) -> None:
     show_table(table)
 
 
+def _show_rows(found: Sizing) -> None:
+    """What room there is for tiles of dynamic size."""
+    if rows := sorted(found.most_rows.values()):
+        room = f"{rows[0]:,}" if rows[0] == rows[-1] else f"{rows[0]:,} to {rows[-1]:,}"
+        where = "an operator" if len(rows) == 1 else f"{len(rows):,} operators"
+        click.echo(
+            f"tiles of dynamic size that begin at {where}: room for {room} rows, instead of "
+            f"{found.program.fabric.dynamic_rows:,}; a run with more fails"
+        )
+
+
 def _show_bound(found: Sizing) -> None:
+    above = found.lossless.bits / found.floor - 1
+    floor = f"{LEAST} slots in all channels, the fewest that there may be, have {found.floor:,} bits"
+    click.echo(f"{floor}; no loss takes {above:.2%} more")
     if found.bound is None:
         return
     bits, least = found.bound.bits, found.least.bits

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from step.fifos.runs import Depths
 
@@ -14,66 +14,73 @@ Good = Callable[[Sequence[Depths]], list[bool]]
 """Whether each of several choices of depths still does what it has to."""
 
 
-def shrink(depths: Depths, order: Sequence[str], good: Good) -> dict[str, int]:
+def shrink(
+    depths: Depths, order: Iterable[str | Sequence[str]], good: Good, *, roughly: bool = False
+) -> dict[str, int]:
     """Smaller ``depths`` that are ``good``, as these are; the channels that come first in ``order`` give the most.
 
-    Channels are tried together, then by halves, then alone. At the end none can be lowered by one alone.
+    Channels are tried together, then by halves, then alone; those that are named together have one limit first. At the
+    end none can be lowered by one alone; ``roughly``: that end is not waited for.
     """
-    return _Shrink(dict(depths), good).run(order)
+    groups = [(each,) if isinstance(each, str) else tuple(each) for each in order]
+    return _Shrink(dict(depths), good).run(groups, roughly)
 
 
 class _Shrink:
     def __init__(self, depths: dict[str, int], good: Good) -> None:
         self.depths, self._good = depths, good
 
-    def run(self, order: Sequence[str]) -> dict[str, int]:
-        self._lower([name for name in order if self.depths[name] > LEAST])
-        while names := [name for name in order if self.depths[name] > LEAST]:
+    def run(self, groups: Sequence[Sequence[str]], roughly: bool) -> dict[str, int]:
+        self._lower([group for group in map(self._deep, groups) if group])
+        if roughly:
+            return self.depths
+        while names := self._deep(chain(*groups)):
             verdicts = self._good([{**self.depths, name: self.depths[name] - 1} for name in names])
-            lower = [name for name, is_good in zip(names, verdicts, strict=True) if is_good]
+            lower = [(name,) for name, is_good in zip(names, verdicts, strict=True) if is_good]
             if not lower:
                 break
-            for name in lower:  # each is good alone; together they may not be
-                self._lower([name])
+            for each in lower:  # each is good alone; together they may not be
+                self._search(each)
         return self.depths
 
-    def _lower(self, names: Sequence[str]) -> None:
-        """Bring as many of ``names`` as can be to the smallest depth, and of the others each as far as it goes."""
-        if len(names) < 2:
-            for name in names:
-                self._search(name)
+    def _deep(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if self.depths[name] > LEAST)
+
+    def _lower(self, groups: Sequence[Sequence[str]]) -> None:
+        """Bring as many ``groups`` as can be to the smallest depth, and of the others each as far as it goes."""
+        if len(groups) < 2:
+            for group in groups:
+                self._search(group)
             return
-        middle = len(names) // 2
-        parts = (names, names[:middle], names[middle:])
-        whole, first, second = self._good([{**self.depths, **dict.fromkeys(part, LEAST)} for part in parts])
+        middle = len(groups) // 2
+        parts = (groups, groups[:middle], groups[middle:])
+        whole, first, second = self._good([{**self.depths, **self._limited(part, LEAST)} for part in parts])
         if whole:
-            self.depths.update(dict.fromkeys(names, LEAST))
+            self.depths.update(self._limited(groups, LEAST))
             return
         if first:
-            self.depths.update(dict.fromkeys(names[:middle], LEAST))
+            self.depths.update(self._limited(groups[:middle], LEAST))
         else:
-            self._lower(names[:middle])
-        if second and not first and self._all_good(names[middle:]):
-            self.depths.update(dict.fromkeys(names[middle:], LEAST))
+            self._lower(groups[:middle])
+        if second and not first and self._good([{**self.depths, **self._limited(groups[middle:], LEAST)}])[0]:
+            self.depths.update(self._limited(groups[middle:], LEAST))
         else:
-            self._lower(names[middle:])
+            self._lower(groups[middle:])
 
-    def _all_good(self, names: Sequence[str]) -> bool:
-        return self._good([{**self.depths, **dict.fromkeys(names, LEAST)}])[0]
+    def _limited(self, groups: Iterable[Sequence[str]], most: int) -> dict[str, int]:
+        return {name: min(self.depths[name], most) for name in chain(*groups)}
 
-    def _search(self, name: str) -> None:
-        """The smallest depth of one channel, several at a time between one that is too small and one that is good."""
-        too_small, enough = LEAST - 1, self.depths[name]
+    def _search(self, group: Sequence[str]) -> None:
+        """The smallest limit of the depths of one group, between one that is too small and one that is good."""
+        too_small, enough = LEAST - 1, max(self.depths[name] for name in group)
+        tried = [LEAST, enough - 1]  # most are at an end
         while enough - too_small > 1:
-            between = _between(too_small, enough)
-            verdicts = self._good([{**self.depths, name: depth} for depth in between])
-            bounds = [(too_small, False), *zip(between, verdicts, strict=True), (enough, True)]
-            too_small, enough = next(
-                (low, high) for (low, bad), (high, is_good) in pairwise(bounds) if is_good and not bad
-            )
-        self.depths[name] = enough
-
-
-def _between(low: int, high: int) -> list[int]:
-    """Up to three depths that part the range in equal ones."""
-    return sorted({low + (high - low) * part // 4 for part in (1, 2, 3)} - {low})
+            between = sorted({each for each in tried if too_small < each < enough})
+            verdicts = self._good([{**self.depths, **self._limited([group], most)} for most in between])
+            for most, is_good in zip(between, verdicts, strict=True):
+                if is_good:
+                    enough = most
+                    break
+                too_small = most
+            tried = [(too_small + enough) // 2]
+        self.depths.update(self._limited([group], enough))

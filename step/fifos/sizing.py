@@ -1,23 +1,24 @@
-"""The depths that lose no cycle, those that do not deadlock, and what lies between."""
+"""Depths that lose no cycle, those that do not deadlock, and what lies between."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from step.errors import InputError, SimulationError
+from step.errors import InputError
 from step.fifos.bound import Bound, storage_bound
-from step.fifos.runs import Cycles, Depths, Outcome, Runs
-from step.fifos.shrink import LEAST, shrink
+from step.fifos.runs import Cycles, Depths, Runs
+from step.fifos.search import ends, fewest_cycles, search, smallest, unbounded, within
+from step.fifos.shrink import LEAST
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import check_feasible
-from step.lowering.netlist import DEEPEST, Channel, Netlist, lower
+from step.lowering.netlist import Netlist, lower
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.depths import DataSet, DepthBinding
 from step.programs.files.digest import data_digest
@@ -27,12 +28,6 @@ from step.running.backend import checked_options
 from step.running.simulator import Simulator
 from step.sweeps.front import undominated
 from step.sweeps.processes import cores
-
-Goal = Callable[[Cycles | None], bool]
-"""Whether depths do what they should, by the cycles that they take."""
-
-LOSSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""Losses of the points between, in parts of the fewest cycles."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +55,11 @@ class Sizing:
     ``asked`` are the depths that program and fabric have. ``lossless`` have the fewest cycles of all that ran, with the
     least storage that was found; ``least`` only do not deadlock; ``front`` has both and those between that no other
     beats in bits and cycles, the fastest first. Of ``lossless`` and ``least`` no single depth can be lowered by one.
-    ``bound``: the storage below which the program deadlocks, if it was asked for.
+    ``bound``: the storage below which the program deadlocks, if it was asked for; ``floor``: that of the smallest depth
+    in all channels. ``interrupted``: Ctrl-C came, and these are the best so far.
+
+    ``most_rows``: of the tiles of dynamic size that begin at an operator, by its name, where that is less than the
+    fabric has room for; all but ``asked`` have room for so many.
     """
 
     program: Program
@@ -71,7 +70,10 @@ class Sizing:
     least: Sized
     front: tuple[Sized, ...]
     runs: int
+    floor: int
     bound: Bound | None = None
+    most_rows: Mapping[str, int] = field(default_factory=dict)
+    interrupted: bool = False
 
     @cached_property
     def fewest(self) -> Cycles:
@@ -91,8 +93,16 @@ class Sizing:
         """The depths ``chosen`` as a file takes them; raises `InputError` for depths that deadlock."""
         if not isinstance(chosen, Sized) or chosen.cycles is None:
             raise InputError(f"a binding must be of depths with which the program ends, not {chosen!r}")
-        sets = map(DataSet, self.data, self.digests, chosen.cycles)
-        return DepthBinding.of(self.program, tuple(sets), chosen.depths)
+        sets = tuple(map(DataSet, self.data, self.digests, chosen.cycles))
+        return DepthBinding.of(self.program, sets, chosen.depths, {} if chosen is self.asked else self.most_rows)
+
+    @cached_property
+    def holds(self) -> str:
+        """For which data it holds, as a sentence."""
+        netlist = lower(self.program.graph, self.program.fabric)
+        if self.interrupted or not _same_for_all_data(netlist):
+            return f"this holds for {', '.join(name or 'the data of the program' for name in self.data)}"
+        return "this holds for all data: no value decides what a unit does, and all shapes are static"
 
     def __repr__(self) -> str:
         return (
@@ -106,6 +116,7 @@ def size_fifos(
     *,
     inputs: Sequence[Path | str] = (),
     fabric: FabricConfig | None = None,
+    begin: DepthBinding | Path | str | None = None,
     bound: bool = False,
     threads: int | None = None,
     progress: Progress = silent,
@@ -113,11 +124,12 @@ def size_fifos(
     """Find depths for the channels of ``program`` by running it on the fast model.
 
     ``inputs``: .npz files that take the place of the program's own data; the choices hold for all of them.
-    ``fabric`` replaces that of the program. ``bound`` looks for the storage below which it deadlocks, whatever the
-    depths, which needs SciPy. ``threads`` run at a time, by default one per core.
+    ``fabric`` replaces that of the program. ``begin``: depths of an earlier search, or their file, to go on from.
+    ``bound`` looks for the storage below which the program deadlocks, whatever the depths, which needs SciPy.
+    ``threads`` run at a time, by default one per core.
 
-    Slots for tiles of dynamic size have room for the most rows. Raises what a run with unbounded channels raises: no
-    depths help then.
+    Slots for tiles of dynamic size have room for the most rows that one had where it begins. Ctrl-C ends the search,
+    and the best so far is the result. Raises what a run with unbounded channels raises: no depths help then.
 
     >>> found = step.size_fifos(program)
     >>> found
@@ -127,102 +139,66 @@ def size_fifos(
     inputs = settled(inputs, Iterable[Any], "inputs", InputError)
     opened = open_program(program, fabric=fabric)
     programs = [open_program(opened, inputs=each) for each in inputs] or [opened]
-    netlist = lower(opened.graph, opened.fabric)
-    check_feasible(netlist)  # a slot has a size
-    simulators = [Simulator(each) for each in programs]
-    runs = Runs(netlist, simulators, given.get("threads", cores()), progress)
-    room = _observe(runs, simulators)
-    fewest = min(each.cycles for each in runs.known.values() if each.cycles is not None)
-    while True:
-        lossless = _smallest(runs, _within(fewest, 0))
-        for loss in LOSSES:
-            _smallest(runs, _within(fewest, loss))
-        _smallest(runs, _ends)
-        faster = [
-            each.cycles for each in runs.known.values() if each.cycles != fewest and _within(fewest, 0)(each.cycles)
-        ]
-        if not faster:
-            break
-        fewest = min(each for each in faster if each is not None)
-    least_bits = storage_bound(runs, room) if bound else None
-    least = _smallest(runs, _ends)
+    earlier = [] if begin is None else [_read(begin).applied(opened).graph.depths]
+    threads = given.get("threads", cores())
+    runs = first = _runs(opened, programs, threads, progress)
+    free = unbounded(first, _simulators(programs))
+    asked = Sized(first.asked, first.bits(first.asked), first.outcome(first.asked).cycles)
+    most_rows = {
+        name: max(1, rows)
+        for name, rows in free.rows.items()
+        if rows < first.netlist.rows_from(first.netlist.graph.nodes[name])
+    }
+    if most_rows:
+        all_rows = {**opened.graph.most_rows, **most_rows}
+        roomy = [replace(each, graph=replace(each.graph, most_rows=all_rows)) for each in (opened, *programs)]
+        runs = _runs(roomy[0], roomy[1:], threads, progress)
+    room = {name: max(LEAST, tokens + 1) for name, tokens in free.tokens.items()}
+    least_bits, interrupted = None, False
+    try:
+        search(runs, room, earlier)
+        least_bits = storage_bound(runs, room) if bound else None
+        search(runs, room)  # what the bound found may be smaller
+    except KeyboardInterrupt:
+        interrupted = True
+        if not any(runs.ended()):
+            raise
+    fewest = fewest_cycles(runs)
     return Sizing(
         opened,
         tuple(str(each) for each in inputs) or (None,),
         tuple(data_digest(each.graph, bind_inputs(each.graph, each.inputs)) for each in programs),
-        _sized(runs, runs.asked),
-        _sized(runs, lossless),
-        _sized(runs, least),
+        asked,
+        _sized(runs, smallest(runs, within(fewest, 0))),
+        _sized(runs, smallest(runs, ends)),
         _front(runs),
-        len(runs.known),
+        len(runs.known) + (0 if runs is first else len(first.known)),
+        runs.bits(dict.fromkeys(runs.asked, LEAST)),
         least_bits,
+        most_rows,
+        interrupted,
     )
 
 
-def _smallest(runs: Runs, goal: Goal) -> Depths:
-    """The least storage that reaches ``goal``: of all that ran, and made smaller until that helps no more.
-
-    Of several channels those give most that have the widest slots.
-    """
-
-    def good(candidates: Sequence[Depths]) -> list[bool]:
-        return [goal(each.cycles) for each in runs.outcomes(candidates)]
-
-    order = sorted(runs.asked, key=lambda name: (-runs.slot_bits(name), name))
-    while True:
-        reached = [runs.depths(key) for key, outcome in runs.known.items() if goal(outcome.cycles)]
-        found = shrink(min(reached, key=runs.bits), order, good)
-        if not any(
-            goal(each.cycles) and runs.bits(runs.depths(key)) < runs.bits(found) for key, each in runs.known.items()
-        ):
-            return found
+def _runs(program: Program, programs: Sequence[Program], threads: int, progress: Progress) -> Runs:
+    netlist = lower(program.graph, program.fabric)
+    check_feasible(netlist)  # a slot has a size
+    return Runs(netlist, _simulators(programs), threads, progress)
 
 
-def _observe(runs: Runs, simulators: Sequence[Simulator]) -> Depths:
-    """Run what may be fast: depths that runs without bounds took, as registers or as block RAM, and those asked for.
-
-    A channel that has its words in block RAM shows a token a cycle later, so the deepest are not the fastest. Returns
-    depths that no run fills.
-    """
-    unbounded = dict.fromkeys(runs.asked, DEEPEST)
-    free = runs.outcome(unbounded)
-    if free.cycles is None:
-        for each in simulators:
-            each.run(depths=unbounded)
-        raise SimulationError("a run failed that did not fail again")
-    observed = _peaks(free)
-    shallow = {each.name: _shallow(runs.netlist, each) for each in runs.netlist.channels}
-    deep = {name: max(depth, shallow[name] + 1) for name, depth in observed.items()}
-    again = runs.outcomes([observed, deep, shallow, runs.asked])[0]
-    if again.cycles is not None:
-        runs.outcome(_peaks(again))
-    return {name: max(LEAST, tokens + 1) for name, tokens in free.tokens.items()}
+def _simulators(programs: Sequence[Program]) -> list[Simulator]:
+    return [Simulator(each) for each in programs]
 
 
-def _peaks(outcome: Outcome) -> dict[str, int]:
-    """Depths for the occupancy that was seen: one more, as a slot that is freed is claimed a cycle later."""
-    return {name: max(LEAST, peak + 1) for name, peak in outcome.peaks.items()}
+def _read(begin: DepthBinding | Path | str) -> DepthBinding:
+    return begin if isinstance(begin, DepthBinding) else DepthBinding.load(begin)
 
 
-def _shallow(netlist: Netlist, channel: Channel) -> int:
-    """The largest depth of ``channel`` that needs no block RAM."""
-    return max(LEAST, netlist.fabric.block_ram_words // netlist.places(channel) - netlist.spare(channel))
-
-
-def _within(fewest: Cycles, loss: float) -> Goal:
-    """Whether no data set takes more than the part ``loss`` longer than ``fewest``."""
-
-    def reached(cycles: Cycles | None) -> bool:
-        return cycles is not None and all(
-            mine <= least * (1 + loss) for mine, least in zip(cycles, fewest, strict=True)
-        )
-
-    return reached
-
-
-def _ends(cycles: Cycles | None) -> bool:
-    """Whether no run fails."""
-    return cycles is not None
+def _same_for_all_data(netlist: Netlist) -> bool:
+    """Whether a run takes the same cycles with all data."""
+    streams = [each.type for each in netlist.channels]
+    is_static = all(dim.is_static for each in streams for dim in each.shape)
+    return is_static and not netlist.deciding and all(each.element.is_static for each in streams)
 
 
 def _sized(runs: Runs, depths: Depths) -> Sized:
@@ -231,10 +207,8 @@ def _sized(runs: Runs, depths: Depths) -> Sized:
 
 def _front(runs: Runs) -> tuple[Sized, ...]:
     """Of all that ran, what nothing else beats."""
-    found = [(outcome.cycles, key) for key, outcome in runs.known.items() if outcome.cycles is not None]
-    sized = [Sized(runs.depths(key), runs.bits(runs.depths(key)), cycles) for cycles, key in found]
     best: dict[tuple[int, ...], Sized] = {}
-    for each in sized:
-        assert each.cycles is not None
-        best.setdefault((*each.cycles, each.bits), each)
+    for depths, cycles in runs.ended():
+        each = Sized(depths, runs.bits(depths), cycles)
+        best.setdefault((*cycles, each.bits), each)
     return tuple(best[cost] for cost in undominated(list(best)))

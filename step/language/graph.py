@@ -151,6 +151,8 @@ class Graph(GraphMethods):
     refinements: dict[str, Shape] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
     """Of channels of the lowered program, by name, in the place of what streams and fabric say."""
+    most_rows: dict[str, int] = field(default_factory=dict)
+    """Of the tiles of dynamic size that begin at operators, by name, where that is less than the fabric's."""
     _shared_symbols: dict[tuple[Any, ...], Shape] = field(default_factory=dict, init=False)
     _counters: dict[str, int] = field(default_factory=dict, init=False)
     _locations: list[Location] = field(default_factory=list, init=False)

@@ -181,6 +181,10 @@ class Operator(metaclass=CheckedABC):
         """Type of the stream that a run is given under the node's name, and the operator plays; None: it plays none."""
         return None
 
+    def makes_rows(self, node: Placed) -> bool:
+        """Whether tiles of dynamic size begin here; all others that leave have the rows of one that came in."""
+        return False
+
     def reads(self, node: Placed) -> Access | None:
         """The off-chip memory that the operator reads."""
         return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from step.language.types import ElementType, Tile, Tuple, is_dynamic, with_rows
+from step.language.types import ElementType, Tile, Tuple, is_dynamic
 from step.lowering.plans.rows import largest, parts
 
 
@@ -95,15 +95,6 @@ class Gathering:
 def stop_bits(rank: int) -> int:
     """Bits of a stop token, or of the rank of an empty, in a stream of ``rank``."""
     return max(1, rank.bit_length())
-
-
-def slot_bits(rank: int, element: ElementType | None, most_rows: int) -> int:
-    """Bits of a slot of a channel: a header, which says Done, value, stop and rank, and a value of ``element``.
-
-    Of a tile of dynamic size the header says the rows as well, and there is room for ``most_rows``.
-    """
-    header = 2 + 2 * stop_bits(rank) + (rows_bits(most_rows) if is_dynamic(element) else 0)
-    return header + (0 if element is None else sum(item_bits(with_rows(element, most_rows))))
 
 
 def rows_bits(most_rows: int) -> int:

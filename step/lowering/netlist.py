@@ -26,6 +26,7 @@ from step.lowering.limits import MOST_BITS
 from step.lowering.links import Gathering, beats
 from step.lowering.needs import Port, carried, deciding
 from step.lowering.off_chip import MemoryConfig
+from step.lowering.rows import check_most_rows, rows_behind
 from step.ops.broadcast import Broadcast
 
 Found = TypeVar("Found")
@@ -39,7 +40,8 @@ class Channel:
     """A FIFO from output ``producer`` to input ``consumer`` (node name and port each).
 
     ``depth`` is what the program or the fabric asks for; the capacity adds the slots that the producer's latency
-    needs. ``carries``: values have data, else nobody needs it and there is only control.
+    needs. ``carries``: values have data, else nobody needs it and there is only control. ``rows`` are those of a tile
+    of dynamic size for which a slot has room.
     """
 
     index: int
@@ -49,6 +51,7 @@ class Channel:
     type: StreamType
     depth: int
     carries: bool
+    rows: int
 
     @property
     def element(self) -> ElementType | None:
@@ -58,12 +61,17 @@ class Channel:
 
 @dataclass(frozen=True, eq=False)
 class Netlist:
-    """Units and channels of a lowered program, in a fixed order; ``derived``: see `kept`."""
+    """Units and channels of a lowered program, in a fixed order; ``derived``: see `kept`.
+
+    ``most_rows``: of the tiles of dynamic size that begin at an operator, by its name, where that is less than what the
+    fabric has room for.
+    """
 
     graph: Graph
     fabric: FabricConfig
     units: tuple[Node, ...]
     channels: tuple[Channel, ...]
+    most_rows: Mapping[str, int] = field(default_factory=dict)
     derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -121,8 +129,12 @@ class Netlist:
 
     def places(self, channel: Channel) -> int:
         """Places that a value has in ``channel``: words of the wider end."""
-        element = None if channel.element is None else with_rows(channel.element, self.fabric.dynamic_rows)
+        element = None if channel.element is None else with_rows(channel.element, channel.rows)
         return beats(element, max(self.widths(channel)))
+
+    def rows_from(self, node: Node) -> int:
+        """The most rows of a tile of dynamic size that begins at ``node``."""
+        return self.most_rows.get(node.name, self.fabric.dynamic_rows)
 
     @cached_property
     def tiled(self) -> frozenset[Port]:
@@ -139,7 +151,7 @@ class Netlist:
 
     def spare(self, channel: Channel) -> int:
         """Values besides its depth for which ``channel`` has places: that of which narrower words are still read."""
-        return int(self.beats(channel, channel.consumer[0]) > self.places(channel))
+        return int(self.beats(channel, channel.consumer[0]) > self.beats(channel, channel.producer[0]))
 
     def lag(self, channel: Channel) -> int:
         """Cycles that tokens are seen in ``channel`` later than others: words are in block RAM, or narrow ones are
@@ -170,6 +182,23 @@ class Netlist:
                 raise FabricError(f"the depth of channel {name!r} must be at most {DEEPEST:,}, not {depth:,}")
             channels[places[name]] = replace(channels[places[name]], depth=int(depth))
         return replace(self, channels=tuple(channels)) if depths else self
+
+    def with_most_rows(self, most_rows: Mapping[str, int]) -> Netlist:
+        """The same with room for fewer rows of the tiles that begin at operators; raises `FabricError` for others."""
+        for name, rows in most_rows.items():
+            node = self.graph.nodes.get(name)
+            if node is None or not node.operator.makes_rows(node):
+                names = [each.name for each in self.units if each.operator.makes_rows(each)]
+                raise FabricError(
+                    f"most_rows of {name!r}: {unknown('operator at which tiles of dynamic size begin', name, names)}"
+                )
+            check_most_rows(name, rows, self.fabric.dynamic_rows)
+        if not most_rows:
+            return self
+        producers = {consumer: channel.producer for consumer, channel in self.by_consumer.items()}
+        behind = rows_behind(self.units, producers, most_rows, self.fabric.dynamic_rows)
+        channels = tuple(replace(each, rows=behind[each.producer[0]]) for each in self.channels)
+        return replace(self, channels=channels, most_rows=dict(most_rows))
 
     def with_memory(self, memory: MemoryConfig) -> Netlist:
         """The same for a fabric with another memory."""
@@ -218,6 +247,7 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
             stream.type,
             stream.depth or fabric.channel_depth,
             (node.name, port) in needed,
+            fabric.dynamic_rows,
         )
         for node in lowered
         for port, stream in enumerate(node.inputs)
@@ -228,7 +258,7 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     }
     channels.sort(key=lambda channel: order[channel.producer])
     numbered = tuple(replace(each, index=index) for index, each in enumerate(channels))
-    return Netlist(lowered, fabric, tuple(lowered), numbered).with_depths(graph.depths)
+    return Netlist(lowered, fabric, tuple(lowered), numbered).with_depths(graph.depths).with_most_rows(graph.most_rows)
 
 
 def check_depths(graph: Graph, fabric: FabricConfig) -> None:

@@ -11,7 +11,7 @@ from step.language.operator import Names, Placed, Process, StreamType, Surroundi
 from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
-from step.language.types import Tile
+from step.language.types import Tile, is_dynamic
 from step.samples.draft import Draft
 
 
@@ -31,6 +31,9 @@ class Accum(_Reduction):
         if isinstance(state, Tile) and self.rows_kept(inputs) is not None:
             state = Tile(state.dtype, self._rows(state.rows, shape, names), state.cols)
         return (StreamType(state, shape[: -self.rank]),)
+
+    def makes_rows(self, node: Placed) -> bool:
+        return is_dynamic(node.output_types[0].element) and self.rows_kept(node.input_types) is None
 
     def _rows(self, rows: Dim, shape: Shape, names: Names) -> Dim:
         """Of the states of all reductions, where those of one have the ``rows`` of its elements, or none without any.

@@ -9,7 +9,7 @@ from step.language.dims import Dim, Shape, mean, shape
 from step.language.graph import Graph, graph_method
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.stream import Stream
-from step.language.types import ElementType, Selector, Tile, Tuple
+from step.language.types import ElementType, Selector, Tile, Tuple, is_dynamic
 from step.samples.draft import Draft
 
 
@@ -29,6 +29,9 @@ class Source(Operator):
 
     def given(self) -> StreamType:
         return StreamType(self.element, self.shape)
+
+    def makes_rows(self, node: Placed) -> bool:
+        return is_dynamic(self.element)
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         given = self.given()

@@ -19,7 +19,7 @@ from step.language.stream import Stream
 from step.language.symbols import determined, measure, showing
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector, is_dynamic
-from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
 
 
@@ -129,6 +129,13 @@ UNLIKE = "it takes tiles together that have different numbers of rows"
 """Said where the control of all inputs is the same."""
 
 
+PROMISED = (
+    "a tile has more than {rows} rows, the most for which the channels behind it have room; "
+    "with this data, too, `step fifos` finds more"
+)
+"""Said where the fabric has room for more."""
+
+
 def control_text(token: Token, value: str = "a value") -> str:
     """What a token is, without its value: ``a value``, ``a value with S1``, ``an empty of rank 1``, ``Done``.
 
@@ -153,17 +160,19 @@ def _(element: Selector, value: int) -> str:
 
 
 def stream_fault(
-    node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]], fabric: FabricConfig | None = None
+    node: Node, fault: Fault, heads: Mapping[int, tuple[int, Token]], netlist: Netlist | None = None
 ) -> StreamFault:
     """The error for ``fault`` at ``node``; ``heads`` has, per input port, the token in front and its position.
 
-    Some faults are met by a ``fabric`` only, whose figures are in their text.
+    Some faults are met by a ``netlist`` only, whose figures are in their text.
     """
     ports = node.operator.fault_ports(fault, len(node.inputs))
     tokens = [heads[port][1] for port in ports]
     dynamic = any(is_dynamic(node.input_types[port].element) for port in ports)
     rows = fault is Fault.STOPS_DISAGREE and dynamic and len({each[1:] for each in tokens}) == 1
-    what = UNLIKE if rows else node.operator.fault_text(fault).format(fabric=fabric)
+    what = UNLIKE if rows else node.operator.fault_text(fault).format(fabric=netlist and netlist.fabric)
+    if fault is Fault.TOO_MANY_ROWS and netlist is not None and node.name in netlist.most_rows:
+        what = PROMISED.format(rows=netlist.rows_from(node))
     lines = [f"{node.describe()}: {what}"]
     for port, token in zip(ports, tokens, strict=True):
         shown = fault in SHOWS_VALUES and token.has_value

@@ -69,8 +69,7 @@ class _Run:
     ) -> None:
         self.on_token = on_token
         self.graph, self.inputs, self.orders, self.blanks = graph, inputs, arrivals, blanks
-        self.fabric = None if netlist is None else netlist.fabric
-        self.most_rows = 0 if netlist is None else netlist.fabric.dynamic_rows
+        self.netlist = netlist
         self.tiled = frozenset[tuple[str, int]]() if netlist is None else netlist.tiled
         self.tensors = Tensors(graph, inputs)
         self.readers = graph.readers()
@@ -95,7 +94,8 @@ class _Run:
         self.ready: deque[str] = deque()
 
     def fits(self, port: int, value: Any) -> None:
-        if (self._node().name, port) in self.tiled and rows_of(value) > self.most_rows:
+        node = self._node()
+        if (node.name, port) in self.tiled and self.netlist and rows_of(value) > self.netlist.rows_from(node):
             raise Violation(Fault.TOO_MANY_ROWS)
 
     def emit(self, port: int, token: Token) -> None:
@@ -191,7 +191,7 @@ class _Run:
         except StopIteration:
             pass
         except Violation as violation:
-            self.faults[node.name] = stream_fault(node, violation.fault, self._heads(node), self.fabric)
+            self.faults[node.name] = stream_fault(node, violation.fault, self._heads(node), self.netlist)
 
     def _take(self, node: Node, port: int) -> Token:
         token = self.queues[node.name, port].popleft()

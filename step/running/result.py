@@ -109,6 +109,7 @@ class RunResult:
     ``buffers`` has, per operator that fills them, the most bytes of on-chip memory that they took, in whole pages;
     ``buffer_bytes``: the most that all took together. ``traffic`` has what each operator at off-chip memory moved, also
     behind the end of the run, as ``outputs`` are.
+    ``most_rows``: of the tiles of dynamic size that began at each operator, where it was counted (`approx`).
     ``engine``: the one of the back end `approx` that ran, ``compiled`` or ``python``; ``engine_reason``: why it was not
     the compiled one, if nobody asked for that. ``jumped_cycles``: of the cycles those that repeated others, and were
     counted and not gone through. ``symbols``: the values of the program's symbols, where they were asked for
@@ -128,6 +129,7 @@ class RunResult:
     events: dict[str, ChannelEvents] | None = None
     buffers: dict[str, int] = field(default_factory=dict)
     buffer_bytes: int = 0
+    most_rows: dict[str, int] = field(default_factory=dict)
     traffic: dict[str, TrafficResult] = field(default_factory=dict)
     engine: str | None = None
     engine_reason: str | None = None
@@ -182,6 +184,7 @@ class RunResult:
             "arrivals": self.arrivals,
             "buffers": self.buffers,
             "buffer_bytes": self.buffer_bytes,
+            "most_rows": self.most_rows,
             "traffic": {name: asdict(each) for name, each in self.traffic.items()},
             "events": None
             if events is None
@@ -206,6 +209,7 @@ class RunResult:
             error=data["error"],
             buffers=data["buffers"],
             buffer_bytes=data["buffer_bytes"],
+            most_rows=data.get("most_rows", {}),
             traffic={name: TrafficResult(**each) for name, each in data.get("traffic", {}).items()},
             engine=data.get("engine"),
             engine_reason=data.get("engine_reason"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,9 @@ class DataSet:
 class DepthBinding:
     """``depths`` of the channels of the lowered program, by name.
 
-    ``graph`` is a digest of the program called ``program``, ``fabric`` and ``data`` what the depths were found for.
+    ``most_rows``: of the tiles of dynamic size that begin at operators, by name, where channels behind these have room
+    for fewer than the fabric allows. ``graph`` is a digest of the program called ``program``, ``fabric`` and ``data``
+    what the depths were found for.
     """
 
     program: str
@@ -40,22 +42,32 @@ class DepthBinding:
     fabric: Mapping[str, Any]
     data: tuple[DataSet, ...]
     depths: Mapping[str, int]
+    most_rows: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, program: Program, data: tuple[DataSet, ...], depths: Mapping[str, int]) -> DepthBinding:
-        """``depths`` that were found for ``program`` on ``data``."""
-        return cls(program.name, graph_digest(program.graph), program.fabric.to_json(), data, depths)
+    def of(
+        cls,
+        program: Program,
+        data: tuple[DataSet, ...],
+        depths: Mapping[str, int],
+        most_rows: Mapping[str, int] | None = None,
+    ) -> DepthBinding:
+        """``depths`` and ``most_rows`` that were found for ``program`` on ``data``."""
+        fabric = program.fabric.to_json()
+        return cls(program.name, graph_digest(program.graph), fabric, data, depths, most_rows or {})
 
     @classmethod
     def load(cls, path: Path | str) -> DepthBinding:
         """Read a file of `save`; raises `FormatError` for other files."""
         data = read_json(named_file(path, "a binding"), "binding")
         sets = tuple(DataSet(**each) for each in data["data"])
-        return cls(data["program"], data["graph"], data["fabric"], sets, data["depths"])
+        return cls(data["program"], data["graph"], data["fabric"], sets, data["depths"], data.get("most_rows", {}))
 
     def save(self, path: Path | str) -> None:
         """Write the depths to ``path`` as JSON; the file is there as a whole or not at all."""
         data = {"format": FORMAT, "written_by": written_by(), **asdict(self)}
+        if not self.most_rows:
+            del data["most_rows"]
         path = named_file(path, "a binding")
         with writing(path):
             write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
@@ -67,7 +79,7 @@ class DepthBinding:
                 f"the depths are those of another program called {self.program}, or of {program.name} before it was "
                 "changed: `step fifos` finds new ones"
             )
-        return replace(program, graph=replace(program.graph, depths=dict(self.depths)))
+        return replace(program, graph=replace(program.graph, depths=dict(self.depths), most_rows=dict(self.most_rows)))
 
     def doubts(self, program: Program) -> Iterator[str]:
         """Why the depths may lose cycles, or deadlock, in a run of ``program``."""
@@ -76,4 +88,5 @@ class DepthBinding:
         if program.inputs:
             digest = data_digest(program.graph, bind_inputs(program.graph, program.inputs))
             if digest not in {each.digest for each in self.data}:
-                yield "the depths were found for other data: they may lose cycles, or deadlock"
+                rows = ", or have no room for the rows of its tiles" if self.most_rows else ""
+                yield f"the depths were found for other data: they may lose cycles, or deadlock{rows}"

@@ -168,6 +168,7 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
         ],
         "refinements": [{"stream": name, "shape": encode(dims)} for name, dims in graph.refinements.items()],
         **({"depths": dict(graph.depths)} if graph.depths else {}),
+        **({"most_rows": dict(graph.most_rows)} if graph.most_rows else {}),
     }
 
 
@@ -237,6 +238,7 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
         written(name)
     graph.refinements = {each["stream"]: graph.refinements[each["stream"]] for each in data["refinements"]}
     graph.depths = dict(data.get("depths", {}))
+    graph.most_rows = dict(data.get("most_rows", {}))
     for each in data["nodes"]:
         for port, output in enumerate(graph.nodes[each["name"]].output_types):
             _check_shape(each, port, output)

@@ -1,0 +1,37 @@
+"""Storage of channels as the hardware has it: rings of headers and of words."""
+
+from __future__ import annotations
+
+from step.language.types import Buffer, ElementType, is_dynamic, with_rows
+from step.lowering.links import item_bits, rows_bits, stop_bits, word_bits
+from step.lowering.netlist import Channel, Netlist
+
+
+def slot_bits(netlist: Netlist, each: Channel) -> int:
+    """Bits of a slot of a channel: a header, and places for the words of a value.
+
+    Of a tile of dynamic size these are the words of as many rows as there is room for.
+    """
+    return header_bits(netlist, each) + netlist.places(each) * word_width(netlist, each, max(netlist.widths(each)))
+
+
+def header_bits(netlist: Netlist, each: Channel) -> int:
+    """Bits of a header: Done, value, stop and rank, with the control and the rows that it carries."""
+    bits = 2 + 2 * stop_bits(each.type.rank)
+    element = data(netlist, each)
+    if is_dynamic(each.element):
+        bits += rows_bits(netlist.fabric.dynamic_rows)
+    return bits + (element.bits if element is not None and element.is_control else 0)
+
+
+def word_width(netlist: Netlist, each: Channel, link: int) -> int:
+    """Bits of a word on a link of so many bytes; 0 where none follow a header."""
+    element = data(netlist, each)
+    return 0 if element is None or element.is_control else word_bits(item_bits(element), link)
+
+
+def data(netlist: Netlist, each: Channel) -> ElementType | None:
+    """What travels, with the most rows; a buffer's header is all of it."""
+    if each.element is None or isinstance(each.element, Buffer):
+        return None
+    return with_rows(each.element, netlist.fabric.dynamic_rows)

@@ -11,7 +11,7 @@ from step.errors import FabricError
 from step.language.validate import check_outputs
 from step.lowering.advice import advice
 from step.lowering.feasible import check_feasible
-from step.lowering.netlist import check_depths
+from step.lowering.room import check_depths
 from step.programs.prepare import prepare
 
 

@@ -18,7 +18,7 @@ from step.host.progress import Progress, silent
 from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import check_feasible
-from step.lowering.netlist import Netlist, lower
+from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.depths import DataSet, DepthBinding
 from step.programs.files.digest import data_digest
@@ -99,10 +99,9 @@ class Sizing:
     @cached_property
     def holds(self) -> str:
         """For which data it holds, as a sentence."""
-        netlist = lower(self.program.graph, self.program.fabric)
-        if self.interrupted or not _same_for_all_data(netlist):
-            return f"this holds for {', '.join(name or 'the data of the program' for name in self.data)}"
-        return "this holds for all data: no value decides what a unit does, and all shapes are static"
+        if lower(self.program.graph, self.program.fabric).is_fixed:
+            return "this holds for all data: all sizes are static, and no value decides what a unit does"
+        return f"this holds for {', '.join(name or 'the data of the program' for name in self.data)}"
 
     def __repr__(self) -> str:
         return (
@@ -141,6 +140,7 @@ def size_fifos(
     programs = [open_program(opened, inputs=each) for each in inputs] or [opened]
     earlier = [] if begin is None else [_read(begin).applied(opened).graph.depths]
     threads = given.get("threads", cores())
+    progress("channels that are never full")
     runs = first = _runs(opened, programs, threads, progress)
     free = unbounded(first, _simulators(programs))
     asked = Sized(first.asked, first.bits(first.asked), first.outcome(first.asked).cycles)
@@ -192,13 +192,6 @@ def _simulators(programs: Sequence[Program]) -> list[Simulator]:
 
 def _read(begin: DepthBinding | Path | str) -> DepthBinding:
     return begin if isinstance(begin, DepthBinding) else DepthBinding.load(begin)
-
-
-def _same_for_all_data(netlist: Netlist) -> bool:
-    """Whether a run takes the same cycles with all data."""
-    streams = [each.type for each in netlist.channels]
-    is_static = all(dim.is_static for each in streams for dim in each.shape)
-    return is_static and not netlist.deciding and all(each.element.is_static for each in streams)
 
 
 def _sized(runs: Runs, depths: Depths) -> Sized:

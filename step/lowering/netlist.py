@@ -22,11 +22,10 @@ from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Tile, is_dynamic, with_rows
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.limits import MOST_BITS
 from step.lowering.links import Gathering, beats
 from step.lowering.needs import Port, carried, deciding
 from step.lowering.off_chip import MemoryConfig
-from step.lowering.rows import check_most_rows, rows_behind
+from step.lowering.room import check_depths, check_most_rows, rows_behind
 from step.ops.broadcast import Broadcast
 
 Found = TypeVar("Found")
@@ -86,6 +85,13 @@ class Netlist:
     def deciding(self) -> frozenset[str]:
         """Names of the units whose values decide what some unit does."""
         return deciding(self.units, {consumer: channel.producer for consumer, channel in self.by_consumer.items()})
+
+    @cached_property
+    def is_fixed(self) -> bool:
+        """Whether a run takes the same cycles with all data: all sizes are static, and no value decides anything."""
+        types = [each.type for each in self.channels]
+        static = all(each.element.is_static and all(dim.is_static for dim in each.shape) for each in types)
+        return static and not self.deciding
 
     def inputs(self, node: Node) -> list[Channel]:
         """Channels in front of ``node``, in the order of its ports."""
@@ -185,16 +191,9 @@ class Netlist:
 
     def with_most_rows(self, most_rows: Mapping[str, int]) -> Netlist:
         """The same with room for fewer rows of the tiles that begin at operators; raises `FabricError` for others."""
-        for name, rows in most_rows.items():
-            node = self.graph.nodes.get(name)
-            if node is None or not node.operator.makes_rows(node):
-                names = [each.name for each in self.units if each.operator.makes_rows(each)]
-                raise FabricError(
-                    f"most_rows of {name!r}: {unknown('operator at which tiles of dynamic size begin', name, names)}"
-                )
-            check_most_rows(name, rows, self.fabric.dynamic_rows)
         if not most_rows:
             return self
+        check_most_rows(most_rows, self.units, self.fabric.dynamic_rows)
         producers = {consumer: channel.producer for consumer, channel in self.by_consumer.items()}
         behind = rows_behind(self.units, producers, most_rows, self.fabric.dynamic_rows)
         channels = tuple(replace(each, rows=behind[each.producer[0]]) for each in self.channels)
@@ -259,27 +258,6 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     channels.sort(key=lambda channel: order[channel.producer])
     numbered = tuple(replace(each, index=index) for index, each in enumerate(channels))
     return Netlist(lowered, fabric, tuple(lowered), numbered).with_depths(graph.depths).with_most_rows(graph.most_rows)
-
-
-def check_depths(graph: Graph, fabric: FabricConfig) -> None:
-    """Raise `FabricError` for a channel that takes more memory than any chip has."""
-    for node in graph:
-        for port, stream in enumerate(node.inputs):
-            depth, width = stream.depth or fabric.channel_depth, _bits(stream.element, fabric.dynamic_rows)
-            if depth * width > MOST_BITS:
-                here = f"{MOST_BITS // width:,} slots"
-                if width > _bits(stream.element, 1):
-                    here = f"tiles of {fabric.dynamic_rows * MOST_BITS // (depth * width):,} rows: lower dynamic_rows"
-                raise FabricError(
-                    f"{node.describe()}: the channel in front of input {port} ({stream}) has {depth:,} slots, which is "
-                    f"{depth * width:,} bits; a channel may have {MOST_BITS:,}, here {here}"
-                )
-
-
-def _bits(element: ElementType, most_rows: int) -> int:
-    """Bits of a slot, at least one for the header; a tile with a dynamic number of rows has room for ``most_rows``."""
-    element = with_rows(element, most_rows)
-    return max(1, element.bits) if element.is_static else 1
 
 
 def insert_broadcasts(graph: Graph) -> Graph:

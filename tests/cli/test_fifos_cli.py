@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from commanding import Step, commanding
 
+from step.fifos.sizing import size_fifos
+
 DOCUMENT = Path(__file__).parents[2] / "docs" / "fifos.md"
 
 
@@ -86,11 +88,72 @@ def test_several_data_sets(step: Step, scaled: Path, tmp_path: Path) -> None:
         "b.npz",
         "loss",
     ]
-    assert f"\nthis holds for {files[0]}, {files[1]}\n" in result.out
+    assert "\nthis holds for all data: all sizes are static, and no value decides what a unit does\n" in result.out
     assert [each["name"] for each in json.loads(path.read_text())["data"]] == list(map(str, files))
-    own = step("run", scaled, "--backend", "approx", "--binding", path)
-    assert own.err == f"warning: {path}: the depths were found for other data: they may lose cycles, or deadlock\n"
-    assert step("run", scaled, "--backend", "approx", "--binding", path, "--inputs", files[1]).err == ""
+    assert step("run", scaled, "--backend", "approx", "--binding", path).err == ""
+
+
+ROUTED = """
+import step
+from step import FP32, Graph, Program, Tile
+def program(rows=3, first=1):
+    graph = Graph("routed")
+    x = graph.source("x", Tile(FP32), [rows])
+    for number, part in enumerate(x.partition(graph.selectors("which", 2, [rows]), targets=2)):
+        part.sink(f"y{number}")
+    return Program(graph, {"x": list(range(rows)), "which": [first] * rows})
+"""
+
+
+def test_data_that_it_holds_for(step: Step, tmp_path: Path) -> None:
+    path, depths, data = tmp_path / "routed.py", tmp_path / "depths.json", tmp_path / "data.npz"
+    path.write_text(ROUTED)
+    assert step("inputs", path, "-o", data, "--random", 1).code == 0
+    found = step("fifos", path, "--inputs", data, "--save", depths)
+    assert (found.code, found.err) == (0, "") and f"\nthis holds for {data}\n" in found.out
+    own = step("run", path, "--backend", "approx", "--binding", depths)
+    assert own.err == f"warning: {depths}: the depths were found for other data: they may lose cycles, or deadlock\n"
+    assert step("run", path, "--backend", "approx", "--binding", depths, "--inputs", data).err == ""
+
+
+def test_arguments_and_settings_are_those_of_other_verbs(step: Step, tmp_path: Path) -> None:
+    path = tmp_path / "routed.py"
+    path.write_text(ROUTED)
+    found = json.loads(step("fifos", path, "--arg", "rows=5", "--set", "fabric.channel_depth=4", "--json").out)
+    assert set(found["asked"]["depths"].values()) == {4}
+    error = f"error: {path}:program has no parameter 'rowz'; did you mean 'rows'? it has rows, first\n"
+    assert step("fifos", path, "--arg", "rowz=5") == (1, "", error)
+    unknown = step("fifos", path, "--set", "fabric.channel_dept=5")
+    assert unknown.code == 1 and unknown.err.startswith(
+        "error: fabric has no parameter 'channel_dept'; did you mean 'channel_depth'? it has "
+    )
+    path.with_suffix(".json").write_text("{}")
+    assert step("fifos", path, "--binding", path.with_suffix(".json")) == (
+        1, "", f"error: {path.with_suffix('.json')}: $: 'format' is a required property\n"
+    )  # fmt: skip
+
+
+def test_interrupted(step: Step, scaled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best so far is shown and saved, and a search goes on from it."""
+    path = tmp_path / "depths.json"
+
+    def told(text: str) -> None:
+        if text.startswith("10 choices"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "step.cli.fifos.size_fifos", lambda *given, **options: size_fifos(*given, **{**options, "progress": told})
+        )
+        result = step("fifos", scaled, "--save", path)
+        assert (result.code, result.err) == (130, f"the best so far; to go on: --binding {path}\n\ninterrupted\n")
+        assert "from 10 choices of depths" in result.out and f"written: {path}\n" in result.out
+        kept = "the best so far; with --save FILE it is kept, and --binding FILE goes on from there\n\ninterrupted\n"
+        assert step("fifos", scaled).err == kept
+        assert json.loads(step("fifos", scaled, "--json").out)["interrupted"] is True
+    best = json.loads(path.read_text())
+    assert best["data"][0]["cycles"] == 93
+    assert json.loads(step("fifos", scaled, "--binding", path, "--json").out)["lossless"]["bits"] == 872
 
 
 @pytest.mark.parametrize(

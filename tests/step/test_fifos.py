@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
 from step.errors import Deadlock, FabricError, FormatError
+from step.fifos.alike import alike
 from step.fifos.bound import Bound
 from step.fifos.runs import Depths, Runs
 from step.fifos.shrink import LEAST, shrink
-from step.functions import Add, Mul, RetileRow, RetileStreamify, RowMax
-from step.lowering.links import slot_bits
+from step.functions import Add, Mul, RowMax
 from step.lowering.netlist import lower
+from step.lowering.storage import slot_bits
 from step.programs.files.depths import DepthBinding
 from step.programs.program import load_program
 
@@ -154,10 +155,16 @@ def test_a_bound_where_order_depends_on_time() -> None:
     pytest.importorskip("scipy")
     found = step.size_fifos(EXAMPLES / "moe_simple.py", bound=True)
     assert found.bound is not None and found.bound.bits < found.least.bits
-    assert found.bound.bits == found.least.bits - sum(
-        (depth - LEAST) * slot_bits(each.type.rank, each.element, 64)
-        for each in lower(found.program.graph, found.program.fabric).channels
-        if (depth := found.least.depths[each.name]) > LEAST
+    netlist = lower(found.program.graph, found.program.fabric)
+    assert (
+        found.bound.bits
+        == found.floor
+        == found.least.bits
+        - sum(
+            (depth - LEAST) * slot_bits(netlist, each)
+            for each in netlist.channels
+            if (depth := found.least.depths[each.name]) > LEAST
+        )
     )
     assert re.fullmatch(
         r"reassemble 'gather' \(.*moe_simple.py:\d+\) takes tokens in order of arrival, "
@@ -189,6 +196,58 @@ def test_a_program_that_no_depths_help() -> None:
     loop.close(x)  # its first token waits for itself
     with pytest.raises(Deadlock, match="no depths clear it: a token that is waited for is never made"):
         step.size_fifos(Program(graph, {"x": [1, 2, 3]}))
+
+
+def test_channels_that_are_alike() -> None:
+    """Those of equal experts are one group each, and none else."""
+    program = load_program(EXAMPLES / "moe_simple.py")
+    netlist = lower(program.graph, program.fabric)
+    groups = alike(netlist)
+    assert sorted(name for group in groups for name in group) == sorted(each.name for each in netlist.channels)
+    several = [sorted(group) for group in groups if len(group) > 1]
+    assert ["expert0_alone", "expert1_alone"] in several and ["route.0", "route.1"] in several
+    for one, other in (group for group in several if group[0].startswith("expert0")):
+        assert other == one.replace("expert0", "expert1")
+
+
+# -- interrupted ----------------------------------------------------------------------------------------------------
+
+
+def until(choices: int) -> Callable[[str], None]:
+    """Progress that is interrupted when so many choices have run."""
+
+    def told(text: str) -> None:
+        if text.startswith(f"{choices} choices"):
+            raise KeyboardInterrupt
+
+    return told
+
+
+def test_the_best_so_far(sizing: step.Sizing) -> None:
+    found = step.size_fifos(scaled(), progress=until(10))
+    assert found.interrupted and found.runs == 10 and not sizing.interrupted
+    assert sizing.lossless.bits < found.lossless.bits and found.lossless.cycles == (
+        cycles(scaled(), found.lossless.depths),
+    )
+    assert found.front[0].bits == found.lossless.bits and found.within(0) == found.front[0]
+    further = step.size_fifos(scaled(), begin=found.binding(found.lossless))
+    assert not further.interrupted and further.lossless.bits == sizing.lossless.bits
+    assert further.asked == sizing.asked
+
+
+def test_nothing_is_known_yet() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        step.size_fifos(scaled(), progress=until(1))
+
+
+def test_progress_says_what_is_known(sizing: step.Sizing) -> None:
+    said: list[str] = []
+    step.size_fifos(scaled(), progress=said.append)
+    (bits, (fewest,)) = sizing.lossless.bits, sizing.fewest
+    assert said[0] == "channels that are never full" and said[1].startswith(
+        "1 choices of depths have run; best so far: "
+    )
+    assert said[-1] == f"{sizing.runs} choices of depths have run; best so far: {fewest} cycles with {bits} bits"
 
 
 def test_examples_lose_nothing() -> None:
@@ -262,17 +321,3 @@ def test_depths_of_channels_that_do_not_exist() -> None:
     program.graph.depths = {"rowz": 4}
     with pytest.raises(FabricError, match=r"there is no channel 'rowz'; did you mean 'rows'[?] there are alone, "):
         step.run(program, "approx")
-
-
-def test_slots_for_tiles_of_dynamic_size_have_room_for_the_most_rows() -> None:
-    graph = Graph("sized")
-    rows = graph.source("rows", Tile(FP32, 1, 2), [2, graph.symbol("N", ragged=True)])
-    rows.accum(RetileRow(), name="tile").flat_map(RetileStreamify(1, "row")).sink("y")
-    one = np.ones((1, 2))
-    found = step.size_fifos(Program(graph, {"rows": [[one] * 3, [one]]}, FabricConfig(dynamic_rows=9)))
-    header, row = 2 + 2 * 1, 64
-    depths = found.lossless.depths
-    assert found.lossless.bits == sum(
-        depths[name] * bits
-        for name, bits in (("rows", header + row), ("tile", header + 4 + 9 * row), ("flat_map_0", header + row))
-    )

@@ -11,6 +11,7 @@ from typing import Any
 from step.errors import FormatError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
+from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.digest import data_digest, graph_digest
 from step.programs.files.json_file import read_json, written_by
@@ -85,7 +86,7 @@ class DepthBinding:
         """Why the depths may lose cycles, or deadlock, in a run of ``program``."""
         if program.fabric.to_json() != self.fabric:
             yield "the depths were found for another fabric: they may lose cycles, or deadlock"
-        if program.inputs:
+        if program.inputs and not lower(program.graph, program.fabric).is_fixed:
             digest = data_digest(program.graph, bind_inputs(program.graph, program.inputs))
             if digest not in {each.digest for each in self.data}:
                 rows = ", or have no room for the rows of its tiles" if self.most_rows else ""

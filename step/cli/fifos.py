@@ -148,8 +148,7 @@ def _show_rows(found: Sizing) -> None:
 
 def _show_bound(found: Sizing) -> None:
     above = found.lossless.bits / found.floor - 1
-    floor = f"{LEAST} slots in all channels, the fewest that there may be, have {found.floor:,} bits"
-    click.echo(f"{floor}; no loss takes {above:.2%} more")
+    click.echo(f"no channels take less than {found.floor:,} bits; no loss takes {above:.2%} more")
     if found.bound is None:
         return
     bits, least = found.bound.bits, found.least.bits

@@ -62,7 +62,7 @@ def storage_bound(runs: Runs, room: Depths) -> Bound:
     """
     optimize = _scipy()
     cuts: list[Cut] = []
-    floor = dict.fromkeys(room, LEAST)
+    floor = runs.floor
     if runs.outcome(floor).cycles is None and (why := obstacle(runs.netlist)) is not None:
         return Bound(runs.bits(floor), f"{why}, so more room may make the program deadlock")
     while True:
@@ -93,7 +93,7 @@ def _strongest(runs: Runs, depths: Depths, room: Depths) -> Cut:
 def _cheapest(optimize: Any, runs: Runs, cuts: Sequence[Cut], room: Depths) -> tuple[dict[str, int] | None, int]:
     """The depths with the least storage that are no cut, those of channels in no cut left out; None where they are not
     found in time. And what no others are below, with all channels."""
-    base = runs.bits(dict.fromkeys(room, LEAST))
+    base, floor = runs.bits(runs.floor), runs.floor
     names = sorted({name for cut in cuts for name in cut})
     if not names:
         return {}, base
@@ -106,14 +106,14 @@ def _cheapest(optimize: Any, runs: Runs, cuts: Sequence[Cut], room: Depths) -> t
         rows.append(one)
         least.append(1)
         for name, depth in cut.items():
-            deeper = np.zeros(width)  # depth - LEAST >= (cut + 1 - LEAST) if it is chosen
-            deeper[place[name]], deeper[column] = 1, -(depth + 1 - LEAST)
+            deeper = np.zeros(width)  # depth - floor >= (cut + 1 - floor) if it is chosen
+            deeper[place[name]], deeper[column] = 1, -(depth + 1 - floor[name])
             rows.append(deeper)
             least.append(0)
             column += 1
     weights = np.zeros(width)
     weights[: len(names)] = [runs.slot_bits(name) for name in names]
-    most = [room[name] - LEAST for name in names] + [1] * (width - len(names))
+    most = [room[name] - floor[name] for name in names] + [1] * (width - len(names))
     found = optimize.milp(
         weights,
         constraints=optimize.LinearConstraint(np.array(rows), lb=least),
@@ -124,7 +124,7 @@ def _cheapest(optimize: Any, runs: Runs, cuts: Sequence[Cut], room: Depths) -> t
     bits = base + int(np.ceil(found.mip_dual_bound - 1e-6))
     if found.status != 0:
         return None, bits
-    return {name: LEAST + round(found.x[place[name]]) for name in names}, bits
+    return {name: floor[name] + round(found.x[place[name]]) for name in names}, bits
 
 
 def _scipy() -> Any:

@@ -31,7 +31,7 @@ class Outcome:
 
 
 class Runs:
-    """Runs of the program of ``netlist``, a simulator per data set."""
+    """Runs of the program of ``netlist``, a simulator per data set; ``floor`` has the smallest depths."""
 
     def __init__(
         self, netlist: Netlist, simulators: Sequence[Simulator], threads: int, progress: Progress = silent
@@ -39,6 +39,7 @@ class Runs:
         self.netlist, self._simulators, self._threads, self._progress = netlist, simulators, threads, progress
         self._names = [each.name for each in netlist.channels]
         self._bits = {each.name: slot_bits(netlist, each) for each in netlist.channels}
+        self.floor = {each.name: netlist.least_depth(each) for each in netlist.channels}
         self.known: dict[tuple[int, ...], Outcome] = {}
         self._best: tuple[Cycles, int] | None = None
 

@@ -21,6 +21,10 @@ WORTH = 0.01
 """Points between are looked for where there is this part of the storage to save."""
 
 
+WORTH_ALONE = 1e-4
+"""Channels with this part of the storage to give are tried alone; those with less only together with others."""
+
+
 def search(runs: Runs, room: Depths, begin: Sequence[Depths] = ()) -> None:
     """Let ``runs`` know depths that lose no cycle, those that only end, and some between, each the smallest found.
 
@@ -89,7 +93,10 @@ def _smaller(runs: Runs, order: Sequence[Sequence[str]], goal: Goal, *, roughly:
         return [goal(each.cycles) for each in runs.outcomes(candidates)]
 
     while True:
-        found = shrink(smallest(runs, goal), order, good, roughly=roughly)
+        begin = smallest(runs, goal)
+        least = WORTH_ALONE * runs.bits(begin)
+        alone = {name for name, depth in begin.items() if (depth - LEAST) * runs.slot_bits(name) > least}
+        found = shrink(begin, order, good, alone=() if roughly else alone, floor=runs.floor)
         if runs.bits(smallest(runs, goal)) == runs.bits(found):
             return found
 

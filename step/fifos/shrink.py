@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 
 from step.fifos.runs import Depths
@@ -15,26 +15,31 @@ Good = Callable[[Sequence[Depths]], list[bool]]
 
 
 def shrink(
-    depths: Depths, order: Iterable[str | Sequence[str]], good: Good, *, roughly: bool = False
+    depths: Depths,
+    order: Iterable[str | Sequence[str]],
+    good: Good,
+    *,
+    alone: Collection[str] | None = None,
+    floor: Depths | None = None,
 ) -> dict[str, int]:
     """Smaller ``depths`` that are ``good``, as these are; the channels that come first in ``order`` give the most.
 
     Channels are tried together, then by halves, then alone; those that are named together have one limit first. At the
-    end none can be lowered by one alone; ``roughly``: that end is not waited for.
+    end none above the smallest depth can be lowered by one alone, of those to be tried ``alone``: all, unless given.
+    ``floor``: depths below the smallest one, for channels that may have these; they are not tried alone.
     """
     groups = [(each,) if isinstance(each, str) else tuple(each) for each in order]
-    return _Shrink(dict(depths), good).run(groups, roughly)
+    tried = [name for name in chain(*groups) if alone is None or name in alone]
+    return _Shrink(dict(depths), good, floor or {}).run(groups, tried)
 
 
 class _Shrink:
-    def __init__(self, depths: dict[str, int], good: Good) -> None:
-        self.depths, self._good = depths, good
+    def __init__(self, depths: dict[str, int], good: Good, floor: Depths) -> None:
+        self.depths, self._good, self._floor = depths, good, floor
 
-    def run(self, groups: Sequence[Sequence[str]], roughly: bool) -> dict[str, int]:
-        self._lower([group for group in map(self._deep, groups) if group])
-        if roughly:
-            return self.depths
-        while names := self._deep(chain(*groups)):
+    def run(self, groups: Sequence[Sequence[str]], alone: Sequence[str]) -> dict[str, int]:
+        self._lower([group for group in groups if any(self.depths[name] > self._least(name) for name in group)])
+        while names := [name for name in alone if self.depths[name] > LEAST]:
             verdicts = self._good([{**self.depths, name: self.depths[name] - 1} for name in names])
             lower = [(name,) for name, is_good in zip(names, verdicts, strict=True) if is_good]
             if not lower:
@@ -43,8 +48,8 @@ class _Shrink:
                 self._search(each)
         return self.depths
 
-    def _deep(self, names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(name for name in names if self.depths[name] > LEAST)
+    def _least(self, name: str) -> int:
+        return self._floor.get(name, LEAST)
 
     def _lower(self, groups: Sequence[Sequence[str]]) -> None:
         """Bring as many ``groups`` as can be to the smallest depth, and of the others each as far as it goes."""
@@ -54,26 +59,26 @@ class _Shrink:
             return
         middle = len(groups) // 2
         parts = (groups, groups[:middle], groups[middle:])
-        whole, first, second = self._good([{**self.depths, **self._limited(part, LEAST)} for part in parts])
+        whole, first, second = self._good([{**self.depths, **self._limited(part, 1)} for part in parts])
         if whole:
-            self.depths.update(self._limited(groups, LEAST))
+            self.depths.update(self._limited(groups, 1))
             return
         if first:
-            self.depths.update(self._limited(groups[:middle], LEAST))
+            self.depths.update(self._limited(groups[:middle], 1))
         else:
             self._lower(groups[:middle])
-        if second and not first and self._good([{**self.depths, **self._limited(groups[middle:], LEAST)}])[0]:
-            self.depths.update(self._limited(groups[middle:], LEAST))
+        if second and not first and self._good([{**self.depths, **self._limited(groups[middle:], 1)}])[0]:
+            self.depths.update(self._limited(groups[middle:], 1))
         else:
             self._lower(groups[middle:])
 
     def _limited(self, groups: Iterable[Sequence[str]], most: int) -> dict[str, int]:
-        return {name: min(self.depths[name], most) for name in chain(*groups)}
+        return {name: min(self.depths[name], max(most, self._least(name))) for name in chain(*groups)}
 
     def _search(self, group: Sequence[str]) -> None:
         """The smallest limit of the depths of one group, between one that is too small and one that is good."""
-        too_small, enough = LEAST - 1, max(self.depths[name] for name in group)
-        tried = [LEAST, enough - 1]  # most are at an end
+        least, enough = self._least(group[0]), max(self.depths[name] for name in group)
+        too_small, tried = least - 1, [least, LEAST, enough - 1]  # most are at an end
         while enough - too_small > 1:
             between = sorted({each for each in tried if too_small < each < enough})
             verdicts = self._good([{**self.depths, **self._limited([group], most)} for most in between])

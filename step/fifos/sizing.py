@@ -13,7 +13,6 @@ from step.errors import InputError
 from step.fifos.bound import Bound, storage_bound
 from step.fifos.runs import Cycles, Depths, Runs
 from step.fifos.search import ends, fewest_cycles, search, smallest, unbounded, within
-from step.fifos.shrink import LEAST
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
@@ -54,7 +53,8 @@ class Sizing:
 
     ``asked`` are the depths that program and fabric have. ``lossless`` have the fewest cycles of all that ran, with the
     least storage that was found; ``least`` only do not deadlock; ``front`` has both and those between that no other
-    beats in bits and cycles, the fastest first. Of ``lossless`` and ``least`` no single depth can be lowered by one.
+    beats in bits and cycles, the fastest first. Of ``lossless`` and ``least`` no single depth above 2 can be lowered by
+    one, where that is worth a run (`step.fifos.search.WORTH_ALONE`).
     ``bound``: the storage below which the program deadlocks, if it was asked for; ``floor``: that of the smallest depth
     in all channels. ``interrupted``: Ctrl-C came, and these are the best so far.
 
@@ -153,7 +153,7 @@ def size_fifos(
         all_rows = {**opened.graph.most_rows, **most_rows}
         roomy = [replace(each, graph=replace(each.graph, most_rows=all_rows)) for each in (opened, *programs)]
         runs = _runs(roomy[0], roomy[1:], threads, progress)
-    room = {name: max(LEAST, tokens + 1) for name, tokens in free.tokens.items()}
+    room = {name: max(2, tokens + 1) for name, tokens in free.tokens.items()}
     least_bits, interrupted = None, False
     try:
         search(runs, room, earlier)
@@ -173,7 +173,7 @@ def size_fifos(
         _sized(runs, smallest(runs, ends)),
         _front(runs),
         len(runs.known) + (0 if runs is first else len(first.known)),
-        runs.bits(dict.fromkeys(runs.asked, LEAST)),
+        runs.bits(runs.floor),
         least_bits,
         most_rows,
         interrupted,

@@ -142,6 +142,11 @@ class Netlist:
         """The most rows of a tile of dynamic size that begins at ``node``."""
         return self.most_rows.get(node.name, self.fabric.dynamic_rows)
 
+    def least_depth(self, channel: Channel) -> int:
+        """The fewest slots of ``channel``: of values of several words one is enough, as the next one's words come when
+        those of the last one are read."""
+        return 1 if self.beats(channel) > 1 else 2
+
     @cached_property
     def tiled(self) -> frozenset[Port]:
         """The outputs that tiles with a dynamic number of rows leave, whose values somebody needs."""
@@ -182,8 +187,9 @@ class Netlist:
         for name, depth in depths.items():
             if name not in places:
                 raise FabricError(unknown("channel", name, sorted(places)))
-            if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < 2:
-                raise FabricError(f"the depth of channel {name!r} must be an integer >= 2, not {depth!r}")
+            least = self.least_depth(channels[places[name]])
+            if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < least:
+                raise FabricError(f"the depth of channel {name!r} must be an integer >= {least}, not {depth!r}")
             if depth > DEEPEST:
                 raise FabricError(f"the depth of channel {name!r} must be at most {DEEPEST:,}, not {depth:,}")
             channels[places[name]] = replace(channels[places[name]], depth=int(depth))

@@ -22,8 +22,8 @@ HEADERS = [
 ]
 WORDS = [
     ("begins = self.i.valid & self.i.header.value", "begins = self.i.valid"),
-    ("(self._depth + self._spare) * beats", "self._depth * beats"),
-    ('place(m, "oldest", room, self.o.drop, beats)', 'place(m, "oldest", room, self.o.drop)'),
+    ("(self._depth + self._spare) * self._places\n        oldest", "self._depth * self._places\n        oldest"),
+    ('place(m, "oldest", room, self.o.drop, self._places)', 'place(m, "oldest", room, self.o.drop)'),
     ("m.d.sync += left.eq(beats)", "m.d.sync += left.eq(beats - 1)"),
     ("m.d.comb += arrives.eq(left != 0)", "m.d.comb += arrives.eq(begins | (left > 1))"),
     ("oldest + self.o.offset, address + 1", "oldest, address + 1"),

@@ -65,6 +65,22 @@ def test_shrinking_finds_bounds_and_trades(channels: list[tuple[int, int]], toge
     assert all(each >= LEAST for candidate in tried for each in candidate.values())
 
 
+def test_channels_that_are_alike_have_one_limit_first() -> None:
+    """Of a hundred there are a few runs; those that may be below the smallest depth are so together."""
+    depths = {f"c{number}": 40 + number % 2 for number in range(100)} | {f"w{number}": 9 for number in range(50)}
+    groups = [[name for name in depths if name[0] == kind] for kind in "cw"]
+    tried: list[Depths] = []
+
+    def good(candidates: Sequence[Depths]) -> list[bool]:
+        tried.extend(candidates)
+        return [min(each[name] for name in groups[0]) >= 7 for each in candidates]
+
+    found = shrink(depths, groups, good, alone=(), floor=dict.fromkeys(groups[1], 1))
+    assert found == dict.fromkeys(groups[0], 7) | dict.fromkeys(groups[1], 1) and len(tried) < 20
+    alone = shrink(depths, groups, good, alone=["c3"], floor=dict.fromkeys(groups[1], 1))
+    assert alone == found
+
+
 def test_shrinking_where_less_may_be_better() -> None:
     """Only an even depth is good, so one alone can not be lowered, and two together can."""
 
@@ -296,7 +312,7 @@ def test_what_a_binding_does_not_hold_for(sizing: step.Sizing) -> None:
     ("change", "message"),
     [
         (lambda data: data.pop("depths"), "{path}: $: 'depths' is a required property"),
-        (lambda data: data["depths"].update(y=1), "{path}: $.depths.y: 1 is less than the minimum of 2"),
+        (lambda data: data["depths"].update(y=0), "{path}: $.depths.y: 0 is less than the minimum of 1"),
         (lambda data: data["depths"].update(y="8"), "{path}: $.depths.y: '8' is not of type 'integer'"),
         (lambda data: data.update(format="step-binding-2"),
          "{path} has the format step-binding-2 and was written by step-fabric 0.1.0; this is step-fabric 0.1.0, which "

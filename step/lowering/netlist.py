@@ -57,13 +57,17 @@ class Channel:
         """Type of the values that travel; None: there are headers only."""
         return self.type.element if self.carries else None
 
+    @property
+    def room(self) -> ElementType | None:
+        """The same, with the rows of tiles of dynamic size for which a slot has room."""
+        return None if self.element is None else with_rows(self.element, self.rows)
+
 
 @dataclass(frozen=True, eq=False)
 class Netlist:
     """Units and channels of a lowered program, in a fixed order; ``derived``: see `kept`.
 
-    ``most_rows``: of the tiles of dynamic size that begin at an operator, by its name, where that is less than what the
-    fabric has room for.
+    ``most_rows``: of the tiles of dynamic size that begin at an operator, where that is less than the fabric's.
     """
 
     graph: Graph
@@ -135,16 +139,14 @@ class Netlist:
 
     def places(self, channel: Channel) -> int:
         """Places that a value has in ``channel``: words of the wider end."""
-        element = None if channel.element is None else with_rows(channel.element, channel.rows)
-        return beats(element, max(self.widths(channel)))
+        return beats(channel.room, max(self.widths(channel)))
 
     def rows_from(self, node: Node) -> int:
         """The most rows of a tile of dynamic size that begins at ``node``."""
         return self.most_rows.get(node.name, self.fabric.dynamic_rows)
 
     def least_depth(self, channel: Channel) -> int:
-        """The fewest slots of ``channel``: of values of several words one is enough, as the next one's words come when
-        those of the last one are read."""
+        """The fewest slots of ``channel``: one for values of several words, as the next ones come behind those read."""
         return 1 if self.beats(channel) > 1 else 2
 
     @cached_property

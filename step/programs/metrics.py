@@ -26,8 +26,9 @@ UNITS = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flo
 class Metrics:
     """Bytes and operations, as expressions in the program's symbols.
 
-    ``channel_bytes`` (contents of the FIFOs) is reported apart from ``on_chip_bytes``. ``graph`` is the measured graph,
-    ``netlist`` what it was lowered to, and ``values`` are those of symbols, where they are bound.
+    ``channel_bytes`` (values for which the FIFOs have room, tiles of dynamic size with the most rows) is reported apart
+    from ``on_chip_bytes``. ``graph`` is the measured graph, ``netlist`` what it was lowered to; ``values`` are those of
+    symbols, where they are bound.
     """
 
     graph: Graph = field(repr=False, compare=False)
@@ -105,6 +106,6 @@ def metrics_of(prepared: Prepared, accounting: Accounting = "paper") -> Metrics:
         sympy.Add(*(node.operator.off_chip_bytes(node) for node in graph)),
         sympy.Add(*(node.operator.on_chip_bytes(node, accounting) for node in graph)),
         sympy.Add(*(node.operator.flops(node) for node in graph)),
-        sympy.Add(*(each.depth * each.element.bytes for each in netlist.channels if each.element is not None)),
+        sympy.Add(*(each.depth * each.room.bytes for each in netlist.channels if each.room is not None)),
         netlist=netlist,
     )

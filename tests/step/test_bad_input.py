@@ -150,7 +150,7 @@ OPERATORS = [
     (lambda g: g.graph.add(3), "add needs operator to be an Operator, not 3"),
     (lambda g: g.later.close(3), "close needs stream to be a Stream, not 3"),
     (lambda g: Graph("g", 3),
-     "Graph takes 1 argument without a name, not 2; nodes, tensors, symbols, feedbacks, refinements, depths "
+     "Graph takes 1 argument without a name, not 2; nodes, tensors, symbols, feedbacks, refinements, depths, most_rows "
      "must be given by name"),
     (lambda g: parallelize(g.x, 3, regions=2, rank=1), "parallelize needs body to be a function, not 3"),
     (lambda g: parallelize(g.x, lambda y: None, regions=2, rank=1),

@@ -48,6 +48,13 @@ def test_slots_have_room_for_the_rows_that_there_are(sizing: step.Sizing) -> Non
     assert sizing.holds == "this holds for the data of the program"
 
 
+def test_metrics_count_the_same_room(sizing: step.Sizing) -> None:
+    small = sizing.binding(sizing.lossless).applied(sized())
+    for found, program in ((sizing.asked, sized()), (sizing.lossless, small)):
+        headers = sum(depth * (4 + 5 * (name not in ("rows", "cut"))) for name, depth in found.depths.items())
+        assert 8 * step.metrics(program).channel_bytes == found.bits - headers
+
+
 def test_values_of_several_words_may_have_one_slot(sizing: step.Sizing) -> None:
     netlist = lower(sizing.program.graph, sizing.program.fabric)
     assert {netlist.least_depth(each) for each in netlist.channels} == {1}

@@ -85,6 +85,7 @@ def place_names(axes: Any, names: Mapping[Place, str], marks: Iterable[Place]) -
     middles = [axes.transData.transform(point) for point in (*names, *marks)]
     size = axes.figure.dpi / 72 * MARK
     inside = axes.bbox.padded(-size)
+    from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
     taken = [Bbox([middle - size, middle + size]) for middle in middles]
@@ -93,7 +94,8 @@ def place_names(axes: Any, names: Mapping[Place, str], marks: Iterable[Place]) -
             line = {"arrowstyle": "-", "linewidth": 0.4, "color": "#888888", "shrinkA": 0, "shrinkB": 3}
             style = {"textcoords": "offset points", "fontsize": 7, "arrowprops": line, "zorder": 2}
             text = axes.annotate(name, point, xytext=away, ha=side, va=above, **style)
-            box = text.get_window_extent()
+            text.get_window_extent()  # which puts it in its place
+            box = Text.get_window_extent(text)  # without the line
             if all(inside.contains(*corner) for corner in box.corners()) and not box.count_overlaps(taken):
                 taken.append(box)
                 break

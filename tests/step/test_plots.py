@@ -191,7 +191,7 @@ def test_a_front_with_stars_for_dynamic_tiles(ax: Any) -> None:
     assert texts == ["front", *(f"regions={n}, {kind} tiles" for n in (2, 4) for kind in ("static", "dynamic"))]
     assert [len(each.get_offsets()) for each in ax.collections] == [2, 1, 2, 1]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("on-chip memory [kB]", "cycles")
-    assert {each.get_text() for each in ax.texts} <= {f"rows={r}, regions={n}" for r in (2, 4, 0) for n in (2, 4)}
+    assert set() < {each.get_text() for each in ax.texts} <= {f"rows={r}, regions={n}" for r in (2, 4, 0) for n in (2, 4)}
     step.plot.front(found.rows, ("energy", "lanes"), ax=Figure().add_subplot())
     with pytest.raises(InputError, match=r"the rows have no parameter 'region'; did you mean 'regions'\? they have"):
         step.plot.front(found, by="region", ax=ax)

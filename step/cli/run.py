@@ -145,10 +145,9 @@ def command(
 def _picture(text: str) -> tuple[str, Path]:
     """``NAME=FILE``, where NAME is one of `PLOTS`; raises `InputError` for others, and as `check_picture`."""
     name, _, file = text.partition("=")
-    if name not in PLOTS:
-        raise InputError(
-            f"--plot must be NAME=FILE, not {text!r}: {did_you_mean(name, PLOTS)}there are {', '.join(PLOTS)}"
-        )
+    if name not in PLOTS or not file:
+        hint = "" if name in PLOTS else did_you_mean(name, PLOTS)
+        raise InputError(f"--plot must be NAME=FILE, not {text!r}; {hint}there are {', '.join(PLOTS)}")
     path = Path(file)
     check_picture(path)
     writable(path)

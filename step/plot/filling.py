@@ -25,7 +25,7 @@ BANDS = 8
 HEIGHT = 0.8
 """Of a band, of which the next one begins at 1."""
 
-BINS = 1000
+BINS = 400
 """Intervals, at most, of which the highest occupancy is shown."""
 
 

@@ -69,4 +69,5 @@ def _counts(node: Node, netlist: Netlist, events: Mapping[str, ChannelEvents]) -
 
 
 def _selects(node: Node) -> bool:
-    return any(isinstance(each.element, Selector) for each in node.input_types)
+    """Whether ``node`` takes values beside the selectors that say where they go; copies of selectors are no routing."""
+    return len(node.inputs) > 1 and any(isinstance(each.element, Selector) for each in node.input_types)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from step_models import moe, sampled_routing
 pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
+ROOT = Path(__file__).parents[2]
 EXPERTS, TOKENS, CHOSEN = 4, 12, 2
 ROUTING = sampled_routing(TOKENS, experts=EXPERTS, experts_per_token=CHOSEN, skew=1.0, seed=0)
 RUN_PLOTS = ("bandwidth", "fifos", "occupancy", "roofline", "tokens_per_expert", "utilization")
@@ -124,6 +126,11 @@ def test_the_program_stands_under_its_roof(run: step.Run, ax: Any) -> None:
     assert "region*_gate_projection,\nregion*_up_projection" in texts
 
 
+def test_one_of_several_that_route(ax: Any) -> None:
+    step.plot.tokens_per_expert(step.run(two_routes(), "approx"), operator="b", ax=ax)
+    assert [bar.get_height() for bar in ax.patches] == [1, 2] and ax.get_title() == "routes: b"
+
+
 def test_runs_without_events_run_again(ax: Any) -> None:
     program = mixture()
     step.plot.occupancy(step.run(program, "approx"), ax=ax)
@@ -144,6 +151,17 @@ def sums() -> step.Program:
     return step.Program(graph, {"x": [[1, 2, 3], [4, 5, 6]]})
 
 
+def two_routes() -> step.Program:
+    """Values go one of two ways, twice, by selectors of their own."""
+    graph = step.Graph("routes")
+    n = graph.symbol("N")
+    x = graph.source("x", step.Tile(step.FP32), [n])
+    for name, targets in (("a", 2), ("b", 2)):
+        for number, part in enumerate(x.partition(graph.selectors(f"to_{name}", targets, [n]), targets=2, name=name)):
+            part.sink(f"{name}_{number}")
+    return step.Program(graph, {"x": [1, 2, 3], "to_a": [0, 0, 1], "to_b": [1, 1, 0]})
+
+
 def copying() -> step.Program:
     graph = step.Graph("copying")
     graph.source("x", step.Tile(step.FP32), [2]).sink("y")
@@ -156,6 +174,8 @@ def copying() -> step.Program:
         (sums(), "tokens_per_expert", {}, "no operator of sums routes values by selectors, so there are no experts"),
         (mixture(), "tokens_per_expert", {"operator": "rout"},
          "there is no operator that routes 'rout'; did you mean 'route'?"),
+        (two_routes(), "tokens_per_expert", {},
+         "routes routes to 2 ways in different manners: choose one of a, b"),
         (sums(), "occupancy", {"channels": ["z"]}, "there is no channel 'z'"),
         (copying(), "roofline", {}, "the operators of copying do no operations, so there is no roof to show"),
         (copying(), "utilization", {},
@@ -191,7 +211,9 @@ def test_a_front_with_stars_for_dynamic_tiles(ax: Any) -> None:
     assert texts == ["front", *(f"regions={n}, {kind} tiles" for n in (2, 4) for kind in ("static", "dynamic"))]
     assert [len(each.get_offsets()) for each in ax.collections] == [2, 1, 2, 1]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("on-chip memory [kB]", "cycles")
-    assert set() < {each.get_text() for each in ax.texts} <= {f"rows={r}, regions={n}" for r in (2, 4, 0) for n in (2, 4)}
+    assert (
+        set() < {each.get_text() for each in ax.texts} <= {f"rows={r}, regions={n}" for r in (2, 4, 0) for n in (2, 4)}
+    )
     step.plot.front(found.rows, ("energy", "lanes"), ax=Figure().add_subplot())
     with pytest.raises(InputError, match=r"the rows have no parameter 'region'; did you mean 'regions'\? they have"):
         step.plot.front(found, by="region", ax=ax)
@@ -223,3 +245,11 @@ def test_new_axes_are_those_of_pyplot() -> None:
     axes = step.plot.fifos(step.run(sums(), "approx"))
     assert pyplot.fignum_exists(axes.figure.number)
     pyplot.close(axes.figure)
+
+
+def test_the_page_has_the_pictures_that_its_code_draws() -> None:
+    """Which `python -m tables.plots` writes."""
+    text = (ROOT / "docs" / "plots.md").read_text()
+    shown = re.findall(r"!\[.+\]\(plot_(\w+)\.png\)", text)
+    assert sorted(shown) == sorted(re.findall(r"axes = step\.plot\.(\w+)\(", text)) == sorted(step.plot.__all__)
+    assert all((ROOT / "docs" / f"plot_{name}.png").is_file() for name in shown)

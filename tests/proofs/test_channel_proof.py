@@ -22,7 +22,7 @@ HEADERS = [
 ]
 WORDS = [
     ("begins = self.i.valid & self.i.header.value", "begins = self.i.valid"),
-    ("(self._depth + self._spare) * self._places\n        oldest", "self._depth * self._places\n        oldest"),
+    ("(self._depth + self._spare) * self._places", "self._depth * self._places"),
     ('place(m, "oldest", room, self.o.drop, self._places)', 'place(m, "oldest", room, self.o.drop)'),
     ("m.d.sync += left.eq(beats)", "m.d.sync += left.eq(beats - 1)"),
     ("m.d.comb += arrives.eq(left != 0)", "m.d.comb += arrives.eq(begins | (left > 1))"),

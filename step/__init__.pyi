@@ -12,6 +12,9 @@ from .language.dims import Dim as Dim
 from .language.dims import DimKind as DimKind
 from .language.dtypes import BF16 as BF16
 from .language.dtypes import BOOL as BOOL
+from .language.dtypes import FP8_E4M3 as FP8_E4M3
+from .language.dtypes import FP8_E5M2 as FP8_E5M2
+from .language.dtypes import FP16 as FP16
 from .language.dtypes import FP32 as FP32
 from .language.dtypes import INT8 as INT8
 from .language.dtypes import INT32 as INT32

@@ -1,4 +1,4 @@
-"""Conversions between BF16 and FP32, and how bits of a format are read."""
+"""Conversions between formats with a fraction, and how bits of a format are read."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from hw.arithmetic.stored import Layout, narrowed, widened
 from hw.verilog.modules import Parametric, Shared
 from step.language.dtypes import BF16, FP32, DType
 
 
 def as_fp32(value: Value, dtype: DType) -> Value:
-    """The same number in FP32: wires only, subnormal numbers and NaN stay as they are."""
+    """The same number, of BF16 or FP32, in FP32: wires only, subnormal numbers and NaN stay as they are."""
     return value if dtype is FP32 else Cat(C(0, 16), value)
 
 
@@ -21,9 +22,9 @@ def as_integer(value: Value, dtype: DType) -> Value:
     return value.as_signed() if dtype.is_signed else value.as_unsigned()
 
 
-def converted(m: Module, name: str, value: Value, source: DType, out: DType) -> Value:
+def converted(m: Module, name: str, value: Value, source: DType, out: DType, *, saturate: bool = False) -> Value:
     """Place a `Convert` called ``name``; returns ``value`` in the format ``out``."""
-    m.submodules[name] = unit = Shared(Convert(source, out))
+    m.submodules[name] = unit = Shared(Convert(source, out, saturate=saturate))
     m.d.comb += unit.value.eq(value)
     result: Value = unit.result
     return result
@@ -32,23 +33,25 @@ def converted(m: Module, name: str, value: Value, source: DType, out: DType) -> 
 class Convert(Parametric):
     """``result`` (format ``out``) = ``value`` (format ``source``), combinational, rounded to nearest even.
 
-    Subnormal numbers become zeros, NaN canonical, also where the format stays.
+    Subnormal numbers of BF16 and FP32 become zeros, NaN canonical, also where the format stays. See `narrowed` for
+    ``saturate``.
     """
 
     clocked = False
 
-    def __init__(self, source: DType, out: DType) -> None:
-        self.source, self.out = source, out
+    def __init__(self, source: DType, out: DType, *, saturate: bool = False) -> None:
+        self.source, self.out, self.saturate = source, out, saturate
         super().__init__({"value": In(source.bits), "result": Out(out.bits)})
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self.source, self.out
+        return self.source, self.out, *["saturate"] * self.saturate
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         value = Signal(32)
-        m.d.comb += value.eq(as_fp32(self.value, self.source))
+        given = widened(m, self.value, self.source) if self.source.is_stored else as_fp32(self.value, self.source)
+        m.d.comb += value.eq(given)
         exponent, fraction = value[23:31], value[:23]
         kept = value
         nan = C(0x7FC00000, 32)
@@ -57,6 +60,9 @@ class Convert(Parametric):
             # Half of the last place, less a bit where the last place is even: a tie then stays below it.
             m.d.comb += rounded.eq((value + 0x7FFF + value[16]) >> 16)
             kept, nan = rounded[:16], C(0x7FC0, 16)
+        elif self.out.is_stored:
+            kept = narrowed(m, value, self.out, saturate=self.saturate)
+            nan = C(Layout(self.out).nan, self.out.bits)
         zero = Cat(C(0, self.out.bits - 1), value[31])
         number = Mux(exponent == 0, zero, kept)
         m.d.comb += self.result.eq(Mux((exponent == 255) & fraction.any(), nan, number))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
 from hw.arithmetic.convert import as_fp32, as_integer, converted
@@ -12,12 +13,13 @@ from hw.arithmetic.staged import Staged, placed
 from hw.functions.sequence import later
 from hw.functions.vector import Lane, on_lanes
 from step.functions.cast import Cast
-from step.language.dtypes import BF16, BOOL, FP32
-from step.language.numerics import fp32_bits
+from step.language.dtypes import BOOL, FP32
 
 
 class CastLane(Lane):
     """A scalar in another format."""
+
+    function: Cast
 
     @property
     def _leaf(self) -> Staged | None:
@@ -29,8 +31,8 @@ class CastLane(Lane):
 
     @property
     def _rounds(self) -> bool:
-        """Whether an integer goes to BF16, by way of FP32."""
-        return self._leaf is not None and self.out is BF16
+        """Whether an integer goes to less than FP32, by way of it."""
+        return self._leaf is not None and self.out.is_float and self.out is not FP32
 
     @property
     def depth(self) -> int:
@@ -39,20 +41,26 @@ class CastLane(Lane):
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
         (value,), (source,) = operands, self.formats
         if source is BOOL:
-            one = fp32_bits(1) >> 32 - self.out.bits if self.out.is_float else 1
+            one = int(np.ones((), self.out.numpy).view(f"u{self.out.bytes}"))
             return Mux(value, C(one, self.out.bits), 0)
         if self.out is BOOL:
-            return (value[source.bits - 9 : -1] if source.is_float else value).any()
+            least = 0 if source.is_stored else source.bits - 9  # what is subnormal in BF16 and FP32 is zero
+            return (value[least:-1] if source.is_float else value).any()
         if self._leaf is None and source.is_float:
-            return converted(m, name, value, source, self.out)
+            return converted(m, name, value, source, self.out, saturate=self.function.saturate)
         if self._leaf is None:
             lowest = Signal(self.out.bits, name=f"{name}_lowest")
             m.d.comb += lowest.eq(as_integer(value, source))
             return lowest
-        result = placed(m, name, self._leaf, as_fp32(value, source) if source.is_float else value)
+        if source.is_stored:
+            value = converted(m, f"{name}_wide", value, source, FP32)
+        elif source.is_float:
+            value = as_fp32(value, source)
+        result = placed(m, name, self._leaf, value)
         if not self._rounds:
             return result
-        return converted(m, f"{name}_round", later(m, result, 1, f"{name}_result"), FP32, BF16)
+        exact = later(m, result, 1, f"{name}_result")
+        return converted(m, f"{name}_round", exact, FP32, self.out, saturate=self.function.saturate)
 
 
 datapath = on_lanes({Cast: CastLane})

@@ -11,7 +11,7 @@ from step.cli.console import show_json, talk
 from step.cli.options import json_option, parse_bindings
 from step.errors import SimulationError
 from step.host.files import writing
-from step.programs.data.npz import arrays_of, readable, write_arrays
+from step.programs.data.npz import arrays_of, write_arrays
 from step.programs.program import load_program
 from step.running.interpreter import interpret
 from step.running.sample import sample
@@ -36,7 +36,7 @@ def command(
     """
     opened = load_program(program)
     made = sample(opened.graph, seed=seed, bindings=parse_bindings(bindings), own=opened.inputs, keep=keep)
-    arrays = readable(arrays_of(opened.graph, made))
+    arrays = arrays_of(opened.graph, made, readable=True)
     with writing(output):
         write_arrays(output, arrays)
     try:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 import numpy as np
 import sympy
 
 from step.language import numerics
-from step.language.dtypes import BF16, DTYPES, FP32, DType
-from step.language.function import MapFunction, Sample
-from step.language.scalars import tiles_of
+from step.language.dtypes import BF16, DTYPES, FP32, STORED, DType
+from step.language.function import MapFunction, Sample, wrong_parameter
+from step.language.scalars import listed, tiles_of
 from step.language.types import ElementType, Tile
 
 
@@ -19,23 +19,33 @@ from step.language.types import ElementType, Tile
 class Cast(MapFunction):
     """A tile of any format in the format ``out``; no FLOPs.
 
-    To BF16 and FP32: rounded to nearest even, integers to FP32 first. From these to an integer: rounded to nearest
-    even, and the nearest number of the format where it does not fit; NaN becomes 0. From integer to integer: the
-    lowest bits (it wraps around). To BOOL: whether it is not zero (NaN is not, a subnormal number is); from it: 0 or 1.
+    To a format with a fraction: rounded to nearest even, integers to FP32 first. From these to an integer: rounded to
+    nearest even, and the nearest number of the format where it does not fit; NaN becomes 0. From integer to integer:
+    the lowest bits (it wraps around). To BOOL: whether it is not zero (NaN is not, a number that is subnormal in BF16
+    or FP32 is); from it: 0 or 1.
+
+    FP16, FP8_E4M3 and FP8_E5M2 keep their subnormal numbers, and widen without a rounding, but FP16 to BF16. What is
+    beyond their largest number becomes an infinity, in FP8_E4M3, which has none, NaN; or the largest number, where
+    ``saturate`` says so. Both are as in OCP's FP8 (OFP8 1.0).
     """
 
     out: DType
+    saturate: bool = field(default=False, kw_only=True)
 
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
-        return Sample(cls(random.choice([FP32, BF16, *DTYPES.values()])), (element,))
+        out = random.choice([FP32, BF16, *DTYPES.values()])
+        return Sample(cls(out, saturate=out.is_stored and random.random() < 0.5), (element,))
 
     def result_type(self, *inputs: ElementType) -> Tile:
         (tile,) = tiles_of(self, inputs, 1, [*DTYPES.values()])
+        if self.saturate and not self.out.is_stored:
+            wanted = f"False, unless out is {listed(STORED)}"
+            raise wrong_parameter(self, "saturate", wanted, inputs)
         return Tile(self.out, tile.rows, tile.cols)
 
     def apply(self, value: np.ndarray) -> np.ndarray:
-        return numerics.convert(value, self.out)
+        return numerics.convert(value, self.out, saturate=self.saturate)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)

@@ -11,7 +11,7 @@ import sympy
 
 from step.errors import TypeMismatch
 from step.language import numerics
-from step.language.dtypes import BOOL, DTYPES, dtype_of
+from step.language.dtypes import BOOL, DTYPES, FLOATS, INTEGERS, dtype_of
 from step.language.function import MapFunction, Sample, mismatch
 from step.language.scalars import alike, broadcast, listed, tiles_of
 from step.language.types import ElementType, Tile
@@ -46,7 +46,7 @@ class Compare(MapFunction):
     def result_type(self, *inputs: ElementType) -> Tile:
         if self.relation not in RELATIONS:
             raise TypeMismatch(f"compare needs relation to be one of {' '.join(RELATIONS)}, not {self.relation!r}")
-        tiles_of(self, inputs, 2, [*DTYPES.values()])
+        tiles_of(self, inputs, 2, (*FLOATS, *INTEGERS, BOOL))
         return Tile(BOOL, *broadcast(self, inputs))
 
     def apply(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from step.errors import TypeMismatch
 from step.language import numerics
-from step.language.dtypes import BF16, BOOL, DType
+from step.language.dtypes import BOOL, OF_ML_DTYPES, DType
 from step.language.operator import expect
 from step.language.parameters import plain, shown
 from step.language.types import Selector, Tile
@@ -69,11 +69,12 @@ def constant_rows(value: Any, dtype: DType) -> tuple[tuple[float, ...], ...]:
     except ValueError:  # rows of different lengths
         raise refused from None
     kinds = "biu" if dtype is BOOL else "iuf"
-    if given.ndim != 2 or not given.size or (given.dtype.kind not in kinds and given.dtype != BF16.numpy):
+    if given.ndim != 2 or not given.size or (given.dtype.kind not in kinds and given.dtype not in OF_ML_DTYPES):
         raise refused
     with numerics.quiet():
         tile = given.astype(dtype.numpy)
-    lost = np.isfinite(given.astype(np.float64)) & ~np.isfinite(tile.astype(np.float64))
+    before, after = given.astype(np.float64), tile.astype(np.float64)
+    lost = (np.isfinite(after) != np.isfinite(before)) | (np.isnan(after) != np.isnan(before))
     if lost.any() or not (dtype.is_float or (tile == given).all()):
         raise refused
     exact = tile if dtype.is_float else tile.astype(int)

@@ -28,8 +28,13 @@ class DType:
 
     @property
     def is_float(self) -> bool:
-        """True for BF16 and FP32."""
-        return self in (BF16, FP32)
+        """True for numbers with a fraction: those of arithmetic, and those that are only stored."""
+        return self in FLOATS or self.is_stored
+
+    @property
+    def is_stored(self) -> bool:
+        """True for formats that memory, links and buffers have, and no arithmetic: FP16 and FP8."""
+        return self in STORED
 
     @property
     def is_signed(self) -> bool:
@@ -42,6 +47,9 @@ class DType:
 
 BF16 = DType("BF16", 16, np.dtype(ml_dtypes.bfloat16))
 FP32 = DType("FP32", 32, np.dtype(np.float32))
+FP16 = DType("FP16", 16, np.dtype(np.float16))
+FP8_E4M3 = DType("FP8_E4M3", 8, np.dtype(ml_dtypes.float8_e4m3fn))
+FP8_E5M2 = DType("FP8_E5M2", 8, np.dtype(ml_dtypes.float8_e5m2))
 INT8 = DType("INT8", 8, np.dtype(np.int8))
 INT32 = DType("INT32", 32, np.dtype(np.int32))
 UINT32 = DType("UINT32", 32, np.dtype(np.uint32))
@@ -51,7 +59,13 @@ FLOATS = (BF16, FP32)
 INTEGERS = (INT8, INT32, UINT32)
 """Formats of arithmetic; BOOL is a truth value, not a number."""
 
-DTYPES: dict[str, DType] = {dtype.name: dtype for dtype in (*FLOATS, *INTEGERS, BOOL)}
+STORED = (FP16, FP8_E4M3, FP8_E5M2)
+"""Formats to store numbers in: `step.functions.Cast` widens them for arithmetic, and narrows what comes of it."""
+
+DTYPES: dict[str, DType] = {dtype.name: dtype for dtype in (*FLOATS, *INTEGERS, BOOL, *STORED)}
+
+OF_ML_DTYPES = frozenset(each.numpy for each in (BF16, FP8_E4M3, FP8_E5M2))
+"""Types of arrays that are none of NumPy's own."""
 
 _OF_ARRAYS = {dtype.numpy: dtype for dtype in DTYPES.values()}
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from random import Random
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -21,7 +23,7 @@ from step.errors import TypeMismatch
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
 from step.language.dims import DimKind, Shape, dim, symbol
-from step.language.dtypes import UINT32
+from step.language.dtypes import BF16, FP16, FP32, UINT32
 from step.language.faults import Fault
 from step.language.parameters import settle_parameters
 from step.language.tokens import Token, empty
@@ -197,7 +199,34 @@ def function_named(name: str) -> type[Function]:
 def mismatch(function: Function, wanted: str, inputs: tuple[ElementType, ...]) -> TypeMismatch:
     """The error of a function whose inputs do not fit: what it needs, and what it got."""
     got = ", ".join(str(each) for each in inputs) or "nothing"
-    return TypeMismatch(f"{function.name} needs {wanted}, not {got}")
+    return TypeMismatch(f"{function.name} needs {wanted}, not {got}{_widening(function, inputs)}")
+
+
+def _widening(function: Function, inputs: tuple[ElementType, ...]) -> str:
+    """The advice to widen formats that are only stored, where that is all that is wrong with ``inputs``."""
+    stored = [each.dtype for each in inputs if isinstance(each, Tile) and each.dtype.is_stored]
+    for wide in (FP32, BF16) if FP16 in stored else (BF16, FP32) if stored else ():
+        widened = [
+            Tile(wide, each.rows, each.cols) if isinstance(each, Tile) and each.dtype.is_stored else each
+            for each in inputs
+        ]
+        if _takes(function, widened):
+            return f"; {stored[0]} is only stored: widen it, by .map(Cast({wide}))"
+    return ""
+
+
+def _takes(function: Function, inputs: Sequence[ElementType]) -> bool:
+    """Whether ``function`` takes elements of these types, in a reduction or not."""
+    kinds: list[Callable[..., ElementType]] = []
+    if isinstance(function, MapFunction | FlatMapFunction):
+        kinds.append(function.result_type)
+    if isinstance(function, AccumFunction):
+        kinds.append(partial(function.state_type, ()))
+    for type_of in kinds:
+        with suppress(TypeMismatch):
+            type_of(*inputs)
+            return True
+    return False
 
 
 def wrong_parameter(function: Function, name: str, wanted: str, inputs: tuple[ElementType, ...]) -> TypeMismatch:

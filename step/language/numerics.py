@@ -3,7 +3,7 @@
 All functions compute in FP32, round to nearest even, and treat subnormal numbers as zeros of the same sign, on the way
 in and on the way out. Whether a result is subnormal is decided after it was rounded to 24 bits as if exponents had
 no limit. A result beyond the largest number is an infinity; every NaN is the canonical one (0x7FC00000, BF16 0x7FC0).
-Zeros have signs as in IEEE 754.
+Zeros have signs as in IEEE 754. FP16 and FP8, which are only stored, have their subnormal numbers.
 
 Arrays are float32 unless said otherwise. `add`, `multiply` and `flush` let any NaN pass, and `canonical` is the last
 step. NumPy would warn of overflow and NaN here, so callers work inside `quiet`.
@@ -11,9 +11,10 @@ step. NumPy would warn of overflow and NaN here, so callers work inside `quiet`.
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
-from step.language.dtypes import BF16, BOOL, FP32, DType, dtype_of
+from step.language.dtypes import BOOL, FP8_E4M3, DType, dtype_of
 
 SMALLEST_NORMAL = np.float32(2.0**-126)
 _ROUNDS_TO_NORMAL = 2.0**-126 - 2.0**-151
@@ -66,19 +67,21 @@ def order(values: np.ndarray) -> np.ndarray:
 
 
 def widen(values: np.ndarray) -> np.ndarray:
-    """BF16 or FP32 numbers as FP32, flushed."""
+    """Numbers with a fraction as FP32, flushed; what is subnormal in a format that is only stored is not in FP32."""
     return flush(values.astype(np.float32, copy=False))
 
 
-def narrow(values: np.ndarray, out: DType) -> np.ndarray:
-    """Flushed FP32 numbers as FP32, or rounded to BF16; NaN canonical.
+def narrow(values: np.ndarray, out: DType, *, saturate: bool = False) -> np.ndarray:
+    """Flushed FP32 numbers as FP32, or rounded to another format with a fraction; NaN canonical.
 
-    A normal FP32 number never rounds to a subnormal BF16 number.
+    A normal FP32 number never rounds to a subnormal BF16 number. What is beyond the largest number becomes an infinity,
+    in FP8_E4M3, which has none, NaN; with ``saturate`` it is the largest number, for infinities too.
     """
-    if out is FP32:
-        return canonical(values)
-    assert out is BF16
-    return canonical(values).astype(BF16.numpy)
+    if saturate:
+        most = float(ml_dtypes.finfo(out.numpy).max)
+        values = np.clip(values, -most, most)
+    rounded = canonical(values).astype(out.numpy)
+    return np.where(np.isnan(rounded), np.array(np.nan, out.numpy), rounded) if out is FP8_E4M3 else rounded
 
 
 def fp32(number: float) -> np.ndarray:
@@ -92,14 +95,14 @@ def fp32_bits(number: float) -> int:
     return int(fp32(number).view(np.uint32))
 
 
-def convert(values: np.ndarray, out: DType) -> np.ndarray:
+def convert(values: np.ndarray, out: DType, *, saturate: bool = False) -> np.ndarray:
     """Numbers of any format in the format ``out``, as `step.functions.cast.Cast` says."""
     source = dtype_of(values)
     with quiet():
         if source.is_float:
             values = widen(values)
         if out.is_float:
-            return narrow(values.astype(np.float32), out)
+            return narrow(values.astype(np.float32), out, saturate=saturate)
         if source.is_float and out is not BOOL:
             return _to_integer(values, out)
         return values.astype(out.numpy)

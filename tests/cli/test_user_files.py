@@ -169,7 +169,10 @@ def test_errors_without_a_place_get_the_line(step: Any, here: Path, line: str, m
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('Tile("BF15")', "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, not 'BF15'"),
+        (
+            'Tile("BF15")',
+            "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3, FP8_E5M2, not 'BF15'",
+        ),
         ("Tile(BF16, -1, 2)", "the rows of a tile must be an integer >= 1 or a symbol, not -1"),
     ],
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import patterns
 import pytest
@@ -34,7 +36,7 @@ from step.functions.rsqrt import rsqrt
 from step.functions.silu import silu
 from step.functions.tanh import tanh
 from step.language import numerics
-from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32, DType
+from step.language.dtypes import BF16, FP8_E4M3, FP32, INT8, INT32, STORED, UINT32, DType
 from step.lowering.limits import MOST_STAGES
 
 Vectors = dict[str, np.ndarray]
@@ -82,6 +84,21 @@ def around_integers(random: np.random.Generator, count: int) -> Vectors:
     limits = random.choice([0, 127, 128, 2**31, 2**32], count) * random.choice([-1.0, 1.0], count)
     moderate = (limits + random.integers(-9, 9, count) / 4).astype(np.float32).view(np.uint32)
     return {"value": np.where(random.random(count) < 0.7, moderate, patterns.fp32(random, count))}
+
+
+def around_stored(random: np.random.Generator, count: int, dtype: DType) -> Vectors:
+    """Numbers of the range of ``dtype``, beyond it and below, many of them ties or next to one."""
+    some = random.integers(0, 1 << dtype.bits, count, dtype=np.uint32)
+    between = numbers(some, dtype).astype(np.float32).view(np.uint32)
+    halves = np.uint32(1) << np.uint32(22 - ml_dtypes.finfo(dtype.numpy).nmant)
+    near = between + random.choice([0, halves], count) + random.integers(-2, 3, count).astype(np.uint32)
+    return {"value": np.where(random.random(count) < 0.8, near, patterns.fp32(random, count)).astype(np.uint32)}
+
+
+def every(random: np.random.Generator, count: int, dtype: DType) -> Vectors:
+    """All patterns of a format, or as many as that."""
+    all_of_them = np.arange(1 << dtype.bits, dtype=np.uint32)
+    return {"value": all_of_them if len(all_of_them) <= count else random.permutation(all_of_them)[:count]}
 
 
 def integers(*dtypes: DType) -> Callable[[np.random.Generator, int], Vectors]:
@@ -144,6 +161,24 @@ LEAVES: dict[str, Leaf] = {
         single_half,
         lambda value: numerics.narrow(bf16(value), BF16).view(np.uint16),
     ),
+    **{
+        f"narrow_to_{out}{'_saturated' * saturate}".lower(): (
+            lambda stages, out=out, saturate=saturate: Convert(FP32, out, saturate=saturate),
+            partial(around_stored, dtype=out),
+            lambda value, out=out, saturate=saturate: _patterns(numerics.narrow(fp32(value), out, saturate=saturate)),
+        )
+        for out in STORED
+        for saturate in (False, True)
+    },
+    **{
+        f"widen_{source}_to_{out}".lower(): (
+            lambda stages, source=source, out=out: Convert(source, out),
+            partial(every, dtype=source),
+            lambda value, source=source, out=out: _patterns(numerics.convert(numbers(value, source), out)),
+        )
+        for source in STORED
+        for out in (FP32, BF16, FP8_E4M3)
+    },
     "silu": (Silu, around_zero, lambda value: _bits(silu(fp32(value)))),
     "exp": (Exp, around_zero, lambda value: _bits(exp(fp32(value)))),
     "gelu": (Gelu, around_zero, lambda value: _bits(gelu(fp32(value)))),
@@ -188,6 +223,10 @@ LEAVES: dict[str, Leaf] = {
         for dtype in (INT8, INT32, UINT32)
     },
 }
+
+
+def _patterns(values: np.ndarray) -> np.ndarray:
+    return values.view(f"u{values.itemsize}")
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
@@ -244,7 +283,7 @@ def simulate(component: Parametric, vectors: Mapping[str, np.ndarray]) -> np.nda
 
 
 STAGES = range(1, MOST_STAGES + 1)
-UNCUT = ("to_bf16", "to_fp32", "same_fp32", "same_bf16")
+UNCUT = tuple(each for each in LEAVES if each.startswith(("to_bf16", "to_fp32", "same_", "narrow_", "widen_")))
 STAGED = [(name, stages) for name in LEAVES for stages in ([1] if name in UNCUT else STAGES)]
 """Leaves, with all the numbers of stages that matter to them."""
 STAGED_MOST = dict(sorted(STAGED))

@@ -293,19 +293,21 @@ def test_splitting_types(function: FlatMapFunction, tile: Tile, result: Tile, pi
         (
             Where(),
             (Tile(INT8), Tile(BF16), Tile(BF16)),
-            "where needs a tile of BOOL and 2 tiles of the same format (BF16, FP32, INT8, INT32, UINT32 or BOOL),"
+            "where needs a tile of BOOL and 2 tiles of the same format (BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, "
+            "FP8_E4M3 or FP8_E5M2),"
             " not Tile(INT8, 1, 1), Tile(BF16, 1, 1), Tile(BF16, 1, 1)",
         ),
         (
             Where(),
             (Tile(BOOL), Tile(BF16), Tile(FP32)),
-            "where needs a tile of BOOL and 2 tiles of the same format (BF16, FP32, INT8, INT32, UINT32 or BOOL),"
+            "where needs a tile of BOOL and 2 tiles of the same format (BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, "
+            "FP8_E4M3 or FP8_E5M2),"
             " not Tile(BOOL, 1, 1), Tile(BF16, 1, 1), Tile(FP32, 1, 1)",
         ),
         (
             Cast(BF16),
             (Selector(2),),
-            "cast needs 1 tile of BF16, FP32, INT8, INT32, UINT32 or BOOL, not Selector(2)",
+            "cast needs 1 tile of BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3 or FP8_E5M2, not Selector(2)",
         ),
         (
             Add(),

@@ -21,7 +21,21 @@ from step.functions.reciprocal import Div, Reciprocal
 from step.functions.rsqrt import Rsqrt
 from step.functions.silu import Silu
 from step.functions.tanh import Tanh
-from step.language.dtypes import BF16, BOOL, DTYPES, FLOATS, FP32, INT8, INT32, INTEGERS, UINT32, DType
+from step.language.dtypes import (
+    BF16,
+    BOOL,
+    DTYPES,
+    FLOATS,
+    FP8_E4M3,
+    FP8_E5M2,
+    FP16,
+    FP32,
+    INT8,
+    INT32,
+    INTEGERS,
+    UINT32,
+    DType,
+)
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
@@ -57,6 +71,11 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
     (Where(), (Tile(BOOL, 3, 1), NARROW, Tile(BF16, 1, 4)), False),
     (Cast(BF16), (Tile(INT32, 3, 4),), False),
     (Cast(INT8), (WIDE,), False),
+    (Cast(FP8_E4M3, saturate=True), (WIDE,), False),
+    (Cast(FP8_E5M2), (Tile(INT32, 3, 4),), False),
+    (Cast(BF16), (Tile(FP16, 3, 4),), False),
+    (Cast(INT8), (Tile(FP8_E4M3, 3, 4),), False),
+    (Where(), (Tile(BOOL, 3, 1), Tile(FP8_E5M2, 3, 4), Tile(FP8_E5M2, 1, 4)), False),
     (Dequantize(), (Tile(INT8, 3, 4), Tile(BF16, 3, 1)), False),
     (Dequantize(out=FP32), (Tile(INT8, 3, 8), Tile(FP32, 3, 2)), False),
     (Dequantize(4), (Tile(INT8, 2, 6), Tile(BF16, 2, 3)), False),
@@ -110,10 +129,11 @@ def random_function(random: np.random.Generator, dtype: DType) -> tuple[Any, lis
     """A function, the formats of its operands, and whether it reduces; of ``dtype`` and its like."""
     other: DType = one_of(random, *FLOATS) if dtype.is_float else dtype
     kind = random.random()
-    if kind < 0.15:
-        return Cast(one_of(random, *FORMATS)), [dtype], False
-    if kind < 0.3:
-        if random.random() < 0.4:
+    if kind < 0.15 or (dtype.is_stored and kind < 0.7):
+        out = one_of(random, *FORMATS)
+        return Cast(out, saturate=out.is_stored and random.random() < 0.5), [dtype], False
+    if kind < 0.3 or dtype.is_stored:
+        if random.random() < 0.4 or dtype.is_stored:
             return Where(), [BOOL, dtype, dtype], False
         return Compare(one_of(random, *RELATIONS)), [dtype, other if dtype.is_float else dtype], False
     if dtype.is_float:

@@ -37,7 +37,8 @@ for _name, _function, _tile in (
 
 for _source in DTYPES.values():
     for _out in DTYPES.values():
-        if BOOL not in (_source, _out) or INT8 in (_source, _out):
+        _usual = INT8 if BOOL in (_source, _out) else FP32 if _source.is_stored or _out.is_stored else None
+        if _usual in (None, _source, _out):
             single(
                 "map", f"cast-{_source}-{_out}".lower(), 1, "E1 1 70 S1 D",
                 lambda x, out=_out: x.map(Cast(out)), Tile(_source, 2, 3),

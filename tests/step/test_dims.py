@@ -120,7 +120,10 @@ def test_scalars(dtype: object, bits: int, size: int) -> None:
 def test_an_unknown_scalar() -> None:
     with pytest.raises(FormatError) as error:
         as_dtype("FP8")
-    assert str(error.value) == "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, not 'FP8'"
+    assert (
+        str(error.value)
+        == "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3, FP8_E5M2, not 'FP8'"
+    )
 
 
 @pytest.mark.parametrize(

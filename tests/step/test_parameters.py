@@ -98,14 +98,20 @@ def test_names_of_formats_are_formats() -> None:
 def test_no_format_of_that_name(make: Callable[[], Any]) -> None:
     with pytest.raises(FormatError) as error:
         make()
-    assert without_line(error.value) == "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, not 'BF15'"
+    assert (
+        without_line(error.value)
+        == "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3, FP8_E5M2, not 'BF15'"
+    )
 
 
 @pytest.mark.parametrize(("value", "shown"), [(np.float32, "<class 'numpy.float32'>"), (None, "None"), (16, "16")])
 def test_what_is_no_format(value: Any, shown: str) -> None:
     with pytest.raises(FormatError) as error:
         Tile(value)
-    assert without_line(error.value) == f"dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, not {shown}"
+    assert (
+        without_line(error.value)
+        == f"dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3, FP8_E5M2, not {shown}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from step.language.tokens import show
 from step.language.types import Selector, Tile, Tuple
 from step.programs.data.equality import same_arrays
 from step.programs.data.inputs import BoundInputs, bind_inputs
-from step.programs.data.npz import arrays_of, load_inputs, readable, write_arrays
+from step.programs.data.npz import arrays_of, load_inputs, write_arrays
 from step.programs.program import load_program
 from step.running.interpreter import bind, interpret
 from step.running.sample import sample
@@ -29,7 +29,7 @@ SEEDS = [None, 0, 1, 2, 3]
 
 
 def through_a_file(graph: Graph, made: BoundInputs, directory: Path) -> BoundInputs:
-    write_arrays(directory / "x.npz", readable(arrays_of(graph, made)))
+    write_arrays(directory / "x.npz", arrays_of(graph, made, readable=True))
     again = bind_inputs(graph, load_inputs(directory / "x.npz", graph))
     assert again == made
     return again

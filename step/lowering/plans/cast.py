@@ -10,7 +10,7 @@ from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
 
 def plan(function: Function, application: Application) -> VectorPlan:
-    """A cycle; between floating point and integers up to three, and one more to round to BF16."""
+    """A cycle; between floating point and integers up to three, and one more to round to less than FP32."""
     (source,), result = application.inputs, application.result
     assert isinstance(source, Tile) and isinstance(result, Tile)
     if BOOL in (source.dtype, result.dtype) or source.dtype.is_float == result.dtype.is_float:

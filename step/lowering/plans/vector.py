@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from step.language.dtypes import BF16
+from step.language.dtypes import BF16, STORED
 from step.lowering.plans.plan import Application, Timing
 from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.words import Schedule, Words
@@ -140,4 +140,4 @@ class VectorPlan:
 
 def rounding(application: Application) -> int:
     """Cycles to round an FP32 result to the format that is wanted."""
-    return int(application.words(-1).dtype is BF16)
+    return int(application.words(-1).dtype in (BF16, *STORED))

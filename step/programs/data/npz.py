@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 from step.errors import FormatError, InputError
 from step.host.files import write_atomically
 from step.host.paths import check_readable
-from step.language.dtypes import BF16
+from step.language.dtypes import OF_ML_DTYPES
 from step.language.graph import Graph
 from step.language.operator import StreamType
 from step.language.tokens import Token, to_nested
@@ -76,32 +76,36 @@ def _read_array(path: Path, archive: np.lib.npyio.NpzFile, key: str) -> np.ndarr
 # -- writing --------------------------------------------------------------------------------------------------------
 
 
-def arrays_of(graph: Graph, inputs: BoundInputs) -> Arrays:
-    """``inputs`` as the arrays of a file; raises `InputError` for streams of buffers."""
+def arrays_of(graph: Graph, inputs: BoundInputs, *, readable: bool = False) -> Arrays:
+    """``inputs`` as the arrays of a file; raises `InputError` for streams of buffers.
+
+    Formats that NumPy does not have are bit patterns, or in a ``readable`` file, for people to edit, float32 numbers.
+    """
+    spell = _as_numbers if readable else _as_bits
     arrays: Arrays = {}
     for name, array in inputs.tensors.items():
-        arrays |= _plain(name, array)
+        arrays |= spell(name, array)
     for name, tokens in inputs.streams.items():
-        arrays |= _stream_arrays(name, tokens, graph.nodes[name].output_types[0])
+        arrays |= _stream_arrays(name, tokens, graph.nodes[name].output_types[0], spell)
     return arrays
 
 
-def readable(arrays: Arrays) -> Arrays:
-    """The arrays of `arrays_of`, with BF16 as float32 numbers, for people to look at and edit."""
-    return {
-        key.removesuffix(".bits"): array.view(BF16.numpy).astype(np.float32) if key.endswith(".bits") else array
-        for key, array in arrays.items()
-    }
+Spell = Callable[[str, np.ndarray], Arrays]
+"""How an array is kept: its name in the file, and its content."""
 
 
-def _plain(name: str, array: np.ndarray) -> Arrays:
-    return {f"{name}.bits": array.view(np.uint16)} if array.dtype == BF16.numpy else {name: array}
+def _as_bits(name: str, array: np.ndarray) -> Arrays:
+    return {f"{name}.bits": array.view(f"u{array.itemsize}")} if array.dtype in OF_ML_DTYPES else {name: array}
 
 
-def _stream_arrays(name: str, tokens: Sequence[Token], stream: StreamType) -> Arrays:
+def _as_numbers(name: str, array: np.ndarray) -> Arrays:
+    return {name: array.astype(np.float32) if array.dtype in OF_ML_DTYPES else array}
+
+
+def _stream_arrays(name: str, tokens: Sequence[Token], stream: StreamType, spell: Spell) -> Arrays:
     values = [token.value for token in tokens if token.has_value]
     extents = _extents(to_nested(tokens, stream.rank), stream.rank)
-    arrays = _columns(f"{name}.values", values, stream.element, name)
+    arrays = _columns(f"{name}.values", values, stream.element, name, spell)
     regular = len(arrays) == 1 and all(len(set(each)) == 1 for each in extents)
     if regular and not isinstance(stream.element, Tuple):
         ((key, array),) = arrays.items()
@@ -121,22 +125,22 @@ def _extents(nested: list[Any], rank: int) -> list[list[int]]:
     return levels
 
 
-def _columns(key: str, values: Sequence[Any], element: ElementType, name: str) -> Arrays:
+def _columns(key: str, values: Sequence[Any], element: ElementType, name: str, spell: Spell) -> Arrays:
     """One entry per value."""
     match element:
         case Tile(dtype=dtype) if element.is_static:
-            return _plain(key, np.array(values, dtype.numpy).reshape(-1, *element.shape))
+            return spell(key, np.array(values, dtype.numpy).reshape(-1, *element.shape))
         case Tile(dtype=dtype):
             flat = np.concatenate([np.zeros(0, dtype.numpy), *(each.reshape(-1) for each in values)])
             shapes = np.array([each.shape for each in values], np.int64).reshape(-1, 2)
-            return {**_plain(key, flat), f"{key}.tiles": shapes}
+            return {**spell(key, flat), f"{key}.tiles": shapes}
         case Selector(targets=targets):
             hot = [[mask >> target & 1 for target in range(targets)] for mask in values]
             return {key: np.array(hot, np.bool_).reshape(-1, targets)}
         case Tuple(items=items):
             arrays: Arrays = {}
             for part, item in enumerate(items):
-                arrays |= _columns(f"{key}.{part}", [each[part] for each in values], item, name)
+                arrays |= _columns(f"{key}.{part}", [each[part] for each in values], item, name, spell)
             return arrays
     raise InputError(f"input {name!r}: a stream of {element} can not be saved")
 

@@ -1,8 +1,8 @@
 """Numbers from outside as scalars of the language, where nothing changes silently.
 
-A number is taken if the scalar type has it. BF16 and FP32 also take finite numbers that they have to round, once and
-to the nearest (ties to even), as long as the result is finite; infinities and NaN stay what they are. All else is an
-`InputError` that names the input, the position and the value.
+A number is taken if the scalar type has it. Formats with a fraction also take finite numbers that they have to round,
+once and to the nearest (ties to even), as long as the result is finite; infinities and NaN stay what they are. All else
+is an `InputError` that names the input, the position and the value.
 """
 
 from __future__ import annotations
@@ -10,14 +10,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from step.errors import InputError
-from step.language.dtypes import BF16, BOOL, DType
+from step.language.dtypes import BOOL, FLOATS, FP8_E4M3, FP32, DType
 from step.programs.data import given
 from step.programs.data.given import Bits
 
-_END = "{} ends at 3.4e38; give inf if that is meant"
+
+def _end(dtype: DType) -> str:
+    """What is wrong with numbers beyond the largest one."""
+    if dtype is FP8_E4M3:
+        return f"{dtype} ends at 448, and has no infinities"
+    return f"{dtype} ends at {'3.4e38' if dtype in FLOATS else f'{ml_dtypes.finfo(dtype.numpy).max:g}'}; " + (
+        "give inf if that is meant"
+    )
 
 
 def place(name: str, path: tuple[int, ...]) -> str:
@@ -35,9 +43,9 @@ def scalars(value: Any, dtype: DType, name: str, path: tuple[int, ...] = ()) -> 
     array = _numbers(value, dtype, name, path)
     if array.dtype == dtype.numpy:
         return array
-    if dtype is BF16 and array.dtype == np.uint16:
+    if dtype.is_float and dtype is not FP32 and array.dtype == np.dtype(f"u{dtype.bytes}"):
         raise InputError(
-            f"{place(name, path)} is uint16, which could be bit patterns of BF16 or values; "
+            f"{place(name, path)} is {array.dtype}, which could be bit patterns of {dtype} or values; "
             f"give bits(array) ({name}.bits in an .npz file) for bit patterns, array.astype(float) for values"
         )
     return _rounded(array, dtype, name, path) if dtype.is_float else _whole(array, dtype, name, path)
@@ -59,10 +67,11 @@ def _numbers(value: Any, dtype: DType, name: str, path: tuple[int, ...]) -> np.n
     advice = ""
     if kind == "c":
         advice = "; give array.real"
-    elif array.dtype == np.dtype("V2"):
+    elif array.dtype in (np.dtype("V2"), np.dtype("V1")):
+        saved, patterns = ("bfloat16", "uint16") if array.itemsize == 2 else ("float8", "uint8")
         advice = (
-            "; NumPy saves bfloat16 like this: save array.view(np.uint16) as "
-            f"{name}.bits, or give bits(array.view(np.uint16))"
+            f"; NumPy saves {saved} like this: save array.view(np.{patterns}) as "
+            f"{name}.bits, or give bits(array.view(np.{patterns}))"
         )
     raise InputError(f"{place(name, path)} must be numbers for {dtype}, not {array.dtype}{advice}")
 
@@ -75,7 +84,7 @@ def _by_one(value: Any, array: np.ndarray, dtype: DType, name: str, path: tuple[
         if not isinstance(each, int | float | np.integer | np.floating | np.bool_):
             raise InputError(f"{place(name, path + position)} is {given.shown(each)}, but must be a number for {dtype}")
         if dtype.is_float and isinstance(each, int) and abs(each) >= 1 << 128:
-            raise InputError(f"{place(name, path + position)} is {_shown(each)}, but {_END.format(dtype)}")
+            raise InputError(f"{place(name, path + position)} is {_shown(each)}, but {_end(dtype)}")
     return np.asarray(entries.astype(np.float64)) if dtype.is_float else entries
 
 
@@ -95,9 +104,11 @@ def _whole(array: np.ndarray, dtype: DType, name: str, path: tuple[int, ...]) ->
 def _rounded(array: np.ndarray, dtype: DType, name: str, path: tuple[int, ...]) -> np.ndarray:
     exact = _exactly(array)
     with np.errstate(all="ignore"):
-        result = _to_bf16(exact) if dtype is BF16 else np.asarray(exact.astype(np.float32))
+        result = np.asarray(exact.astype(np.float32)) if dtype is FP32 else _to_less(exact, dtype)
         good = np.isfinite(result.astype(np.float64)) | ~np.isfinite(exact)
-    _all(good, array, f"but {_END.format(dtype)}", name, path)
+        if dtype is FP8_E4M3:
+            good &= ~np.isinf(exact)
+    _all(good, array, f"but {_end(dtype)}", name, path)
     return result
 
 
@@ -109,12 +120,12 @@ def _exactly(array: np.ndarray) -> np.ndarray:
     return array.astype(np.longdouble if wide else np.float64)
 
 
-def _to_bf16(values: np.ndarray) -> np.ndarray:
-    """Real numbers rounded once: FP32 in between is cut off, and its last bit says whether something was cut off."""
+def _to_less(values: np.ndarray, dtype: DType) -> np.ndarray:
+    """Real numbers rounded once, to less than FP32: that in between is cut off, and its last bit says whether so."""
     single = np.asarray(values.astype(np.float32))
     cut = np.where(np.abs(single) > np.abs(values), np.nextafter(single, np.float32(0)), single)
     more = np.asarray((cut != values) & ~np.isnan(values)).astype(np.uint32)
-    return np.asarray(np.asarray(cut.view(np.uint32) | more).view(np.float32).astype(BF16.numpy))
+    return np.asarray(np.asarray(cut.view(np.uint32) | more).view(np.float32).astype(dtype.numpy))
 
 
 def _from_bits(value: Bits, dtype: DType, name: str, path: tuple[int, ...]) -> np.ndarray:

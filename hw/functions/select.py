@@ -11,7 +11,7 @@ from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.order import ordered, scalar_of
 from hw.functions.sequence import counter, later
 from hw.functions.store import run
-from step.functions.select import KeepTopK, SelectAll, SelectValid, TopK
+from step.functions.select import KeepTopK, SelectAll, SelectIndices, SelectValid, TargetIndices, TopK
 from step.language.dtypes import DType
 from step.language.function import Function
 from step.language.types import Tile
@@ -21,7 +21,7 @@ from step.lowering.plans.select import TopKPlan
 
 @singledispatch
 def datapath(function: Function, application: Application, plan: Plan) -> Datapath:
-    """The datapath: wires, except for `TopK` and `KeepTopK`."""
+    """The datapath: wires, except for `TopK`, `KeepTopK` and `TargetIndices`."""
     raise no_datapath(function)
 
 
@@ -33,6 +33,16 @@ def _(function: SelectValid, application: Application, plan: Plan) -> Datapath:
 @datapath.register
 def _(function: SelectAll, application: Application, plan: Plan) -> Datapath:
     return SelectAllDatapath(plan, application.inputs[0].bits, application.result.bits)
+
+
+@datapath.register
+def _(function: SelectIndices, application: Application, plan: Plan) -> Datapath:
+    return SelectIndicesDatapath(plan, function.targets, reduce=application.reduce)
+
+
+@datapath.register
+def _(function: TargetIndices, application: Application, plan: Plan) -> Datapath:
+    return TargetIndicesDatapath(plan, function.k, application.inputs[0].bits)
 
 
 @datapath.register
@@ -83,6 +93,61 @@ class SelectAllDatapath(_Wires):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.d.comb += self.result.eq((1 << self.targets) - 1)
+        return m
+
+
+class SelectIndicesDatapath(Datapath):
+    """The target whose index is the operand; in a reduction, with those of the indices before it."""
+
+    def __init__(self, plan: Plan, targets: int, *, reduce: bool) -> None:
+        self.targets, self.reduce = targets, reduce
+        super().__init__(plan, [32], targets, reduce=reduce, latency=0)
+
+    @property
+    def clocked(self) -> bool:  # type: ignore[override]
+        return self.reduce
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.targets, self.reduce
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        index = self.operand0[: max(1, (self.targets - 1).bit_length())]
+        target = Cat(index == at for at in range(self.targets))
+        if not self.reduce:
+            m.d.comb += self.result.eq(target)
+            return m
+        before = Signal(self.targets, reset_less=True)
+        m.d.comb += self.result.eq(Mux(self.first, 0, before) | Mux(self.start, target, 0))
+        with m.If(self.start):
+            m.d.sync += before.eq(self.result)
+        return m
+
+
+class TargetIndicesDatapath(Datapath):
+    """The lowest target of what is left is the next index, one in a cycle; then it is left no more."""
+
+    def __init__(self, plan: Plan, k: int, targets: int) -> None:
+        self.k, self.targets = k, targets
+        super().__init__(plan, [targets], 32 * k, reduce=False, latency=k, busy=k)
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self.k, self.targets
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        bits = max(1, (self.targets - 1).bit_length())
+        rest, left = Signal(self.targets, reset_less=True), Signal(self.targets)
+        m.d.comb += left.eq(Mux(self.start, self.operand0, rest))
+        above = left & (left - 1)  # all but the lowest
+        lowest = left & ~above
+        index = Cat(Cat(lowest[at] for at in range(self.targets) if at >> bit & 1).any() for bit in range(bits))
+        found = Signal(bits * self.k, reset_less=True)
+        m.d.sync += [rest.eq(above), found.eq(Cat(found, index)[bits:])]
+        zeros = C(0, 32 - bits)
+        m.d.comb += self.result.eq(Cat(Cat(found.word_select(at, bits), zeros) for at in range(self.k)))
         return m
 
 

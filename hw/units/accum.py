@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.firing.function_rule import FunctionRule
 from hw.firing.machine import Firing
@@ -28,13 +28,15 @@ class Accum(FunctionRule):
     An empty of a rank above ``rank`` is no reduction, and stays an empty.
 
     ``count``: where given, how many values every reduction must have. ``joins``: where given, the most rows of a state
-    that joins those of its elements, fewer than its format has.
+    that joins those of its elements, fewer than its format has. ``distinct``: where it is not 0, elements are indices
+    below it, and those of a reduction differ.
     """
 
     rank: int
     initial: int
     count: int | None
     joins: int | None = None
+    distinct: int = 0
 
     stored = True
 
@@ -60,6 +62,8 @@ class Accum(FunctionRule):
         if counted is not None:
             with m.If(ends & ~outside & (counted != self.count)):
                 firing.fault(Fault.WRONG_COUNT)
+        if self.distinct:
+            self._check_indices(m, firing, token, ends)
         with m.If(token.value | ends):
             firing.next(fresh, ends)
         firing.finish(token.done)
@@ -81,6 +85,16 @@ class Accum(FunctionRule):
         m.d.comb += counted.eq(Mux(token.value & (before <= self.count), before + 1, before))
         firing.next(before, Mux(token.stop >= self.rank, 0, counted))
         return counted
+
+    def _check_indices(self, m: Module, firing: Firing, token: Any, ends: Value) -> None:
+        """A fault where the index in front is too large, or came before in this reduction."""
+        seen, index = Signal(self.distinct), firing.head(0).control
+        place = index[: max(1, (self.distinct - 1).bit_length())]
+        target = Signal(self.distinct, name="target")
+        m.d.comb += target.eq(Mux(token.value, Cat(place == at for at in range(self.distinct)), 0))
+        with m.If(token.value & ((index >= self.distinct) | (seen & target).any())):
+            firing.fault(Fault.OUT_OF_RANGE)
+        firing.next(seen, Mux(ends, 0, seen | target))
 
     def _compute(
         self, m: Module, firing: Firing, value: Value, fresh: Signal, puts: Value, more: Any, rows: Any
@@ -124,5 +138,6 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
         initial=pack_element(initial, result.element) if whole else 0,
         count=None if whole else int(product(node.inputs[0].shape[-operator.rank :])),
         joins=netlist.most_rows.get(node.name),
+        distinct=operator.distinct,
     )
     return Unit(rule, behind.depth if behind and rule.is_stamped else 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Value
 
 from hw.firing.function_rule import FunctionRule
 from hw.firing.machine import Firing
@@ -22,15 +22,21 @@ from step.ops.map import Map as Operator
 class Map(FunctionRule):
     """Starts ``datapath`` on every value; everything leaves ``latency`` cycles later.
 
-    ``bounds``: inputs that are indices, and what each of them has to be below.
+    ``bounds``: inputs that are indices, and what each of them has to be below. ``counts``: selectors, and how many
+    targets each of them has to have.
     """
 
     bounds: tuple[tuple[int, int], ...]
+    counts: tuple[tuple[int, int], ...] = ()
 
     def fire(self, m: Module, firing: Firing) -> None:
         for port, bound in self.bounds:
             index = firing.head(port)
             with m.If(index.value & (index.control >= bound)):
+                firing.fault(Fault.OUT_OF_RANGE)
+        for port, count in self.counts:
+            selector = firing.head(port)
+            with m.If(selector.value & (targets_in(selector.control) != count)):
                 firing.fault(Fault.OUT_OF_RANGE)
         token = firing.need_aligned()  # which other faults come first
         rows = self.rows(m, firing, token)
@@ -45,10 +51,19 @@ class Map(FunctionRule):
             self.give(m, firing, datapath.result, token.value)
 
 
+def targets_in(selector: Value) -> Value:
+    """How many bits are set: pairs are added, then pairs of those sums."""
+    sums: list[Value] = [*selector]
+    while len(sums) > 1:
+        alone = sums[len(sums) & ~1 :]
+        sums = [one + other for one, other in zip(sums[::2], sums[1::2], strict=False)] + alone
+    return sums[0]
+
+
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
     (result,), (behind,) = output_formats(node, netlist), netlist.outputs(node)
     datapath = datapath_of(node, node.operator.function, netlist) if result.items else None
-    rule = Map(input_formats(node, netlist), result, datapath, node.operator.bounds(node))
+    rule = Map(input_formats(node, netlist), result, datapath, node.operator.bounds(node), node.operator.counts(node))
     return Unit(rule, behind.depth if behind and rule.is_stamped else 0)

@@ -16,7 +16,7 @@ from sim_approx.engine.profile import Counted
 from sim_approx.engine.words import RowsOf, unknown
 from sim_approx.memory.channels import Memory
 from step.firing.machine import Channel, Machine
-from step.firing.words import number, only
+from step.firing.words import number, only, targets_in
 from step.language.faults import Fault, Violation, rows_of
 from step.language.tokens import UNKNOWN
 from step.running.result import Status, control_token
@@ -54,7 +54,7 @@ class Functions:
 
     def __init__(self, handles: Handles) -> None:
         self._handles = handles
-        self._all: list[Callable[..., Any]] = [number, mask_piece, only, rows_of]
+        self._all: list[Callable[..., Any]] = [number, mask_piece, only, rows_of, targets_in]
         self._last: dict[int, tuple[list[int], int]] = {}
         self.error: BaseException | None = None
 

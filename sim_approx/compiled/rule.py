@@ -81,6 +81,7 @@ WORDS: dict[str, tuple[str, tuple[Kind, ...], Kind]] = {
     "write": ("write(*{}, {}, {})", (TILES, INT, VALUE), NONE),
     "chosen": ("CHOSEN({}, {})", (CHANNELS, MASK), CHANNELS),
     "lowest": ("{}.lowest()", (MASK,), INT),
+    "targets_in": ("ASK(e.targets({}))", (VALUE,), INT),
     "several": ("{}.several()", (MASK,), BOOL),
     "without": ("{}.without({})", (MASK, INT), MASK),
     "only": ("ASK(e.only({}))", (INT,), VALUE),

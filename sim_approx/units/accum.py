@@ -23,7 +23,8 @@ class Accum(Machine):
     A state of dynamic size has ``most_rows`` at most (0: it is static). It has the rows of the elements at input
     ``kept``; or, where this is -1, of all elements together, ``more`` each or, where this is 0, its own. Inputs
     ``tiled`` have elements of dynamic size: they take the time that their rows take, as does a state that leaves
-    without an element.
+    without an element. ``distinct``: elements are indices that differ in a reduction; ``see`` adds one to those that
+    were ``seen``, or finds the fault.
 
     Words: ``state`` (value), ``count`` of elements since the last result, ``height`` of the state; ``tallest`` so far.
     """
@@ -34,12 +35,15 @@ class Accum(Machine):
     kept: int
     more: int
     tiled: tuple[int, ...]
+    distinct: bool
+    see: Callable[..., Any]
     update: Callable[..., Any]
     initial: Any
     state: Any
     count: int = 0
     height: int = 0
     tallest: int = 0
+    seen: Any = 0
 
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
@@ -49,6 +53,9 @@ class Accum(Machine):
         outside = x.rank > self.rank
         if ends and not outside and self.promised is not None and self.count + x.has_value != self.promised:
             fault(Fault.WRONG_COUNT)
+        seen = self.seen
+        if self.distinct and x.has_value:
+            seen = self.see(seen, x.value)
         height = self.height
         if self.most_rows and x.has_value:
             if self.kept >= 0:
@@ -72,6 +79,7 @@ class Accum(Machine):
             self.height = height
             if height > self.tallest:
                 self.tallest = height
+            self.seen = seen
         if outside:
             put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))
         elif ends:
@@ -81,6 +89,7 @@ class Accum(Machine):
             self.state = self.initial
             self.count = 0
             self.height = 0
+            self.seen = 0
         if x.has_value and self.tiled:
             self.resize(tokens[self.tiled[0]].value)
         return COMPUTES if x.has_value or (ends and not outside and self.kept >= 0) else None
@@ -109,6 +118,8 @@ def build(site: Site) -> Machine:
             kept=-1 if kept is None else kept,
             more=int(first.rows) if isinstance(first, Tile) and first.rows.is_static else 0,
             tiled=site.tiled,
+            distinct=operator.distinct > 0,
+            see=operator.with_index,
             update=update,
             initial=initial,
             state=initial,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sim_approx.placing.site import Site, function_sizes, rows_of_result
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
-from step.firing.words import fault, need_all, number, put, room, take, values
+from step.firing.words import fault, need_all, number, put, room, take, targets_in, values
 from step.language.faults import Fault, aligned, same_rows
 from step.language.tokens import Token
 from step.ops.map import Map as Operator
@@ -23,6 +23,7 @@ class Map(Machine):
 
     apply: Callable[..., Any]
     bounds: tuple[tuple[int, int], ...]
+    counts: tuple[tuple[int, int], ...]
     tiled: tuple[int, ...]
 
     def fire(self) -> int | None:
@@ -32,6 +33,9 @@ class Map(Machine):
         if x.has_value:
             for port, bound in self.bounds:
                 if number(tokens[port].value) >= bound:
+                    fault(Fault.OUT_OF_RANGE)
+            for port, count in self.counts:
+                if targets_in(tokens[port].value) != count:
                     fault(Fault.OUT_OF_RANGE)
         room(self.outputs[0])
         for each in self.inputs:
@@ -55,6 +59,7 @@ def build(site: Site) -> Machine:
             interval=timing.initiation_interval,
             apply=apply,
             bounds=operator.bounds(site.node),
+            counts=operator.counts(site.node),
             tiled=site.tiled,
         )
     )

@@ -135,6 +135,11 @@ def lowest(mask: Mask) -> int:
     return (mask & -mask).bit_length() - 1
 
 
+def targets_in(value: Any) -> int:
+    """How many targets a selector has."""
+    return int(value.bit_count())
+
+
 def several(mask: Mask) -> bool:
     """Whether more than one bit is set."""
     return mask & (mask - 1) != 0

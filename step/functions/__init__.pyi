@@ -37,7 +37,9 @@ from step.functions.row import RowSum as RowSum
 from step.functions.rsqrt import Rsqrt as Rsqrt
 from step.functions.select import KeepTopK as KeepTopK
 from step.functions.select import SelectAll as SelectAll
+from step.functions.select import SelectIndices as SelectIndices
 from step.functions.select import SelectValid as SelectValid
+from step.functions.select import TargetIndices as TargetIndices
 from step.functions.select import TopK as TopK
 from step.functions.silu import Silu as Silu
 from step.functions.tanh import Tanh as Tanh

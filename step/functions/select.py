@@ -11,8 +11,9 @@ import sympy
 
 from step.errors import TypeMismatch
 from step.language import numerics
-from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, dtype_of
-from step.language.function import MapFunction, Sample, mismatch
+from step.language.dims import Shape
+from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, dtype_of
+from step.language.function import NUMBER, AccumFunction, MapFunction, Sample, below, mismatch
 from step.language.types import ElementType, Selector, Tile
 
 
@@ -53,6 +54,89 @@ class SelectAll(MapFunction):
 
     def apply(self, value: Any) -> int:
         return (1 << self.targets) - 1
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class SelectIndices(MapFunction, AccumFunction):
+    """The selector over ``targets`` targets of an index, a tile of one UINT32; of a reduction, of all its indices.
+
+    A reduction of none has no target. An index that is not below ``targets``, or that comes twice in a reduction, is a
+    fault. `step.library.selector_of` takes rows of indices. No FLOPs.
+    """
+
+    targets: int
+
+    indices = (0,)
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
+        targets = random.randint(1, 5)
+        return None if reduce else Sample(cls(targets), (NUMBER,), {0: below(targets)})  # random ones come twice
+
+    def out_of_range(self) -> str:
+        return f"an index is not one of 0 to {self.targets - 1}, or comes twice"
+
+    def bound(self, port: int, *inputs: ElementType) -> int:
+        return self.targets
+
+    def result_type(self, *inputs: ElementType) -> Selector:
+        if inputs != (NUMBER,):
+            raise mismatch(self, f"the index of a target, a {NUMBER}", inputs)
+        return Selector(self.targets)
+
+    def state_type(self, reduced: Shape, *inputs: ElementType) -> Selector:
+        return self.result_type(*inputs)
+
+    def apply(self, value: np.ndarray) -> int:
+        return 1 << int(value.item())
+
+    def initial(self, state: ElementType) -> int:
+        return 0
+
+    def update(self, state: int, value: np.ndarray) -> int:
+        return state | self.apply(value)
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return sympy.Integer(0)
+
+
+@dataclass(frozen=True)
+class TargetIndices(MapFunction):
+    """The indices of the ``k`` targets that a selector has, in ascending order: a ``[1, k]`` tile of UINT32. No FLOPs.
+
+    A selector with more targets, or fewer, is a fault. `step.library.indices_of` makes a stream of them.
+    """
+
+    k: int
+
+    indices = (0,)
+
+    @classmethod
+    def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
+        selector = element if isinstance(element, Selector) else Selector(random.randint(1, 5))
+        k = random.randint(1, selector.targets)
+        some = lambda random: sum(1 << each for each in random.sample(range(selector.targets), k))  # noqa: E731
+        return Sample(cls(k), (selector,), {0: some})
+
+    def out_of_range(self) -> str:
+        return f"a selector does not have {self.k} target{'s' * (self.k > 1)}"
+
+    def bound(self, port: int, *inputs: ElementType) -> int:
+        return self.k
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        match inputs:
+            case (Selector(targets=targets),):
+                if not 1 <= self.k <= targets:
+                    raise TypeMismatch(f"target_indices needs k to be 1 to {targets}, the targets, not {self.k!r}")
+                return Tile(UINT32, 1, self.k)
+        raise mismatch(self, "a selector", inputs)
+
+    def apply(self, value: int) -> np.ndarray:
+        return np.array([[at for at in range(value.bit_length()) if value >> at & 1]], np.uint32)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return sympy.Integer(0)

@@ -71,14 +71,17 @@ class Function(metaclass=CheckedABC):
     """The result depends on the values of the operands, not only on their being there."""
 
     indices: ClassVar[tuple[int, ...]] = ()
-    """Operands that are control, and have to be below their `bound`: else it is a fault."""
+    """Operands that are control, and are checked by their `bound`: else it is a fault.
+
+    A number has to be below it, a selector has to have so many targets. The indices of a reduction differ as well.
+    """
 
     def out_of_range(self) -> str:
-        """The text for an index of `indices` that is out of range."""
+        """The text for an operand of `indices` that is out of range."""
         raise NotImplementedError
 
     def bound(self, port: int, *inputs: ElementType) -> int:
-        """The bound that the index at operand ``port`` must be below, for elements of these types."""
+        """The bound of the index at operand ``port``, for elements of these types."""
         raise NotImplementedError
 
     @classmethod

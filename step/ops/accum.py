@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from step.language.dims import Dim, DimKind, Shape, at_most_one, element_count, mean, product
 from step.language.faults import Fault, Violation
@@ -48,11 +51,23 @@ class Accum(_Reduction):
         # All reductions have as many elements: if none, there are no ragged rows at all.
         return rows if rows.is_ragged else Dim(rows.extent * at_most_one(product(inner)), rows.kind)
 
+    @property
+    def distinct(self) -> int:
+        """What the indices of a reduction, which differ from each other, have to be below; 0: they are none."""
+        return self.function.bound(0) if self.function.indices else 0
+
+    def with_index(self, seen: int, index: np.ndarray) -> int:
+        """The mask of the indices ``seen`` in a reduction and of ``index``; raises `Violation` if this may not come."""
+        place = int(index.item())
+        if place >= self.distinct or seen >> place & 1:
+            raise Violation(Fault.OUT_OF_RANGE)
+        return seen | 1 << place
+
     def process(self, node: Placed, around: Surroundings) -> Process:
         element = node.output_types[0].element
         initial = self.function.initial(element)
         kept, (behind, _) = self.rows_kept(node.input_types), self.state(node.input_types)
-        state, count = initial, 0
+        state, count, seen = initial, 0, 0
         while True:
             token, tokens = yield from each_aligned(node)
             if token.done:
@@ -63,6 +78,8 @@ class Accum(_Reduction):
                 continue
             if token.has_value:
                 self.check_rows(kept, count, state, tokens)
+                if self.distinct:
+                    seen = self.with_index(seen, token.value)
                 count += 1
                 values = [each.value for each in tokens]
                 state = around.computed(self.function.update, state, *values, result=behind)
@@ -71,7 +88,16 @@ class Accum(_Reduction):
                 if not element.accepts(state):
                     raise Violation(Fault.WRONG_COUNT)
                 around.emit(0, Token(state, token.stop - self.rank))
-                state, count = initial, 0
+                state, count, seen = initial, 0, 0
+
+    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
+        return self.function.indices if fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
+
+    def fault_text(self, fault: Fault) -> str:
+        return self.function.out_of_range() if fault is Fault.OUT_OF_RANGE else super().fault_text(fault)
+
+    def decides_on(self, inputs: int) -> Sequence[int]:
+        return self.function.indices
 
 
 @stream_method

@@ -24,6 +24,7 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
+from step.language.types import Selector
 from step.samples.draft import Draft
 
 
@@ -47,16 +48,26 @@ class Map(Operator):
 
     def bounds(self, node: Placed) -> tuple[tuple[int, int], ...]:
         """Inputs that are indices, and what each of them has to be below."""
+        return tuple((port, bound) for port, bound in self._checked(node) if not _selects(node, port))
+
+    def counts(self, node: Placed) -> tuple[tuple[int, int], ...]:
+        """Inputs that are selectors, and how many targets each of them has to have."""
+        return tuple((port, bound) for port, bound in self._checked(node) if _selects(node, port))
+
+    def _checked(self, node: Placed) -> list[tuple[int, int]]:
         types = [each.element for each in node.input_types]
-        return tuple((port, self.function.bound(port, *types)) for port in self.function.indices)
+        return [(port, self.function.bound(port, *types)) for port in self.function.indices]
 
     def process(self, node: Placed, around: Surroundings) -> Process:
-        bounds, result = self.bounds(node), node.output_types[0].element
+        bounds, counts, result = self.bounds(node), self.counts(node), node.output_types[0].element
         while True:
             token, tokens = yield from each_aligned(node)
             if token.has_value:
                 for port, bound in bounds:
                     if tokens[port].value[0, 0] >= bound:
+                        raise Violation(Fault.OUT_OF_RANGE)
+                for port, count in counts:
+                    if tokens[port].value.bit_count() != count:
                         raise Violation(Fault.OUT_OF_RANGE)
                 values = [each.value for each in tokens]
                 token = Token(around.computed(self.function.apply, *values, result=result), token.stop)
@@ -82,6 +93,10 @@ class Map(Operator):
 
     def flops(self, node: Placed) -> sympy.Expr:
         return node.output_types[0].count * self.function.flops(*(each.element for each in node.input_types))
+
+
+def _selects(node: Placed, port: int) -> bool:
+    return isinstance(node.input_types[port].element, Selector)
 
 
 @stream_method

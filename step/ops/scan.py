@@ -30,6 +30,10 @@ class Scan(_Reduction):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         state, shape = self.state(inputs)
         expect(
+            not self.function.indices,
+            f"scan does not check the indices of {self.function.name}, as accum does: reduce with accum",
+        )
+        expect(
             state == self.function.state_type((), *(each.element for each in inputs))
             and state.accepts(self.function.initial(state)),
             f"scan needs a state of one size, but that of {self.function.name} grows",
@@ -92,5 +96,6 @@ def sample(draft: Draft) -> None:
 
 def _state_of(function: AccumFunction, *elements: ElementType) -> ElementType:
     state = function.state_type((dim(2),), *elements)
+    expect(not function.indices, "a scan checks no indices")
     expect(state == function.state_type((), *elements), "a scan needs a state of one size")
     return state

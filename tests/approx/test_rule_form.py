@@ -19,11 +19,11 @@ NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault",
 EFFECTS = {"take", "put", "reserve", "pass_through", "begin", "fill", "lay", "drop", "write"}
 PLAIN = {
     "Token", "empty", "min", "len", "range", "lowest", "chosen", "several", "without", "only", "values", "all_done",
-    "number", "rows_of", "entry", "page_of", "page_count",
+    "number", "rows_of", "targets_in", "entry", "page_of", "page_count",
 }  # fmt: skip
 """What a rule may call besides the words: pure functions of control."""
 
-VALUES = {"apply", "update", "expand", "part", "pair", "pieces", "piece", "value", "item"}
+VALUES = {"apply", "update", "expand", "part", "pair", "pieces", "piece", "value", "item", "see"}
 """Parameters that are functions; they give values, or a token for a token."""
 
 NOTES = {"append"}

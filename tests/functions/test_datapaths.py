@@ -20,12 +20,12 @@ from step.functions.elementwise import Add
 from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.row import RowMax, RowSum
-from step.functions.select import KeepTopK, TopK
+from step.functions.select import KeepTopK, TargetIndices, TopK
 from step.functions.transpose import Transpose
 from step.language.dims import dim
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.function import Function
-from step.language.types import ElementType, Tile
+from step.language.types import ElementType, Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.plan import Application
 
@@ -107,6 +107,19 @@ def test_functions_of_whole_tiles(function: Any, tile: Tile, lanes: int, timing:
     assert not case.path.streams
     for gaps in GAPS.values():
         case.check(40, gaps)
+
+
+@pytest.mark.parametrize(("k", "targets"), [(1, 1), (1, 5), (3, 3), (3, 40), (20, 64)])
+@pytest.mark.parametrize("gaps", GAPS)
+def test_indices_of_selectors(k: int, targets: int, gaps: str) -> None:
+    function, random = TargetIndices(k), np.random.default_rng(5)
+    result = function.result_type(Selector(targets))
+    path = made(function, Application((Selector(targets),), result, FabricConfig()))
+    assert (path.initiation_interval, path.latency, path.streams) == (k, k, False)
+    masks = [sum(1 << int(at) for at in random.permutation(targets)[:k]) for _ in range(20)]
+    starts = playing.schedule(len(masks), path.initiation_interval, GAPS[gaps])
+    got = playing.play_amaranth(path, [(each,) for each in masks], [0] * len(masks), starts)
+    assert got == [playing.to_int(function.apply(each), result) for each in masks]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from scenarios.scenario import (
     add,
     dims_of,
 )
-from step.language.dtypes import BF16, BOOL, INT8
+from step.language.dtypes import BF16, BOOL, FP8_E4M3, FP8_E5M2, FP16, INT8
 from step.language.graph import Graph
 from step.language.tokens import Token
 from step.language.types import Tile
@@ -44,6 +44,7 @@ add("linear_off_chip_load", "whole", _load([4, 6], (2, 3)))
 add("linear_off_chip_load", "three-dims", _load([2, 4, 4], (2, 4)))
 add("linear_off_chip_load", "one-tile", _load([4, 4], (4, 4)))
 add("linear_off_chip_load", "bits", _load([2, 12], (2, 3), dtype=BOOL))
+add("linear_off_chip_load", "stored", _load([2, 12], (2, 3), dtype=FP8_E4M3))
 add("linear_off_chip_load", "strided", _load([4, 8], (2, 2), out=(3, 2), stride=(0, 3), offset=1))
 add("linear_off_chip_load", "backward", _load([2, 8], (2, 2), out=(4,), stride=(-1,), offset=3))
 add("linear_off_chip_load", "flat", _load([8, 8], (2, 2), out=(4, 4), stride=(4, 1)))
@@ -65,4 +66,6 @@ def _store(element: Tile, rank: int, text: str | list[Token]) -> Callable[[Graph
 for _what, _rank, _text in STREAMS[:9]:
     add("linear_off_chip_store", f"{_what}{_rank}", _store(Tile(BF16, 3, 3), _rank, _text))
 add("linear_off_chip_store", "one-beat", _store(Tile(INT8, 1, 3), 1, "1 2 S1 E1 3 S1 D"))
+add("linear_off_chip_store", "stored", _store(Tile(FP16, 2, 3), 1, "1 2 S1 E1 3 S1 D"))
+add("linear_off_chip_store", "stored-bytes", _store(Tile(FP8_E5M2, 1, 3), 1, "1 2 S1 E1 3 S1 D"))
 add("linear_off_chip_store", "bits", _store(Tile(BOOL, 3, 3), 1, "1 2 S1 E1 3 S1 D"))

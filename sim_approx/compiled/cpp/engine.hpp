@@ -10,7 +10,7 @@
 // Asks the caller for the result of a function of values; sets *code to a fault, or to -1 for an error of his own.
 using Callback = Value (*)(int64_t function, int64_t count, const Value* arguments, int64_t* code);
 
-enum Function { NUMBER, MASK_PIECE, ONLY, ROWS };  // those that every caller has first
+enum Function { NUMBER, MASK_PIECE, ONLY, ROWS, TARGETS };  // those that every caller has first
 enum Status { GOES_ON, HAS_FINISHED, DEADLOCK, RUNAWAY, FAULT, BROKEN };
 
 struct Ending {
@@ -112,6 +112,10 @@ struct Engine {
         int64_t result = call(NUMBER, &value, 1);
         if (!code) numbers_[value] = result;
         return result;
+    }
+
+    int64_t targets(Value selector) {
+        return is_object(selector) ? call(TARGETS, &selector, 1) : __builtin_popcountll(uint64_t(selector));
     }
 
     int64_t rows(Value tile) {

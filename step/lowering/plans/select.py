@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.functions.select import KeepTopK, TopK
+from step.functions.select import KeepTopK, TargetIndices, TopK
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.plans.plan import Application, Plan, Timing
 
 
 def plan(function: Function, application: Application) -> Plan:
-    """Wires, of which the result is there with the first word; but for `TopK` and `KeepTopK`."""
+    """Wires, of which the result is there with the first word; but for `TopK`, `KeepTopK` and `TargetIndices`."""
+    if isinstance(function, TargetIndices):
+        return Timing(function.k, function.k)
     if not isinstance(function, TopK | KeepTopK):
         return Timing(1, 0, streams=True)
     (tile,) = application.inputs

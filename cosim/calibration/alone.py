@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cosim.calibration.bench import EACH, Bench, Build
+from cosim.calibration.bench import EACH, Bench, Build, Fill
 from step.errors import FabricError, TypeMismatch
 from step.language.faults import Violation
-from step.language.function import CountedFunction, Function
+from step.language.function import AccumFunction, CountedFunction, Function
 from step.language.graph import Graph, Node
 from step.language.types import ElementType, Selector
 
@@ -20,6 +20,8 @@ from step.language.types import ElementType, Selector
 def alone(node: Node, function: Function) -> Build:
     """Puts the operator of ``node``, which applies ``function``, behind sources of what it reads there."""
     fills, inner = _fills(node, function), _inner(node)
+    if isinstance(function, AccumFunction) and function.indices:  # which differ in a reduction
+        inner = [*[1] * (len(inner) - 1), min(EACH, function.bound(0))][: len(inner)]
 
     def build(bench: Bench) -> Any:
         dims = [max(2, -(-bench.values // prod(inner))), *inner]
@@ -46,12 +48,20 @@ def _inner(node: Node) -> list[int]:
     raise FabricError(f"{node.describe()} can not be measured alone: its result depends on the program around it")
 
 
-def _fills(node: Node, function: Function) -> Sequence[int | None]:
-    """What the scalars of each input are: None, which is anything, or where they are control a number that is legal."""
+def _fills(node: Node, function: Function) -> Sequence[Fill]:
+    """What the scalars of each input are: anything, or where they are control what is legal."""
     controls = [each.element.is_control for each in node.inputs]
     if not isinstance(function, CountedFunction):
-        return [0 if control else None for control in controls]
+        return [_legal(node, function, port) if control else None for port, control in enumerate(controls)]
     return max(product((0, 1, EACH), repeat=len(controls)), key=lambda numbers: _pieces(function, node, numbers))
+
+
+def _legal(node: Node, function: Function, port: int) -> Fill:
+    """What a control input may be."""
+    if port not in function.indices:
+        return 0
+    bound = function.bound(port, *(each.element for each in node.inputs))
+    return bound if isinstance(node.inputs[port].element, Selector) else range(min(EACH, bound))
 
 
 def _pieces(function: CountedFunction, node: Node, numbers: Sequence[int]) -> int:

@@ -21,6 +21,9 @@ from step.samples.values import random_value
 EACH = 10
 """Values of a row of a stream, or pieces of a value."""
 
+Fill = int | range | None
+"""What all scalars of a source are, or are by turns; of selectors how many targets, the first ones. None: anything."""
+
 SLOTS = 3
 """Depth of all channels: with two, a slot whose words are as long in passing as the unit takes comes free too late."""
 
@@ -40,13 +43,13 @@ class Bench:
     labels: list[str] = field(default_factory=list)
     label: str = ""
 
-    def play(
-        self, element: ElementType, dims: Sequence[int], fill: int | None = None, name: str | None = None
-    ) -> Stream:
-        """A source of shape ``dims``, all of whose scalars are ``fill`` if that is given; selectors go by turns."""
+    def play(self, element: ElementType, dims: Sequence[int], fill: Fill = None, name: str | None = None) -> Stream:
+        """A source of shape ``dims``, all of whose scalars are ``fill`` if it is given; other selectors go by turns."""
         name = name or f"{self.label}_{len(self.inputs)}"
         if isinstance(element, Selector):
             self.inputs[name] = np.arange(np.prod(dims)).reshape(dims) % element.targets
+            if isinstance(fill, int) and fill:
+                self.inputs[name] = np.broadcast_to(np.arange(element.targets) < fill, (*dims, element.targets))
             return self.graph.selectors(name, element.targets, list(dims)).buffered(SLOTS)
         if isinstance(element, Tile):
             self.inputs[name] = self._scalars(element.dtype, (*dims, *element.shape), fill)
@@ -55,9 +58,9 @@ class Bench:
             self.inputs[name] = from_nested(_nested(dims, lambda: random_value(random, element)), len(dims) - 1)
         return self.graph.source(name, element, list(dims)).buffered(SLOTS)
 
-    def _scalars(self, dtype: DType, shape: tuple[int, ...], fill: int | None) -> np.ndarray:
+    def _scalars(self, dtype: DType, shape: tuple[int, ...], fill: Fill) -> np.ndarray:
         if fill is not None:
-            return np.full(shape, fill, dtype.numpy)
+            return np.resize(fill, shape).astype(dtype.numpy)
         random = np.random.default_rng([self.seed, len(self.inputs)])
         return random.integers(0, 2 if dtype is BOOL else 100, shape).astype(dtype.numpy)
 

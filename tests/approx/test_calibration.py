@@ -17,7 +17,7 @@ from sim_approx import backend as approx
 from sim_approx.calibration.file import Calibration, parameters_of, rtl_digest
 from step import BF16, FP32, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import FabricError, FormatError
-from step.functions import Add, CountFrom, Exp, Matmul, RetileRow
+from step.functions import Add, CountFrom, Exp, Matmul, RetileRow, SelectIndices, TargetIndices
 from step.fuzz import program as fuzz
 from step.programs.files.json_file import validate
 from step.running.result import RunResult
@@ -175,6 +175,18 @@ def test_a_unit_alone_takes_as_long_as_in_its_program(
     by_formula = approx.run(program.graph, program.inputs, program.fabric)
     by_file = approx.run(program.graph, program.inputs, program.fabric, calibration=tmp_path / "c.json")
     assert (by_formula.cycles, by_formula.operators) == (by_file.cycles, by_file.operators)
+
+
+def test_units_that_check_indices_are_measured_with_legal_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model_as_rtl(monkeypatch)
+    graph = Graph("indices")
+    selectors = graph.source("x", Tile(UINT32), [2, 3]).accum(SelectIndices(7))
+    selectors.map(TargetIndices(3)).sink("y")
+    program = Program(graph, {"x": [[0, 4, 6], [2, 1, 5]]})
+    campaign = Campaign.on(tmp_path / "c.json", [program.fabric], None)
+    campaign.all([program], [])
+    intervals = [campaign.calibration.units[key].interval for key in campaign.measured]
+    assert sorted(intervals) == [1, 3]
 
 
 class Stopped(Exception):

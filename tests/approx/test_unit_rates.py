@@ -9,9 +9,9 @@ from step.fuzz.units import EACH
 from step.language.function import FUNCTIONS
 from step.language.operator import OPERATORS
 
-LONGER = ("map_matmul", "map_top_k", "map_keep_top_k", "accum_", "scan_", "until")
-"""Products, a scalar after the other, states that are wanted back, and selectors behind a value; the formulas say how
-long."""
+LONGER = ("map_matmul", "map_top_k", "map_keep_top_k", "map_target_indices", "accum_", "scan_", "until")
+"""Products, a scalar or an index after the other, states that are wanted back, selectors behind a value; the formulas
+say how long."""
 
 AS_FAST_AS_LINKS = ("accum_retile_row", "accum_retile_col")
 """Of these, with values of four words."""

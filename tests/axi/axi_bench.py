@@ -21,7 +21,6 @@ from cocotbext.axi import (
     AxiSlave,
     AxiStreamBus,
     AxiStreamFrame,
-    AxiStreamMonitor,
     AxiStreamSink,
     AxiStreamSource,
 )
@@ -92,8 +91,7 @@ class Bench:
     def _stream(self, kind: Any, name: str) -> Any:
         made = kind(AxiStreamBus.from_prefix(self.dut, name), self.dut.clk, self.dut.rst)
         made.log.setLevel(logging.WARNING)
-        if kind is not AxiStreamMonitor:
-            made.set_pause_generator(iter(self.pauses))
+        made.set_pause_generator(iter(self.pauses))
         return made
 
     async def start(self) -> None:
@@ -112,21 +110,20 @@ class Bench:
             await RisingEdge(self.dut.clk)
 
     async def reset(self) -> None:
-        """A pulse of the soft reset; waits for its end."""
+        """The soft reset, until sources have got rid of a token that was on its way; waits for its end."""
         self.dut.soft_reset.value = 1
-        await self.cycles(1)
-        self.dut.soft_reset.value = 0
         for source in self.sources.values():
             source.clear()
+        await self.cycles(1)
+        while not all(source.idle() for source in self.sources.values()):
+            await self.cycles(1)
+        self.dut.soft_reset.value = 0
         for _ in range(PATIENCE):
             await self.cycles(1)
             if self.dut.idle.value:
                 break
         else:
             raise AssertionError("a reset does not end")
-        for source in self.sources.values():  # what was on offer when it was cleared
-            while not source.idle():
-                await self.cycles(1)
         for sink in self.sinks.values():
             sink.clear()
 

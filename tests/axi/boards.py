@@ -21,7 +21,7 @@ from hw.links.layout import input_formats
 from hw.links.packing import pack_tiles
 from hw.verilog.emit import emit
 from step.language.graph import Graph
-from step.lowering.board import Board, BusConfig, board_of
+from step.lowering.board import PAGE, Board, BusConfig, board_of
 from step.lowering.fabric import FabricConfig
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist, lower
@@ -74,6 +74,11 @@ class Wrapped:
             at += min(self.board.bytes_of(image), 1 << 16)
         return found
 
+    @property
+    def _base(self) -> int:
+        """Where the model's memory begins; a transfer may have bytes around those that are wanted."""
+        return min(self.bases.values()) // PAGE * PAGE
+
     def _build(self, sources: list[Path]) -> None:
         """Verilator's is built as simulators of fabrics are, Icarus's by cocotb's runner."""
         if self.simulator == "verilator":
@@ -85,6 +90,8 @@ class Wrapped:
             design = replace(self.design, module=self.top, verilog=files, sources=(), sinks=(), units=())
             self._built = build(design, edges=True, optimize=False)
         else:
+            for source in sources:  # Icarus 11 goes round in some of the former for ever
+                source.write_text(source.read_text().replace("always_comb begin", "always @* begin"))
             self._runner = get_runner(self.simulator)
             self._runner.build(
                 sources=sources,
@@ -115,8 +122,9 @@ class Wrapped:
     def play(self, *runs: Run) -> list[dict[str, Any]]:
         """What happened in each of ``runs``, one after the other in one simulation."""
         bound = [bind_inputs(self.graph, each) for each in self.inputs]
-        base = min(self.bases.values())
+        base = self._base
         size = max(self.bases[each.name] + min(self.board.bytes_of(each), 1 << 16) for each in self.board.images) - base
+        size += PAGE
         plan = {
             "masters": self.bus.masters,
             "base": base,
@@ -174,7 +182,7 @@ class Wrapped:
                     transfers.append(number << port.user_bits | first)
             tokens = unpack_transfers(transfers, node.inputs[0].element, *input_formats(node, self.netlist))
             assert [str(each) for each in tokens if not each.done] == [str(each) for each in wanted[port.name]]
-        memory, base, beat = bytes.fromhex(played["memory"]), min(self.bases.values()), self.board.beat_bytes
+        memory, base, beat = bytes.fromhex(played["memory"]), self._base, self.board.beat_bytes
         regions = memory_map(self.netlist)
         for node in self.netlist.units:
             access = node.operator.writes(node)

@@ -1,0 +1,59 @@
+"""The plan of a board, and what is said of one that can not be."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from step import BF16, FabricConfig, Graph
+from step.errors import FabricError
+from step.lowering.board import BusConfig, board_of
+from step.lowering.netlist import Netlist, lower
+
+
+def copies(count: int = 2) -> Netlist:
+    graph = Graph("copies")
+    for number in range(count):
+        tensor = graph.tensor(f"x{number}", (64, 64), BF16)
+        graph.load(tensor, tile=(16, 64), name=f"load{number}").store(f"y{number}")
+    return lower(graph, FabricConfig())
+
+
+def test_ports_are_dealt_out_by_turns() -> None:
+    board = board_of(copies(), BusConfig(masters=3))
+    assert [(each.name, each.writes, each.master, each.local, each.size_beats) for each in board.ports] == [
+        ("load0", False, 0, 0, 32),
+        ("load1", False, 1, 0, 32),
+        ("y0", True, 2, 0, 32),
+        ("y1", True, 0, 0, 32),
+    ]
+    assert [(each.name, each.base, each.beats) for each in board.images] == [
+        ("load0", 0, 128),
+        ("load1", 128, 128),
+        ("y0", 256, 128),
+        ("y1", 384, 128),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bus", "said"),
+    [
+        ({"masters": 3}, "3 masters are too many: program 'copies' has 2 memory ports"),
+        ({"masters": 5}, "bus.masters must be at most 4, not 5"),
+        ({"bytes": 48}, "bus.bytes must be a power of two of at most 128, not 48"),
+        ({"bytes": 64, "burst": 128}, "bus.burst must be a power of two of at most 64, not 128"),
+        (
+            {"bytes": 4, "burst": 8},
+            "a burst of 8 transfers of 4 bytes does not hold a beat of memory.beat_bytes = 64",
+        ),
+        (
+            {"address_bits": 12},
+            "the tensors of program 'copies' take 16,384 bytes, more than bus.address_bits = 12 reach",
+        ),
+    ],
+)
+def test_what_can_not_be_is_refused(bus: dict[str, Any], said: str) -> None:
+    with pytest.raises(FabricError, match=f"^{re.escape(said)}$"):
+        board_of(copies(1), BusConfig(**bus))

@@ -25,7 +25,7 @@ from cocotbext.axi import (
     AxiStreamSource,
 )
 
-PATIENCE = 20_000
+PATIENCE = 5_000
 """Cycles after which a run hangs."""
 
 
@@ -110,21 +110,25 @@ class Bench:
             await RisingEdge(self.dut.clk)
 
     async def reset(self) -> None:
-        """The soft reset, until sources have got rid of a token that was on its way; waits for its end."""
+        """The soft reset, which concerns streams as well; waits for its end."""
         self.dut.soft_reset.value = 1
         for source in self.sources.values():
+            source.assert_reset()
             source.clear()
         await self.cycles(1)
-        while not all(source.idle() for source in self.sources.values()):
-            await self.cycles(1)
         self.dut.soft_reset.value = 0
+        await self.cycles(1)
         for _ in range(PATIENCE):
             await self.cycles(1)
             if self.dut.idle.value:
                 break
         else:
             raise AssertionError("a reset does not end")
+        for source in self.sources.values():
+            source.assert_reset(False)
         for sink in self.sinks.values():
+            sink.assert_reset()
+            sink.assert_reset(False)
             sink.clear()
 
     async def run(self, run: dict[str, Any]) -> dict[str, Any]:

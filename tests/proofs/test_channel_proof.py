@@ -20,14 +20,15 @@ HEADERS = [
     ('place(m, "write_place", self._depth, self.i.valid)', 'place(m, "write_place", self._depth, leaves)'),
     ("with m.If(up & ~down):", "with m.If(up):"),
 ]
+FOLLOWING = "oldest if beats == 1 else Mux(self.o.open, "
 WORDS = [
     ("begins = self.i.valid & self.i.header.value", "begins = self.i.valid"),
     ("(self._depth + self._spare) * self._places", "self._depth * self._places"),
     ('place(m, "oldest", room, self.o.drop, self._places)', 'place(m, "oldest", room, self.o.drop)'),
-    ("m.d.sync += left.eq(beats)", "m.d.sync += left.eq(beats - 1)"),
+    ("m.d.sync += left.eq(words)", "m.d.sync += left.eq(words - 1)"),
     ("m.d.comb += arrives.eq(left != 0)", "m.d.comb += arrives.eq(begins | (left > 1))"),
-    ("oldest + self.o.offset, address + 1", "oldest, address + 1"),
-    ("oldest + self.o.offset, address + 1", "oldest + self.o.offset, oldest + 1"),
+    (f"{FOLLOWING}oldest + self.o.offset, address + 1", f"{FOLLOWING}oldest, address + 1"),
+    (f"{FOLLOWING}oldest + self.o.offset, address + 1", f"{FOLLOWING}oldest + self.o.offset, oldest + 1"),
     ("place == room - step, 0", "place == room - 2 * step, 0"),
 ]
 ONE_WORD = [("m.d.sync += arrives.eq(begins)", "m.d.comb += arrives.eq(begins)")]

@@ -11,9 +11,22 @@ from typing import Any
 from benchmarks.control_units import dynamic, units
 from step import BF16, BOOL, FP32, INT8, INT32, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import StepError
-from step.functions import ArgMax, Dequantize, Matmul, RetileCol, RetileRow, RetileStreamify, RowMax, RowSum
+from step.functions import (
+    ArgMax,
+    Cast,
+    Dequantize,
+    Matmul,
+    RetileCol,
+    RetileRow,
+    RetileStreamify,
+    RowMax,
+    RowSum,
+    SelectIndices,
+    TargetIndices,
+)
 from step.functions.dequantize import Bits
 from step.fuzz.program import program as random_program
+from step.language.dtypes import STORED
 from step.language.function import AccumFunction, FlatMapFunction, MapFunction
 from step.programs.program import load_program
 from step.samples.known import functions
@@ -75,6 +88,9 @@ def designs() -> Iterator[tuple[str, Program]]:
         yield f"random {seed}", random_program(seed, operators=(15, 30))
     for at in (0, 1):
         yield f"quantized weights {at}", quantized(FABRICS[at])
+    for at in (0, 2):
+        yield f"indices {at}", indices(FABRICS[at])
+        yield f"stored {at}", stored(FABRICS[at])
     for at in (0, 1, 2, 4):
         yield f"rows {at}", rows(FABRICS[at])
     for at, dtype, shape, count, methods in APPLIED:
@@ -110,6 +126,28 @@ def gears(written: int, read: int) -> Program:
             links |= {f"x{depth}_{name}": written, f"y{depth}_{name}": read}
             graph.source(f"x{depth}_{name}", tile, [8]).buffered(depth).sink(f"y{depth}_{name}")
     return Program(graph, fabric=FabricConfig(links=links))
+
+
+def indices(fabric: FabricConfig) -> Program:
+    """From indices to selectors of few targets and of many, and back."""
+    graph = Graph("indices")
+    for at, (targets, k) in enumerate([(4, 1), (8, 3), (16, 4), (64, 8), (64, 24), (256, 16)]):
+        number = graph.source(f"x{at}", Tile(UINT32), [4, k])
+        number.map(SelectIndices(targets), name=f"one{at}").sink(f"one_of{at}")
+        several = number.accum(SelectIndices(targets), name=f"several{at}")
+        several.map(TargetIndices(k), name=f"indices{at}").sink(f"y{at}")
+    return Program(graph, fabric=fabric)
+
+
+def stored(fabric: FabricConfig) -> Program:
+    """Numbers that are only stored, widened and narrowed."""
+    graph = Graph("stored")
+    for dtype in STORED:
+        for at, (wide, shape) in enumerate(product((BF16, FP32), ((4, 16), (1, 64)))):
+            graph.source(f"x{dtype}_{at}", Tile(dtype, *shape), [4, 4]).map(Cast(wide)).sink(f"wide{dtype}_{at}")
+            narrow = graph.source(f"w{dtype}_{at}", Tile(wide, *shape), [4, 4])
+            narrow.map(Cast(dtype, saturate=at > 1)).sink(f"narrow{dtype}_{at}")
+    return Program(graph, fabric=fabric)
 
 
 def quantized(fabric: FabricConfig) -> Program:

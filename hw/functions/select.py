@@ -139,10 +139,13 @@ class TargetIndicesDatapath(Datapath):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         bits = max(1, (self.targets - 1).bit_length())
-        rest, left = Signal(self.targets, reset_less=True), Signal(self.targets)
-        m.d.comb += left.eq(Mux(self.start, self.operand0, rest))
-        above = left & (left - 1)  # all but the lowest
-        lowest = left & ~above
+        rest = Signal(self.targets, reset_less=True)
+        left, above, lowest = Signal(self.targets), Signal(self.targets), Signal(self.targets)
+        m.d.comb += [
+            left.eq(Mux(self.start, self.operand0, rest)),
+            above.eq(left & (left - 1)),  # all but the lowest
+            lowest.eq(left & ~above),
+        ]
         index = Cat(Cat(lowest[at] for at in range(self.targets) if at >> bit & 1).any() for bit in range(bits))
         found = Signal(bits * self.k, reset_less=True)
         m.d.sync += [rest.eq(above), found.eq(Cat(found, index)[bits:])]

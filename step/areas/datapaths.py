@@ -14,6 +14,7 @@ from step.lowering.plans.pick import RotatePlan
 from step.lowering.plans.plan import Application
 from step.lowering.plans.retile import JoinPlan, SplitPlan
 from step.lowering.plans.row import RowPlan
+from step.lowering.plans.select import IndicesPlan
 from step.lowering.plans.vector import VectorPlan
 from step.lowering.plans.words import Schedule
 
@@ -38,6 +39,14 @@ def _add(plan: Any, found: Amounts, function: Function, application: Application
     found.put(f"{function.name}.word_bits", min(application.result.bits, 8 * application.fabric.link_bytes))
     if isinstance(application.result, Tile):
         found.put(f"{function.name}.scalars", application.result.bits // application.result.dtype.bits)
+
+
+@_add.register
+def _(plan: IndicesPlan, found: Amounts, function: Function, application: Application) -> None:
+    """What finds the lowest of the targets and counts them, and registers of the indices."""
+    found.put(function.name, 1)
+    found.put(f"{function.name}.targets", plan.targets)
+    found.put(f"{function.name}.bits", application.result.bits)
 
 
 @_add.register

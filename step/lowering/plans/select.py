@@ -13,13 +13,31 @@ from step.lowering.plans.plan import Application, Plan, Timing
 def plan(function: Function, application: Application) -> Plan:
     """Wires, of which the result is there with the first word; but for `TopK`, `KeepTopK` and `TargetIndices`."""
     if isinstance(function, TargetIndices):
-        return Timing(function.k, function.k)
+        return IndicesPlan(application.inputs[0].bits, function.k)
     if not isinstance(function, TopK | KeepTopK):
         return Timing(1, 0, streams=True)
     (tile,) = application.inputs
     assert isinstance(tile, Tile)
     rows, scores = tile.shape
     return TopKPlan(scores, application.fabric.vector_lanes, rows, isinstance(function, KeepTopK))
+
+
+@dataclass(frozen=True)
+class IndicesPlan:
+    """Of so many ``targets`` the index of one in a cycle, ``k`` in all."""
+
+    targets: int
+    k: int
+
+    streams = False
+
+    @property
+    def initiation_interval(self) -> int:
+        return self.k
+
+    @property
+    def latency(self) -> int:
+        return self.k
 
 
 @dataclass(frozen=True)

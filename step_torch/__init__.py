@@ -8,8 +8,21 @@ from step.errors import EnvironmentProblem
 from step_torch.imported import Check, Imported, load
 from step_torch.importing import Tiling
 from step_torch.joins import Join
+from step_torch.mapping.mapping import Mapped, map
 
-__all__ = ["Check", "Imported", "Join", "Layers", "Tiling", "capture", "capture_decoding", "load", "tables"]
+__all__ = [
+    "Check",
+    "Imported",
+    "Join",
+    "Layers",
+    "Mapped",
+    "Tiling",
+    "capture",
+    "capture_decoding",
+    "load",
+    "map",
+    "tables",
+]
 
 _OF_TORCH = ("Layers", "capture", "capture_decoding", "tables")
 

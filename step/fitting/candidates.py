@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ SECONDS = 10.0
 """Of one integer program at most."""
 
 GAP = 3e-3
-"""The part by which its result may be worse than the best."""
+"""The part by which its result may be worse than the best, where nothing else is said."""
 
 Row = dict[int, float]
 """The numbers of a constraint, by the place of the variable."""
@@ -37,6 +37,12 @@ class Candidates:
     space: Space
     firings: Mapping[str, int]
     later: Sequence[Sequence[float]]
+    gap: float = GAP
+
+    @classmethod
+    def by_formulas(cls, space: Space, firings: Mapping[str, int], gap: float = GAP) -> Candidates:
+        """Those whose results are later by the latencies alone."""
+        return cls(space, firings, [[0.0] * len(unit.options) for unit in space.units], gap)
 
     def cycles(self, chosen: Chosen) -> float:
         """The length of the path of what is ``chosen``."""
@@ -56,10 +62,14 @@ class Candidates:
         """The options with the least LUT sites of a path of at most so many ``cycles``; None where there are none."""
         return self._in_two_steps(self._cost("lut_sites"), cycles, {})
 
-    def fastest(self, spare: Budget) -> Chosen | None:
-        """The options with the shortest path which take no more than is ``spare``; None where there are none."""
+    def fastest(self, spare: Budget, *, together: bool = False) -> Chosen | None:
+        """The options with the shortest path which take no more than is ``spare``; None where there are none.
+
+        With ``together`` alike units have the same, which is found sooner.
+        """
         sites = {at: 1e-6 * cost for at, cost in self._cost("lut_sites").items()}
-        return self._in_two_steps({**sites, self._path: 1.0}, np.inf, spare)
+        solved = self._in_two_steps if not together else partial(self._solved, links=None)
+        return solved({**sites, self._path: 1.0}, np.inf, spare)
 
     def _in_two_steps(self, cost: Row, most: float, spare: Budget) -> Chosen | None:
         """Where alike units have the same options, and then with the links of these, lanes of every unit."""
@@ -218,7 +228,7 @@ class Candidates:
             upper[others] = 0.0
         whole = np.zeros(self._path + 1)
         whole[: len(self._options)] = 1
-        options = {"time_limit": SECONDS, "mip_rel_gap": GAP}
+        options = {"time_limit": SECONDS, "mip_rel_gap": self.gap}
         found = milp(
             dense(cost), integrality=whole, bounds=Bounds(lower, upper), constraints=constraints, options=options
         )

@@ -17,8 +17,20 @@ from step.lowering.feasible import lanes_of, with_lanes, with_links
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.timing import timing_of
 
-PARTS = (8, 4, 2, 1)
-"""Parts of the fabric's links that are tried, the narrowest first."""
+
+@dataclass(frozen=True)
+class Grain:
+    """How fine choices are: ``parts`` of the fabric's links, the narrowest first, and lanes in steps that are so many
+    ``eighths`` of a power of two."""
+
+    parts: tuple[int, ...]
+    eighths: tuple[int, ...]
+
+
+FINE = Grain((8, 4, 2, 1), tuple(range(8, 16)))
+LINKED = Grain((4, 2, 1), (8,))
+COARSE = Grain((1,), (8,))
+"""All units have the links that there are."""
 
 NARROWEST = 4
 """Bytes of the narrowest link that is tried."""
@@ -101,9 +113,9 @@ class Space:
     alike: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, netlist: Netlist) -> Space:
+    def of(cls, netlist: Netlist, grain: Grain = FINE) -> Space:
         """Those of ``netlist``, with at most its lanes and its links."""
-        return cls(netlist, *_units(netlist))
+        return cls(netlist, *_units(netlist, grain))
 
     @property
     def asked(self) -> Chosen:
@@ -176,7 +188,7 @@ class Space:
 
 def fabrics(fabric: FabricConfig) -> Iterator[FabricConfig]:
     """``fabric``, and those with narrower links and other memories, where no operator has links of its own."""
-    for part in (1,) if fabric.links else reversed(PARTS):
+    for part in (1,) if fabric.links else reversed(FINE.parts):
         for words in dict.fromkeys((fabric.block_ram_words, *MEMORIES)):
             if part == 1 or fabric.link_bytes // part >= NARROWEST:
                 yield replace(fabric, link_bytes=fabric.link_bytes // part, block_ram_words=words)
@@ -185,7 +197,7 @@ def fabrics(fabric: FabricConfig) -> Iterator[FabricConfig]:
 # -- units ----------------------------------------------------------------------------------------------------------
 
 
-def _units(netlist: Netlist) -> tuple[tuple[Unit, ...], tuple[tuple[int, ...], ...]]:
+def _units(netlist: Netlist, grain: Grain) -> tuple[tuple[Unit, ...], tuple[tuple[int, ...], ...]]:
     nodes: dict[str, list[Node]] = {}
     having = [netlist.owner(each).name for each in (*with_links(netlist), *with_lanes(netlist))]
     for node in netlist.units:
@@ -197,7 +209,7 @@ def _units(netlist: Netlist) -> tuple[tuple[Unit, ...], tuple[tuple[int, ...], .
     for place, owned in enumerate(nodes.values()):
         kind = str([_kind(netlist, each) for each in owned])
         if kind not in known:
-            known[kind] = tuple(_options(netlist, owned))
+            known[kind] = tuple(_options(netlist, owned, grain))
         units.append(Unit(tuple(each.name for each in owned), known[kind]))
         alike.setdefault((re.sub(r"\d+", "#", owned[0].name), kind), []).append(place)
     return tuple(units), tuple(map(tuple, alike.values()))
@@ -214,22 +226,23 @@ def _kind(netlist: Netlist, node: Node) -> str:
     return f"{node.operator.name} {function} {[*map(str, elements)]} {own} {around}"
 
 
-def _options(netlist: Netlist, nodes: list[Node]) -> Iterator[Option]:
+def _options(netlist: Netlist, nodes: list[Node], grain: Grain) -> Iterator[Option]:
     """The options of ``nodes``, from the narrowest links and the fewest lanes on, without lanes that others beat, and
     links that are all the same."""
-    link, whole = netlist.links[nodes[0].name], list(_of_lanes(netlist, nodes, netlist.links[nodes[0].name]))
-    for part in PARTS if nodes[0] in with_links(netlist) else ():
+    link = netlist.links[nodes[0].name]
+    whole = list(_of_lanes(netlist, nodes, link, grain))
+    for part in grain.parts if nodes[0] in with_links(netlist) else ():
         if part > 1 and link // part >= NARROWEST:
-            narrow = list(_of_lanes(netlist, nodes, link // part))
+            narrow = list(_of_lanes(netlist, nodes, link // part, grain))
             yield from narrow if replace(narrow[-1], link=link) != whole[-1] else ()
     yield from whole
 
 
-def _of_lanes(netlist: Netlist, nodes: list[Node], link: int) -> Iterator[Option]:
+def _of_lanes(netlist: Netlist, nodes: list[Node], link: int, grain: Grain) -> Iterator[Option]:
     most = lanes_of(nodes[0], netlist)
     whole = _option(netlist, nodes, link, most)
     found: list[Option] = []
-    for lanes in sorted({eighths << bit >> 3 for bit in range(whole.lanes.bit_length()) for eighths in range(8, 16)}):
+    for lanes in sorted({eighths << bit >> 3 for bit in range(whole.lanes.bit_length()) for eighths in grain.eighths}):
         if lanes >= whole.lanes:
             break
         each = _option(netlist, nodes, link, lanes)

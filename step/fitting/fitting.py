@@ -57,7 +57,7 @@ def fit(
     (True, True)
     """
     limits = _limits(within, luts, dsp, ram, cycles)
-    _check_scipy()
+    check_scipy("a fit")
     opened = open_program(program, fabric=fabric)
     trials = Trials(opened, progress)
     asked = asked_for(trials)
@@ -88,11 +88,12 @@ def _limits(
     return {RESOURCES[name]: float(each) for name, each in given.items()}
 
 
-def _check_scipy() -> None:
+def check_scipy(what: str) -> None:
+    """Raise `EnvironmentProblem` for ``what`` where SciPy is not installed."""
     try:
         import scipy.optimize  # noqa: F401
     except ImportError:
-        raise EnvironmentProblem("a fit needs SciPy; install step-fabric[fit]") from None
+        raise EnvironmentProblem(f"{what} needs SciPy; install step-fabric[fit]") from None
 
 
 def asked_for(trials: Trials) -> Choice:

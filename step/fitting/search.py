@@ -44,8 +44,8 @@ class Search:
             starts.append(min(near, key=lambda each: each[0].area.lut_sites))
         starts.sort(key=self._cost)
         runs = self.runs // len(starts)
-        better = [self._improved(each, len(self.trials.known) + runs) for each in starts]
-        return self._improved(self._best(better), len(self.trials.known) + runs)
+        better = [self.improved(each, len(self.trials.known) + runs) for each in starts]
+        return self.improved(self._best(better), len(self.trials.known) + runs)
 
     def _cost(self, found: Found) -> tuple[float, ...]:
         return self.goal.cost(found[0])
@@ -92,7 +92,7 @@ class Search:
         result = self.trials.run(space.fabric(space.asked))
         assert result is not None
         counts = firings(result)
-        formulas = Candidates(space, counts, [[0.0] * len(unit.options) for unit in space.units])
+        formulas = Candidates.by_formulas(space, counts)
         programs = replace(formulas, later=self._later(formulas, whole[0]))
         bounded = self.goal.cycles is not None and not self.goal.limits
         yield from self._narrowest(space, programs, whole[0]) if bounded else self._fastest(space, programs, whole[0])
@@ -164,8 +164,9 @@ class Search:
 
     # -- from a candidate on ----------------------------------------------------------------------------------------
 
-    def _improved(self, start: Found, most: int) -> Found:
-        """Make units narrower or wider as long as that helps: all that are alike, one alone, or one for another."""
+    def improved(self, start: Found, most: int) -> Found:
+        """Make units narrower or wider as long as that helps: all that are alike, one alone, or one for another; until
+        ``most`` choices have run."""
         choice, space, chosen = start
         going = True
         while going:

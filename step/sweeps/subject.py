@@ -100,7 +100,8 @@ class Subject:
         """
         made = self._made(point)
         fabric = self._fabric(made, point)
-        return _ready(made, replace(fabric, memory=MemoryConfig())), fabric.memory
+        ports = MemoryConfig(beat_bytes=fabric.memory.beat_bytes)
+        return _ready(made, replace(fabric, memory=ports)), fabric.memory
 
     def with_arguments(self, arguments: Arguments) -> Subject:
         """The same with further ``arguments``."""
@@ -203,5 +204,5 @@ def _made(source: Source, inputs: str | None, arguments: Arguments, depths: Dept
 
 @lru_cache(maxsize=4)
 def _ready(made: Made, fabric: FabricConfig) -> Ready:
-    """The program on ``fabric``, once for all memories."""
+    """The program on ``fabric``, once for all memories whose ports have the same beats."""
     return Ready(made, Simulator(made.program, fabric=fabric, symbols=True))

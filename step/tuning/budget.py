@@ -61,13 +61,13 @@ class Budget:
         over = [
             f"{name} {value:,.0f} of {limit:,.0f}"
             for name, limit in self.limits.items()
-            if (value := _measure(row, name)) is not None and value > limit
+            if (value := measure(row, name)) is not None and value > limit
         ]
         return "over the budget: " + ", ".join(over) if over else None
 
 
-def _measure(row: Row, name: str) -> float | None:
-    """That of `LIMITED` which is called ``name``; None: not known."""
+def measure(row: Row, name: str) -> float | None:
+    """That of `LIMITED` which is called ``name``, of ``row``; None: not known."""
     if name != MEMORY:
         value: float | None = getattr(row, name)
         return value

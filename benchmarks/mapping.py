@@ -1,0 +1,85 @@
+"""What `step map` gains on imported layers, and what it misses of a search that leaves nothing out.
+
+    python -m benchmarks.mapping [LAYER ...] [--exhaustive] [--luts 600000]
+
+Of each layer (a .pt2 file of tests/step_torch/captured): the import with its defaults, and the mapping with at most
+the same LUT sites. With ``--exhaustive`` every choice, also those that the mapping drops, gets links for every unit,
+runs of its neighbours and less deep channels; ``--luts`` is another budget for both. Times are of the processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from time import process_time
+
+import step_torch
+from step.areas import area_of
+from step.errors import ProgramError
+from step.fitting.goal import Goal
+from step.fitting.quickly import Quickly
+from step.lowering.netlist import lower
+from step.running.simulator import Simulator
+from step.sweeps.axis import Point, grid
+from step.tuning.among import AREA, named
+from step_torch.mapping.choices import Choices
+from step_torch.mapping.mapping import RUNS
+
+CAPTURED = Path(__file__).parents[1] / "tests" / "step_torch" / "captured"
+
+LAYERS = ("llama_prefill", "gpt2_prefill", "gemma_decode")
+
+
+def exhaustive(path: Path, luts: float) -> tuple[int, Point, int]:
+    """The fewest cycles of all choices, which one has them, and how many there are."""
+    choices = Choices(path)
+    points = grid(choices.axes({}, held=False))
+    found = list[tuple[int, str, Point]]()
+    for point in points:
+        try:
+            quickly = Quickly(choices.program(point), Goal({AREA: luts}, None))
+            rough = quickly.rough()
+        except ProgramError:
+            continue
+        if rough is not None:
+            choice = quickly.improved(quickly.linked(rough), RUNS)
+            found.append((choice.cycles, named(point), point))
+    cycles, _, point = min(found)
+    return cycles, point, len(points)
+
+
+def main() -> None:
+    """Print a line for every layer."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("layers", nargs="*", default=LAYERS, metavar="LAYER")
+    parser.add_argument("--exhaustive", action="store_true")
+    parser.add_argument("--luts", type=float)
+    given = parser.parse_args()
+    for name in given.layers:
+        path = CAPTURED / f"{name}.pt2"
+        program = step_torch.load(path).program
+        cycles = Simulator(program).attempt().result.cycles
+        sites = area_of(lower(program.graph, program.fabric)).lut_sites
+        luts = given.luts or sites
+        began = process_time()
+        mapped = step_torch.map(path, luts=luts)
+        best = mapped.best()
+        assert best.cycles is not None
+        print(
+            f"{name}: defaults {cycles:,} cycles, {sites:,.0f} LUT sites; mapped {best.cycles:,} cycles "
+            f"({cycles / best.cycles:.2f} times fewer), {best.lut_sites:,} LUT sites, {named(best.point)}; "
+            f"{len(mapped.rows)} choices in {process_time() - began:.0f} s",
+            flush=True,
+        )
+        if given.exhaustive:
+            began = process_time()
+            least, point, count = exhaustive(path, luts)
+            print(
+                f"  exhaustive: {least:,} cycles, {named(point)}; {count} choices in {process_time() - began:.0f} s; "
+                f"the mapping takes {best.cycles / least - 1:+.1%}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

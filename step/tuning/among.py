@@ -1,0 +1,194 @@
+"""The fastest of many programs that do the same, each with hardware within one budget, in about a second a program.
+
+1. Every program runs on the widest hardware, which says how many cycles it takes at least.
+2. In the order of these cycles an integer program on closed formulas chooses hardware within the budget, and the fast
+   model runs it, until all that are left would be slower than the best with any hardware.
+3. The best few get links of their own for every unit; the best of these runs of its neighbours, and channels that are
+   less deep.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from step.errors import InputError, ProgramError
+from step.fitting.goal import Goal
+from step.fitting.quickly import Quickly
+from step.fitting.search import Found
+from step.fitting.trials import Choice
+from step.host.progress import Progress
+from step.programs.program import Program
+from step.running.result import Status
+from step.sweeps.axis import Point
+from step.sweeps.evaluation import evaluate
+from step.sweeps.row import OVER, REFUSED, Row
+from step.sweeps.subject import Held, Subject, first_line
+from step.tuning.budget import MEMORY, Budget, measure
+
+AREA = "lut_sites"
+"""The limit that hardware is chosen for."""
+
+
+@dataclass(eq=False)
+class Entry:
+    """A program at a ``point``, its ``row``, and the ``whole`` row that it has on the widest hardware.
+
+    ``program`` is that on the hardware that was chosen, None where none was. ``same``: the first one of this program.
+    """
+
+    point: Point
+    whole: Row
+    row: Row
+    program: Program | None = None
+    quickly: Quickly | None = field(default=None, repr=False)
+    same: Entry | None = field(default=None, repr=False)
+
+    @property
+    def fewest(self) -> int:
+        """Cycles with any hardware."""
+        return self.whole.cycles or 0
+
+    @cached_property
+    def needs(self) -> dict[str, float]:
+        """Of the limits of a budget, the least with which it runs."""
+        assert self.quickly is not None
+        memory = measure(self.whole, MEMORY)
+        return {AREA: self.quickly.least.lut_sites, **({} if memory is None else {MEMORY: memory})}
+
+
+Placed = tuple[Entry, Quickly, Found]
+"""A choice, and hardware that was found for it."""
+
+
+@dataclass(frozen=True)
+class Among:
+    """Which of the programs that ``make`` makes is the fastest within ``budget``, which has a limit of LUT sites.
+
+    So many ``candidates`` at most get hardware, the best ``finalists`` of these links of their own for every unit, and
+    the best of all so many ``runs`` of neighbours.
+    """
+
+    make: Callable[[Point], Program]
+    budget: Budget
+    candidates: int = 50
+    finalists: int = 3
+    runs: int = 40
+
+    def search(self, points: Sequence[Point], progress: Progress) -> list[Entry]:
+        """An entry for every one of ``points``, in their order.
+
+        Raises `InputError` where nothing is within the budget, with what would be needed.
+        """
+        entries = list(self._entries(points, progress))
+        found = self._linked(self._rough([each for each in entries if each.quickly is not None], progress), progress)
+        for each, quickly, hardware in found:
+            self._place(each, quickly, hardware[0])
+        for each, quickly, hardware in found:
+            if each.row.status == Status.FINISHED or self._over_by_fifos(each.row):
+                self._place(each, quickly, quickly.improved(hardware, self.runs))
+            if each.row.status == Status.FINISHED:
+                break
+        for each in entries:
+            self._explain(each)
+        if not any(each.row.status == Status.FINISHED for each in entries):
+            raise InputError(self._needed(entries))
+        return entries
+
+    def _entries(self, points: Sequence[Point], progress: Progress) -> Iterator[Entry]:
+        """All on the widest hardware; of programs that are the same just the first one gets other hardware."""
+        goal, known = Goal({AREA: self.budget.limits[AREA]}, None), dict[str | None, Entry]()
+        for at, point in enumerate(points, 1):
+            try:
+                program = self.make(point)
+            except ProgramError as refusal:
+                refused = Row(point, REFUSED, error=first_line(refusal))
+                yield Entry(point, refused, refused)
+                continue
+            row = replace(evaluate(Subject(Held(program)), {}), point=point)
+            entry = Entry(point, row, self._judged(row), same=known.get(row.digest))
+            known.setdefault(row.digest, entry)
+            if row.status == Status.FINISHED and entry.same is None:
+                entry.quickly = Quickly(program, goal)
+            progress(f"{at} of {len(points)} choices have run on the widest hardware")
+            yield entry
+
+    def _rough(self, entries: Sequence[Entry], progress: Progress) -> list[Placed]:
+        """Those that may be the fastest, with one width for all links, the best first."""
+        found, best = list[Placed](), math.inf
+        for each in sorted(entries, key=lambda each: each.fewest):
+            if len(found) == self.candidates or each.fewest >= best:
+                break
+            assert each.quickly is not None
+            rough = each.quickly.rough() if self._has_buffers(each.whole) else None
+            if rough is not None:
+                found.append((each, each.quickly, rough))
+                best = min(best, rough[0].cycles)
+                progress(f"{len(found)} choices have hardware; the fastest takes {best:,} cycles")
+        return sorted(found, key=_cycles)
+
+    def _linked(self, rough: Sequence[Placed], progress: Progress) -> list[Placed]:
+        """With links for every unit of the best ones, the best first."""
+        found = list[Placed]()
+        for entry, quickly, hardware in rough[: self.finalists]:
+            found.append((entry, quickly, quickly.linked(hardware)))
+            progress(f"{len(found)} of {self.finalists} finalists have links of their own")
+        return sorted([*found, *rough[self.finalists :]], key=_cycles)
+
+    def _place(self, entry: Entry, quickly: Quickly, choice: Choice) -> None:
+        """Give ``entry`` the hardware of ``choice``."""
+        graph = replace(quickly.program.graph, depths={**quickly.program.graph.depths, **choice.depths})
+        entry.program = replace(quickly.program, graph=graph, fabric=choice.fabric)
+        entry.row = self._judged(replace(evaluate(Subject(Held(entry.program)), {}), point=entry.point))
+
+    def _explain(self, entry: Entry) -> None:
+        """Say why ``entry`` has no hardware, or give it what that of the same program has."""
+        if entry.same is not None:
+            entry.row, entry.program = replace(entry.same.row, point=entry.point), entry.same.program
+        elif entry.quickly is not None and entry.program is None and entry.row.status == OVER:
+            least, limit = math.ceil(entry.quickly.least.lut_sites), self.budget.limits[AREA]
+            reason = f"at least {entry.fewest:,} cycles, with any hardware: not among the best"
+            if least > limit:
+                reason = f"over the budget: {AREA} at least {least:,} of {limit:,.0f}"
+            elif not self._has_buffers(entry.whole):
+                reason = f"over the budget: {entry.whole.on_chip_bytes:,} bytes of buffers alone"
+            entry.row = replace(entry.row, error=reason)
+
+    def _judged(self, row: Row) -> Row:
+        reason = self.budget.exceeded(row) if row.status == Status.FINISHED else None
+        return replace(row, status=OVER, error=reason) if reason else row
+
+    def _over_by_fifos(self, row: Row) -> bool:
+        """Whether less deep channels may bring it into the budget."""
+        return self.budget.without(MEMORY).exceeded(row) is None and self._has_buffers(row)
+
+    def _has_buffers(self, row: Row) -> bool:
+        """Whether its buffers are within the budget, whatever its FIFOs are."""
+        limit = self.budget.limits.get(MEMORY)
+        return limit is None or (row.on_chip_bytes or 0) <= limit
+
+    def _needed(self, entries: Sequence[Entry]) -> str:
+        """What the nearest of ``entries`` needs; or why there is none that runs at all."""
+        runs = [each for each in entries if each.quickly is not None]
+        limits = {name: limit for name, limit in self.budget.limits.items() if name in (AREA, MEMORY)}
+        if not runs:
+            return f"none of the {len(entries)} choices runs; of the last one: {entries[-1].row.error}"
+
+        def misses(each: Entry) -> float:
+            return max(each.needs[name] / limit for name, limit in limits.items())
+
+        near = min(runs, key=misses)
+        asked = ", ".join(f"{name} {limit:,.0f}" for name, limit in limits.items())
+        needs = ", ".join(f"{name} {math.ceil(near.needs[name]):,}" for name in limits)
+        return f"no choice is within {asked}; the nearest, {named(near.point)}, needs {needs}"
+
+
+def named(point: Point) -> str:
+    """``rows=4, columns=16``."""
+    return ", ".join(f"{name}={value}" for name, value in point.items())
+
+
+def _cycles(placed: Placed) -> int:
+    return placed[2][0].cycles

@@ -1,0 +1,113 @@
+"""The choices that an import has: tiles, steps of the depth, sums, products side by side, and what is held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+from pathlib import Path
+
+import numpy as np
+
+from step import FabricConfig, Program
+from step.errors import InputError
+from step.fitting.quickly import as_wide
+from step.host.nearest import did_you_mean
+from step.lowering.fabric import with_settings
+from step.sweeps.axis import Axis, Point, Value
+from step_models.fabrics import PUBLISHED
+from step_torch.archive import read_archive
+from step_torch.imported import load
+from step_torch.importing import Tiling
+from step_torch.nodes import Nodes, nodes_of
+
+LINKS = 256
+"""Bytes of the widest links and ports of memory."""
+
+NAMES = ("rows", "columns", "depth", "sum", "side_by_side", "held", "cache_rows")
+"""The parameters of `Tiling` that are chosen; a depth of 0 is all of it."""
+
+WEIGHTS = {"aten.linear.default": (1, True), "aten.addmm.default": (2, False), "aten.mm.default": (1, False)}
+"""Which argument of a product its weight is, and whether that has a row for every column of the result."""
+
+MOST_ROWS = 64
+ROWS = 3
+"""So many numbers of rows are tried, the largest that divide what there is."""
+
+FIRST, TIMES, MOST_COLUMNS = 16, 4, 1024
+"""Columns that are tried: the first, and so many times more up to the widest weight."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The captured module at ``path`` with any of its tilings, on a fabric of so many ``bytes_per_cycle`` (None: those
+    that an import comes with) and ``settings``."""
+
+    path: Path
+    bytes_per_cycle: float | None = None
+    settings: tuple[str, ...] = ()
+
+    def program(self, point: Point) -> Program:
+        """The program at ``point``, on the widest hardware; raises as `load`."""
+        program = load(self.path, tiling=tiling(point)).program
+        return replace(program, fabric=self.fabric(program.fabric))
+
+    def fabric(self, fabric: FabricConfig = PUBLISHED) -> FabricConfig:
+        """``fabric`` with the widest links, and what was given; raises `FabricError`."""
+        bandwidth = [] if self.bytes_per_cycle is None else [f"memory.bandwidth={self.bytes_per_cycle:g}"]
+        return with_settings(as_wide(with_settings(fabric, bandwidth), LINKS), self.settings)
+
+    def axes(self, over: Mapping[str, Sequence[Value]], *, held: bool) -> list[Axis]:
+        """The values of every parameter that has several: those of ``over``, else those that the module can have;
+        of what is held as well, if that is to be chosen (``held``).
+
+        Raises `InputError` for other parameters.
+        """
+        for name in over:
+            if name not in NAMES:
+                hint = did_you_mean(name, NAMES)
+                raise InputError(f"an import has no choice of {name!r}; {hint}there are {', '.join(NAMES)}")
+        found: dict[str, Sequence[Value]] = {**self._derived(), **({"held": [True, False]} if held else {}), **over}
+        return [Axis(name, tuple(values)) for name, values in found.items()]
+
+    def _derived(self) -> dict[str, list[Value]]:
+        """Values that divide what the module has."""
+        nodes = nodes_of(archive := read_archive(self.path))
+        depths, widths = _products(nodes, archive.weights)
+        columns = [FIRST]
+        while columns[-1] < min(max(widths, default=FIRST), MOST_COLUMNS):
+            columns.append(columns[-1] * TIMES)
+        in_steps = depths and gcd(*depths) % FIRST == 0 and max(depths) > FIRST
+        return {
+            "rows": [*_rows(nodes)],
+            "columns": [*columns],
+            "depth": [0, FIRST] if in_steps else [0],
+            "sum": ["ordered", "fused"],
+            "side_by_side": [1, TIMES] if widths and gcd(*widths) % TIMES == 0 else [1],
+        }
+
+
+def _products(nodes: Nodes, weights: Mapping[str, np.ndarray]) -> tuple[list[int], list[int]]:
+    """Depths and columns of all products with weights."""
+    depths, widths = list[int](), list[int]()
+    for node in nodes.nodes:
+        if node.op in WEIGHTS:
+            at, transposed = WEIGHTS[node.op]
+            target = nodes.parameters.get(getattr(node.args[at], "name", ""))
+            if target is not None:
+                depth, width = reversed(weights[target].shape) if transposed else weights[target].shape
+                depths.append(depth)
+                widths.append(width)
+    return depths, widths
+
+
+def _rows(nodes: Nodes) -> list[int]:
+    """Rows of a tile that divide those of the first input."""
+    *outer, _ = nodes.metas[nodes.inputs[0]].shape
+    extent = next((each for each in reversed(outer) if each > 1), 1)
+    return [each for each in range(1, MOST_ROWS + 1) if extent % each == 0][-ROWS:]
+
+
+def tiling(point: Point) -> Tiling:
+    """The tiling at ``point``."""
+    return Tiling(**{**point, **({"depth": point["depth"] or None} if "depth" in point else {})})  # type: ignore[arg-type]

@@ -1,0 +1,114 @@
+"""``step map``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from step.cli.console import show_written, warn, working
+from step.cli.options import json_option, plot_option, settings_option, writable
+from step.cli.sweep import show_sweep
+from step.errors import InputError
+from step.host.files import write_atomically, writing
+from step.running.result import Status
+from step.sweeps.axis import Value, parse_axis
+from step.sweeps.plot import check_plot
+from step.sweeps.row import REFUSED
+from step.sweeps.table import check_format, encode
+from step.tuning.among import AREA
+from step.tuning.budget import MEMORY, Budget
+from step_torch.mapping.choices import NAMES
+from step_torch.mapping.mapping import CANDIDATES, FINALISTS, OBJECTIVES, RUNS, map
+
+
+@click.command("map")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--luts", required=True, metavar="NUMBER", help="The most LUT sites: 300k.")
+@click.option("--ram", metavar="NUMBER", help="The most on-chip memory, with the contents of FIFOs: 4Mbit, 500kB.")
+@click.option("--bytes-per-cycle", type=float, help="What off-chip memory moves, by default as of step import.")
+@click.option(
+    "--over",
+    "axes",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help=f"Other values of {', '.join(NAMES)} than those that are tried (depth=0: all of it); repeat for several.",
+)
+@settings_option
+@click.option(
+    "--candidates", type=click.IntRange(min=1), default=CANDIDATES, show_default=True, help="That get hardware."
+)
+@click.option(
+    "--finalists", type=click.IntRange(min=1), default=FINALISTS, show_default=True, help="That get links of their own."
+)
+@click.option("--runs", type=click.IntRange(min=0), default=RUNS, show_default=True, help="Neighbours of the best one.")
+@click.option(
+    "--save", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the rows (.csv or .parquet)."
+)
+@click.option(
+    "--best",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the best program with its fabric there (.json).",
+)
+@plot_option
+@json_option
+def command(
+    model: Path,
+    luts: str,
+    ram: str | None,
+    bytes_per_cycle: float | None,
+    axes: tuple[str, ...],
+    settings: tuple[str, ...],
+    candidates: int,
+    finalists: int,
+    runs: int,
+    save: Path | None,
+    best: Path | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Choose tiles and hardware for MODEL (.pt2 of step_torch.capture): the fewest cycles within a budget."""
+    if plot is not None:
+        check_plot(plot, OBJECTIVES)
+    if save is not None:
+        check_format(save)
+    for path in (save, best, plot):
+        if path is not None:
+            writable(path)
+    budget = Budget.parse([f"{AREA}={luts}", *([] if ram is None else [f"{MEMORY}={ram}"])]).limits
+    with working() as progress:
+        found = map(
+            model,
+            luts=budget[AREA],
+            ram=budget.get(MEMORY),
+            bytes_per_cycle=bytes_per_cycle,
+            over=_over(axes),
+            settings=settings,
+            candidates=candidates,
+            finalists=finalists,
+            runs=runs,
+            progress=progress,
+        )
+    if save is not None:
+        with writing(save):
+            write_atomically(save, encode(save, [each.name for each in found.axes], found.rows))
+    if best is not None:
+        found.fitted().save(best)
+    within = tuple(row for row in found.rows if row.status == Status.FINISHED)
+    show_sweep(found if as_json else replace(found, rows=within), plot, as_json)
+    warn(f"{dict(row.point)}: {row.error}" for row in found.rows if row.status == REFUSED)
+    if not as_json:
+        click.echo(f"{len(found.rows) - len(within)} choices are over the budget, or slower with any hardware")
+        click.echo(found.why)
+        show_written(save, best, plot)
+
+
+def _over(texts: tuple[str, ...]) -> dict[str, tuple[Value, ...]]:
+    over: dict[str, tuple[Value, ...]] = {}
+    for axis in (parse_axis(text) for text in texts):
+        if axis.name in over:
+            raise InputError(f"{axis.name} is given twice")
+        over[axis.name] = axis.values
+    return over

@@ -1,0 +1,117 @@
+"""The tiles and the hardware with which an imported model is fastest within a budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from step import Program
+from step.errors import InputError
+from step.fitting.fitting import check_scipy
+from step.host.paths import named_file
+from step.host.progress import Progress, silent
+from step.language.parameters import Within, plain, settled
+from step.sweeps.axis import Value, grid
+from step.sweeps.row import OVER, Row
+from step.sweeps.sweep import Sweep
+from step.tuning.among import AREA, Among, Entry
+from step.tuning.budget import MEMORY, Budget
+from step_torch.mapping.choices import Choices
+from step_torch.mapping.words import why
+
+OBJECTIVES = ("cycles", "lut_sites", "on_chip_bytes")
+
+CANDIDATES, FINALISTS, RUNS = 50, 3, 40
+
+
+@dataclass(frozen=True, repr=False)
+class Mapped(Sweep):
+    """The choices of an import as rows, each with hardware within the budget, or with the reason why it has none.
+
+    ``entries``: the same with their programs.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    budget: Budget = field(default_factory=lambda: Budget({}))
+
+    def best(self, measure: str = "cycles") -> Row:
+        """The first row within the budget with the least of ``measure``; raises as `Sweep.best`."""
+        there = tuple(row for row in self.rows if row.status != OVER)
+        return Sweep(self.program, self.axes, self.objectives, there).best(measure)
+
+    def fitted(self, row: Row | None = None) -> Program:
+        """The program of ``row``, by default of the `best` one, on its hardware.
+
+        Raises `InputError` for a row that was given none.
+        """
+        wanted = self.best() if row is None else row
+        found = next((each.program for each in self.entries if each.row is wanted), None)
+        if found is None:
+            raise InputError(f"no hardware was chosen for {dict(wanted.point)}: it is {wanted.status}")
+        return found
+
+    @property
+    def why(self) -> str:
+        """Why the best one is the best: what limits it, and what others would take."""
+        return why(self.entries, self.best(), self.budget)
+
+    def __repr__(self) -> str:
+        return f"<{self.program} mapped: {len(self.rows)} choices, the best takes {self.best().cycles:,} cycles>"
+
+
+def map(
+    model: Path | str,
+    *,
+    luts: float,
+    ram: float | None = None,
+    bytes_per_cycle: float | None = None,
+    over: Mapping[str, Sequence[Value]] | None = None,
+    settings: Sequence[str] = (),
+    candidates: int = CANDIDATES,
+    finalists: int = FINALISTS,
+    runs: int = RUNS,
+    progress: Progress = silent,
+) -> Mapped:
+    """Choose tiles and hardware for the captured module ``model`` (.pt2): the fewest cycles within a budget.
+
+    ``luts`` are LUT sites, ``ram`` bytes of on-chip memory with the contents of FIFOs, ``bytes_per_cycle`` those that
+    off-chip memory moves. ``over`` has values for parameters of `Tiling` in the place of those that are tried by
+    themselves. Every choice is an import with hardware of its own: lanes of operators, links, ports, depths of
+    channels. An integer program on closed formulas picks it, and the fast model runs the ``candidates``; the
+    best ``finalists`` of these get links of their own for every operator, and the best of all so many ``runs`` of
+    neighbours.
+
+    Raises `InputError` for a budget that nothing is within, with what would be needed, and what `load` raises. Needs
+    SciPy.
+
+    >>> found = step_torch.map("tests/step_torch/captured/page.pt2", luts=200_000, over={"rows": [4, 8]})
+    >>> found.best().lut_sites <= 200_000
+    True
+    """
+    numbers = Annotated[float, Within(0, math.inf)]
+    given = {AREA: luts, MEMORY: ram}
+    budget = Budget(
+        {name: settled(each, numbers, name, InputError) for name, each in given.items() if each is not None}
+    )
+    if bytes_per_cycle is not None:
+        bytes_per_cycle = settled(bytes_per_cycle, numbers, "bytes_per_cycle", InputError)
+    counts = {"candidates": candidates, "finalists": finalists, "runs": runs}
+    for name, count in counts.items():
+        settled(count, Annotated[int, Within(0 if name == "runs" else 1, math.inf)], name, InputError)
+    check_scipy("step_torch.map")
+    path = named_file(model, "a captured module")
+    choices = Choices(path, bytes_per_cycle, tuple(settled(settings, Iterable[Any], "settings", InputError)))
+    choices.fabric()
+    values = settled({} if over is None else over, Mapping, "over", InputError)
+    plainly = {
+        name: [plain(each) for each in settled(given, Iterable[Any], name, InputError)]
+        for name, given in values.items()
+    }
+    axes = choices.axes(plainly, held=ram is not None)
+    search = Among(choices.program, budget, candidates, finalists, runs)
+    entries = search.search(grid(axes), progress)
+    rows = tuple(each.row for each in entries)
+    return Mapped(path.stem, tuple(axes), OBJECTIVES, rows, tuple(entries), budget)

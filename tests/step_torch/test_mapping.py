@@ -1,0 +1,116 @@
+"""Mapping: what is found is within the budget and runs as it says; what can not be says what would be needed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import step
+import step_torch
+from step.areas import area_of
+from step.errors import InputError
+from step.lowering.netlist import lower
+from step.sweeps.row import OVER
+from step_torch.mapping.choices import Choices
+from step_torch.mapping.mapping import Mapped
+
+CAPTURED = Path(__file__).parent / "captured"
+PAGE = CAPTURED / "page.pt2"
+FEW: dict[str, list[Any]] = {"columns": [16], "depth": [0], "side_by_side": [1]}
+LUTS, RAM = 150_000, 120_000
+
+
+@pytest.fixture(scope="module")
+def found() -> Mapped:
+    """Tiles of four and eight rows, and both sums."""
+    over = {**FEW, "rows": [4, 8], "sum": ["ordered", "fused"], "held": [True]}
+    return step_torch.map(PAGE, luts=LUTS, ram=RAM, bytes_per_cycle=64, over=over, runs=5)
+
+
+def test_the_best_is_what_it_says(found: Mapped) -> None:
+    best, program = found.best(), found.fitted()
+    assert len(found.rows) == 4 and best in found.front
+    assert best.lut_sites == round(area_of(lower(program.graph, program.fabric)).lut_sites) <= LUTS
+    assert (best.on_chip_bytes or 0) + (best.channel_bytes or 0) <= RAM
+    assert program.fabric.memory.bandwidth == 64
+    assert step.run(program, backend="approx").cycles == best.cycles
+
+
+def test_hardware_has_no_say_in_values(found: Mapped) -> None:
+    """The best program, on its hardware, gives what the import of its tiling gives."""
+    point = dict(found.best().point)
+    meant = step_torch.load(PAGE, tiling=step_torch.Tiling(**{**point, "depth": None})).program
+    mine, theirs = (
+        np.asarray(step.run(each, backend="interpret").outputs["output"]) for each in (found.fitted(), meant)
+    )
+    assert mine.any() and np.array_equal(mine, theirs)
+
+
+def test_others_are_slower(found: Mapped) -> None:
+    """Where sums are ordered, the widest hardware is already slower, or that in the budget is."""
+    best = found.best()
+    assert best.point["sum"] == "fused"
+    for row in found.rows:
+        assert row.error if row.status == OVER else (row.cycles or 0) >= (best.cycles or 0)
+
+
+def test_words(found: Mapped) -> None:
+    lines, best = found.why.splitlines(), found.best()
+    assert lines[0].startswith(f"rows={best.point['rows']}, columns=16, depth=0, sum=fused")
+    assert f"{best.cycles:,} cycles, with {best.lut_sites:,} of 150,000 lut_sites" in lines[0]
+    assert re.search(r"works? for (more than )?[0-9]+% of the cycles", lines[1])
+    changes = [line for line in lines if line.startswith("  other ")]
+    assert [line.split(":")[0] for line in changes] == ["  other rows", "  other sum"]
+
+
+def test_an_impossible_budget_says_what_is_needed() -> None:
+    few = {**FEW, "rows": [4], "sum": ["ordered"], "held": [True]}
+    with pytest.raises(InputError) as caught:
+        step_torch.map(PAGE, luts=10_000, ram=1_000, over=few)
+    assert str(caught.value) == (
+        "no choice is within lut_sites 10,000, memory_bytes 1,000; the nearest, rows=4, columns=16, depth=0, "
+        "sum=ordered, side_by_side=1, held=True, needs lut_sites 56,023, memory_bytes 111,336"
+    )
+    assert step_torch.map(PAGE, luts=56_023, ram=111_336, over=few, runs=0).best().cycles
+
+
+def test_choices_divide_what_there_is() -> None:
+    def values(name: str) -> dict[str, tuple[Any, ...]]:
+        return {each.name: each.values for each in Choices(CAPTURED / f"{name}.pt2").axes({}, held=False)}
+
+    sums = ("ordered", "fused")
+    few = {"columns": (16, 64), "depth": (0, 16), "sum": sums, "side_by_side": (1, 4)}
+    assert values("llama_prefill") == {"rows": (4, 8, 16), **few}
+    assert values("qwen3_decode") == {"rows": (1,), **few}
+    assert values("gpt2_prefill") == {"rows": (4, 8, 16), **few, "columns": (16, 64, 256)}
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (
+            {"over": {"row": [4]}},
+            "an import has no choice of 'row'; did you mean 'rows'? there are rows, columns, depth, sum, side_by_side, "
+            "held, cache_rows",
+        ),
+        ({"over": {"rows": []}}, "rows has no values to sweep over"),
+        ({"luts": -1}, "lut_sites must be a number >= 0, not -1"),
+        (
+            {"bytes_per_cycle": 3},
+            "memory.bandwidth must be the 32 bytes a cycle of a channel times 1, 2, 4, ..: 32, not 3",
+        ),
+        (
+            {"over": {**FEW, "rows": [3], "sum": ["fused"]}},
+            "none of the 1 choices runs; of the last one: axis 1 of 'x' is 16, which tiles of 3 rows do not divide: "
+            "rows can be 1, 2, 4, 8",
+        ),
+    ],
+)
+def test_bad_input(given: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(step.errors.StepError) as caught:
+        step_torch.map(PAGE, **{"luts": LUTS, **given})
+    assert str(caught.value) == complaint

@@ -1,0 +1,54 @@
+"""``step map``: a budget on the command line, the table, the words, and a program that runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commanding import ROOT, Step, commanding
+
+PAGE = ROOT / "tests" / "step_torch" / "captured" / "page.pt2"
+FEW = ("--over", "rows=4", "--over", "columns=16", "--over", "depth=0", "--over", "side_by_side=1")
+QUICK = (*FEW, "--over", "sum=fused", "--runs", 0)
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process."""
+    return commanding(monkeypatch, capsys)
+
+
+def test_a_program_on_its_hardware(step: Step, tmp_path: Path) -> None:
+    best, rows = tmp_path / "best.json", tmp_path / "rows.csv"
+    done = step("map", PAGE, "--luts", "150k", *QUICK, "--best", best, "--save", rows)
+    assert done.code == 0
+    assert "page: 1 points, 1 of them on the front of cycles, lut_sites, on_chip_bytes" in done.out
+    assert "0 choices are over the budget, or slower with any hardware" in done.out
+    assert "rows=4, columns=16, depth=0, sum=fused, side_by_side=1 is the fastest: " in done.out
+    header, row = (line.split(",") for line in rows.read_text().splitlines())
+    cycles = row[header.index("cycles")]
+    assert json.loads(step("run", best, "--backend", "approx", "--json").out)["cycles"] == int(cycles)
+
+
+def test_a_budget_that_nothing_is_within(step: Step) -> None:
+    failed = step("map", PAGE, "--luts", "10k", *QUICK)
+    assert (failed.code, failed.err.splitlines()[-1]) == (
+        1,
+        "error: no choice is within lut_sites 10,000; the nearest, rows=4, columns=16, depth=0, sum=fused, "
+        "side_by_side=1, needs lut_sites 57,023",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--luts", "many"), "a budget must be NAME=NUMBER, such as lut_sites=300k or memory_bytes=4Mbit, not "
+         "'lut_sites=many'"),
+        (("--luts", "1M", "--over", "rows=4", "--over", "rows=8"), "rows is given twice"),
+        (("--luts", "1M", "--save", "rows.txt"), "a sweep must go to a file that ends in .csv or .parquet, not 'rows.txt'"),
+    ],
+)  # fmt: skip
+def test_bad_options(step: Step, options: tuple[str, ...], complaint: str) -> None:
+    failed = step("map", PAGE, *options)
+    assert (failed.code, failed.err.splitlines()[-1]) == (1, f"error: {complaint}")

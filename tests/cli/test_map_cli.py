@@ -46,7 +46,8 @@ def test_a_budget_that_nothing_is_within(step: Step) -> None:
         (("--luts", "many"), "a budget must be NAME=NUMBER, such as lut_sites=300k or memory_bytes=4Mbit, not "
          "'lut_sites=many'"),
         (("--luts", "1M", "--over", "rows=4", "--over", "rows=8"), "rows is given twice"),
-        (("--luts", "1M", "--save", "rows.txt"), "a sweep must go to a file that ends in .csv or .parquet, not 'rows.txt'"),
+        (("--luts", "1M", "--save", "rows.txt"), "a sweep must go to a file that ends in .csv or .parquet, not "
+         "'rows.txt'"),
     ],
 )  # fmt: skip
 def test_bad_options(step: Step, options: tuple[str, ...], complaint: str) -> None:

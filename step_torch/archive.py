@@ -29,7 +29,7 @@ TESTED = "2.13"
 
 DTYPES: Mapping[int, str] = {
     1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64", 12: "bool",
-    13: "bfloat16",
+    13: "bfloat16", 29: "float8_e4m3fn", 30: "float8_e5m2",
 }  # fmt: skip
 """Formats of scalars by their numbers in the schema."""
 
@@ -128,7 +128,7 @@ class _Reader:
         kept, shape = DTYPES.get(meta["dtype"]), [each["as_int"] for each in meta["sizes"]]
         if kept is None:
             raise FormatError(f"'{self.path}': {name!r} has format {meta['dtype']}, which is none of {_known()}")
-        dtype = np.dtype(ml_dtypes.bfloat16) if kept == "bfloat16" else np.dtype(kept)
+        dtype = np.dtype(getattr(ml_dtypes, kept, kept))
         data = self._opened.read(f"{self._root}/{member}")
         if len(data) != prod(shape) * dtype.itemsize:
             raise FormatError(

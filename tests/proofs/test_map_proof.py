@@ -33,6 +33,12 @@ BOUNDS = [
 ]
 
 
+COUNTS = [
+    ("targets_in(selector.control) != count", "targets_in(selector.control) > count"),
+    ("selector.value & (targets_in", "(targets_in"),
+]
+
+
 def parity(operand: Value, width: int) -> Value:
     """The exclusive or of the parts of ``operand`` that are ``width`` bits wide; of a narrower one that of its bits."""
     parts = [operand[at : at + width] for at in range(0, len(operand), width)]
@@ -86,6 +92,9 @@ class Mapped(UnitBench):
         inside: Value = Const(1)
         for port, bound in getattr(rule, "bounds", ()):
             inside = inside & (~first.value | (self.fronts[port].control < bound))
+        for port, count in getattr(rule, "counts", ()):
+            chosen = sum(self.fronts[port].control, Const(0))
+            inside = inside & (~first.value | (chosen == count))
         beats, value = max(1, rule.result.beats), Signal(max(1, rule.result.beats))
         m.d.comb += value.eq(self.expected(m, beats))
         fault = Mux(agree, Mux(inside, 0, Fault.OUT_OF_RANGE), Fault.STOPS_DISAGREE)
@@ -109,12 +118,24 @@ class Mapped(UnitBench):
 
 
 def mapped(
-    module: Any, operands: tuple[TokenFormat, ...], result: TokenFormat, *, streams: bool = False, bound: int = 0
+    module: Any,
+    operands: tuple[TokenFormat, ...],
+    result: TokenFormat,
+    *,
+    streams: bool = False,
+    bound: int = 0,
+    count: int = 0,
 ) -> Mapped:
-    """The last operand is an index below ``bound``, if there is one."""
+    """The last operand is an index below ``bound``, or a selector with ``count`` targets, if there is one."""
     bounds = ((len(operands) - 1, bound),) if bound else ()
+    counts = ((len(operands) - 1, count),) if count else ()
     datapath = Parity(operands, result, streams=streams) if result.items else None
-    return Mapped(module.Map(operands, result, datapath, bounds))
+    return Mapped(module.Map(operands, result, datapath, bounds, counts))
+
+
+def test_a_selector_has_so_many_targets() -> None:
+    formats = (words(1, 1), control(1, 3)), words(1, 1)
+    check(map_unit, lambda module: mapped(module, *formats, count=2), COUNTS)
 
 
 @proofs(

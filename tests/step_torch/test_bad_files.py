@@ -75,11 +75,11 @@ def test_a_weight_of_another_size(tmp_path: Path) -> None:
 
 def test_a_weight_of_an_unknown_format(tmp_path: Path) -> None:
     def change(config: Any) -> None:
-        config["config"][DOWN]["tensor_meta"]["dtype"] = 29
+        config["config"][DOWN]["tensor_meta"]["dtype"] = 35
 
     assert complaint(edited(LLAMA, tmp_path / "model.pt2", change, CONFIG)) == (
-        f"'FILE': '{DOWN}' has format 29, which is none of uint8, int8, int16, int32, int64, float16, float32, "
-        "float64, bool, bfloat16"
+        f"'FILE': '{DOWN}' has format 35, which is none of uint8, int8, int16, int32, int64, float16, float32, "
+        "float64, bool, bfloat16, float8_e4m3fn, float8_e5m2"
     )
 
 
@@ -89,6 +89,17 @@ def test_a_weight_that_is_not_bfloat16(tmp_path: Path) -> None:
 
     assert complaint(edited(LLAMA, tmp_path / "model.pt2", change, CONFIG), InputError) == (
         f"'FILE': '{DOWN}' is float16, not bfloat16: call .to(torch.bfloat16) on the module before step_torch.capture"
+    )
+
+
+def test_a_weight_of_eight_bits(tmp_path: Path) -> None:
+    def change(config: Any) -> None:
+        config["config"][DOWN]["tensor_meta"]["dtype"] = 29
+
+    path = rewritten(LLAMA, tmp_path / "half.pt2", lambda members: members.update({DATA: members[DATA][:2048]}))
+    assert complaint(edited(path, tmp_path / "model.pt2", change, CONFIG), InputError) == (
+        f"'FILE': '{DOWN}' is float8_e4m3fn, not bfloat16: call .to(torch.bfloat16) on the module before "
+        "step_torch.capture"
     )
 
 

@@ -87,6 +87,23 @@ def address_channel(prefix: str, bus: BusConfig) -> dict[str, Any]:
     return {**{f"{prefix}{name}": Out(width) for name, width in fields.items()}, f"{prefix}ready": In(1)}
 
 
+def read_channel(bus: BusConfig) -> dict[str, Any]:
+    """Members of R."""
+    data = {"rid": In(1), "rdata": In(8 * bus.bytes), "rresp": In(2), "rlast": In(1)}
+    return {**data, "rvalid": In(1), "rready": Out(1)}
+
+
+def write_channel(bus: BusConfig) -> dict[str, Any]:
+    """Members of W."""
+    data = {"wdata": Out(8 * bus.bytes), "wstrb": Out(bus.bytes), "wlast": Out(1)}
+    return {**data, "wvalid": Out(1), "wready": In(1)}
+
+
+def answer_channel() -> dict[str, Any]:
+    """Members of B."""
+    return {"bid": In(1), "bresp": In(2), "bvalid": In(1), "bready": Out(1)}
+
+
 def drive_constants(m: Module, master: Any, prefix: str, lanes: Lanes) -> None:
     """What is the same in every burst: one ID, so all answers come in order."""
     m.d.comb += [

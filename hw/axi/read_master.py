@@ -9,7 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.axi.bursts import Bursts
-from hw.axi.ports import FAULT, Lanes, Port, address_channel, drive_constants, note_error
+from hw.axi.ports import FAULT, Lanes, Port, address_channel, drive_constants, note_error, read_channel
 from hw.axi.queue import Queue
 from hw.axi.turns import turns
 from hw.verilog.modules import Parametric, Shared
@@ -27,14 +27,13 @@ class ReadMaster(Parametric):
 
     def __init__(self, ports: tuple[Port, ...], lanes: Lanes) -> None:
         self._ports, self._lanes = ports, lanes
-        bits = 8 * lanes.bus.bytes
         members: dict[str, Any] = {}
         for at in range(len(ports)):
             members[f"request{at}"] = In(stream.Signature(32))
             members[f"response{at}"] = Out(wiring.Signature({"payload": Out(8 * lanes.beat), "valid": Out(1)}))
             members[f"base{at}"] = In(lanes.bus.address_bits)
-        data = {"rid": In(1), "rdata": In(bits), "rresp": In(2), "rlast": In(1), "rvalid": In(1), "rready": Out(1)}
-        super().__init__({**members, **address_channel("ar", lanes.bus), **data, "idle": Out(1), **FAULT})
+        channels = address_channel("ar", lanes.bus) | read_channel(lanes.bus)
+        super().__init__({**members, **channels, "idle": Out(1), **FAULT})
 
     @property
     def parameters(self) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from amaranth.lib.wiring import In, Member, Out
 
 from hw.axi.control import MasterControl
+from hw.axi.crossing import Crossing
 from hw.axi.ports import Lanes, Port, ports_of
 from hw.axi.read_master import ReadMaster
 from hw.axi.write_master import WriteMaster
@@ -40,11 +41,12 @@ class _Module(Parametric):
         return self.structure.name
 
 
-def wrapped(netlist: Netlist, bus: BusConfig) -> Structure:
+def wrapped(netlist: Netlist, bus: BusConfig, *, own_clock: bool = False) -> Structure:
     """``fabric_NAME`` with the masters of ``bus``, as the module ``fabric_NAME_axi``.
 
     It has the ports of the fabric but for those of memory, with ``rst`` that of the bus as well; those of
-    `MasterControl`; ``base_IMAGE``, the byte address of each image of the plan; and ``m_axi0_araddr`` and so on.
+    `MasterControl`; ``base_IMAGE``, the byte address of each image of the plan; and ``m_axi0_araddr`` and so on. With
+    ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`).
 
     Raises `FabricError` as `board_of` does.
     """
@@ -61,17 +63,22 @@ def wrapped(netlist: Netlist, bus: BusConfig) -> Structure:
     connections |= {"clk": "clk", "rst": _RESET, "done": "fabric_done", MEMORY_RESET: "rst"}
     top.instances.append(Instance("fabric", _Module(fabric), connections, "the fabric"))
     top.ports |= {f"base_{image.name}": ("input", bus.address_bits) for image in board.images}
-    masters = [each for number in range(bus.masters) for each in _masters(top, board, number)]
+    inner = "inner" if own_clock else "m_axi"
+    masters = [each for number in range(bus.masters) for each in _masters(top, board, number, inner)]
     _add_control(top, masters)
+    for number in range(bus.masters if own_clock else 0):
+        _add_crossing(top, Crossing(bus), number)
     return top
 
 
-def wrapper_files(netlist: Netlist, bus: BusConfig, *, initial_values: bool = True) -> dict[str, str]:
+def wrapper_files(
+    netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, initial_values: bool = True
+) -> dict[str, str]:
     """SystemVerilog of the wrapper and its masters, by file name; that of the fabric is `hw.verilog.emit`'s.
 
     Raises `FabricError` as `board_of` does.
     """
-    structure = wrapped(netlist, bus)
+    structure = wrapped(netlist, bus, own_clock=own_clock)
     library = ModuleLibrary(initial_values=initial_values)
     for instance in structure.instances:
         if not isinstance(instance.component, _Module):
@@ -80,8 +87,8 @@ def wrapper_files(netlist: Netlist, bus: BusConfig, *, initial_values: bool = Tr
     return {**texts, f"{structure.name}.sv": top_text(structure)}
 
 
-def _masters(top: Structure, board: Board, number: int) -> Iterator[str]:
-    """Add both halves of a master; gives the names of those that have ports."""
+def _masters(top: Structure, board: Board, number: int, inner: str) -> Iterator[str]:
+    """Add both halves of a master, on a bus whose signals begin with ``inner``; gives the names of those with ports."""
     lanes = Lanes(board.beat_bytes, board.bus)
     for writes, kind in ((False, ReadMaster), (True, WriteMaster)):
         ports = board.of(number, writes=writes)
@@ -89,7 +96,7 @@ def _masters(top: Structure, board: Board, number: int) -> Iterator[str]:
         name, widths = f"{'write' if writes else 'read'}_master{number}", port_widths(master)
         connections: dict[str, str | int] = {}
         for flat, member, _ in flat_ports(master):
-            outer, way = f"m_axi{number}_{flat}", "input" if member.flow is In else "output"
+            outer, way = f"{inner}{number}_{flat}", "input" if member.flow is In else "output"
             if match := _PORT.fullmatch(flat):
                 connections[flat] = _of_port(board, ports[int(match[2])], match[1], match[3]) if ports else ""
             elif flat in ("quiet", "cut"):
@@ -99,7 +106,10 @@ def _masters(top: Structure, board: Board, number: int) -> Iterator[str]:
                 top.wires |= {f"{name}_{flat}": widths[flat]} if ports else {}
             else:
                 connections[flat] = outer
-                top.ports[outer] = way, widths[flat]
+                if inner == "m_axi":
+                    top.ports[outer] = way, widths[flat]
+                else:
+                    top.wires[outer] = widths[flat]
                 if not ports and way == "output":
                     top.gathered[outer] = [f"{widths[flat]}'d0"]
         if ports:
@@ -127,3 +137,14 @@ def _add_control(top: Structure, masters: list[str]) -> None:
             connections[name] = name
             top.ports[name] = "input" if member.flow is In else "output", widths[name]
     top.instances.append(Instance("control", control, connections, "reset, and errors of memory"))
+
+
+def _add_crossing(top: Structure, crossing: Crossing, number: int) -> None:
+    widths = port_widths(crossing)
+    connections: dict[str, str | int] = {}
+    for flat, member, _ in flat_ports(crossing):
+        side, _, name = flat.partition("__")
+        connections[flat] = f"inner{number}_{name}" if side == "i" else f"m_axi{number}_{name}" if name else flat
+        if side != "i":
+            top.ports[str(connections[flat])] = "input" if member.flow is In else "output", widths[flat]
+    top.instances.append(Instance(f"crossing{number}", crossing, connections, f"the clock of bus {number}"))

@@ -9,7 +9,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.axi.bursts import Bursts
-from hw.axi.ports import FAULT, Lanes, Port, address_channel, drive_constants, note_error
+from hw.axi.ports import FAULT, Lanes, Port, address_channel, answer_channel, drive_constants, note_error, write_channel
 from hw.axi.queue import Queue
 from hw.axi.turns import turns
 from hw.verilog.modules import Parametric, Shared
@@ -37,10 +37,8 @@ class WriteMaster(Parametric):
             members[f"base{at}"] = In(lanes.bus.address_bits)
             if port.acknowledged:
                 members[f"written{at}"] = Out(1)
-        data = {"wdata": Out(8 * lanes.bus.bytes), "wstrb": Out(lanes.bus.bytes), "wlast": Out(1), "wvalid": Out(1)}
-        answer = {"wready": In(1), "bid": In(1), "bresp": In(2), "bvalid": In(1), "bready": Out(1)}
-        own = {"cut": In(1), "idle": Out(1), **FAULT}
-        super().__init__({**members, **address_channel("aw", lanes.bus), **data, **answer, **own})
+        channels = address_channel("aw", lanes.bus) | write_channel(lanes.bus) | answer_channel()
+        super().__init__({**members, **channels, "cut": In(1), "idle": Out(1), **FAULT})
 
     @property
     def parameters(self) -> tuple[Any, ...]:

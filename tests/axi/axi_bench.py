@@ -80,7 +80,8 @@ class Bench:
         self.sources = {name: self._stream(AxiStreamSource, name) for name in plan["sources"]}
         self.sinks = {name: self._stream(AxiStreamSink, name) for name in plan["sinks"]}
         for number in range(plan["masters"]):
-            slave = AxiSlave(AxiBus.from_prefix(dut, f"m_axi{number}"), dut.clk, dut.rst, target=self.target)
+            clock, reset = (dut.bus_clk, dut.bus_rst) if plan["bus_period"] else (dut.clk, dut.rst)
+            slave = AxiSlave(AxiBus.from_prefix(dut, f"m_axi{number}"), clock, reset, target=self.target)
             read, write = slave.read_if, slave.write_if
             for channel in (read.ar_channel, read.r_channel, write.aw_channel, write.w_channel, write.b_channel):
                 channel.set_pause_generator(iter(self.pauses))
@@ -99,10 +100,16 @@ class Bench:
         dut = self.dut
         cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
         dut.soft_reset.value, dut.rst.value = 0, 1
+        if self.plan["bus_period"]:
+            dut.bus_rst.value = 1
+            cocotb.start_soon(Clock(dut.bus_clk, self.plan["bus_period"], unit="ns").start())
         for name, address in self.plan["images"].items():
             getattr(dut, f"base_{name}").value = address
-        await self.cycles(4)
+        await self.cycles(8)
         dut.rst.value = 0
+        if self.plan["bus_period"]:
+            await RisingEdge(dut.bus_clk)
+            dut.bus_rst.value = 0
         await self.cycles(4)
 
     async def cycles(self, count: int) -> None:

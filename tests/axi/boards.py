@@ -20,6 +20,7 @@ from hw.links.edge import unpack_transfers
 from hw.links.layout import input_formats
 from hw.links.packing import pack_tiles
 from hw.verilog.emit import emit
+from hw.verilog.structure import Structure
 from step.language.graph import Graph
 from step.lowering.board import PAGE, Board, BusConfig, board_of
 from step.lowering.fabric import FabricConfig
@@ -50,8 +51,18 @@ class Wrapped:
     """A program on a board: built once for a simulator, and played as often as one likes."""
 
     def __init__(
-        self, graph: Graph, fabric: FabricConfig, bus: BusConfig, directory: Path, *inputs: Any, simulator: str
+        self,
+        graph: Graph,
+        fabric: FabricConfig,
+        bus: BusConfig,
+        directory: Path,
+        *inputs: Any,
+        simulator: str,
+        bus_period: int | None = None,
     ) -> None:
+        """``bus_period``: of the clock of the bus, in ns, where it is not that of the fabric, which has 10 ns."""
+        self.bus_period = bus_period
+        clocks = bus_period is not None
         self.graph, self.bus, self.directory, self.simulator = graph, bus, directory, simulator
         self.inputs = inputs
         self.netlist: Netlist = lower(graph, fabric)
@@ -59,7 +70,7 @@ class Wrapped:
         design = directory / "design"
         emit(self.netlist, design, probes=False, initial_values=False)
         self.design = load_design(design)
-        for name, text in wrapper_files(self.netlist, bus, initial_values=False).items():
+        for name, text in wrapper_files(self.netlist, bus, own_clock=clocks, initial_values=False).items():
             (design / name).write_text(text)
         self.top = f"{self.design.module}_axi"
         self.bases = self._bases()
@@ -83,9 +94,7 @@ class Wrapped:
         """Verilator's is built as simulators of fabrics are, Icarus's by cocotb's runner."""
         if self.simulator == "verilator":
             public = self.directory / "public.vlt"
-            public.write_text(
-                "\n".join(["`verilator_config", *map(self._public, wrapped(self.netlist, self.bus).ports)])
-            )
+            public.write_text("\n".join(["`verilator_config", *map(self._public, self._wrapper().ports)]))
             files = *sources, public
             design = replace(self.design, module=self.top, verilog=files, sources=(), sinks=(), units=())
             self._built = build(design, edges=True, optimize=False)
@@ -116,6 +125,9 @@ class Wrapped:
                 log_file=self.directory / "run.log",
             )
 
+    def _wrapper(self) -> Structure:
+        return wrapped(self.netlist, self.bus, own_clock=self.bus_period is not None)
+
     def _public(self, port: str) -> str:
         return f'public_flat_rw -module "{self.top}" -var "{port}"'
 
@@ -127,6 +139,7 @@ class Wrapped:
         size += PAGE
         plan = {
             "masters": self.bus.masters,
+            "bus_period": self.bus_period,
             "base": base,
             "bytes": size,
             "images": self.bases,

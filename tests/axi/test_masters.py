@@ -25,10 +25,17 @@ SWEPT = (0, 1, 7, 60, 200)
 """Most cycles that memory takes for a beat."""
 
 
-def stores(directory: Path, simulator: str, bus: BusConfig = BUS, fabric: FabricConfig = FABRIC) -> Wrapped:
+def stores(
+    directory: Path,
+    simulator: str,
+    bus: BusConfig = BUS,
+    fabric: FabricConfig = FABRIC,
+    bus_period: int | None = None,
+) -> Wrapped:
     """Tiles that are stored and read again where they were acknowledged, with a load and a store on each bus."""
     graph = Graph("moved")
-    return Wrapped(graph, fabric, bus, directory, STORES.build(graph), simulator=simulator)
+    inputs = STORES.build(graph)
+    return Wrapped(graph, fabric, bus, directory, inputs, simulator=simulator, bus_period=bus_period)
 
 
 def check(wrapped: Wrapped, *runs: Run) -> list[dict[str, Any]]:
@@ -53,6 +60,12 @@ def test_bits_are_those_of_the_interpreter(simulator: str, tmp_path: Path) -> No
 def test_a_bus_may_be_narrower_or_wider_than_a_beat(beat: int, bus: int, tmp_path: Path) -> None:
     fabric = FabricConfig(matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=beat))
     check(stores(tmp_path, "verilator", BusConfig(masters=1, bytes=bus, burst=8), fabric), Run(), Run(seed=2))
+
+
+@pytest.mark.parametrize("period", [4, 26])
+def test_a_bus_may_have_another_clock(period: int, tmp_path: Path) -> None:
+    wrapped = stores(tmp_path, "verilator", bus_period=period)
+    check(wrapped, Run(pauses=0), Run(seed=2), Run(seed=3, stop=40), Run(seed=4), Run(errors={"read": 2}), Run(seed=5))
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import le
+from typing import TypeVar
 
 from step.errors import InputError
 from step.host.nearest import did_you_mean
@@ -29,11 +31,14 @@ def costs(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:
     return None if None in found else tuple(found)
 
 
-def undominated(costs: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+Cost = TypeVar("Cost", bound=tuple[float, ...])
+
+
+def undominated(costs: Iterable[Cost]) -> list[Cost]:
     """Those of which no other one is as low in all places and lower in one, sorted."""
-    front: list[tuple[int, ...]] = []
+    front: list[Cost] = []
     for cost in sorted(set(costs)):  # in this order one can be beaten only by those before it
-        if not any(all(map(int.__le__, other, cost)) for other in front):
+        if not any(all(map(le, other, cost)) for other in front):
             front.append(cost)
     return front
 

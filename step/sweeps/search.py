@@ -1,4 +1,4 @@
-"""A search instead of a grid: Optuna chooses the points from what is known of others."""
+"""A search instead of a grid: points are chosen from what is known of others."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from step.errors import EnvironmentProblem
 from step.sweeps.axis import Axis, Point
 from step.sweeps.front import costs
 from step.sweeps.row import REFUSED, Row
+from step.sweeps.surrogate import Surrogate
+
+SMALL = 2048
+"""Points of which all are looked at for every choice."""
 
 TRIES = 20
 """Times that Optuna may choose what is known already, before a point is drawn."""
@@ -19,7 +23,8 @@ TRIES = 20
 class Search:
     """Chooses points of ``axes`` with little of the ``objectives``, the same ones for the same ``seed`` and rows.
 
-    Raises `EnvironmentProblem` where Optuna is not installed.
+    Those of a small grid of numbers a `Surrogate` chooses, all others Optuna. Raises `EnvironmentProblem` where Optuna
+    is not installed.
     """
 
     def __init__(self, axes: Sequence[Axis], objectives: Sequence[str], seed: int) -> None:
@@ -38,6 +43,8 @@ class Search:
             directions=["minimize"] * len(objectives),
             sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
         )
+        numbers = not any(isinstance(value, str | bool) for each in axes for value in each.values)
+        self._surrogate = Surrogate(axes, seed) if numbers and self.size <= SMALL else None
         self._open: dict[tuple[Any, ...], Any] = {}
         self._known: dict[tuple[Any, ...], Row | None] = {}
 
@@ -68,13 +75,15 @@ class Search:
             trial = self._open.pop(key, None)
             if trial is not None:
                 self._finish(trial, row)
-            elif (values := costs(row, self._objectives)) is not None:
+            elif self._surrogate is None and (values := costs(row, self._objectives)) is not None:
                 places = {name: axis.values.index(row.point[name]) for name, axis in self._axes.items()}
                 self._study.add_trial(
                     self._optuna.trial.create_trial(params=places, distributions=self._choices, values=values)
                 )
 
     def _next(self) -> Point:
+        if self._surrogate is not None:
+            return self._expected(self._surrogate)
         for _ in range(TRIES):
             trial = self._study.ask(self._choices)
             point = {name: axis.values[trial.params[name]] for name, axis in self._axes.items()}
@@ -87,6 +96,22 @@ class Search:
         places = self._drawn()
         self._study.enqueue_trial(places)
         return self._next()
+
+    def _expected(self, surrogate: Surrogate) -> Point:
+        """What the ``surrogate`` chooses; where there is no result, it is taken for the worst in all objectives."""
+        costs_of = {key: None if row is None else costs(row, self._objectives) for key, row in self._known.items()}
+        there = [each for each in costs_of.values() if each is not None]
+        failed = tuple(map(max, zip(*there, strict=True))) if there else None
+        known = {
+            tuple(axis.values.index(value) for axis, value in zip(self._axes.values(), key, strict=True)): (
+                failed if cost is None and self._known[key] is not None else cost
+            )
+            for key, cost in costs_of.items()
+        }
+        places = zip(self._axes.items(), surrogate.choose(known), strict=True)
+        point = {name: axis.values[place] for (name, axis), place in places}
+        self._known[self._key(point)] = None
+        return point
 
     def _drawn(self) -> dict[str, int]:
         while True:

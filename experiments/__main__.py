@@ -23,7 +23,6 @@ from experiments.rows import RESULTS, ROOT
 from experiments.work import command
 from step.errors import SimulationError
 from step.host.progress import Progress
-from step.sweeps.processes import cores
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -37,7 +36,8 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--smoke", is_flag=True, help="Run a few small points of every kind, and write no page.")
 @click.option("--show", is_flag=True, help="Run nothing: write the page of what there is.")
 @click.option("--anew", is_flag=True, help="Run files again that have results of other sources.")
-@click.option("--jobs", type=click.IntRange(1), default=cores, help="Processes; one per core unless given.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes; one per core unless given.")
+@click.option("--scheduler", help="Run on the workers of the Dask scheduler at this address, not here.")
 def main(
     names: tuple[str, ...],
     results: Path,
@@ -47,7 +47,8 @@ def main(
     smoke: bool,
     show: bool,
     anew: bool,
-    jobs: int,
+    jobs: int | None,
+    scheduler: str | None,
 ) -> None:
     """Run the points of the result files whose NAMES begin so, or of all, that have no results yet."""
     tell = partial(click.echo, err=True)
@@ -55,7 +56,7 @@ def main(
     failed: list[str] = []
     if not show:
         for name in chosen:
-            failed += _run(name, results, jobs, tell, only=only, smoke=smoke, anew=anew)
+            failed += _run(name, results, jobs, scheduler, tell, only=only, smoke=smoke, anew=anew)
     if names or smoke:
         for name in chosen:
             _show(name, results)
@@ -69,14 +70,24 @@ def main(
         raise SimulationError(f"no result for {'; '.join(failed)}")
 
 
-def _run(name: str, results: Path, jobs: int, tell: Progress, *, only: str, smoke: bool, anew: bool) -> list[str]:
+def _run(
+    name: str,
+    results: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    tell: Progress,
+    *,
+    only: str,
+    smoke: bool,
+    anew: bool,
+) -> list[str]:
     """Run what the file ``name`` misses; returns what failed."""
     if name == EXPLANATIONS:
         explained.run(list(FIGURES), results, tell, anew=anew)
         return []
     campaign, figure = FILES[name]
     points = [(figure, each) for each in SMOKE[name]] if smoke else list(tasks(campaign, figure, only))
-    return campaign.run(points, results, jobs, tell, anew=anew)
+    return campaign.run(points, results, jobs, tell, anew=anew, scheduler=scheduler)
 
 
 def _show(name: str, results: Path) -> None:

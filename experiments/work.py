@@ -18,7 +18,7 @@ from experiments import rows
 from experiments.rows import Row
 from step.errors import InputError, StepError
 from step.host.progress import Progress
-from step.sweeps.processes import Processes
+from step.sweeps.cluster import workers
 
 Task = tuple[str, str]
 """A figure and the name of one of its points."""
@@ -80,9 +80,18 @@ class Campaign:
             return task, str(error).partition("\n")[0]
 
     def run(
-        self, tasks: Iterable[Task], results: Path, jobs: int, progress: Progress, *, anew: bool = False
+        self,
+        tasks: Iterable[Task],
+        results: Path,
+        jobs: int | None,
+        progress: Progress,
+        *,
+        anew: bool = False,
+        scheduler: str | None = None,
     ) -> list[str]:
-        """Run what has no row in ``results`` yet, in ``jobs`` processes; a row is in its file as soon as it is there.
+        """Run what has no row in ``results`` yet, in ``jobs`` processes, or on the workers of a Dask ``scheduler``.
+
+        A row is in its file as soon as it is there.
 
         Points that fail are told and returned, and the others go on. Raises `InputError` for results of other sources,
         unless they are made ``anew``, of another run that goes on, or that can not be written.
@@ -93,8 +102,8 @@ class Campaign:
             found = {figure: self._resumed(results, figure, digest, anew) for figure, digest in digests.items()}
             missing = [(figure, name) for figure, name in tasks if name not in found[figure]]
             failed = []
-            with Processes(partial(_found, self, digests), max(1, min(jobs, len(missing))), _lost) as workers:
-                for number, ((figure, name), row) in enumerate(workers.rows(missing), start=1):
+            with workers(partial(_found, self, digests), _lost, len(missing), jobs, scheduler) as running:
+                for number, ((figure, name), row) in enumerate(running.rows(missing), start=1):
                     told = f"[{number}/{len(missing)}] figure {figure}, {name}: "
                     if isinstance(row, str):
                         failed.append(f"figure {figure}, {name}")

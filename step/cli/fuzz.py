@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from step.cli.console import show_json, talk, working
-from step.cli.options import json_option
+from step.cli.options import json_option, scheduler_option
 from step.errors import InputError, SimulationError
-from step.fuzz.campaign import TOGETHER, Campaign
+from step.fuzz.campaign import TOGETHER, Campaign, checked, lost
 from step.fuzz.program import OPERATORS
 from step.fuzz.report import Finding, load_report, version
 from step.host.files import writing
+from step.sweeps.cluster import workers
 
 
 @click.command()
@@ -36,9 +38,19 @@ from step.host.files import writing
     metavar="REPORT",
     help="Run what a report in DIR is about, and nothing else.",
 )
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one]")
+@scheduler_option
 @json_option
 def command(
-    count: int, seed: int, operators: str, rtl: int, save: Path | None, again: Path | None, as_json: bool
+    count: int,
+    seed: int,
+    operators: str,
+    rtl: int,
+    save: Path | None,
+    again: Path | None,
+    jobs: int | None,
+    scheduler: str | None,
+    as_json: bool,
 ) -> None:
     """Make random programs and compare what the back ends do with them.
 
@@ -55,7 +67,7 @@ def command(
     try:
         with working() as campaign.progress:
             if again is None:
-                _all(campaign, count, seed, rtl)
+                _all(campaign, range(seed, seed + count), rtl, jobs, scheduler)
             else:
                 _again(campaign, load_report(again))
     except KeyboardInterrupt:
@@ -70,13 +82,17 @@ def command(
         raise SimulationError(f"the back ends disagree on {len(campaign.findings)} of the programs")
 
 
-def _all(campaign: Campaign, count: int, seed: int, rtl: int) -> None:
-    """``count`` programs, and ``rtl`` of those that agree in RTL."""
-    good = []
-    for each in range(seed, seed + count):
-        campaign.progress(f"program {each - seed + 1} of {count}, {len(campaign.findings)} disagree")
-        if campaign.check(each):
-            good.append(each)
+def _all(campaign: Campaign, seeds: range, rtl: int, jobs: int | None, scheduler: str | None) -> None:
+    """The programs of ``seeds``, and ``rtl`` of those that agree in RTL."""
+    given, good = (campaign.operators, campaign.save), []
+    if jobs is None and scheduler is None:
+        jobs = 1
+    with workers(partial(checked, *given), partial(lost, *given), len(seeds), jobs, scheduler) as running:
+        for number, (each, found) in enumerate(running.rows(seeds), start=1):
+            campaign.add(found)
+            good += [each] * found.agreed
+            campaign.progress(f"{number} of {len(seeds)} programs, {len(campaign.findings)} disagree")
+    good.sort()
     taken = 0
     while good and taken < rtl:
         batch, good = good[: min(TOGETHER, rtl - taken)], good[min(TOGETHER, rtl - taken) :]

@@ -67,6 +67,12 @@ class Campaign:
         self.agreed += 1
         return True
 
+    def add(self, other: Campaign) -> None:
+        """What was found and counted in ``other``."""
+        self.findings += other.findings
+        self.agreed, self.tokens = self.agreed + other.agreed, self.tokens + other.tokens
+        self.kinds += other.kinds
+
     def check_rtl(self, seeds: Sequence[int], first: int) -> bool:
         """RTL against both on the programs of ``seeds``, side by side in one build; whether they agree.
 
@@ -161,3 +167,16 @@ class Campaign:
                 except Disagreement as smaller:
                     return self._narrowed(part, first, smaller)
         return seeds, error
+
+
+def checked(operators: tuple[int, int], save: Path | None, seed: int) -> tuple[int, Campaign]:
+    """``seed``, and a campaign of its program alone: for other processes."""
+    campaign = Campaign(operators, save)
+    campaign.check(seed)
+    return seed, campaign
+
+
+def lost(operators: tuple[int, int], save: Path | None, seed: int, reason: str) -> tuple[int, Campaign]:
+    """The same where the process was killed: a finding that says so."""
+    finding = Finding((seed,), seed, operators, False, "killed", reason, None)
+    return seed, Campaign(operators, save, findings=[finding])

@@ -1,17 +1,15 @@
-"""The points of a sweep on the machines of a Dask cluster."""
+"""The points of a sweep, and the tasks of others, on the machines of a Dask cluster."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic
 
-from step.errors import EnvironmentProblem
-from step.sweeps.axis import Point
-from step.sweeps.processes import Work
-from step.sweeps.row import LOST, Row
+from step.errors import EnvironmentProblem, InputError
+from step.sweeps.processes import Found, Processes, Task, Workers, cores
 
 PATIENCE = 60.0
 """Seconds without any worker after which a sweep gives up."""
@@ -20,14 +18,21 @@ CONNECTING = 10.0
 """Seconds that a scheduler may take to answer."""
 
 
-class Cluster:
+class Cluster(Generic[Task, Found]):
     """The workers of the Dask scheduler at ``address``, which do ``work``.
 
-    All of them need this toolkit, and see the files of the program under the names that they have here. Raises
-    `EnvironmentProblem` where nobody answers, and where no worker is left for ``patience`` seconds.
+    ``lost``: what is found for a task that took several workers with it, given the reason. All workers need this
+    toolkit, and see the files of the program under the names that they have here. Raises `EnvironmentProblem` where
+    nobody answers, and where no worker is left for ``patience`` seconds.
     """
 
-    def __init__(self, work: Work, address: str, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        work: Callable[[Task], Found],
+        address: str,
+        lost: Callable[[Task, str], Found],
+        patience: float = PATIENCE,
+    ) -> None:
         try:
             import distributed
         except ModuleNotFoundError as error:
@@ -36,7 +41,7 @@ class Cluster:
                 "install it with: pip install 'step-fabric[cluster]'"
             ) from None
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it is told as an error
-        self._work, self._address, self._patience = work, address, patience
+        self._work, self._address, self._lost_task, self._patience = work, address, lost, patience
         self._library: Any = distributed
         try:
             self._client = distributed.Client(address, timeout=CONNECTING, set_as_default=False)
@@ -46,14 +51,14 @@ class Cluster:
 
     @property
     def together(self) -> int:
-        """How many points run at once: threads of the workers."""
+        """How many tasks are done at once: threads of the workers."""
         return max(1, sum(self._client.nthreads().values()))
 
-    def rows(self, points: Iterable[Point]) -> Iterator[Row]:
-        """The rows of ``points``, as they come.
+    def rows(self, points: Iterable[Task]) -> Iterator[Found]:
+        """What is found for ``points``, as it comes.
 
-        Where a worker is lost, the scheduler gives its points to others. A point that took several with it
-        (``distributed.scheduler.allowed-failures``) gets a row that says so.
+        Where a worker is lost, the scheduler gives its tasks to others. One that took several with it
+        (``distributed.scheduler.allowed-failures``) is lost.
         """
         flying = {self._client.submit(self._work, point, pure=False): point for point in points}
         try:
@@ -75,12 +80,12 @@ class Cluster:
         except self._library.client.FuturesCancelledError:
             raise self._lost() from None
 
-    def _row(self, future: Any, point: Point) -> Row:
+    def _row(self, future: Any, point: Task) -> Found:
         try:
-            row: Row = future.result()
+            row: Found = future.result()
             return row
         except self._library.KilledWorker:
-            return Row(point, LOST, error="every worker that ran it was killed; is there enough memory?")
+            return self._lost_task(point, "every worker that ran it was killed; is there enough memory?")
 
     def _check_workers(self) -> None:
         """Raise `EnvironmentProblem` where there was none for too long."""
@@ -100,13 +105,31 @@ class Cluster:
     def _lost(self) -> EnvironmentProblem:
         return EnvironmentProblem(f"the Dask scheduler at {self._address} was lost, or somebody cancelled the sweep")
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Cluster[Task, Found]:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._client.close()
+
+
+def workers(
+    work: Callable[[Task], Found],
+    lost: Callable[[Task, str], Found],
+    tasks: int,
+    jobs: int | None,
+    scheduler: str | None,
+) -> Workers[Task, Found]:
+    """Who does so many ``tasks``: ``jobs`` processes, by default one per core, or the workers of a ``scheduler``.
+
+    Raises `InputError` where both are given, and what `Cluster` raises.
+    """
+    if scheduler is None:
+        return Processes(work, max(1, min(jobs or cores(), tasks)), lost)
+    if jobs is not None:
+        raise InputError("jobs has no effect with a scheduler: its workers run the points")
+    return Cluster(work, scheduler, lost)
 
 
 def _reason(error: BaseException) -> str:

@@ -17,9 +17,9 @@ from step.language.parameters import plain, settled
 from step.programs.prepare import Openable
 from step.programs.program import Program
 from step.sweeps.axis import Axis, Point, Value, grid, parse_axis
-from step.sweeps.cluster import Cluster
+from step.sweeps.cluster import workers
 from step.sweeps.front import check_objectives
-from step.sweeps.processes import Processes, Work, Workers, cores
+from step.sweeps.processes import Work, Workers
 from step.sweeps.record import Record
 from step.sweeps.row import Row, lost
 from step.sweeps.search import Search
@@ -62,10 +62,10 @@ class Points:
     ) -> list[Row]:
         """The rows that ``work`` makes; those that ``record`` has do not run again."""
         points = [] if self.search else grid(self.axes)
-        with record, _workers(work, jobs, scheduler, self.search or len(points)) as workers:
+        with record, workers(work, lost, self.search or len(points), jobs, scheduler) as running:
             if self.search:
-                return _searched(Search(self.axes, self.objectives, self.seed), self.search, record, workers, progress)
-            return _all(points, record, workers, progress)
+                return _searched(Search(self.axes, self.objectives, self.seed), self.search, record, running, progress)
+            return _all(points, record, running, progress)
 
 
 def _axis(name: str, values: Sequence[Value] | str) -> Axis:
@@ -108,26 +108,20 @@ def subjects(
         yield Subject(File(str(path)), *fixed), Subject(Held(program), *fixed)
 
 
-def _workers(work: Work, jobs: int | None, scheduler: str | None, points: int) -> Workers:
-    if scheduler is not None:
-        if jobs is not None:
-            raise InputError("jobs has no effect with a scheduler: its workers run the points")
-        return Cluster(work, scheduler)
-    return Processes(work, min(jobs or cores(), points), lost)
-
-
-def _all(points: Sequence[Point], record: Record, workers: Workers, progress: Progress) -> list[Row]:
+def _all(points: Sequence[Point], record: Record, running: Workers[Point, Row], progress: Progress) -> list[Row]:
     missing = [each for each in points if each not in record]
-    for row in workers.rows(missing):
+    for row in running.rows(missing):
         record.add(row)
         progress(f"{len(record.rows)} of {len(points)} points")
     return [record.row(each) for each in points]
 
 
-def _searched(search: Search, count: int, record: Record, workers: Workers, progress: Progress) -> list[Row]:
+def _searched(
+    search: Search, count: int, record: Record, running: Workers[Point, Row], progress: Progress
+) -> list[Row]:
     search.tell(row for row in record.rows if search.has(row.point))
-    while points := search.ask(min(workers.together, count - search.told)):
-        rows = sorted(workers.rows(points), key=lambda row: points.index(row.point))
+    while points := search.ask(min(running.together, count - search.told)):
+        rows = sorted(running.rows(points), key=lambda row: points.index(row.point))
         for row in rows:
             record.add(row)
         search.tell(rows)

@@ -23,19 +23,19 @@ Found = TypeVar("Found")
 Work = Callable[[Point], Row]
 
 
-class Workers(Protocol):
-    """Processes that run points: used in a ``with``, behind which none is left."""
+class Workers(Protocol[Task, Found]):
+    """Processes that do tasks, such as to run points: used in a ``with``, behind which none is left."""
 
     @property
     def together(self) -> int:
-        """How many points run at once."""
+        """How many tasks are done at once."""
         ...
 
-    def rows(self, points: Iterable[Point]) -> Iterator[Row]:
-        """The rows of ``points``, as they come."""
+    def rows(self, points: Iterable[Task]) -> Iterator[Found]:
+        """What is found for ``points``, as it comes."""
         ...
 
-    def __enter__(self) -> Workers: ...
+    def __enter__(self) -> Workers[Task, Found]: ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

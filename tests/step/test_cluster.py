@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from step.errors import EnvironmentProblem
 from step.sweeps import cluster
 from step.sweeps.axis import Point
 from step.sweeps.cluster import Cluster
-from step.sweeps.row import LOST, Row
+from step.sweeps.row import LOST, Row, lost
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
@@ -82,7 +83,7 @@ def test_a_sweep_on_a_cluster(start: Start, tmp_path: Path) -> None:
 
 def test_workers_that_are_killed(start: Start, tmp_path: Path) -> None:
     address, _ = start(2)
-    with Cluster(partial(killing, tmp_path), address) as workers:
+    with Cluster(partial(killing, tmp_path), address, lost) as workers:
         for points, wanted in (
             ([{"n": 0}, {"n": 1}, {"n": 3}], [("finished", 0), ("finished", 1), ("finished", 3)]),
             ([{"n": 2}], [(LOST, None)]),
@@ -92,9 +93,36 @@ def test_workers_that_are_killed(start: Start, tmp_path: Path) -> None:
     assert rows[0].error == "every worker that ran it was killed; is there enough memory?"
 
 
+def slow(directory: Path, point: Point) -> Row:
+    """A row that takes its time, and says which process ran it."""
+    (directory / str(os.getpid())).touch()
+    time.sleep(0.05)
+    return Row(point, "finished", int(point["n"]))
+
+
+def test_no_row_is_lost_where_two_of_four_workers_are_killed(start: Start, tmp_path: Path) -> None:
+    """They are killed by their numbers, in the middle of 200 points."""
+    address, _ = start(4)
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    rows, killed = list[Row](), set[int]()
+    with Cluster(partial(slow, seen), address, lost) as workers:
+        for row in workers.rows({"n": number} for number in range(200)):
+            rows.append(row)
+            if len(rows) in (60, 100):
+                one = min({int(each.name) for each in seen.iterdir()} - killed)
+                os.kill(one, signal.SIGKILL)
+                killed.add(one)
+    assert len(killed) == 2
+    assert sorted((row.status, row.cycles or 0) for row in rows) == [("finished", number) for number in range(200)]
+
+
 def test_a_cluster_without_workers(start: Start) -> None:
     address, _ = start(0)
-    with Cluster(partial(killing, Path()), address, patience=2) as workers, pytest.raises(EnvironmentProblem) as caught:
+    with (
+        Cluster(partial(killing, Path()), address, lost, patience=2) as workers,
+        pytest.raises(EnvironmentProblem) as caught,
+    ):
         list(workers.rows([{"n": 0}]))
     assert str(caught.value) == (
         f"the Dask scheduler at {address} has had no worker for 2 s; start one with: dask worker {address}"
@@ -103,7 +131,7 @@ def test_a_cluster_without_workers(start: Start) -> None:
 
 def test_a_scheduler_that_is_lost(start: Start) -> None:
     address, process = start(0)
-    with Cluster(partial(killing, Path()), address) as workers:
+    with Cluster(partial(killing, Path()), address, lost) as workers:
         process.kill()
         process.wait()
         with pytest.raises(EnvironmentProblem) as caught:
@@ -115,4 +143,4 @@ def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "CONNECTING", 1.0)
     for address in ("tcp://127.0.0.1:9", "nonsense://x"):
         with pytest.raises(EnvironmentProblem, match=f"there is no Dask scheduler at {re.escape(address)}: "):
-            Cluster(partial(killing, Path()), address)
+            Cluster(partial(killing, Path()), address, lost)

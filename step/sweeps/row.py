@@ -27,7 +27,8 @@ class Row:
     are the metrics of the program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all
     operators, ``lut_sites`` an estimate of the area (docs/areas.md). ``dynamic_tiles``: whether tiles have
     a dynamic number of rows. ``seconds`` is what the row took. ``digest`` is
-    another one for another program, or other data; ``subject`` makes the program of the row again.
+    another one for another program, or other data; ``fitted`` has the hardware that `step.tune` fitted to the point
+    (`step.programs.files.fitted.FittedFile.text`); ``subject`` makes the program of the row again.
     """
 
     point: Point
@@ -47,6 +48,7 @@ class Row:
     seconds: float | None = None
     error: str | None = None
     digest: str | None = None
+    fitted: str | None = None
     subject: Subject | None = field(default=None, repr=False, compare=False)
 
     def program(self) -> Program:
@@ -62,7 +64,7 @@ class Row:
 
 MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point", "subject"))
 
-TEXTS = ("status", "bound", "error", "digest")
+TEXTS = ("status", "bound", "error", "digest", "fitted")
 
 NUMBERS = tuple(name for name in MEASURES if name not in (*TEXTS, "dynamic_tiles"))
 

@@ -12,6 +12,9 @@ from step.errors import EnvironmentProblem, FormatError, InputError
 from step.sweeps.axis import parse_value
 from step.sweeps.row import MEASURES, TEXTS, Row
 
+LONGEST = 1 << 30
+"""Characters of a cell: hardware that was fitted has those of a file."""
+
 RATIOS = ("flops_per_cycle", "bytes_per_cycle", "seconds")
 """Measures that may be no whole numbers."""
 
@@ -63,6 +66,7 @@ def _cell(value: Any) -> Any:
 
 def _from_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     try:
+        csv.field_size_limit(LONGEST)
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file, strict=True)
             table = [{name: _value(name, text) for name, text in each.items()} for each in reader]

@@ -50,27 +50,29 @@ class Trial:
         if self.within is not None:
             reason = budget.without(*FITTED).exceeded(found)
             if found.status == Status.FINISHED and reason is None:
-                found = replace(self._fitted(subject, point), point=point, digest=found.digest)
+                found = replace(self._fitted(subject, point), digest=found.digest)
         if found.status == Status.FINISHED and (reason := budget.exceeded(found)):
             found = replace(found, status=OVER, error=reason)
         return replace(found, seconds=round(time.perf_counter() - started, 6))
 
-    def programs(self, subject: Subject, point: Point) -> list[Program]:
-        """The program of every case at ``point``, on the hardware that was fitted to the first one."""
+    def programs(self, subject: Subject, point: Point, fitted: str | None = None) -> list[Program]:
+        """The program of every case at ``point``, on the hardware that was ``fitted`` to the first one; or is now."""
         made = [subject.with_arguments(each).program(point) for each in self.cases]
         if self.within is None:
             return made
-        file = self._fit(made[0]).file()
+        file = self._fit(made[0]).file() if fitted is None else FittedFile.of_text(fitted)
         return [_applied(file, each) for each in made]
 
     def _fitted(self, subject: Subject, point: Point) -> Row:
         try:
-            programs = self.programs(subject, point)
+            fitted = self._fit(subject.with_arguments(self.cases[0]).program(point)).file().text
+            programs = self.programs(subject, point, fitted)
         except InputError as refusal:
             return Row(point, OVER, error=first_line(refusal))
         except ProgramError as refusal:
             return Row(point, REFUSED, error=first_line(refusal))
-        return self._of_all([evaluate(Subject(Held(each)), {}) for each in programs])
+        found = self._of_all([evaluate(Subject(Held(each)), {}) for each in programs])
+        return replace(found, point=point, fitted=fitted)
 
     def _fit(self, program: Program) -> Fitted:
         found = fit(program, within=self.within, runs=self.runs)

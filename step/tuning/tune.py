@@ -55,7 +55,8 @@ class Tuned(Sweep):
         """The program of ``row``, by default the `best` one, on the hardware that was fitted to it."""
         if self.subject is None:
             raise InputError("there is no program: these rows are of no search that ran here")
-        return self.trial.programs(self.subject, (row or self.best()).point)[0]
+        chosen = row or self.best()
+        return self.trial.programs(self.subject, chosen.point, chosen.fitted)[0]
 
     def __repr__(self) -> str:
         return f"<tuned {self.program}: {len(self.rows)} choices, {len(self.front)} on the front>"

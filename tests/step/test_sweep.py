@@ -23,11 +23,12 @@ from step.errors import Deadlock, FormatError, InputError, StepError
 from step.functions import Add
 from step.lowering.feasible import lanes_of, with_lanes
 from step.programs.prepare import prepare
-from step.sweeps import record
+from step.sweeps import record, subject
 from step.sweeps.axis import Axis, Point, grid, parse_axis
 from step.sweeps.front import pareto_front
 from step.sweeps.processes import Processes
 from step.sweeps.row import LOST, Row, lost
+from step_models import moe
 
 PROGRAM = """
 from step import FP32, Graph, Program, Tile
@@ -456,6 +457,36 @@ def test_several_processes_find_the_same(spec: str) -> None:
     over = {"rows": [2, 3], "fabric.stages": [1, 4]}
     first, second = (step.sweep(spec, over, jobs=jobs) for jobs in (1, 2))
     assert [(row.point, row.cycles) for row in first.rows] == [(row.point, row.cycles) for row in second.rows]
+
+
+def test_a_row_with_assumed_shapes_is_run_and_not_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Symbols, of which its metrics are made, are those that its run shows."""
+    found = step.sweep(mixture, {"rows": [0, 2]}, jobs=1)
+
+    def interpreted(program: Program) -> dict[str, int]:
+        raise AssertionError(f"{program.name} is interpreted")
+
+    monkeypatch.setattr(subject, "bind", interpreted)
+    again = step.sweep(mixture, {"rows": [0, 2]}, jobs=1)
+    for row, before in zip(again.rows, found.rows, strict=True):
+        known = step.metrics(row.program()).bind(step.bind(row.program()))
+        assert (
+            (row.flops, row.on_chip_bytes) == (known.flops, known.on_chip_bytes) == (before.flops, before.on_chip_bytes)
+        )
+        assert row.energy == round(known.energy.total)
+
+
+def mixture(rows: int) -> Program:
+    """Four experts in two regions, on tiles of so many rows, or of dynamic size."""
+    return moe.program(
+        [[0, 1], [2, 3], [0, 2], [0, 3], [1, 2]],
+        experts=4,
+        hidden=16,
+        inner=16,
+        columns=8,
+        rows=rows or None,
+        regions=2,
+    )
 
 
 # -- searches -------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import step
 from step.errors import InputError
 from step.fitting import fitting
 from step.sweeps.row import OVER, Row
+from step.tuning import trial
 from step.tuning.budget import Budget
 
 PROGRAM = """
@@ -91,6 +92,19 @@ def test_each_choice_has_hardware_of_its_own(spec: str) -> None:
     assert over.status == OVER and str(over.error).startswith(
         "nothing that was found for sums fits luts=1; the nearest needs luts="
     )
+
+
+def test_a_fit_is_made_once_and_kept_in_the_file(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the best program nor a search that goes on fits again what was fitted."""
+    made, fit = list[str](), trial.fit
+    monkeypatch.setattr(trial, "fit", lambda program, **options: made.append(program.name) or fit(program, **options))
+    path = tmp_path / "rows.csv"
+    options: dict[str, Any] = {"within": 0.05, "runs": 0, "cases": [{"seed": 0}, {"seed": 1}], "save": path}
+    first = tuned(spec, {"rows": [8, 16]}, **options)
+    best = first.fitted()
+    assert len(made) == 2 and best.fabric != step.FabricConfig()
+    again = tuned(spec, {"rows": [8, 16]}, **options)
+    assert again.rows == first.rows and again.fitted().fabric == best.fabric and len(made) == 2
 
 
 def test_ctrl_c_keeps_what_is_known(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:

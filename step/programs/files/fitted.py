@@ -53,6 +53,16 @@ class FittedFile:
         data: dict[str, Any] = read_json(named_file(path, "a fitted fabric"), "fitted")
         return cls(**{name: value for name, value in data.items() if name not in ("format", "written_by")})
 
+    @property
+    def text(self) -> str:
+        """All of it in a line, which `of_text` reads."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def of_text(cls, text: str) -> FittedFile:
+        """What has this `text`."""
+        return cls(**json.loads(text))
+
     def save(self, path: Path | str) -> None:
         """Write it to ``path`` as JSON; the file is there as a whole or not at all."""
         path = named_file(path, "a fitted fabric")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -84,21 +84,32 @@ def command(
 
 def _all(campaign: Campaign, seeds: range, rtl: int, jobs: int | None, scheduler: str | None) -> None:
     """The programs of ``seeds``, and ``rtl`` of those that agree in RTL."""
-    given, good = (campaign.operators, campaign.save), []
-    if jobs is None and scheduler is None:
-        jobs = 1
-    with workers(partial(checked, *given), partial(lost, *given), len(seeds), jobs, scheduler) as running:
-        for number, (each, found) in enumerate(running.rows(seeds), start=1):
-            campaign.add(found)
-            good += [each] * found.agreed
-            campaign.progress(f"{number} of {len(seeds)} programs, {len(campaign.findings)} disagree")
-    good.sort()
+    good = sorted(_elsewhere(campaign, seeds, jobs, scheduler) if jobs or scheduler else _here(campaign, seeds))
     taken = 0
     while good and taken < rtl:
         batch, good = good[: min(TOGETHER, rtl - taken)], good[min(TOGETHER, rtl - taken) :]
         before = len(campaign.crowded)
         campaign.check_rtl(batch, batch[0])
         taken += len(batch) - (len(campaign.crowded) - before)
+
+
+def _here(campaign: Campaign, seeds: range) -> Iterator[int]:
+    """Those whose programs agree."""
+    for number, each in enumerate(seeds, start=1):
+        campaign.progress(f"program {number} of {len(seeds)}, {len(campaign.findings)} disagree")
+        if campaign.check(each):
+            yield each
+
+
+def _elsewhere(campaign: Campaign, seeds: range, jobs: int | None, scheduler: str | None) -> Iterator[int]:
+    """The same by other processes."""
+    given = campaign.operators, campaign.save
+    with workers(partial(checked, *given), partial(lost, *given), len(seeds), jobs, scheduler) as running:
+        for number, (each, found) in enumerate(running.rows(seeds), start=1):
+            campaign.add(found)
+            campaign.progress(f"{number} of {len(seeds)} programs, {len(campaign.findings)} disagree")
+            if found.agreed:
+                yield each
 
 
 def _again(campaign: Campaign, report: dict[str, Any]) -> None:

@@ -381,3 +381,10 @@ class TestBadInput:
         (tmp_path / "file").write_text("")
         result = step("fuzz", "--count", 1, "--save", tmp_path / "file" / "dir")
         assert result == (1, "", f"error: {tmp_path}/file/dir can not be written: Not a directory\n")
+
+
+def test_other_processes_find_the_same(step: Step) -> None:
+    here, there = (step("fuzz", "--count", 3, *jobs, "--json") for jobs in ((), ("--jobs", 2)))
+    assert there.code == 0 and there.out == here.out
+    refused = step("fuzz", "--count", 3, "--jobs", 2, "--scheduler", "tcp://127.0.0.1:9")
+    assert refused.err == "error: jobs has no effect with a scheduler: its workers run the points\n"

@@ -11,8 +11,9 @@ import numpy as np
 from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
 from sim_approx.compiled.pack import Packed
-from sim_approx.engine.events import Ending, Events, Told, Watch
+from sim_approx.engine.events import Ending, Events, Told, Watch, join
 from sim_approx.engine.profile import Counted
+from sim_approx.engine.recording import FIRED, WAIT, Record
 from sim_approx.engine.words import RowsOf, unknown
 from sim_approx.memory.channels import Memory
 from step.firing.machine import Channel, Machine
@@ -110,6 +111,7 @@ class CompiledEngine:
         self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
     ) -> None:
         self._machines, self._channels, self._watch = machines, channels, watch
+        join(machines)
         by_rule = [each for each in machines if not isinstance(each, Memory)]
         rules, words = rules_for(map(type, by_rule)), mask_words(by_rule)
         self._library = library_for(rules.text, words)
@@ -133,16 +135,20 @@ class CompiledEngine:
         told: Told | None = None,
         jump: bool = True,
         counted: Counted | None = None,
+        record: Record | None = None,
     ) -> Ending:
         """As `sim_approx.engine.events.Engine.run`.
 
-        ``jump``: repetitions of a regular phase are counted, to the same end.
+        ``jump``: repetitions of a regular phase are counted, to the same end, where there is no ``record``, which gets
+        what every firing waited for.
         """
         library, functions, packed = self._library, self._functions, self._packed
         functions.forget()
         packed.rewind()
-        callback, numbers = CALLBACK(functions.call), packed.numbers(logged=events is not None)
-        run = library.step_start(numbers.ctypes.data, callback, jump and counted is None)
+        logged, recorded = events is not None, record is not None
+        callback, numbers = CALLBACK(functions.call), packed.numbers(logged=logged, recorded=recorded)
+        fired: list[np.ndarray] = []
+        run = library.step_start(numbers.ctypes.data, callback, jump and counted is None, recorded)
         try:
             if counted is not None:
                 counted.begin(self._machines)
@@ -152,6 +158,8 @@ class CompiledEngine:
                 outcome = library.step_run(run, limit, SLICE)
                 self._show(run)
                 packed.note(_array(library.step_notes, run, WORD).tolist())
+                if record is not None:
+                    fired.append(_array(library.step_fired, run, FIRED))
                 if told is not None and outcome == GOES_ON:
                     told(library.step_now(run), library.step_entered(run))
             if outcome == BROKEN:
@@ -161,7 +169,10 @@ class CompiledEngine:
                 self._log(run, events)
             if counted is not None:
                 counted.read(_array(library.step_profiled, run, WORD))
-            return self._ending(_array(library.step_report, run, WORD).tolist())
+            ending = self._ending(_array(library.step_report, run, WORD).tolist())
+            if record is not None:
+                record.fill(np.concatenate(fired), _array(library.step_waits, run, WAIT), ending.cycles)
+            return ending
         finally:
             library.step_end(run)
 

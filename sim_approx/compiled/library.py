@@ -195,7 +195,7 @@ def _command(mask_words: int, compiler: str) -> list[str]:
 def _declare(engine: ctypes.CDLL) -> ctypes.CDLL:
     run, number, count = ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
     for name, result, arguments in (
-        ("start", run, (run, CALLBACK, number)),
+        ("start", run, (run, CALLBACK, number, number)),
         ("profile", None, (run, number, number)),
         ("profiled", run, (run, count)),
         ("run", number, (run, number, number)),
@@ -207,6 +207,8 @@ def _declare(engine: ctypes.CDLL) -> ctypes.CDLL:
         ("events", run, (run, count)),
         ("leaves", run, (run, count)),
         ("seen", run, (run, count)),
+        ("fired", run, (run, count)),
+        ("waits", run, (run, count)),
         ("forget_seen", None, (run,)),
     ):
         function = getattr(engine, f"step_{name}")

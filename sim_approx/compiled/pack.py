@@ -125,13 +125,16 @@ class Packed:
         self._changed: list[tuple[MutableSequence[Any], int, Any]] = []
         self._objects = handles.count
 
-    def numbers(self, *, logged: bool) -> np.ndarray:
-        """What a run begins with, ``logged`` or not, with the channels and the memory as they are now."""
+    def numbers(self, *, logged: bool, recorded: bool = False) -> np.ndarray:
+        """What a run begins with, with the channels and the memory as they are now.
+
+        ``logged``: what passes the channels of the program is kept; ``recorded``: who put and took it, in all of them.
+        """
         memories = (np.array(self._memory(each), np.int64) for each in self._memories)
         numbers = np.concatenate((self._numbers, *memories))
         places = np.array(self._places)
         numbers[places] = np.array([each.capacity for each in self._every], np.int64) - self._filled
-        numbers[places + 1] |= [LOGGED * (logged and each.index >= 0) for each in self._every]
+        numbers[places + 1] |= [LOGGED * (recorded or (logged and each.index >= 0)) for each in self._every]
         numbers[places + 2] = [each.lag for each in self._every]
         return numbers
 

@@ -182,6 +182,16 @@ class _Agenda:
         return now, awake
 
 
+def join(machines: Sequence[Machine]) -> None:
+    """Tell machines their order, and channels who reads and writes them."""
+    for order, machine in enumerate(machines):
+        machine.order = order
+        for channel in machine.inputs:
+            channel.reader = machine
+        for channel in machine.outputs:
+            channel.writer = machine
+
+
 class Engine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
 
@@ -213,12 +223,9 @@ class Engine:
             channel.tokens = Watched(watcher)
         for channel in channels:
             channel.freed, channel.closing = self._freed, self._closing
-        for order, machine in enumerate(machines):
-            machine.order = order
-            for channel in machine.inputs:
-                channel.reader = machine
+        join(machines)
+        for machine in machines:
             for output, channel in enumerate(machine.outputs):
-                channel.writer = machine
                 if machine.sizes is not None and output < len(machine.sized):
                     channel.entering = Sized(self._agenda, machine, tiles=machine.sized[output])
                 elif not isinstance(channel, Unread):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim_approx.explain.edges import Kind
+from sim_approx.engine.recording import Kind
 from sim_approx.placing.build import Fabric
 
 MEMORY = "off-chip memory"
@@ -13,6 +13,12 @@ PAGES = "pages of the scratchpad"
 
 WORKS = "works"
 """Why: an operator was occupied by a firing, which the next one had to wait for."""
+
+LATENCY = "latency"
+"""Why: of what a machine does, until its tokens enter."""
+
+BANDWIDTH, DRAM, PORT = "bandwidth", "DRAM timing", "a beat a cycle and port"
+"""Why beats waited for beats."""
 
 
 class Cause(NamedTuple):
@@ -60,8 +66,7 @@ class Causes:
         return Cause(self.operator(machine), WORKS)
 
     def latency(self, machine: int) -> Cause:
-        """Of what ``machine`` does, until its tokens enter."""
-        return Cause(self.operator(machine), "latency")
+        return Cause(self.operator(machine), LATENCY)
 
     def transit(self, channel: int) -> Cause:
         """A token is seen in the next cycle, or in the one behind that."""
@@ -86,18 +91,18 @@ class Causes:
     def of(self, kind: Kind, number: int) -> Cause:
         """The cause that an edge names, but for arrivals, which have two."""
         match kind:
-            case Kind.BUSY:
+            case Kind.AFTER:
                 return self.works(number)
             case Kind.SENDING:
                 return Cause(self.operator(number), "sends words")
             case Kind.BEATS:
-                return Cause(MEMORY, "a beat a cycle and port")
+                return Cause(MEMORY, PORT)
             case Kind.BANDWIDTH:
-                return Cause(MEMORY, "bandwidth")
+                return Cause(MEMORY, BANDWIDTH)
             case Kind.FULL:
                 return self.full(number)
             case Kind.CROWDED if self.operator(number) == MEMORY:
-                return Cause(MEMORY, "DRAM timing")
+                return Cause(MEMORY, DRAM)
             case Kind.CROWDED:
                 return Cause(self.operator(number), "banks are taken")
         raise ValueError(kind)

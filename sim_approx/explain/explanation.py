@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sim_approx.backend import raise_failure
+from sim_approx.engine.recording import Record
 from sim_approx.explain.changes import WhatIf, what_if
 from sim_approx.explain.path import Path, critical_path
-from sim_approx.explain.record import Record
 from sim_approx.explain.usage import Usage, usage
 from sim_approx.explain.waits import Account, accounts
 from sim_approx.running.simulation import Simulation, simulate
@@ -18,7 +18,7 @@ from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program
 from step.running.result import RunResult
 
-FORMAT = "step-explanation-1"
+FORMAT = "step-explanation-2"
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ class Explanation:
             "links": self.usage.links,
             "memory": self.usage.memory,
             "what_if": [asdict(each) for each in self.what_if],
-            "roofline": roofline
-            and {
+            "roofline": {
                 **asdict(roofline),
                 "intensity": roofline.intensity,
                 "attained": roofline.attained,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
+from sim_approx.engine.recording import NOBODY, Kind, Record
 from sim_approx.explain.causes import Cause, Causes
-from sim_approx.explain.edges import Edge, Edges, Kind, Paces
-from sim_approx.explain.record import NOBODY, Record
 from sim_approx.placing.build import Fabric
+from step.firing.machine import ENDS
+
+TRANSIT, LATENCY = len(Kind), len(Kind) + 1
+"""What an arrival is made of."""
+NUMBERS = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -27,86 +32,94 @@ class Step:
 
 @dataclass(frozen=True)
 class Path:
-    """The critical path of a run: ``steps`` from cycle 0 to its end, each of which begins where the one before ends."""
+    """The critical path of a run: steps from cycle 0 to its end, each of which begins where the one before ends.
 
-    steps: list[Step]
+    ``which`` has the place of the cause of each step among the ``causes``, ``until`` the cycle before which it ends.
+    """
+
+    causes: list[Cause]
+    which: np.ndarray
+    until: np.ndarray
+
+    @property
+    def since(self) -> np.ndarray:
+        """By step, its first cycle."""
+        return np.concatenate(([0], self.until[:-1]))
+
+    @property
+    def steps(self) -> Iterator[Step]:
+        for which, since, until in zip(self.which.tolist(), self.since.tolist(), self.until.tolist(), strict=True):
+            yield Step(self.causes[which], since, until)
 
     def shares(self) -> dict[Cause, int]:
         """Cycles by cause, most first; they add up to the cycles of the run."""
-        counted: Counter[Cause] = Counter()
-        for step in self.steps:
-            counted[step.cause] += step.cycles
-        return dict(sorted(counted.items(), key=lambda each: (-each[1], each[0])))
+        counted = np.bincount(self.which, self.until - self.since, len(self.causes)).astype(int).tolist()
+        found = zip(self.causes, counted, strict=True)
+        return dict(sorted(found, key=lambda each: (-each[1], each[0])))
 
 
 def critical_path(fabric: Fabric, record: Record, cycles: int) -> Path:
-    """The critical path of a run of ``fabric`` that ended after ``cycles``.
+    """The critical path of a run of ``fabric`` that ended after ``cycles``."""
+    events, memory = record.events, len(fabric.machines) - bool(fabric.memory)
+    chain = _chain(fabric, record, cycles)
+    if not len(chain):
+        return Path([], np.zeros(0, np.int64), np.zeros(0, np.int64))
+    on = events[chain]
+    machines = np.minimum(on["machine"].astype(np.int64), memory)  # all ports are the memory
+    origins = np.append(on["cycle"][1:], on["cycle"][-1] - on["late"][-1])
+    total = on["cycle"] - on["late"] - origins
+    arrives = on["kind"] == Kind.ARRIVAL
+    lags = np.array([each.lag for each in fabric.all_channels] or [0])
+    numbers = np.where(arrives | (on["kind"] == Kind.FULL), on["number"], 0).astype(np.int64)
+    if fabric.memory:  # a beat has its address there; what arrived is what its port asks for
+        places = {id(channel): place for place, channel in enumerate(fabric.all_channels)}
+        asked = np.array([places[id(port.asks)] for port in fabric.memory.ports], np.int64)
+        beats = on["machine"] >= memory
+        numbers[beats] = asked[on["machine"][beats] - memory]
+    transit = np.where(arrives, np.minimum(total, 1 + lags[numbers]), 0)
+    # Behind each other: what no event tells, what a token was on its way for, and the rest.
+    lengths = np.stack([on["late"], transit, total - transit], axis=1).ravel()
+    from_machine = np.append(machines[1:], machines[-1])
+    rest = np.where(arrives, LATENCY, on["kind"].astype(np.int64)) * NUMBERS
+    rest += np.where(on["kind"] == Kind.FULL, numbers, from_machine)
+    codes = np.stack([Kind.CROWDED * NUMBERS + machines, TRANSIT * NUMBERS + numbers, rest], axis=1).ravel()
+    end = cycles - int(on["cycle"][0])
+    beat = fabric.memory is not None and int(machines[0]) == memory
+    lengths = np.append(end, lengths)
+    codes = np.append((LATENCY if beat else Kind.AFTER) * NUMBERS + int(machines[0]), codes)
+    taken = lengths > 0
+    found, which = np.unique(codes[taken][::-1], return_inverse=True)
+    causes = Causes(fabric)
+    names: dict[Cause, int] = {}
+    places = [names.setdefault(_cause(causes, *divmod(code, NUMBERS)), len(names)) for code in found.tolist()]
+    return Path(list(names), np.array(places)[which], np.cumsum(lengths[taken][::-1]))
 
-    Where several edges say the cycle of an event, the path goes on along the first one (`Edges.of`), so first of all
-    along the machine's own firings.
-    """
-    paces, causes = Paces.of(fabric), Causes(fabric)
-    steps: list[Step] = []
-    until = cycles
 
-    def step(cause: Cause, length: int) -> None:
-        nonlocal until
-        if length:
-            steps.append(Step(cause, until - length, until))
-            until -= length
+def _cause(causes: Causes, kind: int, number: int) -> Cause:
+    if kind == TRANSIT:
+        return causes.transit(number)
+    return causes.latency(number) if kind == LATENCY else causes.of(Kind(kind), number)
 
-    bindings = binding_edges(record, paces)
-    number = _last(fabric, record, cycles)
-    if number != NOBODY:
-        event = record.events[number]
-        if event.port != NOBODY:
-            step(causes.latency(event.machine), cycles - event.cycle)
-        else:
-            step(causes.works(event.machine), 1)
+
+def _chain(fabric: Fabric, record: Record, cycles: int) -> np.ndarray:
+    """The events of the path, the last one first."""
+    origin, found, number = record.events["origin"], list[int](), _last(fabric, record, cycles)
     while number != NOBODY:
-        edge, late = bindings[number]
-        machine = record.events[number].machine
-        step(causes.of(Kind.CROWDED, machine), late)
-        if edge is None:
-            break
-        if edge.kind == Kind.ARRIVAL:
-            origin = record.events[edge.origin]
-            seen = 1 + paces.lags[edge.number]
-            step(causes.transit(edge.number), seen)
-            step(causes.latency(origin.machine), edge.cycles - seen)
-        else:
-            step(causes.of(edge.kind, edge.number), edge.cycles)
-        number = edge.origin
-    steps.reverse()
-    return Path(steps)
-
-
-def binding_edges(record: Record, paces: Paces) -> list[tuple[Edge | None, int]]:
-    """By event, the edge that says its cycle, and by how many cycles it was later than that."""
-    edges, events = Edges(record, paces, paces.memory_latency), record.events
-    found: list[tuple[Edge | None, int]] = []
-    for number, event in enumerate(events):
-        best, cycle = None, 0
-        for edge in edges.of(number):
-            says = events[edge.origin].cycle + edge.cycles
-            if best is None or says > cycle:
-                best, cycle = edge, says
-        found.append((best, event.cycle - cycle))
-    return found
+        found.append(number)
+        number = origin.item(number)
+    return np.array(found, np.int64)
 
 
 def _last(fabric: Fabric, record: Record, cycles: int) -> int:
     """The event with which the run ended: a last firing, or a beat that was written."""
-    return next(_ends(fabric, record, cycles), NOBODY)
-
-
-def _ends(fabric: Fabric, record: Record, cycles: int) -> Iterator[int]:
-    for number in reversed(range(len(record.events))):
-        event = record.events[number]
-        if event.port != NOBODY:
-            assert fabric.memory is not None
-            ends = fabric.memory.ports[event.port].writes and event.cycle + event.latency == cycles - 1
-        else:
-            ends = event.ends and fabric.machines[event.machine].ends_run and event.cycle == cycles - 1
-        if ends:
-            yield number
+    events, machines = record.events, fabric.machines
+    writes = [each.writes for each in fabric.memory.ports] if fabric.memory else []
+    order = len(machines) - bool(fabric.memory)
+    ends = np.array([each.ends_run for each in machines[:order]] + [False] * len(writes), bool)
+    writes_there = np.array([False] * order + writes, bool)
+    # A beat that is there in the last cycle is behind all that is granted later.
+    machine = events["machine"]
+    last = (events["outcome"] == ENDS) & ends[machine] & (events["cycle"] == cycles - 1)
+    last |= writes_there[machine] & (events["cycle"] + events["size"] == cycles - 1)
+    found = np.flatnonzero(last)
+    return NOBODY if not len(found) else int(found[np.lexsort((machine[found], -events["cycle"][found]))[0]])

@@ -81,11 +81,8 @@ def _path(found: Explanation) -> str:
 def _changes(found: Explanation) -> str:
     if not found.what_if:
         return "<p>Nothing that was tried gains a cycle, or nothing was tried.</p>"
-    rows = [
-        (each.text, each.estimated, f"{1 - each.estimated / found.cycles:.1%}", each.verified or "-")
-        for each in found.what_if
-    ]
-    return table(("change", "cycles, estimated", "gain", "cycles, run"), rows)
+    rows = [(each.text, each.cycles, f"{1 - each.cycles / found.cycles:.1%}") for each in found.what_if]
+    return table(("change", "cycles", "gain"), rows)
 
 
 def _operators(found: Explanation) -> str:

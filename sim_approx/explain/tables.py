@@ -78,9 +78,7 @@ def _show_usage(used: Usage) -> None:
             parts.append(f"{title}: {shares[name]:.1%} at most ({name})")
     click.echo("; ".join([*parts, f"memory: {used.memory:.1%} of its bandwidth"]))
     roofline = used.roofline
-    if roofline is None:
-        click.echo("roofline: operations on tiles of dynamic size are not counted")
-    elif roofline.intensity is None:
+    if roofline.intensity is None:
         click.echo(
             f"roofline: {roofline.attained:.3g} of {roofline.roof:.3g} operations a cycle, and no byte goes off chip"
         )
@@ -94,11 +92,9 @@ def _show_usage(used: Usage) -> None:
 
 
 def _show_changes(found: Explanation) -> None:
-    table = new_table("what if", "change", "cycles, estimated", "gain", "cycles, run", "gain")
+    table = new_table("what if", "change", "cycles", "gain")
     for each in found.what_if:
-        verified = each.verified
-        ran = ("-", "-") if verified is None else (f"{verified:,}", f"{1 - verified / found.cycles:.1%}")
-        table.add_row(escape(each.text), f"{each.estimated:,}", f"{1 - each.estimated / found.cycles:.1%}", *ran)
+        table.add_row(escape(each.text), f"{each.cycles:,}", f"{1 - each.cycles / found.cycles:.1%}")
     show_table(table)
 
 

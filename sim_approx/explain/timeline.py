@@ -1,66 +1,79 @@
-"""What every operator did, and where the critical path went, in equal intervals of a run."""
+"""What every operator did, and where the critical path went, in equal bands of time."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
-from sim_approx.explain.causes import Cause
 from sim_approx.explain.explanation import Explanation
-from sim_approx.explain.record import NOBODY
+from sim_approx.explain.occupation import occupied
 from step.running.result import Activity
+
+BANDS = 160
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Intervals of ``width`` cycles, the last of which may be longer than the run.
+    """Bands of ``width`` cycles, the last of which may be longer than the run.
 
-    By operator, the number of the activity that it spent most of every interval in; and for each interval the cause
-    that most of the critical path went to.
+    ``spent`` has the cycles by operator, activity and band, the operators in the order of the fabric; ``path`` by band
+    the place, among the causes of the critical path, of the one that most of it went to; ``beats`` by band those that
+    the memory granted.
     """
 
     width: int
-    operators: dict[str, list[int]]
-    path: list[Cause]
+    operators: list[str]
+    spent: np.ndarray
+    path: np.ndarray
+    beats: np.ndarray
 
 
-def timeline(found: Explanation, most: int = 400) -> Timeline:
-    """The run of ``found`` in at most so many intervals."""
-    fabric, cycles = found.simulation.fabric, found.cycles
+def timeline(found: Explanation, most: int = BANDS) -> Timeline:
+    """The run of ``found`` in at most so many bands."""
+    fabric, record, cycles = found.simulation.fabric, found.record, found.cycles
     width = max(1, -(-cycles // most))
     count = -(-cycles // width)
-    spent = {machine.order: np.zeros((len(Activity), count), np.int64) for machine in fabric.units.values()}
+    rows = np.full(len(fabric.machines) + len(fabric.memory.ports if fabric.memory else ()), -1)
+    for row, machine in enumerate(fabric.units.values()):
+        rows[machine.order] = row
+    if fabric.memory:
+        rows[fabric.memory.order :] = -1
+    events, waits = record.events, record.waits
+    row = rows[events["machine"]]
+    fires = row >= 0
+    begin = events["cycle"][fires]
+    until = np.minimum(begin + occupied(fabric, record)[fires], cycles)
+    spent = np.zeros((len(Activity), len(fabric.units), count))
+    spent[Activity.BUSY] = banded(row[fires], begin, until, width, (len(fabric.units), count))
+    for activity in (Activity.STARVED, Activity.BLOCKED):
+        of = waits[(waits["activity"] == activity) & (rows[waits["machine"]] >= 0)]
+        where = rows[of["machine"]], of["since"], of["until"]
+        spent[activity] = banded(*where, width, (len(fabric.units), count))
+    lengths = np.minimum(width, cycles - width * np.arange(count))
+    spent[Activity.FINISHED] = np.maximum(lengths - spent.sum(axis=0), 0)
+    steps = found.path.which, found.path.since, found.path.until
+    path = banded(*steps, width, (max(1, len(found.path.causes)), count)).argmax(axis=0)
+    first_port = fabric.memory.order if fabric.memory else len(fabric.machines)
+    beats = np.bincount(events["cycle"][events["machine"] >= first_port] // width, minlength=count)
+    return Timeline(width, list(fabric.units), spent.transpose(1, 0, 2), path, beats)
 
-    def spend(machine: int, activity: int, since: int, until: int) -> None:
-        until = min(until, cycles)
-        first, last = since // width, (until - 1) // width
-        row = spent[machine][activity]
-        row[first : last + 1] += width
-        row[first] -= since - first * width
-        row[last] -= (last + 1) * width - until
 
-    ended = dict.fromkeys(spent, cycles)
-    for event in found.record.events:
-        if event.port == NOBODY and event.machine in spent and event.cycle < cycles:
-            spend(event.machine, Activity.BUSY, event.cycle, event.cycle + event.interval)
-            if event.ends:
-                ended[event.machine] = event.cycle + 1
-    for wait in found.record.waits:
-        if wait.machine in spent:
-            spend(wait.machine, wait.activity, wait.since, wait.until)
-    for machine, since in ended.items():
-        if since < cycles:
-            spend(machine, Activity.FINISHED, since, cycles)
-    operators = {name: spent[machine.order].argmax(axis=0).tolist() for name, machine in fabric.units.items()}
-    return Timeline(width, operators, _path(found, width, count))
+def banded(rows: np.ndarray, since: np.ndarray, until: np.ndarray, width: int, shape: tuple[int, int]) -> np.ndarray:
+    """Cycles from ``since`` to before ``until`` of each of ``rows``, by row and band: an array of ``shape``."""
+    bands = shape[1]
+    first, last = since // width, np.maximum(until - 1, since) // width
+    size = shape[0] * bands
 
+    def summed(band: np.ndarray, cycles: np.ndarray) -> np.ndarray:
+        return np.bincount(rows * bands + band, cycles, size).reshape(shape)
 
-def _path(found: Explanation, width: int, count: int) -> list[Cause]:
-    counted: list[Counter[Cause]] = [Counter() for _ in range(count)]
-    for step in found.path.steps:
-        for interval in range(step.since // width, (step.until - 1) // width + 1):
-            begin, end = interval * width, (interval + 1) * width
-            counted[interval][step.cause] += min(step.until, end) - max(step.since, begin)
-    return [each.most_common(1)[0][0] for each in counted]
+    inside = summed(first, np.minimum(until, (first + 1) * width) - since)
+    longer = first < last
+    rows, since, until, first, last = (each[longer] for each in (rows, since, until, first, last))
+    inside += summed(last, until - last * width)
+    # The whole bands between the first and the last one.
+    edges = np.zeros((shape[0], bands + 1))
+    np.add.at(edges, (rows, first + 1), width)
+    np.add.at(edges, (rows, last), -width)
+    return np.asarray(inside + np.cumsum(edges, axis=1)[:, :-1])

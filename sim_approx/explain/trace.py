@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from sim_approx.engine.recording import NOBODY
 from sim_approx.explain.causes import BANKS, Causes
 from sim_approx.explain.explanation import Explanation
-from sim_approx.explain.record import NOBODY
+from sim_approx.explain.occupation import occupied
 from step.errors import InputError
 from step.lowering.netlist import Netlist
 from step.running.result import Activity, RunResult
@@ -73,23 +74,26 @@ def _operators(found: Explanation, window: Window) -> Iterator[dict[str, Any]]:
     yield _named("process_name", MODEL, 0, "fast model: operators")
     for name, machine in fabric.units.items():
         yield _named("thread_name", MODEL, tracks[machine.order], name)
-    for event in found.record.events:
-        if event.port == NOBODY and event.machine in tracks:
-            until = event.cycle + event.interval
-            yield from _slice(MODEL, tracks[event.machine], "fires", event.cycle, until, window)
-    for wait in found.record.waits:
-        if wait.machine not in tracks:
+    events, waits = found.record.events, found.record.waits
+    until = events["cycle"] + occupied(fabric, found.record)
+    shown = (events["cycle"] < window.end) & (until > window.first) & np.isin(events["machine"], list(tracks))
+    fires = events["machine"][shown], events["cycle"][shown], until[shown]
+    for machine, since, to in zip(*map(np.ndarray.tolist, fires), strict=True):
+        yield from _slice(MODEL, tracks[machine], "fires", since, to, window)
+    for since, to, machine, channel, activity in waits.tolist():
+        if machine not in tracks:
             continue
-        starved = wait.activity == Activity.STARVED
-        other = BANKS if wait.channel is None else causes.awaited(wait.channel, full=not starved)[1]
+        starved = activity == Activity.STARVED
+        other = BANKS if channel == NOBODY else causes.awaited(channel, full=not starved)[1]
         what = f"starved on {other}" if starved else f"blocked by {other}"
-        yield from _slice(MODEL, tracks[wait.machine], what, wait.since, wait.until, window)
+        yield from _slice(MODEL, tracks[machine], what, since, to, window)
 
 
 def _memory(found: Explanation, window: Window) -> Iterator[dict[str, Any]]:
     """Beats a cycle of all memory channels, on average over intervals of the window."""
-    cycles = [each.cycle for each in found.record.events if each.port != NOBODY]
-    if not cycles:
+    memory, events = found.simulation.fabric.memory, found.record.events
+    cycles = events["cycle"][events["machine"] >= memory.order] if memory else ()
+    if not len(cycles):
         return
     length = -(-(window.end - window.first) // MEMORY_BINS)
     edges = np.arange(window.first, window.end + length, length)

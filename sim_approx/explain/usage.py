@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import sympy
 
-from sim_approx.explain.record import NOBODY, Record
+from sim_approx.engine.recording import Record
 from sim_approx.placing.build import Fabric
+from step.firing.machine import COMPUTES
 from step.language.function import Function
-from step.language.graph import Node
-from step.language.types import Tile
+from step.language.types import ElementType, Tile, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
 from step.running.result import ChannelEvents, RunResult
 
@@ -51,36 +50,43 @@ class Roofline:
 @dataclass(frozen=True)
 class Usage:
     """Shares of the most that there could have been, 0 to 1: of the ``lanes`` of operators, of the words of ``links``
-    (by channel), and of the beats of ``memory``. ``roofline`` is None where tiles have dynamic sizes."""
+    (by channel), and of the beats of ``memory``. ``work`` is that of the operators with lanes."""
 
     lanes: dict[str, float]
     links: dict[str, float]
     memory: float
-    roofline: Roofline | None
+    roofline: Roofline
+    work: dict[str, Work]
+
+
+class Work(NamedTuple):
+    """The ``operations`` of an operator in a run, of which its lanes do at most so many ``a_cycle``."""
+
+    operations: int
+    a_cycle: int
 
 
 def usage(fabric: Fabric, record: Record, result: RunResult) -> Usage:
     """What the run with this ``result``, which has events, used of ``fabric``."""
     netlist, config, events = fabric.netlist, fabric.netlist.fabric, result.events
     assert events is not None
-    work = _work(fabric, record, result.cycles)
-    beats = sum(event.port != NOBODY and event.cycle < result.cycles for event in record.events)
+    work = _work(fabric, record)
+    beats = int((record.events["machine"] >= fabric.memory.order).sum()) if fabric.memory else 0
     bandwidth = config.memory.bandwidth
     moved = beats * config.memory.beat_bytes
     of = max(result.cycles, 1)
     return Usage(
-        {name: each.operations / (each.a_cycle * of) for name, each in (work or {}).items()},
+        {name: each.operations / (each.a_cycle * of) for name, each in work.items()},
         {each.name: _words(events[each.name], netlist.beats(each), result.cycles) / of for each in netlist.channels},
         moved / (bandwidth * of),
-        None
-        if work is None
-        else Roofline(
+        Roofline(
             sum(each.operations for each in work.values()),
             sum(each.a_cycle for each in work.values()),
             moved,
             bandwidth,
             result.cycles,
         ),
+        work,
     )
 
 
@@ -91,35 +97,37 @@ def _words(events: ChannelEvents, beats: int, cycles: int) -> int:
     return int(np.minimum(beats, room)[events.control & VALUE > 0].sum())
 
 
-class _Work(NamedTuple):
-    """The ``operations`` of an operator in a run, of which its lanes do at most so many ``a_cycle``."""
-
-    operations: int
-    a_cycle: int
-
-
-def _work(fabric: Fabric, record: Record, cycles: int) -> dict[str, _Work] | None:
-    """What the operators with functions calculated; None where tiles have dynamic sizes."""
-    applied = Counter(event.machine for event in record.events if event.computes and event.cycle < cycles)
+def _work(fabric: Fabric, record: Record) -> dict[str, Work]:
+    """What the operators with functions calculated, of tiles of dynamic size by their rows."""
+    computing = record.events[record.events["outcome"] == COMPUTES]
+    applied = np.bincount(computing["machine"], minlength=len(fabric.machines)).tolist()
     found = {}
     for name, machine in fabric.units.items():
         node = fabric.netlist.graph.nodes[name]
         function = getattr(node.operator, "function", None)
-        if function is None:
+        if function is None or not applied[machine.order]:
             continue
-        of_one = function.flops(*(each.element for each in node.inputs))
-        if not of_one.is_number:
-            return None
-        if of_one and applied[machine.order]:
-            a_cycle = _a_cycle(node, function, fabric.netlist.fabric.of(name))
-            found[name] = _Work(applied[machine.order] * int(of_one), int(a_cycle))
+        elements = tuple(each.element for each in node.inputs)
+        by_rows = {0: applied[machine.order]}
+        if any(map(is_dynamic, elements)):
+            sizes = computing["size"][computing["machine"] == machine.order]
+            by_rows = dict(zip(*map(np.ndarray.tolist, np.unique(sizes, return_counts=True)), strict=True))
+        operations, result = 0, node.output_types[0].element
+        for rows, count in by_rows.items():
+            operations += count * int(function.flops(*(with_rows(each, max(rows, 0)) for each in elements)))
+        if operations:
+            most = max(0, *by_rows)
+            sized = tuple(with_rows(each, most) for each in elements)
+            fabric_of_unit = fabric.netlist.fabric.of(name)
+            found[name] = Work(operations, int(_a_cycle(function, sized, with_rows(result, most), fabric_of_unit)))
     return found
 
 
-def _a_cycle(node: Node, function: Function, fabric: FabricConfig) -> sympy.Expr:
-    """Operations a cycle of all lanes of ``node``: two of a multiply-accumulate, else what a scalar takes."""
+def _a_cycle(
+    function: Function, elements: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig
+) -> sympy.Expr:
+    """Operations a cycle of all lanes of a unit: two of a multiply-accumulate, else what a scalar takes."""
     if function.name == "matmul":
         return sympy.Integer(2 * max(fabric.matmul_lanes, getattr(function, "terms", None) or 1))
-    elements = [each.element for each in node.inputs]
-    scalars = [each.elements for each in (*elements, node.output_types[0].element) if isinstance(each, Tile)]
+    scalars = [each.elements for each in (*elements, result) if isinstance(each, Tile)]
     return fabric.vector_lanes * sympy.Max(1, sympy.ceiling(function.flops(*elements) / sympy.Max(1, *scalars)))

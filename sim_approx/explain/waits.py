@@ -6,9 +6,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+import numpy as np
+
+from sim_approx.engine.recording import NOBODY, Record
 from sim_approx.explain.causes import BANKS, Causes
-from sim_approx.explain.record import Record, Wait
 from sim_approx.placing.build import Fabric
 from step.firing.machine import Machine
 from step.running.result import Activity
@@ -29,46 +32,79 @@ class Account:
 
 def accounts(fabric: Fabric, record: Record, activities: dict[Machine, list[int]]) -> dict[str, Account]:
     """By operator, what became of its cycles, of which ``activities`` are the sums."""
-    waits: list[list[Wait]] = [[] for _ in fabric.machines]
-    for wait in record.waits:
-        waits[wait.machine].append(wait)
-    whom = _Whom(fabric, waits)
-    found = {}
+    found, whom = {}, _Whom(fabric, record)
     for name, machine in fabric.units.items():
         counted = activities[machine]
         account = found[name] = Account(counted[Activity.BUSY], counted[Activity.FINISHED])
-        for wait in waits[machine.order]:
-            side = account.starved if wait.activity == Activity.STARVED else account.blocked
-            for other, cycles in whom.awaited(wait, wait.since, wait.until):
-                if cycles:
-                    side[other] += cycles
+        for activity, other, cycles in whom.awaited_by(machine.order):
+            (account.starved if activity == Activity.STARVED else account.blocked)[other] += cycles
     return found
+
+
+class _Wait(NamedTuple):
+    """As `sim_approx.engine.recording.WAIT`."""
+
+    since: int
+    until: int
+    machine: int
+    channel: int
+    activity: int
 
 
 class _Whom:
     """Who is waited for: the one at the other end of the channel or, where that is a machine of the same operator,
     the one that this machine waits for meanwhile."""
 
-    def __init__(self, fabric: Fabric, waits: list[list[Wait]]) -> None:
-        self._waits, self._causes = waits, Causes(fabric)
-        self._since = [[wait.since for wait in each] for each in waits]
+    def __init__(self, fabric: Fabric, record: Record) -> None:
+        self._causes = Causes(fabric)
+        order = np.argsort(record.waits["machine"], kind="stable")
+        self._sorted = record.waits[order]
+        self._bounds = np.searchsorted(self._sorted["machine"], np.arange(len(fabric.machines) + 1)).tolist()
+        self._lists: dict[int, list[_Wait]] = {}
 
-    def awaited(self, wait: Wait, since: int, until: int) -> Iterator[tuple[str, int]]:
+    def awaited_by(self, machine: int) -> Iterator[tuple[int, str, int]]:
+        """The activity, who is waited for, and the cycles, of all waits of ``machine``."""
+        waits = self._sorted[self._bounds[machine] : self._bounds[machine + 1]]
+        kinds, which = np.unique(np.stack([waits["channel"], waits["activity"]]), axis=1, return_inverse=True)
+        sums = np.bincount(which.ravel(), waits["until"] - waits["since"], kinds.shape[1]).astype(int).tolist()
+        for number, (channel, activity) in enumerate(kinds.T.tolist()):
+            other, name = self._other(channel, activity)
+            if not self._is_inside(machine, other, name):
+                yield activity, name, sums[number]
+                continue
+            for since, until, *rest in waits[which.ravel() == number].tolist():
+                for whom, cycles in self._awaited(_Wait(since, until, *rest), since, until):
+                    if cycles:
+                        yield activity, whom, cycles
+
+    def _other(self, channel: int, activity: int) -> tuple[int | None, str]:
+        if channel == NOBODY:
+            return None, BANKS
+        return self._causes.awaited(channel, full=activity == Activity.BLOCKED)
+
+    def _is_inside(self, machine: int, other: int | None, name: str) -> bool:
+        return other is not None and other != machine and name == self._causes.operator(machine)
+
+    def _waits(self, machine: int) -> list[_Wait]:
+        if machine not in self._lists:
+            waits = self._sorted[self._bounds[machine] : self._bounds[machine + 1]]
+            self._lists[machine] = [_Wait(*each) for each in waits.tolist()]
+        return self._lists[machine]
+
+    def _awaited(self, wait: _Wait, since: int, until: int) -> Iterator[tuple[str, int]]:
         """Names, with the cycles from ``since`` to before ``until`` for which ``wait`` was for them."""
-        if wait.channel is None:
-            yield BANKS, until - since
-            return
-        other, name = self._causes.awaited(wait.channel, full=wait.activity == Activity.BLOCKED)
-        if other is None or other == wait.machine or name != self._causes.operator(wait.machine):
+        other, name = self._other(wait.channel, wait.activity)
+        if other is None or not self._is_inside(wait.machine, other, name):
             yield name, until - since
             return
-        first = max(bisect_right(self._since[other], since) - 1, 0)
-        for each in self._waits[other][first:]:
+        waits = self._waits(other)
+        first = max(bisect_right(waits, since, key=lambda each: each.since) - 1, 0)
+        for each in waits[first:]:
             if each.since >= until:
                 break
             begin, end = max(each.since, since), min(each.until, until)
             if begin < end:
                 yield name, begin - since
-                yield from self.awaited(each, begin, end)
+                yield from self._awaited(each, begin, end)
                 since = end
         yield name, until - since

@@ -15,14 +15,13 @@ from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.compiled.rule import RuleError
 from sim_approx.engine.events import Ending, Engine, Events, Watch, Watcher
 from sim_approx.engine.profile import Counted
-from sim_approx.explain.record import Record, RecordingEngine
+from sim_approx.engine.recording import Record, RecordingEngine
 from sim_approx.placing.build import Fabric, TimingOf, build_fabric
 from sim_approx.running.footprint import Footprint
 from sim_approx.running.telling import Leaving, Speed
 from step.errors import (
     Deadlock,
     EnvironmentProblem,
-    FabricError,
     InputError,
     Runaway,
     SettingError,
@@ -161,8 +160,6 @@ class Model:
         record: Record | None = None,
         symbols: bool = False,
     ) -> None:
-        if record is not None and engine == "compiled":
-            raise FabricError("the compiled engine does not record what firings wait for; the Python engine does")
         self._netlist, self._data, self._values = netlist, data, values
         self._timing_of, self._wanted, self._record = timing_of, engine, record
         self._checks = self._checks_of_sources = timed_checks(netlist.graph, data)
@@ -203,7 +200,7 @@ class Model:
         fabric, engine = self._made = self._ready(netlist)
         checks = self._checks = self._checks_of_sources.copy()
         shown = self._shown = None if self._shown_by_sources is None else self._shown_by_sources.copy()
-        record: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
+        logged: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         speed = Speed(progress)
         leaving = None if on_token is None else Leaving(netlist, fabric.outputs, on_token)
 
@@ -213,13 +210,16 @@ class Model:
                 leaving.look()
 
         start = time.perf_counter()
-        ending = engine.run(max_cycles, record, told, jump, counted)
+        if isinstance(engine, CompiledEngine):
+            ending = engine.run(max_cycles, logged, told, jump, counted, self._record)
+        else:
+            ending = engine.run(max_cycles, logged, told, jump, counted)
         if leaving is not None:
             leaving.look()
         seconds = time.perf_counter() - start
         ran: EngineName = "compiled" if isinstance(engine, CompiledEngine) else "python"
         said = self._values, seconds, ran, self._reason, max_cycles
-        return Simulation(netlist, fabric, checks, ending, record, *said, shown)
+        return Simulation(netlist, fabric, checks, ending, logged, *said, shown)
 
     def _ready(self, netlist: Netlist) -> tuple[Fabric, Engine | CompiledEngine]:
         """A fabric with what ``netlist`` has, in which a run can begin, and the fastest engine that there is for it."""
@@ -239,9 +239,9 @@ class Model:
             if each.name in {**self._checks.checkers, **shown} and each.name not in self._data.streams
         }
         parts = fabric.machines, fabric.all_channels, fabric.clock, fabric.memory, watch
-        if self._record is not None:
-            return fabric, RecordingEngine(*parts, self._record)
-        return fabric, self._compiled(fabric, watch) or Engine(*parts)
+        if compiled := self._compiled(fabric, watch):
+            return fabric, compiled
+        return fabric, Engine(*parts) if self._record is None else RecordingEngine(*parts, self._record)
 
     def _compiled(self, fabric: Fabric, watch: Watch) -> CompiledEngine | None:
         """The compiled engine, unless another one is wanted, or it can not be, which is the reason for that one."""
@@ -278,7 +278,7 @@ def simulate(
 ) -> Simulation:
     """Run ``netlist`` once, to whatever end it comes; see `sim_approx.backend.run` for the options.
 
-    ``record`` gets what every firing waited for; the Python engine runs then.
+    ``record`` gets what every firing waited for.
     """
     model = Model(netlist, data, values=values, timing_of=timing_of, engine=engine, record=record)
     return model.run(events=events, max_cycles=max_cycles, jump=jump)

@@ -21,17 +21,14 @@ from test_dynamic_tiles import data, expert
 
 from benchmarks.bandwidth import compute_bound, memory_bound
 from sim_approx.backend import run
-from sim_approx.explain.changes import Retiming, without_work
-from sim_approx.explain.edges import Paces
+from sim_approx.engine.recording import NOBODY
+from sim_approx.explain.changes import without_work
 from sim_approx.explain.explanation import Explanation, explain
-from sim_approx.explain.path import binding_edges
-from sim_approx.explain.record import Record
+from sim_approx.explain.occupation import occupied
 from sim_approx.explain.report import report
 from sim_approx.explain.timeline import timeline
-from sim_approx.placing.build import build_fabric
 from sim_approx.running.simulation import simulate
 from step import BF16, FabricConfig, Tile
-from step.errors import FabricError
 from step.functions import Exp, Mul
 from step.language.graph import Graph
 from step.lowering.netlist import lower
@@ -63,12 +60,17 @@ def check(program: Program) -> Explanation:
         assert (each.starved.total(), each.blocked.total()) == (counted.starved, counted.blocked), name
     validate(json.loads(json.dumps(found.to_json())), "explanation", program.name)
     fabric = found.simulation.fabric
-    assert Retiming(found.simulation, found.record).cycles(Paces.of(fabric)) == found.cycles
-    for number, (_, late) in enumerate(binding_edges(found.record, Paces.of(fabric))):
-        # Only the banks of shared scratchpads, and DRAM, make anybody wait for what no edge says.
-        machine = fabric.machines[found.record.events[number].machine]
-        has_dram = machine is fabric.memory and program.fabric.memory.dram is not None
-        assert late == 0 or (late > 0 and (machine.contends or has_dram)), machine
+    events, fabric = found.record.events, found.simulation.fabric
+    # Only the banks of shared scratchpads, and DRAM, make anybody wait for what no event tells.
+    late = {min(each, len(fabric.machines) - 1) for each in events["machine"][events["late"] > 0].tolist()}
+    has_dram = program.fabric.memory.dram is not None
+    assert all(fabric.machines[each].contends or (has_dram and fabric.machines[each] is fabric.memory) for each in late)
+    assert events["late"].min(initial=0) == 0
+    # Every event is behind the one that it follows from, and the first ones are in cycle 0.
+    origins = events["origin"]
+    first = origins == NOBODY
+    assert np.all(events["cycle"][first] == events["late"][first])
+    assert np.all(events["cycle"][origins[~first]] < events["cycle"][~first])
     return found
 
 
@@ -92,7 +94,6 @@ def test_every_cycle_of_an_example_is_explained(path: Path) -> None:
     program = load_program(str(path))
     found = check(program)
     # What lanes did is what the metric says of the data, although regions may have shared it otherwise.
-    assert found.usage.roofline is not None
     assert found.usage.roofline.flops == metrics(program).bind(bind(program)).flops
 
 
@@ -104,15 +105,14 @@ def test_every_cycle_of_an_example_is_explained(path: Path) -> None:
         ("softmax", "off-chip memory", "--set memory.latency=1"),
     ],
 )
-def test_without_its_first_cause_a_run_takes_as_long_as_predicted(name: str, cause: str, change: str) -> None:
+def test_what_gains_most_is_about_the_first_cause(name: str, cause: str, change: str) -> None:
     """What most of the critical path goes to is what the best change is about, and a run with it proves it."""
     found = explain(load_program(str(EXAMPLES[0].with_name(f"{name}.py"))))
     assert next(iter(found.path.shares())).what == cause
     best = found.what_if[0]
     assert best.text == change
-    for each in found.what_if[:3]:
-        assert each.verified is not None and each.verified < found.cycles
-        assert abs(each.estimated - each.verified) <= 0.05 * each.verified, each
+    cycles = [each.cycles for each in found.what_if]
+    assert cycles == sorted(cycles) and cycles[-1] < found.cycles
 
 
 @pytest.mark.parametrize(
@@ -123,27 +123,25 @@ def test_without_its_first_cause_a_run_takes_as_long_as_predicted(name: str, cau
         ("attention", "region1_part", 2472, 2472),  # and so does region1_product
     ],
 )
-def test_without_the_work_of_its_first_cause_a_run_takes_as_long_as_predicted(
+def test_without_the_work_of_its_first_cause_a_run_is_shorter_or_another_is_as_long(
     name: str, cause: str, cycles: int, without: int
 ) -> None:
     program = load_program(str(EXAMPLES[0].with_name(f"{name}.py")))
     found = explain(program, changes=False)
     assert next(iter(found.path.shares())) == (cause, "works") and found.cycles == cycles
     netlist, data = lower(program.graph, program.fabric), bind_inputs(program.graph, program.inputs)
-    timing_of = without_work(netlist, cause)
-    fabric = build_fabric(netlist, data, netlist.deciding, timing_of)
-    predicted = Retiming(found.simulation, found.record).cycles(Paces.of(fabric))
-    assert predicted == simulate(netlist, data, timing_of=timing_of).ending.cycles == without
+    assert simulate(netlist, data, timing_of=without_work(netlist, cause)).ending.cycles == without
 
 
 @pytest.mark.parametrize("rows", [[5, 1, 7, 2], [0, 3, 0, 0, 1], [1, 16, 1, 16]], ids=str)
 def test_every_cycle_of_tiles_of_dynamic_size_is_explained(rows: list[int]) -> None:
-    """But not what they would take in another fabric, nor the operations."""
+    """And what they calculate, row by row."""
     program = Program(expert(len(rows), 0), data(rows), FabricConfig(matmul_lanes=4))
     found = check(program)
-    firings = [each for each in found.record.events if each.computes]
-    assert len({each.interval for each in firings if found.simulation.fabric.machines[each.machine].sizes}) > 1
-    assert explain(program).what_if == [] and found.usage.roofline is None
+    fabric, events = found.simulation.fabric, found.record.events
+    sized = [each.order for each in fabric.machines if each.sizes]
+    assert len(set(occupied(fabric, found.record)[np.isin(events["machine"], sized)].tolist())) > 1
+    assert found.usage.roofline.flops == metrics(program).bind(bind(program)).flops
 
 
 def uncut(program: Program) -> Program:
@@ -173,9 +171,7 @@ def two_ways() -> Program:
 )
 def test_what_a_run_is_bound_by_is_what_gains(program: Callable[[], Program], change: str) -> None:
     best = next(each for each in explain(program()).what_if if not each.text.endswith("as fast as its links"))
-    assert best.text == change and best.verified is not None
-    # Which port a memory channel with less to do serves first the record does not know.
-    assert abs(best.estimated - best.verified) <= ("memory" in change) * 0.05 * best.verified
+    assert best.text == change
 
 
 def test_waits_are_for_the_one_at_the_end_of_the_chain() -> None:
@@ -184,15 +180,6 @@ def test_waits_are_for_the_one_at_the_end_of_the_chain() -> None:
     waits = {name: (each.starved, each.blocked) for name, each in found.accounts.items()}
     assert set(waits["x_broadcast"][1]) == {"joined"} and set(waits["x"][1]) == {"x_broadcast"}
     assert set(waits["joined"][0]) == {"step3"} and not waits["joined"][1]
-
-
-def test_only_the_python_engine_records() -> None:
-    program = two_ways()
-    netlist = lower(program.graph, program.fabric)
-    data = bind_inputs(netlist.graph, program.inputs)
-    with pytest.raises(FabricError) as raised:
-        simulate(netlist, data, engine="compiled", record=Record())
-    assert str(raised.value) == ("the compiled engine does not record what firings wait for; the Python engine does")
 
 
 def test_a_page_stands_alone() -> None:

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "jump.hpp"
+#include "record.hpp"
 #include "wheel.hpp"
 
 // Asks the caller for the result of a function of values; sets *code to a fault, or to -1 for an error of his own.
@@ -69,6 +70,8 @@ struct SharedMemory : Machine {
     virtual int64_t same_way() const = 0;              // so far apart are addresses that are in the same channel
     virtual void visit_ports(State& state) = 0;        // goes over all that it knows
     virtual void each_port(const std::function<void(Machine&)>& action) = 0;
+    virtual int64_t channel_count() const = 0;
+    virtual int64_t port_count() const = 0;
     virtual void save_beats(std::vector<int64_t>& out) const = 0;  // of each port, that of the tile which is next
 };
 
@@ -91,6 +94,7 @@ struct Engine {
     int64_t jumped = 0;                      // cycles that were counted and not gone through
     std::vector<Met> faults;
     std::vector<Event> events, leaves, shown;  // what entered and left the channels that are logged; what showed in those watched
+    std::unique_ptr<Recorder> recorder;  // who notes what firings wait for, if anybody does
     Ending ending;
     Profile profile;
 
@@ -171,6 +175,7 @@ struct Engine {
             if (channel->sized) seen = paced(*channel, token, lag);
             if (channel->unread) return;
             log_sent(*channel, token, seen, lag);
+            if (recorder) recorder->puts(*channel);
             channel->append(token, seen);
             if (channel->wide) channel->last().lag = lag;
         } else {
@@ -183,7 +188,7 @@ struct Engine {
     }
 
     __attribute__((always_inline)) void take(Channel* channel) {
-        if (__builtin_expect(channel->logged, false)) leaves.push_back({now, channel->index, 0});
+        if (__builtin_expect(channel->logged, false)) log_taken(*channel);
         channel->remove(now);
         if (channel->writer_waits) {
             channel->writer_waits = false;
@@ -201,11 +206,13 @@ struct Engine {
     void reserve(Channel* channel, int64_t cycles) {
         channel->open_from = now + cycles;
         channel->reserved = true;
+        if (recorder) recorder->reserves(*channel);
     }
 
     // `machine` sleeps until a token is seen in `channel`.
     __attribute__((noinline)) int starve(Machine& machine, Channel& channel) {
         machine.asleep = true;
+        if (recorder) recorder->wants(channel, ARRIVAL);
         if (channel.stored) wake(machine, channel.head().seen);
         else channel.reader_waits = true;
         return STARVES;
@@ -219,12 +226,13 @@ struct Engine {
             if (!first) first = last = each;
             if (each->head().seen > last->head().seen) last = each;
         }
-        return starve(machine, last->stored ? *last : *first);
+        return starve(machine, last->stored && !recorder ? *last : *first);
     }
 
     // `machine` sleeps until `channel` has space.
     __attribute__((noinline)) int block(Machine& machine, Channel& channel) {
         machine.asleep = true;
+        if (recorder) recorder->wants(channel, channel.is_closed(now) ? SENDING : FULL);
         if (channel.is_closed(now)) wake(machine, channel.open_from);
         else if (int32_t(channel.stored) < channel.capacity) wake(machine, now + 1);
         else channel.writer_waits = true;
@@ -257,6 +265,9 @@ struct Engine {
         }
         if (!open_) last_ = -1, has_last_ = true;
         if (jumps && may_jump()) jump_.allow();
+        if (recorder)
+            recorder->start(channels, int64_t(machines.size()), memory ? memory->channel_count() : 0,
+                            memory ? memory->port_count() : 0);
     }
 
     // All that the future depends on before the present cycle, and all that is counted.
@@ -365,7 +376,9 @@ struct Engine {
         for (Machine* machine : *current_) {
             machine->due = NEVER;
             machine->asleep = false;
+            if (__builtin_expect(bool(recorder), false)) recorder->tries(*machine, now);
             int outcome = machine->rule(*machine, *this);
+            if (__builtin_expect(bool(recorder), false)) recorder->tried(*machine, outcome, now);
             if (outcome <= ENDS) {
                 machine->firings++;
                 if (machine->activity != BUSY) change(*machine, BUSY, now);
@@ -435,10 +448,15 @@ struct Engine {
 
     void log_sent(const Channel& channel, const Token& token, int64_t seen, int64_t lag) {
         Event event{seen - lag - 1, channel.index, token.control()};
-        if (channel.logged) events.push_back(event);
+        if (channel.logged && channel.index >= 0) events.push_back(event);
         if (!channel.watched) return;
         int64_t counted = channel.counts_rows && token.has_value() ? rows(token.value) : 0;
         shown.push_back({seen - 1, channel.index, int32_t(counted << CONTROL_BITS | token.control())});
+    }
+
+    __attribute__((noinline)) void log_taken(const Channel& channel) {
+        if (channel.index >= 0) leaves.push_back({now, channel.index, 0});
+        if (recorder) recorder->takes(channel, now);
     }
 
     // On to the next cycle in which anything is to be tried, with the machines to be tried in it.

@@ -17,6 +17,7 @@ constexpr int64_t MEMORY = -1;
 struct Run {
     Engine engine;
     Out out;
+    std::vector<Fired> fired;
     int64_t passed = 0;
 
     // Brings what did not happen yet behind the others.
@@ -29,8 +30,9 @@ struct Run {
 
 extern "C" {
 
-Run* step_start(const int64_t* packed, Callback callback, int64_t jumps) {
+Run* step_start(const int64_t* packed, Callback callback, int64_t jumps, int64_t records) {
     auto run = new Run;
+    if (records) run->engine.recorder = std::make_unique<Recorder>();
     run->engine.callback = callback;
     run->engine.jumps = jumps != 0;
     Reader reader{packed, run->engine};
@@ -124,6 +126,21 @@ const Event* step_events(Run* run, int64_t* count) { return run->happened(run->e
 const Event* step_leaves(Run* run, int64_t* count) { return run->happened(run->engine.leaves, count); }
 
 const Event* step_seen(Run* run, int64_t* count) { return run->happened(run->engine.shown, count); }
+
+// The firings that were recorded since the last call, and all waits; of a run that is over, also those that last.
+const Fired* step_fired(Run* run, int64_t* count) {
+    run->fired.clear();
+    std::swap(run->fired, run->engine.recorder->fired);
+    *count = int64_t(run->fired.size());
+    return run->fired.data();
+}
+
+const Wait* step_waits(Run* run, int64_t* count) {
+    Engine& engine = run->engine;
+    engine.recorder->finish(engine.ending.cycles);
+    *count = int64_t(engine.recorder->waits.size());
+    return engine.recorder->waits.data();
+}
 
 // Those that were returned by the last call.
 void step_forget_seen(Run* run) {

@@ -40,6 +40,7 @@ struct Memory final : SharedMemory {
         for (Port& port : ports) {
             port.rule = Port::fire;
             port.number = int32_t(&port - ports.data());
+            port.order = -1;  // it is none of the machines
             port.due = NEVER;
             port.presenting = &presenting_;
             port.asks->reader = &port;
@@ -55,6 +56,10 @@ struct Memory final : SharedMemory {
             if (each.writes && each.asks->readable(now + 1)) return true;
         return false;
     }
+
+    int64_t channel_count() const override { return int64_t(channels_.size()); }
+
+    int64_t port_count() const override { return int64_t(ports.size()); }
 
     bool is_idle() const override { return presenting_.empty() && !is_waited_for(); }
 
@@ -193,6 +198,7 @@ struct Memory final : SharedMemory {
         served.granted = port.number;
         served.free_at = e.now + beat_interval;
         if (__builtin_expect(e.profile.width != 0, false)) e.profile.grant(port.writes, e.now);
+        if (e.recorder) e.recorder->grants(port.number, *port.asks, channel, beat_interval, e.now);
         int64_t arrival = e.now;
         if (!drams_.empty()) {
             DramChannel& bank = drams_[channel];
@@ -208,6 +214,7 @@ struct Memory final : SharedMemory {
             if (!port.writes) e.take(port.asks);
             if (port.arrives) e.send(port.arrives, Token(UNKNOWN), port.arrived + 1);
         }
+        if (e.recorder) e.recorder->granted(order + port.number, port.address, port.arrived - e.now, e.now);
         presenting_.push_back(&port);
     }
 };

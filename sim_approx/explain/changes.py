@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -57,13 +57,21 @@ class WhatIf:
     cycles: int
 
 
-def what_if(graph: Graph, data: BoundInputs, simulation: Simulation, record: Record, path: Path) -> list[WhatIf]:
+def what_if(
+    graph: Graph, data: BoundInputs, simulation: Simulation, record: Record, path: Path, advised: Sequence[str] = ()
+) -> list[WhatIf]:
     """Changes of the fabric that make the run of ``graph``, whose critical path is ``path``, shorter, the best first.
 
-    All are run; of a large run only those that are about most of the path (`EVENTS`).
+    Settings that are ``advised`` are among them. All are run; of a large run only those that are about most of the path
+    (`EVENTS`).
     """
     tries = max(LEAST, EVENTS // max(1, len(record.events)))
-    promising = sorted(changes(graph, simulation, record, path), key=lambda each: -each.cycles)
+    netlist, cycles = simulation.fabric.netlist, simulation.ending.cycles
+    tried = list(changes(graph, simulation, record, path))
+    text = " ".join(f"--set {each}" for each in advised)
+    if advised and all(each.text != text for each in tried):
+        tried.append(Change(text, cycles, lower(graph, with_settings(netlist.fabric, advised))))
+    promising = sorted(tried, key=lambda each: -each.cycles)
     found = [WhatIf(change.text, _cycles(change, data)) for change in promising[:tries]]
     return sorted((each for each in found if each.cycles < simulation.ending.cycles), key=lambda each: each.cycles)
 

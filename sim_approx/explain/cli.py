@@ -25,6 +25,7 @@ CYCLE = click.IntRange(min=0)
 @program_options
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop the run there.")
 @click.option("--top", type=click.IntRange(min=1), default=SHOWN, show_default=True, help="Rows of the critical path.")
+@click.option("--unfold", is_flag=True, help="A row for every operator, also of those that are alike.")
 @click.option("--what-if/--no-what-if", "changes", default=True, help="Try changes of the fabric.")
 @click.option("--trace", "trace_file", type=FILE, help="Write a trace for Perfetto to this file, as JSON.")
 @click.option("--from", "first", type=CYCLE, default=0, metavar="CYCLE", help="First cycle of the trace.")
@@ -36,6 +37,7 @@ def command(
     given: Given,
     max_cycles: int | None,
     top: int,
+    unfold: bool,
     changes: bool,
     trace_file: Path | None,
     first: int,
@@ -68,7 +70,7 @@ def command(
     if as_json:
         show_json(found.to_json())
     else:
-        show(found, top)
+        show(found, top, unfold=unfold)
         show_written(trace_file, page)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from sim_approx.backend import raise_failure
 from sim_approx.engine.recording import Record
+from sim_approx.explain.bandwidth import Advice, advice
 from sim_approx.explain.changes import WhatIf, what_if
 from sim_approx.explain.path import Path, critical_path
 from sim_approx.explain.usage import Usage, usage
 from sim_approx.explain.waits import Account, accounts
 from sim_approx.running.simulation import Simulation, simulate
 from step.language.validate import check_outputs
+from step.programs.folding import folded
 from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program
 from step.running.result import RunResult
@@ -26,7 +29,7 @@ class Explanation:
     """The run of ``program`` with its ``result``, of which everything is known in ``simulation`` and ``record``.
 
     ``path`` is the critical one, ``accounts`` has what became of the cycles of every operator, ``usage`` the shares of
-    lanes, links and memory, ``what_if`` the changes that would make it shorter.
+    lanes, links and memory, ``what_if`` the changes that would make it shorter, ``advice`` why memory moved no more.
     """
 
     program: Program
@@ -35,12 +38,18 @@ class Explanation:
     accounts: dict[str, Account]
     usage: Usage
     what_if: list[WhatIf]
+    advice: Advice | None
     simulation: Simulation = field(repr=False)
     record: Record = field(repr=False)
 
     @property
     def cycles(self) -> int:
         return self.result.cycles
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """By operator, the repeated part that it is one of (`step.programs.folding`)."""
+        return folded(self.simulation.fabric.netlist.graph)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -57,6 +66,7 @@ class Explanation:
             "lanes": self.usage.lanes,
             "links": self.usage.links,
             "memory": self.usage.memory,
+            "bandwidth": self.advice and asdict(self.advice),
             "what_if": [asdict(each) for each in self.what_if],
             "roofline": {
                 **asdict(roofline),
@@ -89,13 +99,15 @@ def explain(
         raise_failure(simulation.error, simulation, result, rerun)
     fabric, ending = simulation.fabric, simulation.ending
     path = critical_path(fabric, record, ending.cycles)
+    advised = advice(fabric, record, path.shares(), ending.cycles)
     return Explanation(
         program,
         result,
         path,
         accounts(fabric, record, ending.activities),
         usage(fabric, record, result),
-        what_if(program.graph, data, simulation, record, path) if changes else [],
+        what_if(program.graph, data, simulation, record, path, advised.settings if advised else ()) if changes else [],
+        advised,
         simulation,
         record,
     )

@@ -91,8 +91,8 @@ def critical_path(fabric: Fabric, record: Record, cycles: int) -> Path:
     found, which = np.unique(codes[taken][::-1], return_inverse=True)
     causes = Causes(fabric)
     names: dict[Cause, int] = {}
-    places = [names.setdefault(_cause(causes, *divmod(code, NUMBERS)), len(names)) for code in found.tolist()]
-    return Path(list(names), np.array(places)[which], np.cumsum(lengths[taken][::-1]))
+    where = [names.setdefault(_cause(causes, *divmod(code, NUMBERS)), len(names)) for code in found.tolist()]
+    return Path(list(names), np.array(where)[which], np.cumsum(lengths[taken][::-1]))
 
 
 def _cause(causes: Causes, kind: int, number: int) -> Cause:

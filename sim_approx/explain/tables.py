@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import click
 from rich.markup import escape
 
 from sim_approx.explain.explanation import Explanation, explain
+from sim_approx.explain.limit import folded_shares, summed
 from sim_approx.explain.usage import Usage
 from step.cli.console import new_table, show_table
+from step.programs.folding import members
 from step.programs.program import Program
 
 SHOWN = 12
 """Rows of a critical path."""
 
 
-def show(found: Explanation, top: int) -> None:
-    """The critical path, its ``top`` causes first, what became of the cycles of every operator, and what was used."""
+def show(found: Explanation, top: int, *, unfold: bool = False) -> None:
+    """The critical path, its ``top`` causes first, what became of the cycles of every operator, and what was used.
+
+    Repeated parts have one row, unless they are to ``unfold``.
+    """
     show_path(found, top)
     click.echo()
-    _show_operators(found)
+    _show_operators(found, {name: name for name in found.parts} if unfold else found.parts)
     click.echo()
     _show_usage(found.usage)
+    if found.advice is not None:
+        click.echo(found.advice.text)
     if found.what_if:
         click.echo()
         _show_changes(found)
@@ -38,7 +46,10 @@ def show_path(found: Explanation, top: int) -> None:
     """The ``top`` causes along the critical path, and the rest in a line."""
     title = f"{found.program.name}: {found.cycles:,} cycles along the critical path"
     table = new_table(title, "what", "why", "cycles", "share", names=("why",))
-    rows = [(*cause, cycles) for cause, cycles in found.path.shares().items()]
+    rows = [
+        (what if len(of) == 1 else f"{what} ({len(of)} of them)", why, sum(of.values()))
+        for (what, why), of in folded_shares(found).items()
+    ]
     shown, rest = rows[:top], rows[top:]
     if rest:
         shown.append((f"{len(rest)} others", "", sum(cycles for *_, cycles in rest)))
@@ -47,19 +58,24 @@ def show_path(found: Explanation, top: int) -> None:
     show_table(table)
 
 
-def _show_operators(found: Explanation) -> None:
+def _show_operators(found: Explanation, parts: Mapping[str, str]) -> None:
+    """A row for each of the ``parts``, with the mean of those that it stands for, and the one that is busy most."""
     table = new_table(
         "operators, in % of the cycles",
-        *("operator", "busy", "starved", "on", "blocked", "by", "finished"),
+        *("operator", "count", "busy", "at most", "starved", "on", "blocked", "by", "finished"),
         names=("on", "by"),
     )
-    for name, each in sorted(found.accounts.items(), key=lambda item: -item[1].busy):
+    rows = [(part, summed(found, names, parts), names) for part, names in members(parts).items()]
+    for part, each, names in sorted(rows, key=lambda row: (-row[1].busy / len(row[2]), row[0])):
+        of = found.cycles * len(names)
         table.add_row(
-            escape(name),
-            _share(each.busy, found.cycles),
-            *_waits(each.starved, found.cycles),
-            *_waits(each.blocked, found.cycles),
-            _share(each.finished, found.cycles),
+            escape(part),
+            str(len(names)),
+            _share(each.busy, of),
+            _share(max(found.accounts[name].busy for name in names), found.cycles),
+            *_waits(each.starved, of),
+            *_waits(each.blocked, of),
+            _share(each.finished, of),
         )
     show_table(table)
 

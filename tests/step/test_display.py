@@ -16,6 +16,7 @@ import step
 from step import FP32, FabricConfig, Graph, Program, Tile
 from step.functions import Scale
 from step.programs.pictures.layered import layered_svg
+from step.programs.pictures.sketch import sketch
 from step.programs.tables import bar, table
 
 
@@ -72,7 +73,7 @@ def test_a_picture_has_every_box_inside_and_every_edge_from_box_to_box() -> None
     forked.map(Scale(2)).sink("y")
     forked.sink("z")
     graph.source("alone", Tile(FP32), [graph.symbol("M")]).sink("w")
-    picture = ElementTree.fromstring(layered_svg(graph, FabricConfig(), {}))
+    picture = ElementTree.fromstring(layered_svg(sketch(graph, FabricConfig(), {})))
     svg = "{http://www.w3.org/2000/svg}"
     width, height = float(picture.attrib["width"]), float(picture.attrib["height"])
     boxes = [each for each in picture.iter(f"{svg}rect") if "x" in each.attrib]

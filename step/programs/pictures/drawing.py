@@ -10,7 +10,7 @@ from types import MappingProxyType
 from step.errors import EnvironmentProblem
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
-from step.programs.pictures.outline import COLOURS, edges, ends, label
+from step.programs.pictures.sketch import Sketch, sketch
 
 _DEFAULT = FabricConfig()
 _BY_KIND: Mapping[str, str] = MappingProxyType({})
@@ -22,20 +22,23 @@ def dot(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] 
 
     ``fills``: colours of operators by name, instead of those of their kinds.
     """
+    return dot_of(sketch(graph, fabric, fills))
+
+
+def dot_of(sketch: Sketch) -> str:
+    """``sketch`` in Graphviz' language."""
     lines = [
-        f"digraph {_quoted(graph.name)} {{",
+        f"digraph {_quoted(sketch.name)} {{",
         "  rankdir=TB; node [shape=box, style=filled, fontname=Helvetica];",
         "  edge [fontsize=9, labelfontsize=8, labeldistance=1.6];",
     ]
-    for node in graph:
-        colour, name = fills.get(node.name, COLOURS[node.operator.kind]), _quoted(node.name)
-        text = _quoted("\\n".join(label(node)))
-        lines.append(f'  {name} [label={text}, fillcolor="{colour}", tooltip={_quoted(str(node.location))}];')
-    for edge in edges(graph, fabric):
-        output, input = map(_quoted, ends(graph, edge))
-        text = _quoted("\\n".join(edge.lines))
-        places = f"{_quoted(edge.producer)} -> {_quoted(edge.consumer)}"
-        lines.append(f"  {places} [label={text}, taillabel={output}, headlabel={input}];")
+    for name, box in sketch.boxes.items():
+        text = _quoted("\\n".join(box.lines))
+        lines.append(f'  {_quoted(name)} [label={text}, fillcolor="{box.colour}", tooltip={_quoted(box.title)}];')
+    for arrow in sketch.arrows:
+        text = _quoted("\\n".join(arrow.lines))
+        places = f"{_quoted(arrow.producer)} -> {_quoted(arrow.consumer)}"
+        lines.append(f"  {places} [label={text}, taillabel={_quoted(arrow.output)}, headlabel={_quoted(arrow.input)}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -49,15 +52,20 @@ def svg(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] 
 
     ``fills`` as in `dot`. Raises `EnvironmentProblem` where neither is there.
     """
+    return svg_of(sketch(graph, fabric, fills))
+
+
+def svg_of(sketch: Sketch) -> str:
+    """``sketch`` as SVG, as `svg` draws it."""
     if shutil.which("dot") is not None:
-        return drawn(graph, fabric, "svg", fills).decode()
+        return _drawn(sketch, "svg").decode()
     try:
         from step.programs.pictures.layered import layered_svg
     except ModuleNotFoundError:
         raise EnvironmentProblem(
             "an SVG needs Graphviz' dot, or the module grandalf; install it with: pip install 'step-fabric[show]'"
         ) from None
-    return layered_svg(graph, fabric, fills)
+    return layered_svg(sketch)
 
 
 def picture(graph: Graph) -> str | None:
@@ -73,15 +81,17 @@ def drawn(graph: Graph, fabric: FabricConfig, form: str, fills: Mapping[str, str
 
     Raises `EnvironmentProblem` where ``dot`` is not installed, or does not do it.
     """
+    return _drawn(sketch(graph, fabric, fills), form)
+
+
+def _drawn(sketch: Sketch, form: str) -> bytes:
     program = shutil.which("dot")
     if program is None:
         raise EnvironmentProblem(
             f"a {form.upper()} needs Graphviz' dot: install graphviz (Debian: apt install graphviz); "
             "an SVG can be drawn without it"
         )
-    done = subprocess.run(
-        [program, f"-T{form}"], input=dot(graph, fabric, fills).encode(), capture_output=True, check=False
-    )
+    done = subprocess.run([program, f"-T{form}"], input=dot_of(sketch).encode(), capture_output=True, check=False)
     if done.returncode != 0:
         raise EnvironmentProblem(f"{program} drew no {form.upper()}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout

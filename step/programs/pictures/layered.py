@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
 
 from grandalf.graphs import Edge, Graph, Vertex
 from grandalf.layouts import SugiyamaLayout
 
-from step.language.graph import Graph as Program
-from step.language.graph import Node
-from step.lowering.fabric import FabricConfig
-from step.programs.pictures.outline import COLOURS, edges, ends, label
+from step.programs.pictures.sketch import Box, Sketch
 
 MARGIN = 20
 LINE = 14
@@ -27,13 +23,9 @@ class _Box:
         self.xy = (0.0, 0.0)
 
 
-def layered_svg(graph: Program, fabric: FabricConfig, fills: Mapping[str, str]) -> str:
-    """The picture: a box for each operator, and for each edge its ports, its type, and a depth that is not that of
-    the fabric.
-
-    ``fills``: colours of operators by name, instead of those of their kinds.
-    """
-    boxes = _placed(graph)
+def layered_svg(sketch: Sketch) -> str:
+    """The picture of ``sketch``."""
+    boxes = _placed(sketch)
     width = max((box.xy[0] + box.w / 2 for box in boxes.values()), default=0) + MARGIN
     height = max((box.xy[1] + box.h / 2 for box in boxes.values()), default=0) + MARGIN
     parts = [
@@ -43,32 +35,31 @@ def layered_svg(graph: Program, fabric: FabricConfig, fills: Mapping[str, str]) 
         '<path d="M0 0L8 4L0 8z"/></marker></defs>',
         '<rect width="100%" height="100%" fill="white"/>',
     ]
-    for edge in edges(graph, fabric):
-        start, end = boxes[edge.producer], boxes[edge.consumer]
+    for arrow in sketch.arrows:
+        start, end = boxes[arrow.producer], boxes[arrow.consumer]
         x1, y1, x2, y2 = start.xy[0], start.xy[1] + start.h / 2, end.xy[0], end.xy[1] - end.h / 2
         middle = (y1 + y2) / 2
-        title = html.escape(f"{edge.stream}: {edge.type}, depth {edge.depth}")
         parts.append(
             f'<path d="M{x1:.1f} {y1:.1f}C{x1:.1f} {middle:.1f} {x2:.1f} {middle:.1f} {x2:.1f} {y2:.1f}" fill="none" '
-            f'stroke="#777" marker-end="url(#tip)"><title>{title}</title></path>'
+            f'stroke="#777" marker-end="url(#tip)"><title>{html.escape(arrow.title)}</title></path>'
         )
-        output, input = ends(graph, edge)
         # Points of the curve that are far enough from its ends that those of other edges are elsewhere.
-        parts += _small(x1 + 0.2 * (x2 - x1), y1 + 0.33 * (y2 - y1), output)
-        for number, line in enumerate(edge.lines):
+        parts += _small(x1 + 0.2 * (x2 - x1), y1 + 0.33 * (y2 - y1), arrow.output)
+        for number, line in enumerate(arrow.lines):
             parts += _small((x1 + x2) / 2, middle + 9 * number, line)
-        parts += _small(x1 + 0.8 * (x2 - x1), y1 + 0.67 * (y2 - y1), input)
-    for node in graph:
-        parts += _drawn(node, boxes[node.name], fills.get(node.name, COLOURS[node.operator.kind]))
+        parts += _small(x1 + 0.8 * (x2 - x1), y1 + 0.67 * (y2 - y1), arrow.input)
+    for name, box in sketch.boxes.items():
+        parts += _drawn(name, box, boxes[name])
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _placed(graph: Program) -> dict[str, _Box]:
+def _placed(sketch: Sketch) -> dict[str, _Box]:
     """Every operator's box in its place; what is not connected stands side by side."""
-    vertices = {node.name: Vertex(node) for node in graph}
-    for node in graph:
-        vertices[node.name].view = _Box(label(node))
-    joined = [Edge(vertices[each.producer], vertices[each.consumer]) for each in edges(graph, FabricConfig())]
+    vertices = {name: Vertex(name) for name in sketch.boxes}
+    for name, each in sketch.boxes.items():
+        vertices[name].view = _Box(each.lines)
+    pairs = dict.fromkeys((each.producer, each.consumer) for each in sketch.arrows)
+    joined = [Edge(vertices[producer], vertices[consumer]) for producer, consumer in pairs]
     shift = 0.0
     for component in Graph(list(vertices.values()), joined).C:
         layout = SugiyamaLayout(component)
@@ -90,7 +81,7 @@ def _small(x: float, y: float, text: str) -> list[str]:
     return [f'<text x="{x:.1f}" y="{y:.1f}" {style}>{html.escape(text)}</text>'] if text else []
 
 
-def _drawn(node: Node, box: _Box, fill: str) -> list[str]:
+def _drawn(name: str, of: Box, box: _Box) -> list[str]:
     x, y = box.xy[0] - box.w / 2, box.xy[1] - box.h / 2
     bold = ' font-weight="bold"'
     lines = [
@@ -99,8 +90,9 @@ def _drawn(node: Node, box: _Box, fill: str) -> list[str]:
         for number, line in enumerate(box.lines)
     ]
     return [
-        f'<g><title>{html.escape(str(node.location))}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.w:.1f}" '
-        f'height="{box.h}" rx="4" fill="{fill}" stroke="#555"/>',
+        f'<g data-name="{html.escape(name)}"><title>{html.escape(of.title)}</title>'
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{box.w:.1f}" '
+        f'height="{box.h}" rx="4" fill="{of.colour}" stroke="#555"/>',
         *lines,
         "</g>",
     ]

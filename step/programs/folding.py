@@ -1,0 +1,75 @@
+"""Repeated parts of a program: experts, regions, heads."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from step.language.graph import Graph, Node
+from step.language.types import ElementType, Tile
+
+FEWEST = 3
+"""Operators that are folded to one."""
+
+NUMBER = re.compile(r"\d+")
+
+
+def folded(graph: Graph) -> dict[str, str]:
+    """By operator, the name of the part that stands for it and all that are like it; of one that is like no other, its
+    own.
+
+    Operators are alike if their names differ in numbers only, and they do the same with elements of the same types.
+    """
+    alike: dict[tuple[str, object], list[str]] = defaultdict(list)
+    for node in graph:
+        alike[starred(node.name), _work(node)].append(node.name)
+    names: dict[str, str] = {}
+    kinds: dict[str, int] = defaultdict(int)
+    for (pattern, _), members in alike.items():
+        if len(members) < FEWEST:
+            names |= {each: each for each in members}
+            continue
+        kinds[pattern] += 1
+        part = pattern if kinds[pattern] == 1 else f"{pattern} ({kinds[pattern]})"
+        names |= dict.fromkeys(members, part)
+    return names
+
+
+def starred(name: str) -> str:
+    """``name`` with a star for each number."""
+    return NUMBER.sub("*", name)
+
+
+def members(parts: Mapping[str, str]) -> dict[str, list[str]]:
+    """By part, those that it stands for."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, part in parts.items():
+        found[part].append(name)
+    return dict(found)
+
+
+def common(texts: Iterable[str]) -> str:
+    """What all ``texts`` say; with stars for numbers, or cut short, where they differ."""
+    different = list(dict.fromkeys(texts))
+    if len(different) == 1:
+        return different[0]
+    patterns = {starred(each) for each in different}
+    return patterns.pop() if len(patterns) == 1 else f"{different[0]}, .."
+
+
+def _work(node: Node) -> object:
+    function = getattr(node.operator, "function", None)
+    inputs = tuple(_shape(each.element) for each in node.inputs)
+    return node.operator.name, getattr(function, "name", None), inputs, _shapes(node)
+
+
+def _shapes(node: Node) -> Sequence[object]:
+    return tuple(_shape(each.element) for each in node.output_types)
+
+
+def _shape(element: ElementType) -> object:
+    """The type, in which all dynamic sizes are the same."""
+    if isinstance(element, Tile) and not element.rows.is_static:
+        return element.dtype, "dynamic", element.cols
+    return element

@@ -1,0 +1,95 @@
+"""Pictures before they are laid out: boxes and arrows, of all operators or with those folded that are alike."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from step.language.graph import Graph
+from step.lowering.fabric import FabricConfig
+from step.programs.folding import common, members, starred
+from step.programs.pictures.outline import COLOURS, edges, ends, label
+
+
+@dataclass(frozen=True)
+class Box:
+    """An operator, or several that are alike: its ``lines``, its colour, and a ``title`` for who points at it."""
+
+    lines: list[str]
+    colour: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A stream from box to box, with the names of its ports, and the ``lines`` beside it."""
+
+    producer: str
+    consumer: str
+    output: str
+    input: str
+    lines: list[str]
+    title: str
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A picture before it is laid out: ``boxes`` by name, and the arrows between them."""
+
+    name: str
+    boxes: dict[str, Box]
+    arrows: list[Arrow]
+
+
+def sketch(graph: Graph, fabric: FabricConfig, fills: Mapping[str, str]) -> Sketch:
+    """The picture of ``graph``: a box for each operator, and for each edge its ports, its type, and a depth that is
+    not that of the fabric.
+
+    ``fills``: colours of operators by name, instead of those of their kinds.
+    """
+    boxes = {
+        node.name: Box(label(node), fills.get(node.name, COLOURS[node.operator.kind]), str(node.location))
+        for node in graph
+    }
+    arrows = [
+        Arrow(
+            each.producer,
+            each.consumer,
+            *ends(graph, each),
+            each.lines,
+            f"{each.stream}: {each.type}, depth {each.depth}",
+        )
+        for each in edges(graph, fabric)
+    ]
+    return Sketch(graph.name, boxes, arrows)
+
+
+def fold(sketch: Sketch, parts: Mapping[str, str], fills: Mapping[str, str]) -> Sketch:
+    """``sketch`` with one box for all boxes of the same of the ``parts``, and one arrow for those between two of them.
+
+    ``fills``: colours of parts.
+    """
+    boxes, alone = {}, {part for part, names in members(parts).items() if len(names) == 1}
+    for part, names in members(parts).items():
+        of = [sketch.boxes[name] for name in names]
+        if len(of) == 1:
+            boxes[part] = replace(of[0], colour=fills.get(part, of[0].colour))
+            continue
+        lines = [common(texts) for texts in zip(*(each.lines[1:] for each in of), strict=False)]
+        title = f"{of[0].title} and {len(of) - 1} more"
+        boxes[part] = Box([f"{part} \N{MULTIPLICATION SIGN} {len(of)}", *lines], fills.get(part, of[0].colour), title)
+    alike: dict[tuple[str, ...], list[Arrow]] = defaultdict(list)
+    for arrow in sketch.arrows:
+        producer, consumer = parts[arrow.producer], parts[arrow.consumer]
+        ports = (arrow.output, arrow.input)
+        if not {producer, consumer} <= alone:
+            ports = (starred(arrow.output), starred(arrow.input))
+        alike[(producer, consumer, *ports)].append(arrow)
+    arrows = []
+    for (producer, consumer, output, input), of_arrow in alike.items():
+        lines = [common(texts) for texts in zip(*(each.lines for each in of_arrow), strict=False)]
+        times = [f"\N{MULTIPLICATION SIGN} {len(of_arrow)}"] if len(of_arrow) > 1 else []
+        title = of_arrow[0].title if not times else f"{len(of_arrow)} streams"
+        arrows.append(Arrow(producer, consumer, output, input, [*lines, *times], title))
+    return Sketch(sketch.name, boxes, arrows)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -38,14 +39,14 @@ LEAST = 3
 
 @dataclass(frozen=True)
 class Change:
-    """The fabric of ``netlist`` instead of the present one; ``text`` says what is different.
+    """The fabric of the netlist that it can ``make`` instead of the present one; ``text`` says what is different.
 
     It is about ``cycles`` of the critical path. ``timing_of`` replaces the plans of functions.
     """
 
     text: str
     cycles: int
-    netlist: Netlist
+    make: Callable[[], Netlist]
     timing_of: TimingOf | None = None
 
 
@@ -70,7 +71,7 @@ def what_if(
     tried = list(changes(graph, simulation, record, path))
     text = " ".join(f"--set {each}" for each in advised)
     if advised and all(each.text != text for each in tried):
-        tried.append(Change(text, cycles, lower(graph, with_settings(netlist.fabric, advised))))
+        tried.append(Change(text, cycles, partial(_with_settings, graph, netlist.fabric, advised)))
     promising = sorted(tried, key=lambda each: -each.cycles)
     found = [WhatIf(change.text, _cycles(change, data)) for change in promising[:tries]]
     return sorted((each for each in found if each.cycles < simulation.ending.cycles), key=lambda each: each.cycles)
@@ -78,7 +79,7 @@ def what_if(
 
 def _cycles(change: Change, data: BoundInputs) -> int:
     """What a run with ``change`` takes."""
-    return simulate(change.netlist, data, timing_of=change.timing_of).ending.cycles
+    return simulate(change.make(), data, timing_of=change.timing_of).ending.cycles
 
 
 def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) -> Iterator[Change]:
@@ -89,7 +90,7 @@ def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) ->
     for name, value in _parameters(netlist.fabric, memory=simulation.fabric.memory is not None):
         text = f"{name if is_of_fabric(name) else FABRIC + name}={value}"
         cycles = sum(each for cause, each in shares.items() if _concerns(netlist, name, cause))
-        yield Change(f"--set {text}", cycles, lower(graph, with_settings(netlist.fabric, (text,))))
+        yield Change(f"--set {text}", cycles, partial(_with_settings, graph, netlist.fabric, (text,)))
     depths = {
         each.name: max(channel.entered, each.depth)
         for each, channel in zip(netlist.channels, simulation.fabric.channels, strict=True)
@@ -102,11 +103,11 @@ def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) ->
     for number, _ in blocked.most_common(CHANNELS):
         each, link = netlist.channels[number], causes.link(number)
         cycles = sum(cycles for cause, cycles in shares.items() if cause.what == link)
-        yield Change(f"{link}: never full", cycles, netlist.with_depths({each.name: depths[each.name]}))
+        yield Change(f"{link}: never full", cycles, partial(netlist.with_depths, {each.name: depths[each.name]}))
     if blocked:
         links = {causes.link(number) for number in blocked}
         cycles = sum(cycles for cause, cycles in shares.items() if cause.what in links)
-        yield Change("no channel ever full", cycles, netlist.with_depths(depths))
+        yield Change("no channel ever full", cycles, partial(netlist.with_depths, depths))
     units = simulation.fabric.units
     work = (
         (cause.what, cycles)
@@ -114,7 +115,15 @@ def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) ->
         if cause.why == WORKS and cause.what in netlist.graph.nodes and units[cause.what].sizes is None
     )
     for name, cycles in islice(work, OPERATORS):
-        yield Change(f"{name}: as fast as its links", cycles, netlist, without_work(netlist, name))
+        yield Change(f"{name}: as fast as its links", cycles, partial(_same, netlist), without_work(netlist, name))
+
+
+def _with_settings(graph: Graph, fabric: FabricConfig, settings: Sequence[str]) -> Netlist:
+    return lower(graph, with_settings(fabric, settings))
+
+
+def _same(netlist: Netlist) -> Netlist:
+    return netlist
 
 
 def _concerns(netlist: Netlist, parameter: str, cause: Cause) -> bool:

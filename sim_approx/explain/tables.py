@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 
 from sim_approx.explain.explanation import Explanation, explain
-from sim_approx.explain.limit import folded_shares, summed
+from sim_approx.explain.limit import folded_shares, limit, summed
 from sim_approx.explain.usage import Usage
 from step.cli.console import new_table, show_table
 from step.programs.folding import members
@@ -25,6 +25,8 @@ def show(found: Explanation, top: int, *, unfold: bool = False) -> None:
     Repeated parts have one row, unless they are to ``unfold``.
     """
     show_path(found, top)
+    if limiting := limit(found):
+        click.echo(limiting.text)
     click.echo()
     _show_operators(found, {name: name for name in found.parts} if unfold else found.parts)
     click.echo()
@@ -47,7 +49,7 @@ def show_path(found: Explanation, top: int) -> None:
     title = f"{found.program.name}: {found.cycles:,} cycles along the critical path"
     table = new_table(title, "what", "why", "cycles", "share", names=("why",))
     rows = [
-        (what if len(of) == 1 else f"{what} ({len(of)} of them)", why, sum(of.values()))
+        (next(iter(of)) if len(of) == 1 else f"{what} ({len(of)} of them)", why, sum(of.values()))
         for (what, why), of in folded_shares(found).items()
     ]
     shown, rest = rows[:top], rows[top:]

@@ -50,12 +50,14 @@ def members(parts: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def common(texts: Iterable[str]) -> str:
-    """What all ``texts`` say; with stars for numbers, or cut short, where they differ."""
+    """What all ``texts`` say, with a star for each number in which they differ; the first one where that is not all."""
     different = list(dict.fromkeys(texts))
-    if len(different) == 1:
-        return different[0]
-    patterns = {starred(each) for each in different}
-    return patterns.pop() if len(patterns) == 1 else f"{different[0]}, .."
+    if len({starred(each) for each in different}) > 1:
+        return f"{different[0]}, .."
+    numbers = iter(
+        [each.pop() if len(each) == 1 else "*" for each in map(set, zip(*map(NUMBER.findall, different), strict=True))]
+    )
+    return NUMBER.sub(lambda _: next(numbers), different[0])
 
 
 def _work(node: Node) -> object:

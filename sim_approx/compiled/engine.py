@@ -147,7 +147,6 @@ class CompiledEngine:
         packed.rewind()
         logged, recorded = events is not None, record is not None
         callback, numbers = CALLBACK(functions.call), packed.numbers(logged=logged, recorded=recorded)
-        fired: list[np.ndarray] = []
         run = library.step_start(numbers.ctypes.data, callback, jump and counted is None, recorded)
         try:
             if counted is not None:
@@ -158,8 +157,6 @@ class CompiledEngine:
                 outcome = library.step_run(run, limit, SLICE)
                 self._show(run)
                 packed.note(_array(library.step_notes, run, WORD).tolist())
-                if record is not None:
-                    fired.append(_array(library.step_fired, run, FIRED))
                 if told is not None and outcome == GOES_ON:
                     told(library.step_now(run), library.step_entered(run))
             if outcome == BROKEN:
@@ -171,7 +168,7 @@ class CompiledEngine:
                 counted.read(_array(library.step_profiled, run, WORD))
             ending = self._ending(_array(library.step_report, run, WORD).tolist())
             if record is not None:
-                record.fill(np.concatenate(fired), _array(library.step_waits, run, WAIT), ending.cycles)
+                record.fill(self._fired(run), _array(library.step_waits, run, WAIT), ending.cycles)
             return ending
         finally:
             library.step_end(run)
@@ -192,6 +189,14 @@ class CompiledEngine:
             controls.extend(part["control"].tolist())
         for index, part in self._by_channel(self._library.step_leaves, run):
             events[index][2].extend(part["cycle"].tolist())
+
+    def _fired(self, run: int) -> np.ndarray:
+        """The events of a record, which come in parts."""
+        parts, count = [], ctypes.c_int64()
+        while address := self._library.step_fired(run, ctypes.byref(count)):
+            part = (ctypes.c_char * (count.value * FIRED.itemsize)).from_address(address)
+            parts.append(np.frombuffer(memoryview(part), FIRED))
+        return np.concatenate(parts or [np.zeros(0, FIRED)])
 
     def _by_channel(self, ask: Callable[[int, Any], int], run: int) -> Iterator[tuple[int, np.ndarray]]:
         """The events that the library answers, of each channel that has any."""

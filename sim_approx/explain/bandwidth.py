@@ -52,10 +52,10 @@ class Traffic:
     def of(cls, fabric: Fabric, record: Record) -> Traffic:
         """That of a fabric with a memory."""
         assert fabric.memory is not None
-        beats = record.events[record.events["machine"] >= fabric.memory.order]
-        return cls(
-            beats["cycle"], beats["machine"] - fabric.memory.order, beats["number"].astype(np.int64), beats["size"]
-        )
+        events, order = record.events, fabric.memory.order
+        beats = np.flatnonzero(events["machine"] >= order)
+        cycle, port, address, latency = (events[name][beats] for name in ("cycle", "machine", "number", "size"))
+        return cls(cycle, port - order, address.astype(np.int64), latency)
 
     def channels(self, config: MemoryConfig) -> np.ndarray:
         """The memory channel of each beat."""
@@ -109,7 +109,7 @@ def advice(fabric: Fabric, record: Record, shares: Mapping[Cause, int], cycles: 
             found = _rows(traffic, config)
         case why if why == BANDWIDTH:
             found = Advice(
-                f"all channels are taken in bursts, and idle between them ({of_path[BANDWIDTH]:.1%} of the path)",
+                f"all channels are taken while {of_path[BANDWIDTH]:.1%} of the path waits for them, and idle else",
                 _set("memory.channels", 2 * config.channels),
             )
         case why if why == PORT:

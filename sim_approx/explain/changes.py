@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -14,12 +14,13 @@ from sim_approx.engine.recording import Record
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, WORKS, Cause, Causes
 from sim_approx.explain.path import Path
 from sim_approx.placing.build import TimingOf, formula_timing
-from sim_approx.running.simulation import Simulation, simulate
+from sim_approx.running.simulation import Model, Simulation, simulate
 from step.language.function import Function
 from step.language.graph import Graph, Node
 from step.lowering.fabric import FABRIC, OWN, FabricConfig, is_of_fabric, with_settings
 from step.lowering.limits import LIMITS
 from step.lowering.netlist import Netlist, lower
+from step.lowering.off_chip import MemoryConfig
 from step.lowering.own import MOST
 from step.lowering.plans.plan import Plan, Timing
 from step.programs.data.inputs import BoundInputs
@@ -41,13 +42,16 @@ LEAST = 3
 class Change:
     """The fabric of the netlist that it can ``make`` instead of the present one; ``text`` says what is different.
 
-    It is about ``cycles`` of the critical path. ``timing_of`` replaces the plans of functions.
+    It is about ``cycles`` of the critical path. ``timing_of`` replaces the plans of functions. Where nothing else is
+    different, ``depths`` are those of channels, or there is another ``memory`` of beats as wide.
     """
 
     text: str
     cycles: int
     make: Callable[[], Netlist]
     timing_of: TimingOf | None = None
+    depths: Mapping[str, int] | None = None
+    memory: MemoryConfig | None = None
 
 
 @dataclass(frozen=True)
@@ -71,14 +75,17 @@ def what_if(
     tried = list(changes(graph, simulation, record, path))
     text = " ".join(f"--set {each}" for each in advised)
     if advised and all(each.text != text for each in tried):
-        tried.append(Change(text, cycles, partial(_with_settings, graph, netlist.fabric, advised)))
+        tried.append(_with_settings(graph, netlist.fabric, advised, cycles))
     promising = sorted(tried, key=lambda each: -each.cycles)
-    found = [WhatIf(change.text, _cycles(change, data)) for change in promising[:tries]]
+    model = Model(netlist, data)
+    found = [WhatIf(change.text, _cycles(change, data, model)) for change in promising[:tries]]
     return sorted((each for each in found if each.cycles < simulation.ending.cycles), key=lambda each: each.cycles)
 
 
-def _cycles(change: Change, data: BoundInputs) -> int:
-    """What a run with ``change`` takes."""
+def _cycles(change: Change, data: BoundInputs, model: Model) -> int:
+    """What a run with ``change`` takes; ``model`` is that of the present fabric."""
+    if change.depths is not None or change.memory is not None:
+        return model.run(change.depths, change.memory).ending.cycles
     return simulate(change.make(), data, timing_of=change.timing_of).ending.cycles
 
 
@@ -90,7 +97,7 @@ def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) ->
     for name, value in _parameters(netlist.fabric, memory=simulation.fabric.memory is not None):
         text = f"{name if is_of_fabric(name) else FABRIC + name}={value}"
         cycles = sum(each for cause, each in shares.items() if _concerns(netlist, name, cause))
-        yield Change(f"--set {text}", cycles, partial(_with_settings, graph, netlist.fabric, (text,)))
+        yield _with_settings(graph, netlist.fabric, (text,), cycles)
     depths = {
         each.name: max(channel.entered, each.depth)
         for each, channel in zip(netlist.channels, simulation.fabric.channels, strict=True)
@@ -103,11 +110,11 @@ def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) ->
     for number, _ in blocked.most_common(CHANNELS):
         each, link = netlist.channels[number], causes.link(number)
         cycles = sum(cycles for cause, cycles in shares.items() if cause.what == link)
-        yield Change(f"{link}: never full", cycles, partial(netlist.with_depths, {each.name: depths[each.name]}))
+        yield Change(f"{link}: never full", cycles, partial(_same, netlist), depths={each.name: depths[each.name]})
     if blocked:
         links = {causes.link(number) for number in blocked}
         cycles = sum(cycles for cause, cycles in shares.items() if cause.what in links)
-        yield Change("no channel ever full", cycles, partial(netlist.with_depths, depths))
+        yield Change("no channel ever full", cycles, partial(_same, netlist), depths=depths)
     units = simulation.fabric.units
     work = (
         (cause.what, cycles)
@@ -118,8 +125,11 @@ def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) ->
         yield Change(f"{name}: as fast as its links", cycles, partial(_same, netlist), without_work(netlist, name))
 
 
-def _with_settings(graph: Graph, fabric: FabricConfig, settings: Sequence[str]) -> Netlist:
-    return lower(graph, with_settings(fabric, settings))
+def _with_settings(graph: Graph, fabric: FabricConfig, settings: Sequence[str], cycles: int) -> Change:
+    """The change that ``settings`` are, which is about so many ``cycles`` of the path."""
+    text, other = " ".join(f"--set {each}" for each in settings), with_settings(fabric, settings)
+    same = replace(other, memory=fabric.memory) == fabric and other.memory.beat_bytes == fabric.memory.beat_bytes
+    return Change(text, cycles, partial(lower, graph, other), memory=other.memory if same else None)
 
 
 def _same(netlist: Netlist) -> Netlist:

@@ -112,14 +112,17 @@ def _chain(fabric: Fabric, record: Record, cycles: int) -> np.ndarray:
 
 def _last(fabric: Fabric, record: Record, cycles: int) -> int:
     """The event with which the run ended: a last firing, or a beat that was written."""
-    events, machines = record.events, fabric.machines
+    machines = fabric.machines
+    # A beat that is there in the last cycle was granted as long before as one takes at most.
+    longest = int(record.events["size"].max(initial=0))
+    begin = int(np.searchsorted(record.events["cycle"], cycles - 1 - longest))
+    events = record.events[begin:]
     writes = [each.writes for each in fabric.memory.ports] if fabric.memory else []
     order = len(machines) - bool(fabric.memory)
     ends = np.array([each.ends_run for each in machines[:order]] + [False] * len(writes), bool)
     writes_there = np.array([False] * order + writes, bool)
-    # A beat that is there in the last cycle is behind all that is granted later.
     machine = events["machine"]
     last = (events["outcome"] == ENDS) & ends[machine] & (events["cycle"] == cycles - 1)
     last |= writes_there[machine] & (events["cycle"] + events["size"] == cycles - 1)
     found = np.flatnonzero(last)
-    return NOBODY if not len(found) else int(found[np.lexsort((machine[found], -events["cycle"][found]))[0]])
+    return NOBODY if not len(found) else begin + int(found[np.lexsort((machine[found], -events["cycle"][found]))[0]])

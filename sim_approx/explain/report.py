@@ -18,7 +18,7 @@ from step.programs.pictures.sketch import fold, sketch
 from step.programs.tables import table
 from step.running.run import COLOURS
 
-HEAT = ("#ffffff", "#fff3c9", "#ffd98a", "#fdae61", "#e66a3c", "#c22f2f")
+HEAT = ("#ffffff", "#fff3c9", "#ffd98a", "#fdae61", "#f08a5d", "#e8604c")
 """Colours of an operator: nothing of the critical path, and up to 1, 5, 20, 50 and 100 % of it."""
 LIMITS = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
 

@@ -54,9 +54,8 @@ def common(texts: Iterable[str]) -> str:
     different = list(dict.fromkeys(texts))
     if len({starred(each) for each in different}) > 1:
         return f"{different[0]}, .."
-    numbers = iter(
-        [each.pop() if len(each) == 1 else "*" for each in map(set, zip(*map(NUMBER.findall, different), strict=True))]
-    )
+    places = map(set, zip(*map(NUMBER.findall, different), strict=True))
+    numbers = iter(["*" if len(each) > 1 else each.pop() for each in places])
     return NUMBER.sub(lambda _: next(numbers), different[0])
 
 

@@ -17,8 +17,8 @@ constexpr int64_t MEMORY = -1;
 struct Run {
     Engine engine;
     Out out;
-    std::vector<Fired> fired;
     int64_t passed = 0;
+    size_t told = 0;  // so many parts of what was recorded
 
     // Brings what did not happen yet behind the others.
     const Event* happened(std::vector<Event>& events, int64_t* count) {
@@ -127,13 +127,15 @@ const Event* step_leaves(Run* run, int64_t* count) { return run->happened(run->e
 
 const Event* step_seen(Run* run, int64_t* count) { return run->happened(run->engine.shown, count); }
 
-// The firings that were recorded since the last call, and all waits; of a run that is over, also those that last.
+// The firings that were recorded, which come in parts; null behind the last one.
 const Fired* step_fired(Run* run, int64_t* count) {
-    run->fired.clear();
-    std::swap(run->fired, run->engine.recorder->fired);
-    *count = int64_t(run->fired.size());
-    return run->fired.data();
+    auto& parts = run->engine.recorder->fired;
+    if (run->told == parts.size()) return nullptr;
+    *count = int64_t(parts[run->told].size());
+    return parts[run->told++].data();
 }
+
+// All waits; of a run that is over, also those that last.
 
 const Wait* step_waits(Run* run, int64_t* count) {
     Engine& engine = run->engine;

@@ -23,7 +23,7 @@ struct Wait {
 
 class Recorder {
    public:
-    std::vector<Fired> fired;
+    std::vector<std::vector<Fired>> fired;  // in parts, as what grows would be copied again and again
     std::vector<Wait> waits;
 
     void start(const std::vector<Channel>& channels, int64_t machines, int64_t memory_channels, int64_t ports) {
@@ -122,6 +122,8 @@ class Recorder {
     }
 
    private:
+    static constexpr int32_t PART = 1 << 18;
+
     struct Bound {
         uint8_t kind;
         int32_t origin;
@@ -162,7 +164,8 @@ class Recorder {
     int32_t number(const Channel& channel) const { return int32_t(&channel - first_); }
 
     void add(const Fired& event) {
-        fired.push_back(event);
+        if (count_ % PART == 0) fired.emplace_back().reserve(PART);
+        fired.back().push_back(event);
         count_++;
     }
 

@@ -41,9 +41,8 @@ class Advice:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The beats of a run: by beat its ``cycle``, ``port``, ``address``, and the ``latency`` until it is there."""
+    """The beats of a run: by beat its ``port``, ``address``, and the ``latency`` until it is there."""
 
-    cycle: np.ndarray
     port: np.ndarray
     address: np.ndarray
     latency: np.ndarray
@@ -54,8 +53,8 @@ class Traffic:
         assert fabric.memory is not None
         events, order = record.events, fabric.memory.order
         beats = np.flatnonzero(events["machine"] >= order)
-        cycle, port, address, latency = (events[name][beats] for name in ("cycle", "machine", "number", "size"))
-        return cls(cycle, port - order, address.astype(np.int64), latency)
+        port, address, latency = (events[name][beats] for name in ("machine", "number", "size"))
+        return cls(port - order, address.astype(np.int64), latency)
 
     def channels(self, config: MemoryConfig) -> np.ndarray:
         """The memory channel of each beat."""
@@ -84,10 +83,11 @@ def advice(fabric: Fabric, record: Record, shares: Mapping[Cause, int], cycles: 
     """What to say of a run of ``cycles`` cycles, whose critical path has these ``shares``; None where no byte moves."""
     if fabric.memory is None or not cycles:
         return None
-    traffic, config = Traffic.of(fabric, record), fabric.netlist.fabric.memory
-    if not len(traffic.cycle):
+    config = fabric.netlist.fabric.memory
+    beats = np.count_nonzero(record.events["machine"] >= fabric.memory.order)
+    if not beats:
         return None
-    used = len(traffic.cycle) * config.beat_bytes / (config.bandwidth * cycles)
+    used = beats * config.beat_bytes / (config.bandwidth * cycles)
     most = 1.0 if config.dram is None else 1 - config.dram.trfc / config.dram.trefi
     of_path = {why: shares.get(Cause(MEMORY, why), 0) / cycles for why in (LATENCY, BANDWIDTH, DRAM, PORT)}
     if used >= REACHED * most:
@@ -99,6 +99,7 @@ def advice(fabric: Fabric, record: Record, shares: Mapping[Cause, int], cycles: 
         what, why = next(each for each in shares if each.what != MEMORY)
         text = f"there is no demand: the critical path waits for memory in {sum(of_path.values()):.1%} of the cycles"
         return Advice(f"{head}{text}, most of it goes to {what} ({why})")
+    traffic = Traffic.of(fabric, record)
     ports = len(np.unique(traffic.port))
     if ports * config.beat_bytes > config.bandwidth:  # the port that a long tile waits for is not what is short
         of_path[DRAM if config.dram else BANDWIDTH] += of_path.pop(PORT)
@@ -151,7 +152,7 @@ def _rows(traffic: Traffic, config: MemoryConfig) -> Advice:
     """DRAM: too few beats of a row come together."""
     dram = config.dram
     assert dram is not None
-    beats, wanted = len(traffic.cycle), ceil(dram.tfaw / (4 * dram.burst))
+    beats, wanted = len(traffic.port), ceil(dram.tfaw / (4 * dram.burst))
     run = beats / traffic.activations(config)
     if run >= wanted:
         return Advice(

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sim_approx.explain.causes import MEMORY, Cause
 from sim_approx.explain.explanation import Explanation
 from sim_approx.explain.waits import Account
@@ -96,8 +98,9 @@ def _busiest_port(found: Explanation) -> str | None:
     fabric, events = found.simulation.fabric, found.record.events
     if fabric.memory is None:
         return None
-    ports = events["machine"][events["machine"] >= fabric.memory.order] - fabric.memory.order
+    order, ports = fabric.memory.order, fabric.memory.ports
+    beats = np.bincount(events["machine"], minlength=order + len(ports))[order:]
     owners = Counter[str]()
-    for number, beats in Counter(ports.tolist()).items():
-        owners[fabric.owners[fabric.memory.ports[number].asks.writer].name] += beats
-    return owners.most_common(1)[0][0] if owners else None
+    for port, count in zip(ports, beats.tolist(), strict=True):
+        owners[fabric.owners[port.asks.writer].name] += count
+    return owners.most_common(1)[0][0]

@@ -26,7 +26,7 @@ SHOWN = (Activity.BUSY, Activity.BLOCKED, Activity.STARVED)
 def digits(shares: np.ndarray) -> str:
     """``shares``, from 0 to 1, a digit each; what is more than nothing is at least one step."""
     steps = np.ceil(np.clip(shares, 0, 1) * (len(DIGITS) - 1) - 1e-9).astype(int)
-    return "".join(DIGITS[each] for each in steps.ravel().tolist())
+    return np.frombuffer(DIGITS.encode(), np.uint8)[steps.ravel()].tobytes().decode()
 
 
 def page_data(found: Explanation) -> dict[str, Any]:

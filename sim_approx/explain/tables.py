@@ -25,8 +25,6 @@ def show(found: Explanation, top: int, *, unfold: bool = False) -> None:
     Repeated parts have one row, unless they are to ``unfold``.
     """
     show_path(found, top)
-    if limiting := limit(found):
-        click.echo(limiting.text)
     click.echo()
     _show_operators(found, {name: name for name in found.parts} if unfold else found.parts)
     click.echo()
@@ -45,7 +43,7 @@ def show_path_of(program: Program, max_cycles: int | None = None) -> None:
 
 
 def show_path(found: Explanation, top: int) -> None:
-    """The ``top`` causes along the critical path, and the rest in a line."""
+    """The ``top`` causes along the critical path, the rest in a line, and what limits the run."""
     title = f"{found.program.name}: {found.cycles:,} cycles along the critical path"
     table = new_table(title, "what", "why", "cycles", "share", names=("why",))
     rows = [
@@ -58,6 +56,8 @@ def show_path(found: Explanation, top: int) -> None:
     for what, why, cycles in shown:
         table.add_row(escape(what), why, f"{cycles:,}", f"{cycles / found.cycles:.1%}")
     show_table(table)
+    if limiting := limit(found):
+        click.echo(limiting.text)
 
 
 def _show_operators(found: Explanation, parts: Mapping[str, str]) -> None:

@@ -68,8 +68,8 @@ def short_bursts() -> Program:
         ),
         (
             short_bursts,
-            "25.4% used, as bursts are short: 1.1 beats of a row come together, where 4 are wanted, as four rows may be "
-            "opened in 30 clocks and a beat has 2; 4.1 with: --set memory.interleave=4",
+            "25.4% used, as bursts are short: 1.1 beats of a row come together, where 4 are wanted, as four rows may "
+            "be opened in 30 clocks and a beat has 2; 4.1 with: --set memory.interleave=4",
         ),
     ],
     ids=["outstanding", "ports", "channels", "bursts"],

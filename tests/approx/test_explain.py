@@ -26,7 +26,6 @@ from sim_approx.explain.changes import without_work
 from sim_approx.explain.explanation import Explanation, explain
 from sim_approx.explain.occupation import occupied
 from sim_approx.explain.report import report
-from sim_approx.explain.timeline import timeline
 from sim_approx.running.simulation import simulate
 from step import BF16, FabricConfig, Tile
 from step.functions import Exp, Mul
@@ -38,7 +37,6 @@ from step.programs.files.json_file import validate
 from step.programs.metrics import metrics
 from step.programs.program import Program, load_program
 from step.running.interpreter import bind
-from step.running.result import Activity
 
 EXAMPLES = sorted(
     each for each in (Path(__file__).parents[2] / "examples").glob("*.py") if "def program" in each.read_text()
@@ -190,24 +188,28 @@ def test_a_page_stands_alone() -> None:
     page.feed(text)
     page.close()
     assert page.open == []
-    assert page.ids >= {"path", "what-if", "graph", "time", "operators", "channels", "roofline", "timeline", "data"}
+    assert page.ids >= {
+        "limit",
+        "path",
+        "what-if",
+        "graph",
+        "time",
+        "operators",
+        "channels",
+        "roofline",
+        "timeline",
+        "data",
+    }
     assert not page.fetched
     assert not re.search(r"@import|url\(\s*[\"']?(?!#)", text)
-    data = json.loads(page.data)
-    assert [name for name, _ in data["operators"]] == list(found.accounts)
-    assert {len(states) for _, states in data["operators"]} == {data["bins"]} == {len(data["path"])}
-    assert data["bins"] == -(-found.cycles // data["width"])
-    # Where an interval is a cycle or two, it is what the counters say.
-    busy = sum(states.count(Activity.BUSY) for name, states in data["operators"] if name == "expert0_product")
-    assert busy * data["width"] == pytest.approx(found.accounts["expert0_product"].busy, rel=0.05)
-    for name in [*found.accounts, *found.result.channels]:
-        assert name in page.cells
+    rows = json.loads(page.data)
+    assert {row[0] for row in rows["operators"]} == set(found.parts.values())
     assert page.cells.count("--set fabric.stages=1") == 1
 
 
 @pytest.mark.chromium
 def test_a_browser_shows_the_page(tmp_path: Path) -> None:
-    """Chromium runs the script without a complaint, and the timeline has a cell for each interval."""
+    """Chromium runs the script without a complaint, and draws a row for each part, with what limits in its picture."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     assert browser is not None, "needs Chromium: apt install chromium"
     path = tmp_path / "report.html"
@@ -217,11 +219,10 @@ def test_a_browser_shows_the_page(tmp_path: Path) -> None:
     logging = ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}"]
     done = subprocess.run([browser, *offline, *logging, "--dump-dom", path.as_uri()], capture_output=True, text=True)
     assert "CONSOLE" not in done.stderr
-    width = re.search(r'<canvas id="timeline" width="(\d+)" height="(\d+)"', done.stdout)
-    assert width is not None
-    intervals = len(timeline(found).path)
-    assert int(width[1]) == 220 + intervals * max(2, 900 // intervals)
-    assert int(width[2]) == 14 * (1 + len(found.accounts))
+    height = re.search(r'<canvas id="timeline" width="1190" height="(\d+)"', done.stdout)
+    assert height is not None
+    assert int(height[1]) == 22 + 18 * (3 + len(set(found.parts.values())))
+    assert done.stdout.count('class="limits"') == 1
 
 
 class _Page(HTMLParser):

@@ -6,6 +6,7 @@ import html
 import json
 import re
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def page() -> str:
     return report(mixtral())
 
 
-def data() -> dict[str, object]:
+def data() -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page(), re.DOTALL)
     assert found is not None
     return dict(json.loads(found[1]))
@@ -44,24 +45,24 @@ def test_operators_that_are_alike_are_one_part() -> None:
     """Of eight experts; all other operators are like no other."""
     parts = members(mixtral().parts)
     assert {len(names) for names in parts.values()} == {1, 8}
-    assert parts["expert*_gate_projection"] == [f"expert{number}_gate_projection" for number in range(8)]
+    assert parts["expert*_gate_projection"] == [f"expert{place}_gate_projection" for place in range(8)]
     assert parts["gather"] == ["gather"]
     assert sum(map(len, parts.values())) == len(mixtral().accounts)
 
 
 def test_the_same_name_is_not_enough() -> None:
     graph = Graph("names")
-    for number in range(6):
-        x = graph.source(f"x{number}", Tile(BF16, 4, 4), [2])
-        x.map(Exp() if number < 3 else Silu(), name=f"step{number}").sink(f"y{number}")
+    for place in range(6):
+        x = graph.source(f"x{place}", Tile(BF16, 4, 4), [2])
+        x.map(Exp() if place < 3 else Silu(), name=f"step{place}").sink(f"y{place}")
     parts = folded(graph)
-    assert [parts[f"step{number}"] for number in (0, 2, 3, 5)] == ["step*", "step*", "step* (2)", "step* (2)"]
+    assert [parts[f"step{place}"] for place in (0, 2, 3, 5)] == ["step*", "step*", "step* (2)", "step* (2)"]
 
 
 def test_two_are_no_repetition() -> None:
     graph = Graph("two")
-    for number in range(2):
-        graph.source(f"x{number}", Tile(BF16, 4, 4), [2]).sink(f"y{number}")
+    for place in range(2):
+        graph.source(f"x{place}", Tile(BF16, 4, 4), [2]).sink(f"y{place}")
     assert folded(graph) == {name: name for name in ("x0", "x1", "y0", "y1")}
 
 
@@ -99,9 +100,9 @@ def test_memory_limits_at_the_port_that_moves_most() -> None:
 
 def test_rows_of_the_page_are_folded_and_add_up() -> None:
     found, rows = mixtral(), data()
-    operators = {row[0]: row for row in rows["operators"]}  # type: ignore[attr-defined]
+    operators = {row[0]: row for row in rows["operators"]}
     assert len(operators) == len(set(found.parts.values()))
-    name, count, busy, starved, blocked, finished, most, _, _, inner = operators["expert*_gate_projection"]
+    _, count, busy, starved, blocked, finished, most, _, _, inner = operators["expert*_gate_projection"]
     assert (
         count == 8 == len(inner)
         and most == max(row[2] for row in inner) == found.accounts["expert6_up_projection"].busy
@@ -109,10 +110,10 @@ def test_rows_of_the_page_are_folded_and_add_up() -> None:
     assert busy == pytest.approx(sum(row[2] for row in inner) / 8, abs=0.5)
     assert busy + starved + blocked + finished == pytest.approx(found.cycles, abs=2)
     shares = rows["shares"]
-    assert sum(row[3] for row in shares) == found.cycles  # type: ignore[attr-defined]
+    assert sum(row[3] for row in shares) == found.cycles
     assert sum(sum(of.values()) for of in folded_shares(found).values()) == found.cycles
-    assert len(rows["channels"]) < len(found.result.channels) / 4  # type: ignore[arg-type]
-    assert sum(row[1] for row in rows["channels"]) == len(found.result.channels)  # type: ignore[attr-defined]
+    assert len(rows["channels"]) < len(found.result.channels) / 4
+    assert sum(row[1] for row in rows["channels"]) == len(found.result.channels)
 
 
 def test_bands_of_time_have_the_cycles_of_the_counters() -> None:
@@ -128,7 +129,7 @@ def test_bands_of_time_have_the_cycles_of_the_counters() -> None:
     moved = found.usage.roofline.bytes_moved
     assert lines.beats.sum() * found.simulation.fabric.netlist.fabric.memory.beat_bytes == moved
     bands = data()["bands"]
-    assert {len(text) for _, text, _ in bands} == {3 * len(lines.path)}  # type: ignore[attr-defined]
+    assert {len(text) for _, text, _ in bands} == {3 * len(lines.path)}
 
 
 def test_times_are_cut_at_bands() -> None:
@@ -151,9 +152,9 @@ def test_the_roofline_has_ticks_a_legend_and_all_operators() -> None:
 def test_edges_have_shapes_and_depths_that_are_not_the_default() -> None:
     """Folded too; no edge says the depth that all have."""
     graph = Graph("depths")
-    for number in range(3):
-        x = graph.source(f"x{number}", Tile(BF16, 4, 4), [2, 6])
-        (x.map(Exp(), name=f"step{number}").buffered(9) if number else x).sink(f"y{number}")
+    for place in range(3):
+        x = graph.source(f"x{place}", Tile(BF16, 4, 4), [2, 6])
+        (x.map(Exp(), name=f"step{place}").buffered(9) if place else x).sink(f"y{place}")
     flat = sketch(graph, FabricConfig(), {})
     lines = {(each.producer, each.consumer): each.lines for each in flat.arrows}
     assert lines["x1", "step1"] == ["[2, 6] of Tile(BF16, 4, 4)"]

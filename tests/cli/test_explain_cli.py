@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,17 @@ def test_tables(step: Step) -> None:
         ["down_projection: as fast as its links", "4,342", "0.5%"],
         ["gate_projection: as fast as its links", "4,357", "0.2%"],
     ]
+
+
+def test_repeated_parts_have_one_row(step: Step) -> None:
+    """With the mean of all, and the one that is busy most; ``--unfold`` has a row for each."""
+    folded = step("explain", "examples/moe_mixtral.py", "--no-what-if", "--top", 2).out.splitlines()
+    assert "expert*_gate_projection (8 alike, most of it expert6_gate_projection) limits the run:" in folded[5]
+    rows = [line.split()[:4] for line in folded if line.startswith("expert*_gate_projection  ")]
+    assert rows[-1] == ["expert*_gate_projection", "8", "70%", "94%"]
+    unfolded = step("explain", "examples/moe_mixtral.py", "--no-what-if", "--unfold").out.splitlines()
+    rows = [line.split()[:4] for line in unfolded if re.match(r"expert\d_gate_projection +1 ", line)]
+    assert len(rows) == 8 and ["expert6_gate_projection", "1", "94%", "94%"] in rows
 
 
 def test_json(step: Step) -> None:

@@ -68,14 +68,14 @@ of the memory among the machines plus the number of its port for a machine, its 
 WAIT = np.dtype(
     [
         ("since", np.int64),
-        ("until", np.int64),
+        ("end", np.int64),
         ("machine", np.int32),
         ("channel", np.int32),
         ("activity", np.uint8),
     ],
     align=True,
 )
-"""A machine did not fire from ``since`` to before ``until``, starved or blocked: for want of a token of the channel, or
+"""A machine did not fire from ``since`` to before its ``end``, starved or blocked: for want of a token of the channel, or
 of space in it; `NOBODY`: others were in the banks that it wanted."""
 
 
@@ -90,7 +90,7 @@ class Record:
         """Be the record of a run that ended after ``cycles``."""
         self.events = events[: np.searchsorted(events["cycle"], cycles)]
         waits = waits[waits["since"] < cycles]
-        waits["until"] = np.minimum(waits["until"], cycles)
+        waits["end"] = np.minimum(waits["end"], cycles)
         self.waits = waits
 
 

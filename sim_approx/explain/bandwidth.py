@@ -192,7 +192,7 @@ def _in_flight(fabric: Fabric, record: Record, traffic: Traffic) -> Advice:
     issuing = np.array([each.asks.writer.order for each in loads], np.int64)
     waits = record.waits
     blocked = (waits["activity"] == Activity.BLOCKED) & np.isin(waits["machine"], issuing)
-    full = int((waits["until"] - waits["since"])[blocked].sum())
+    full = int((waits["end"] - waits["since"])[blocked].sum())
     latency = float(traffic.latency.mean())
     busy = [each for each in loads if counts[each.number]]
     text = f"loads wait for memory, which takes {latency:.0f} cycles"

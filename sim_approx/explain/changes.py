@@ -104,7 +104,7 @@ def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) ->
     }
     waits = record.waits
     of = waits[(waits["activity"] == Activity.BLOCKED) & (waits["channel"] >= 0)]
-    counted = np.bincount(of["channel"], of["until"] - of["since"])[: len(netlist.channels)].astype(int)
+    counted = np.bincount(of["channel"], of["end"] - of["since"])[: len(netlist.channels)].astype(int)
     blocked = Counter({number: cycles for number, cycles in enumerate(counted.tolist()) if cycles})
     causes = Causes(simulation.fabric)
     for number, _ in blocked.most_common(CHANNELS):

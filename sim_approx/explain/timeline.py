@@ -48,7 +48,7 @@ def timeline(found: Explanation, most: int = BANDS) -> Timeline:
     spent[Activity.BUSY] = banded(row[fires], begin, until, width, (len(fabric.units), count))
     for activity in (Activity.STARVED, Activity.BLOCKED):
         of = waits[(waits["activity"] == activity) & (rows[waits["machine"]] >= 0)]
-        where = rows[of["machine"]], of["since"], of["until"]
+        where = rows[of["machine"]], of["since"], of["end"]
         spent[activity] = banded(*where, width, (len(fabric.units), count))
     lengths = np.minimum(width, cycles - width * np.arange(count))
     spent[Activity.FINISHED] = np.maximum(lengths - spent.sum(axis=0), 0)

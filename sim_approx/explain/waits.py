@@ -66,7 +66,7 @@ class _Whom:
         """The activity, who is waited for, and the cycles, of all waits of ``machine``."""
         waits = self._sorted[self._bounds[machine] : self._bounds[machine + 1]]
         kinds, which = np.unique(np.stack([waits["channel"], waits["activity"]]), axis=1, return_inverse=True)
-        sums = np.bincount(which.ravel(), waits["until"] - waits["since"], kinds.shape[1]).astype(int).tolist()
+        sums = np.bincount(which.ravel(), waits["end"] - waits["since"], kinds.shape[1]).astype(int).tolist()
         for number, (channel, activity) in enumerate(kinds.T.tolist()):
             other, name = self._other(channel, activity)
             if not self._is_inside(machine, other, name):

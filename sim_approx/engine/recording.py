@@ -75,8 +75,8 @@ WAIT = np.dtype(
     ],
     align=True,
 )
-"""A machine did not fire from ``since`` to before its ``end``, starved or blocked: for want of a token of the channel, or
-of space in it; `NOBODY`: others were in the banks that it wanted."""
+"""A machine did not fire from ``since`` to before its ``end``, starved or blocked: for want of a token of the channel,
+or of space in it; `NOBODY`: others were in the banks that it wanted."""
 
 
 @dataclass(eq=False)

@@ -25,7 +25,7 @@ from cocotbext.axi import (
     AxiStreamSource,
 )
 
-PATIENCE = 5_000
+PATIENCE = 50_000
 """Cycles after which a run hangs."""
 
 

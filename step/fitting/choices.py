@@ -11,26 +11,12 @@ from functools import cached_property
 from step.areas import Area
 from step.areas import units as areas
 from step.areas.model import Areas, priced
+from step.fitting.grain import FINE, Grain
 from step.language.graph import Node
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import lanes_of, with_lanes, with_links
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.timing import timing_of
-
-
-@dataclass(frozen=True)
-class Grain:
-    """How fine choices are: ``parts`` of the fabric's links, the narrowest first, and lanes in steps that are so many
-    ``eighths`` of a power of two."""
-
-    parts: tuple[int, ...]
-    eighths: tuple[int, ...]
-
-
-FINE = Grain((8, 4, 2, 1), tuple(range(8, 16)))
-LINKED = Grain((4, 2, 1), (8,))
-COARSE = Grain((1,), (8,))
-"""All units have the links that there are."""
 
 NARROWEST = 4
 """Bytes of the narrowest link that is tried."""

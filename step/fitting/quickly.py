@@ -12,9 +12,10 @@ from functools import cached_property
 
 from step.areas import Area, area_of
 from step.fitting.candidates import Candidates
-from step.fitting.choices import COARSE, LINKED, NARROWEST, Grain, Space
+from step.fitting.choices import NARROWEST, Space
 from step.fitting.depths import shallower
 from step.fitting.goal import Goal
+from step.fitting.grain import COARSE, LINKED, Grain
 from step.fitting.search import SPARE, Found, Search
 from step.fitting.trials import Choice, Trials, firings
 from step.host.progress import silent

@@ -13,7 +13,7 @@ from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules
 from sim_approx.compiled.pack import Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch, join
 from sim_approx.engine.profile import Counted
-from sim_approx.engine.recording import FIRED, WAIT, Record
+from sim_approx.engine.record import FIRED, WAIT, Record
 from sim_approx.engine.words import RowsOf, unknown
 from sim_approx.memory.channels import Memory
 from step.firing.machine import Channel, Machine

@@ -1,98 +1,23 @@
-"""What every firing of a run waited for, noted while an engine runs.
-
-An event is a firing of a machine, or a beat that a memory channel grants to a port. Its cycle follows from another
-event, its *origin*: the firing before it where the machine fires as soon as it can, else the one whose token, or whose
-freed slot, it waited for last. The compiled engine notes the same (``compiled/cpp/record.hpp``).
-"""
+"""The Python engine that notes what every firing of a run waited for (`sim_approx.engine.record`)."""
 
 from __future__ import annotations
 
-import enum
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from sim_approx.engine.events import Ending, Engine, Events, Told, Watch
 from sim_approx.engine.profile import Counted
+from sim_approx.engine.record import FIRED, NOBODY, WAIT, Kind, Record
 from sim_approx.engine.words import Clock, Crowded, Delayed
 from sim_approx.memory.channels import Memory, Port
 from step.firing.machine import Channel, Entrance, Machine, Pace, Sizes, Starved, Waits
 from step.language.faults import Violation
 from step.language.tokens import Token
 from step.running.result import Activity
-
-NOBODY = -1
-
-
-class Kind(enum.IntEnum):
-    """Why an event could not be earlier."""
-
-    AFTER = 0
-    """The machine fired before, and is occupied for its initiation interval."""
-    SENDING = 1
-    """What the machine put before is still on its way out, word by word."""
-    ARRIVAL = 2
-    """A token had to come."""
-    FULL = 3
-    """A slot had to be freed."""
-    BEATS = 4
-    """The port had its beat before: it presents one a cycle."""
-    BANDWIDTH = 5
-    """The memory channel granted another beat before."""
-    CROWDED = 6
-    """Others were in the banks, or in the queue and on the bus of the DRAM: no event, but a time behind one."""
-
-
-FIRED = np.dtype(
-    [
-        ("cycle", np.int64),
-        ("origin", np.int32),
-        ("machine", np.int32),
-        ("number", np.uint32),
-        ("late", np.int32),
-        ("size", np.int32),
-        ("kind", np.uint8),
-        ("outcome", np.uint8),
-    ],
-    align=True,
-)
-"""An event: its cycle, the event that it follows from (`NOBODY`: none), its machine, and the number of the channel
-that it waited for, which its `Kind` tells how. It was ``late`` by so many cycles for banks or DRAM. A firing has its
-``outcome`` (`COMPUTES`, `ENDS`), and for a ``size`` the rows of its tile where these are dynamic. A beat has the place
-of the memory among the machines plus the number of its port for a machine, its address for a number, and for a
-``size`` the cycles until it is there."""
-
-WAIT = np.dtype(
-    [
-        ("since", np.int64),
-        ("end", np.int64),
-        ("machine", np.int32),
-        ("channel", np.int32),
-        ("activity", np.uint8),
-    ],
-    align=True,
-)
-"""A machine did not fire from ``since`` to before its ``end``, starved or blocked: for want of a token of the channel,
-or of space in it; `NOBODY`: others were in the banks that it wanted."""
-
-
-@dataclass(eq=False)
-class Record:
-    """All ``events`` of a run (`FIRED`) in the order of time, and the ``waits`` between them (`WAIT`)."""
-
-    events: np.ndarray = field(default_factory=lambda: np.zeros(0, FIRED))
-    waits: np.ndarray = field(default_factory=lambda: np.zeros(0, WAIT))
-
-    def fill(self, events: np.ndarray, waits: np.ndarray, cycles: int) -> None:
-        """Be the record of a run that ended after ``cycles``."""
-        self.events = events[: np.searchsorted(events["cycle"], cycles)]
-        waits = waits[waits["since"] < cycles]
-        waits["end"] = np.minimum(waits["end"], cycles)
-        self.waits = waits
-
 
 Bound = tuple[Kind, int, int]
 """A kind, an origin, and the number of a channel."""

@@ -12,7 +12,7 @@ from math import ceil
 
 import numpy as np
 
-from sim_approx.engine.recording import Record
+from sim_approx.engine.record import Record
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, PORT, Cause
 from sim_approx.memory.dram import DramChannel
 from sim_approx.placing.build import Fabric

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim_approx.engine.recording import Kind
+from sim_approx.engine.record import Kind
 from sim_approx.placing.build import Fabric
 
 MEMORY = "off-chip memory"

@@ -10,7 +10,7 @@ from itertools import islice
 
 import numpy as np
 
-from sim_approx.engine.recording import Record
+from sim_approx.engine.record import Record
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, WORKS, Cause, Causes
 from sim_approx.explain.path import Path
 from sim_approx.placing.build import TimingOf, formula_timing

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from sim_approx.backend import raise_failure
-from sim_approx.engine.recording import Record
+from sim_approx.engine.record import Record
 from sim_approx.explain.bandwidth import Advice, advice
 from sim_approx.explain.changes import WhatIf, what_if
 from sim_approx.explain.path import Path, critical_path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_approx.engine.recording import Record
+from sim_approx.engine.record import Record
 from sim_approx.placing.build import Fabric
 from step.firing.machine import COMPUTES
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim_approx.engine.recording import NOBODY, Kind, Record
+from sim_approx.engine.record import NOBODY, Kind, Record
 from sim_approx.explain.causes import Cause, Causes
 from sim_approx.placing.build import Fabric
 from step.firing.machine import ENDS

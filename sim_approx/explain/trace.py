@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.engine.recording import NOBODY
+from sim_approx.engine.record import NOBODY
 from sim_approx.explain.causes import BANKS, Causes
 from sim_approx.explain.explanation import Explanation
 from sim_approx.explain.occupation import occupied

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import sympy
 
-from sim_approx.engine.recording import Record
+from sim_approx.engine.record import Record
 from sim_approx.placing.build import Fabric
 from step.firing.machine import COMPUTES
 from step.language.function import Function

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_approx.engine.recording import NOBODY, Record
+from sim_approx.engine.record import NOBODY, Record
 from sim_approx.explain.causes import BANKS, Causes
 from sim_approx.placing.build import Fabric
 from step.firing.machine import Machine
@@ -42,7 +42,7 @@ def accounts(fabric: Fabric, record: Record, activities: dict[Machine, list[int]
 
 
 class _Wait(NamedTuple):
-    """As `sim_approx.engine.recording.WAIT`."""
+    """As `sim_approx.engine.record.WAIT`."""
 
     since: int
     until: int

@@ -15,7 +15,8 @@ from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.compiled.rule import RuleError
 from sim_approx.engine.events import Ending, Engine, Events, Watch, Watcher
 from sim_approx.engine.profile import Counted
-from sim_approx.engine.recording import Record, RecordingEngine
+from sim_approx.engine.record import Record
+from sim_approx.engine.recording import RecordingEngine
 from sim_approx.placing.build import Fabric, TimingOf, build_fabric
 from sim_approx.running.footprint import Footprint
 from sim_approx.running.telling import Leaving, Speed

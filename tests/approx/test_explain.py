@@ -21,7 +21,7 @@ from test_dynamic_tiles import data, expert
 
 from benchmarks.bandwidth import compute_bound, memory_bound
 from sim_approx.backend import run
-from sim_approx.engine.recording import NOBODY
+from sim_approx.engine.record import NOBODY
 from sim_approx.explain.changes import without_work
 from sim_approx.explain.explanation import Explanation, explain
 from sim_approx.explain.occupation import occupied

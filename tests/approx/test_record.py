@@ -10,7 +10,7 @@ import pytest
 from scenarios import FABRIC, Scenario, one_of
 from test_dynamic_tiles import data, expert
 
-from sim_approx.engine.recording import NOBODY, Record
+from sim_approx.engine.record import NOBODY, Record
 from sim_approx.running.simulation import EngineName, simulate
 from step import FabricConfig
 from step.language.graph import Graph

@@ -1,0 +1,83 @@
+"""The record of a run: its events, and what each of them waited for.
+
+An event is a firing of a machine, or a beat that a memory channel grants to a port. Its cycle follows from another
+event, its *origin*: the firing before it where the machine fires as soon as it can, else the one whose token, or whose
+freed slot, it waited for last. The Python engine notes them in `RecordingEngine`, the compiled engine in
+``compiled/cpp/record.hpp``.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+import numpy as np
+
+NOBODY = -1
+
+
+class Kind(enum.IntEnum):
+    """Why an event could not be earlier."""
+
+    AFTER = 0
+    """The machine fired before, and is occupied for its initiation interval."""
+    SENDING = 1
+    """What the machine put before is still on its way out, word by word."""
+    ARRIVAL = 2
+    """A token had to come."""
+    FULL = 3
+    """A slot had to be freed."""
+    BEATS = 4
+    """The port had its beat before: it presents one a cycle."""
+    BANDWIDTH = 5
+    """The memory channel granted another beat before."""
+    CROWDED = 6
+    """Others were in the banks, or in the queue and on the bus of the DRAM: no event, but a time behind one."""
+
+
+FIRED = np.dtype(
+    [
+        ("cycle", np.int64),
+        ("origin", np.int32),
+        ("machine", np.int32),
+        ("number", np.uint32),
+        ("late", np.int32),
+        ("size", np.int32),
+        ("kind", np.uint8),
+        ("outcome", np.uint8),
+    ],
+    align=True,
+)
+"""An event: its cycle, the event that it follows from (`NOBODY`: none), its machine, and the number of the channel
+that it waited for, which its `Kind` tells how. It was ``late`` by so many cycles for banks or DRAM. A firing has its
+``outcome`` (`COMPUTES`, `ENDS`), and for a ``size`` the rows of its tile where these are dynamic. A beat has the place
+of the memory among the machines plus the number of its port for a machine, its address for a number, and for a
+``size`` the cycles until it is there."""
+
+WAIT = np.dtype(
+    [
+        ("since", np.int64),
+        ("end", np.int64),
+        ("machine", np.int32),
+        ("channel", np.int32),
+        ("activity", np.uint8),
+    ],
+    align=True,
+)
+"""A machine did not fire from ``since`` to before its ``end``, starved or blocked: for want of a token of the channel,
+or of space in it; `NOBODY`: others were in the banks that it wanted."""
+
+
+@dataclass(eq=False)
+class Record:
+    """All ``events`` of a run (`FIRED`) in the order of time, and the ``waits`` between them (`WAIT`)."""
+
+    events: np.ndarray = field(default_factory=lambda: np.zeros(0, FIRED))
+    waits: np.ndarray = field(default_factory=lambda: np.zeros(0, WAIT))
+
+    def fill(self, events: np.ndarray, waits: np.ndarray, cycles: int) -> None:
+        """Be the record of a run that ended after ``cycles``."""
+        self.events = events[: np.searchsorted(events["cycle"], cycles)]
+        waits = waits[waits["since"] < cycles]
+        waits["end"] = np.minimum(waits["end"], cycles)
+        self.waits = waits

@@ -59,6 +59,15 @@ class Entry:
         return {AREA: self.quickly.least.lut_sites, **({} if memory is None else {MEMORY: memory})}
 
 
+@dataclass(frozen=True)
+class Searched:
+    """The ``entries`` of so many ``choices``; ``interrupted``: Ctrl-C came, and they are the best so far."""
+
+    entries: tuple[Entry, ...]
+    choices: int
+    interrupted: bool = False
+
+
 Placed = tuple[Entry, Quickly, Found]
 """A choice, and hardware that was found for it."""
 
@@ -77,25 +86,33 @@ class Among:
     finalists: int = 3
     runs: int = 40
 
-    def search(self, points: Sequence[Point], progress: Progress) -> list[Entry]:
-        """An entry for every one of ``points``, in their order.
+    def search(self, points: Sequence[Point], progress: Progress) -> Searched:
+        """Look at every one of ``points``; Ctrl-C ends that, and the best so far is the result.
 
         Raises `InputError` where nothing is within the budget, with what would be needed.
         """
-        entries = list(self._entries(points, progress))
-        found = self._linked(self._rough([each for each in entries if each.quickly is not None], progress), progress)
-        for each, quickly, hardware in found:
-            self._place(each, quickly, hardware[0])
-        for each, quickly, hardware in found:
+        entries, interrupted = list[Entry](), False
+        try:
+            for each in self._entries(points, progress):
+                entries.append(each)
+            self._fit([each for each in entries if each.quickly is not None], progress)
+        except KeyboardInterrupt:
+            interrupted = True
+            if not _any_finished(entries):
+                raise
+        for each in entries:
+            self._explain(each, interrupted)
+        if not _any_finished(entries):
+            raise InputError(self._needed(entries))
+        return Searched(tuple(entries), len(points), interrupted)
+
+    def _fit(self, entries: Sequence[Entry], progress: Progress) -> None:
+        """Give hardware to those of ``entries`` that may be the fastest, and better hardware to the best of these."""
+        for each, quickly, hardware in self._linked(self._rough(entries, progress), progress):
             if each.row.status == Status.FINISHED or self._over_by_fifos(each.row):
-                self._place(each, quickly, quickly.improved(hardware, self.runs))
+                self._place(each, quickly.improved(hardware, self.runs))
             if each.row.status == Status.FINISHED:
                 break
-        for each in entries:
-            self._explain(each)
-        if not any(each.row.status == Status.FINISHED for each in entries):
-            raise InputError(self._needed(entries))
-        return entries
 
     def _entries(self, points: Sequence[Point], progress: Progress) -> Iterator[Entry]:
         """All on the widest hardware; of programs that are the same just the first one gets other hardware."""
@@ -108,7 +125,9 @@ class Among:
                 yield Entry(point, refused, refused)
                 continue
             row = replace(evaluate(Subject(Held(program)), {}), point=point)
-            entry = Entry(point, row, self._judged(row), same=known.get(row.digest))
+            judged = self._judged(row)
+            within = program if judged.status == Status.FINISHED else None
+            entry = Entry(point, row, judged, within, same=known.get(row.digest))
             known.setdefault(row.digest, entry)
             if row.status == Status.FINISHED and entry.same is None:
                 entry.quickly = Quickly(program, goal)
@@ -125,6 +144,7 @@ class Among:
             rough = each.quickly.rough() if self._has_buffers(each.whole) else None
             if rough is not None:
                 found.append((each, each.quickly, rough))
+                self._place(each, rough[0])
                 best = min(best, rough[0].cycles)
                 progress(f"{len(found)} choices have hardware; the fastest takes {best:,} cycles")
         return sorted(found, key=_cycles)
@@ -133,24 +153,30 @@ class Among:
         """With links for every unit of the best ones, the best first."""
         found = list[Placed]()
         for entry, quickly, hardware in rough[: self.finalists]:
-            found.append((entry, quickly, quickly.linked(hardware)))
+            found.append((entry, quickly, linked := quickly.linked(hardware)))
+            if linked is not hardware:
+                self._place(entry, linked[0])
             progress(f"{len(found)} of {self.finalists} finalists have links of their own")
         return sorted([*found, *rough[self.finalists :]], key=_cycles)
 
-    def _place(self, entry: Entry, quickly: Quickly, choice: Choice) -> None:
+    def _place(self, entry: Entry, choice: Choice) -> None:
         """Give ``entry`` the hardware of ``choice``."""
-        graph = replace(quickly.program.graph, depths={**quickly.program.graph.depths, **choice.depths})
-        entry.program = replace(quickly.program, graph=graph, fabric=choice.fabric)
+        assert entry.quickly is not None
+        program = entry.quickly.program
+        graph = replace(program.graph, depths={**program.graph.depths, **choice.depths})
+        entry.program = replace(program, graph=graph, fabric=choice.fabric)
         entry.row = self._judged(replace(evaluate(Subject(Held(entry.program)), {}), point=entry.point))
 
-    def _explain(self, entry: Entry) -> None:
+    def _explain(self, entry: Entry, interrupted: bool) -> None:
         """Say why ``entry`` has no hardware, or give it what that of the same program has."""
         if entry.same is not None:
             entry.row, entry.program = replace(entry.same.row, point=entry.point), entry.same.program
         elif entry.quickly is not None and entry.program is None and entry.row.status == OVER:
-            least, limit = math.ceil(entry.quickly.least.lut_sites), self.budget.limits[AREA]
+            least, limit = 0 if interrupted else math.ceil(entry.quickly.least.lut_sites), self.budget.limits[AREA]
             reason = f"at least {entry.fewest:,} cycles, with any hardware: not among the best"
-            if least > limit:
+            if interrupted:
+                reason = f"at least {entry.fewest:,} cycles, with any hardware: not looked at, as Ctrl-C came"
+            elif least > limit:
                 reason = f"over the budget: {AREA} at least {least:,} of {limit:,.0f}"
             elif not self._has_buffers(entry.whole):
                 reason = f"over the budget: {entry.whole.on_chip_bytes:,} bytes of buffers alone"
@@ -183,6 +209,10 @@ class Among:
         asked = ", ".join(f"{name} {limit:,.0f}" for name, limit in limits.items())
         needs = ", ".join(f"{name} {math.ceil(near.needs[name]):,}" for name in limits)
         return f"no choice is within {asked}; the nearest, {named(near.point)}, needs {needs}"
+
+
+def _any_finished(entries: Sequence[Entry]) -> bool:
+    return any(each.row.status == Status.FINISHED for each in entries)
 
 
 def named(point: Point) -> str:

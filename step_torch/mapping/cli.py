@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from step.cli.console import show_written, warn, working
+from step.cli.console import show_written, talk, warn, working
 from step.cli.options import json_option, plot_option, settings_option, writable
 from step.cli.sweep import show_sweep
 from step.errors import InputError
@@ -69,7 +69,10 @@ def command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Choose tiles and hardware for MODEL (.pt2 of step_torch.capture): the fewest cycles within a budget."""
+    """Choose tiles and hardware for MODEL (.pt2 of step_torch.capture): the fewest cycles within a budget.
+
+    Ctrl-C shows, and saves, the best so far.
+    """
     if plot is not None:
         check_plot(plot, OBJECTIVES)
     if save is not None:
@@ -100,9 +103,14 @@ def command(
     show_sweep(found if as_json else replace(found, rows=within), plot, as_json)
     warn(f"{dict(row.point)}: {row.error}" for row in found.rows if row.status == REFUSED)
     if not as_json:
-        click.echo(f"{len(found.rows) - len(within)} choices are over the budget, or slower with any hardware")
+        others = "over the budget, or slower with any hardware" + ", or not looked at" * found.interrupted
+        click.echo(f"{len(found.rows) - len(within)} choices are {others}")
         click.echo(found.why)
         show_written(save, best, plot)
+    if found.interrupted:
+        ran = f"{len(found.rows)} of {found.choices} choices have run"
+        talk(f"the best so far: {ran}, and {len(within)} within the budget")
+        raise KeyboardInterrupt
 
 
 def _over(texts: tuple[str, ...]) -> dict[str, tuple[Value, ...]]:

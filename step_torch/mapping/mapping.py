@@ -31,11 +31,14 @@ CANDIDATES, FINALISTS, RUNS = 50, 3, 40
 class Mapped(Sweep):
     """The choices of an import as rows, each with hardware within the budget, or with the reason why it has none.
 
-    ``entries``: the same with their programs.
+    ``entries``: the same with their programs, of so many ``choices``; ``interrupted``: Ctrl-C came, and these are the
+    best so far.
     """
 
     entries: tuple[Entry, ...] = ()
     budget: Budget = field(default_factory=lambda: Budget({}))
+    choices: int = 0
+    interrupted: bool = False
 
     def best(self, measure: str = "cycles") -> Row:
         """The first row within the budget with the least of ``measure``; raises as `Sweep.best`."""
@@ -84,8 +87,8 @@ def map(
     best ``finalists`` of these get links of their own for every operator, and the best of all so many ``runs`` of
     neighbours.
 
-    Raises `InputError` for a budget that nothing is within, with what would be needed, and what `load` raises. Needs
-    SciPy.
+    Ctrl-C ends the search, and the best so far is the result. Raises `InputError` for a budget that nothing is within,
+    with what would be needed, and what `load` raises. Needs SciPy.
 
     >>> found = step_torch.map("tests/step_torch/captured/page.pt2", luts=200_000, over={"rows": [4, 8]})
     >>> found.best().lut_sites <= 200_000
@@ -112,6 +115,6 @@ def map(
     }
     axes = choices.axes(plainly, held=ram is not None)
     search = Among(choices.program, budget, candidates, finalists, runs)
-    entries = search.search(grid(axes), progress)
-    rows = tuple(each.row for each in entries)
-    return Mapped(path.stem, tuple(axes), OBJECTIVES, rows, tuple(entries), budget)
+    found = search.search(grid(axes), progress)
+    rows = tuple(each.row for each in found.entries)
+    return Mapped(path.stem, tuple(axes), OBJECTIVES, rows, found.entries, budget, found.choices, found.interrupted)

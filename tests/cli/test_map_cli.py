@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from commanding import ROOT, Step, commanding
 
+from step_torch.mapping.mapping import map
+
 PAGE = ROOT / "tests" / "step_torch" / "captured" / "page.pt2"
 FEW = ("--over", "rows=4", "--over", "columns=16", "--over", "depth=0", "--over", "side_by_side=1")
 QUICK = (*FEW, "--over", "sum=fused", "--runs", 0)
@@ -38,6 +40,23 @@ def test_a_budget_that_nothing_is_within(step: Step) -> None:
         "error: no choice is within lut_sites 10,000; the nearest, rows=4, columns=16, depth=0, sum=fused, "
         "side_by_side=1, needs lut_sites 57,023",
     )
+
+
+def test_ctrl_c_keeps_the_best_so_far(step: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(text: str) -> None:
+        if text.startswith("1 choices"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(
+        "step_torch.mapping.cli.map", lambda *given, **options: map(*given, **{**options, "progress": told})
+    )
+    best = tmp_path / "best.json"
+    done = step("map", PAGE, "--luts", "150k", *FEW, "--best", best)
+    assert (done.code, done.err) == (
+        130, "the best so far: 2 of 2 choices have run, and 1 within the budget\n\ninterrupted\n"
+    )  # fmt: skip
+    assert "1 choices are over the budget, or slower with any hardware, or not looked at" in done.out
+    assert step("check", best).code == 0
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,27 @@ def test_an_impossible_budget_says_what_is_needed() -> None:
     assert step_torch.map(PAGE, luts=56_023, ram=111_336, over=few, runs=0).best().cycles
 
 
+@pytest.mark.parametrize(("at", "rows", "hardware"), [("2 choices", 4, 2), ("1 choices", 4, 1), ("2 of", 2, None)])
+def test_ctrl_c_keeps_the_best_so_far(at: str, rows: int, hardware: int | None) -> None:
+    def progress(text: str) -> None:
+        if text.startswith(at):
+            raise KeyboardInterrupt
+
+    over = {**FEW, "rows": [4, 8], "sum": ["ordered", "fused"]}
+    if hardware is None:  # just the widest hardware has run, which is over the budget
+        with pytest.raises(KeyboardInterrupt):
+            step_torch.map(PAGE, luts=LUTS, over=over, progress=progress)
+        return
+    found = step_torch.map(PAGE, luts=LUTS, over=over, progress=progress)
+    assert found.interrupted and (len(found.rows), found.choices) == (rows, 4)
+    there = [row for row in found.rows if row.status != OVER]
+    assert len(there) == hardware and found.best() in there
+    assert step.run(found.fitted(), backend="approx").cycles == found.best().cycles
+    if hardware == 1:
+        reason = r"at least [0-9,]+ cycles, with any hardware: not looked at, as Ctrl-C came"
+        assert all(re.fullmatch(reason, row.error or "") for row in found.rows if row.status == OVER)
+
+
 def test_choices_divide_what_there_is() -> None:
     def values(name: str) -> dict[str, tuple[Any, ...]]:
         return {each.name: each.values for each in Choices(CAPTURED / f"{name}.pt2").axes({}, held=False)}

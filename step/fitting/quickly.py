@@ -45,7 +45,12 @@ class Quickly:
     @cached_property
     def least(self) -> Area:
         """The area with the narrowest links, and a lane in every unit."""
-        return self._bare(self._fabrics[-1])
+        return area_of(self._netlist(self.narrowest))
+
+    @property
+    def narrowest(self) -> FabricConfig:
+        """That with the narrowest links, and a lane in every unit."""
+        return _bare(self._fabrics[-1])
 
     def rough(self) -> Found | None:
         """With one width for all links; None where nothing fits the limits."""
@@ -77,12 +82,9 @@ class Quickly:
     def _base(self) -> FabricConfig | None:
         """The widest links that leave room for lanes, else the narrowest ones if these fit."""
         for fabric in self._fabrics:
-            if self.goal.over(self._bare(fabric).times(ROOM)) == 0:
+            if self.goal.over(area_of(self._netlist(_bare(fabric))).times(ROOM)) == 0:
                 return fabric
         return self._fabrics[-1] if self.goal.over(self.least) == 0 else None
-
-    def _bare(self, fabric: FabricConfig) -> Area:
-        return area_of(self._netlist(replace(fabric, matmul_lanes=1, vector_lanes=1)))
 
     def _chosen(self, fabric: FabricConfig, grain: Grain) -> Found | None:
         """What the integer program chooses of the options on ``fabric``, as much smaller as has to be."""
@@ -106,6 +108,11 @@ class Quickly:
 
     def _netlist(self, fabric: FabricConfig) -> Netlist:
         return lower(self.program.graph, fabric)
+
+
+def _bare(fabric: FabricConfig) -> FabricConfig:
+    """``fabric`` with a lane in every unit."""
+    return replace(fabric, matmul_lanes=1, vector_lanes=1)
 
 
 def as_wide(fabric: FabricConfig, link: int) -> FabricConfig:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from step.errors import InputError, ProgramError
+from step.fifos.sizing import size_fifos
 from step.fitting.goal import Goal
 from step.fitting.quickly import Quickly
 from step.fitting.search import Found
@@ -53,10 +54,9 @@ class Entry:
 
     @cached_property
     def needs(self) -> dict[str, float]:
-        """Of the limits of a budget, the least with which it runs."""
+        """Of the limits of a budget, about the least with which it runs."""
         assert self.quickly is not None
-        memory = measure(self.whole, MEMORY)
-        return {AREA: self.quickly.least.lut_sites, **({} if memory is None else {MEMORY: memory})}
+        return {AREA: self.quickly.least.lut_sites, MEMORY: measure(self.whole, MEMORY) or 0}
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,7 @@ class Among:
             if each.row.status == Status.FINISHED or self._over_by_fifos(each.row):
                 self._place(each, quickly.improved(hardware, self.runs))
             if each.row.status == Status.FINISHED:
+                self._size(each)
                 break
 
     def _entries(self, points: Sequence[Point], progress: Progress) -> Iterator[Entry]:
@@ -145,7 +146,8 @@ class Among:
             if rough is not None:
                 found.append((each, each.quickly, rough))
                 self._place(each, rough[0])
-                best = min(best, rough[0].cycles)
+                if each.row.status == Status.FINISHED:
+                    best = min(best, each.row.cycles or 0)
                 progress(f"{len(found)} choices have hardware; the fastest takes {best:,} cycles")
         return sorted(found, key=_cycles)
 
@@ -160,12 +162,31 @@ class Among:
         return sorted([*found, *rough[self.finalists :]], key=_cycles)
 
     def _place(self, entry: Entry, choice: Choice) -> None:
-        """Give ``entry`` the hardware of ``choice``."""
+        """Give ``entry`` the hardware of ``choice``, with depths of channels that bring it into the budget."""
         assert entry.quickly is not None
         program = entry.quickly.program
         graph = replace(program.graph, depths={**program.graph.depths, **choice.depths})
         entry.program = replace(program, graph=graph, fabric=choice.fabric)
-        entry.row = self._judged(replace(evaluate(Subject(Held(entry.program)), {}), point=entry.point))
+        entry.row = self._ran(entry, entry.program)
+        if entry.row.status == OVER and self._over_by_fifos(entry.row):
+            self._size(entry)
+
+    def _size(self, entry: Entry) -> None:
+        """Give ``entry`` the fastest depths of channels within the budget, if these are better than those it has."""
+        assert entry.program is not None
+        sizing = size_fifos(entry.program, threads=1)
+        for sized in sizing.front:
+            program = sizing.binding(sized).applied(entry.program)
+            row = self._ran(entry, program)
+            if row.status == Status.FINISHED:
+                if entry.row.status != Status.FINISHED or _takes(row) < _takes(entry.row):
+                    entry.row, entry.program = row, program
+                break
+        if sizing.interrupted:
+            raise KeyboardInterrupt
+
+    def _ran(self, entry: Entry, program: Program) -> Row:
+        return self._judged(replace(evaluate(Subject(Held(program)), {}), point=entry.point))
 
     def _explain(self, entry: Entry, interrupted: bool) -> None:
         """Say why ``entry`` has no hardware, or give it what that of the same program has."""
@@ -207,8 +228,23 @@ class Among:
 
         near = min(runs, key=misses)
         asked = ", ".join(f"{name} {limit:,.0f}" for name, limit in limits.items())
-        needs = ", ".join(f"{name} {math.ceil(near.needs[name]):,}" for name in limits)
+        needed = _smallest(near) if MEMORY in limits else near.needs
+        needs = ", ".join(f"{name} {math.ceil(needed[name]):,}" for name in limits)
         return f"no choice is within {asked}; the nearest, {named(near.point)}, needs {needs}"
+
+
+def _smallest(entry: Entry) -> dict[str, float]:
+    """What ``entry`` takes on the least hardware, with channels that only do not deadlock."""
+    assert entry.quickly is not None
+    narrow = replace(entry.quickly.program, fabric=entry.quickly.narrowest)
+    sizing = size_fifos(narrow, threads=1)
+    row = evaluate(Subject(Held(sizing.binding(sizing.least).applied(narrow))), {})
+    return {AREA: max(entry.needs[AREA], row.lut_sites or 0), MEMORY: measure(row, MEMORY) or 0}
+
+
+def _takes(row: Row) -> tuple[float, float]:
+    """Cycles and on-chip memory."""
+    return row.cycles or 0, measure(row, MEMORY) or 0
 
 
 def _any_finished(entries: Sequence[Entry]) -> bool:

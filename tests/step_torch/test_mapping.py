@@ -21,6 +21,7 @@ from step_torch.mapping.mapping import Mapped
 CAPTURED = Path(__file__).parent / "captured"
 PAGE = CAPTURED / "page.pt2"
 FEW: dict[str, list[Any]] = {"columns": [16], "depth": [0], "side_by_side": [1]}
+SMALL: dict[str, list[Any]] = {"rows": [4], "sum": ["ordered"], "held": [True]}
 LUTS, RAM = 150_000, 120_000
 
 
@@ -68,14 +69,23 @@ def test_words(found: Mapped) -> None:
 
 
 def test_an_impossible_budget_says_what_is_needed() -> None:
-    few = {**FEW, "rows": [4], "sum": ["ordered"], "held": [True]}
+    few = {**FEW, **SMALL}
     with pytest.raises(InputError) as caught:
         step_torch.map(PAGE, luts=10_000, ram=1_000, over=few)
     assert str(caught.value) == (
         "no choice is within lut_sites 10,000, memory_bytes 1,000; the nearest, rows=4, columns=16, depth=0, "
-        "sum=ordered, side_by_side=1, held=True, needs lut_sites 56,023, memory_bytes 111,336"
+        "sum=ordered, side_by_side=1, held=True, needs lut_sites 56,023, memory_bytes 93,192"
     )
-    assert step_torch.map(PAGE, luts=56_023, ram=111_336, over=few, runs=0).best().cycles
+    assert step_torch.map(PAGE, luts=56_023, ram=93_192, over=few, runs=0).best().cycles
+
+
+def test_depths_of_channels_bring_it_into_the_memory() -> None:
+    """With the depths that an import has, 111,336 bytes are needed."""
+    found = step_torch.map(PAGE, luts=LUTS, ram=93_192, over={**FEW, **SMALL}, runs=0)
+    best, program = found.best(), found.fitted()
+    assert (best.on_chip_bytes or 0) + (best.channel_bytes or 0) == 93_192
+    assert (best.lut_sites or 0) <= LUTS
+    assert step.run(program, backend="approx").cycles == best.cycles
 
 
 @pytest.mark.parametrize(("at", "rows", "hardware"), [("2 choices", 4, 2), ("1 choices", 4, 1), ("2 of", 2, None)])

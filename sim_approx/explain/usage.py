@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import sympy
 
 from sim_approx.engine.record import Record
 from sim_approx.placing.build import Fabric
 from step.firing.machine import COMPUTES
-from step.language.function import Function
-from step.language.types import ElementType, Tile, is_dynamic, with_rows
-from step.lowering.fabric import FabricConfig
+from step.language.types import is_dynamic, with_rows
+from step.lowering.feasible import flops_a_cycle, is_read, with_lanes
 from step.running.result import ChannelEvents, RunResult
 
 VALUE = 2
@@ -70,7 +68,12 @@ def usage(fabric: Fabric, record: Record, result: RunResult) -> Usage:
     """What the run with this ``result``, which has events, used of ``fabric``."""
     netlist, config, events = fabric.netlist, fabric.netlist.fabric, result.events
     assert events is not None
-    work = _work(fabric, record)
+    operations = _operations(fabric, record)
+    work = {
+        node.name: Work(operations[node.name], flops_a_cycle(node, netlist))
+        for node in with_lanes(netlist)
+        if operations.get(node.name) and is_read(node, netlist)
+    }
     beats = int((record.events["machine"] >= fabric.memory.order).sum()) if fabric.memory else 0
     bandwidth = config.memory.bandwidth
     moved = beats * config.memory.beat_bytes
@@ -80,7 +83,7 @@ def usage(fabric: Fabric, record: Record, result: RunResult) -> Usage:
         {each.name: _words(events[each.name], netlist.beats(each), result.cycles) / of for each in netlist.channels},
         moved / (bandwidth * of),
         Roofline(
-            sum(each.operations for each in work.values()),
+            sum(operations.values()),
             sum(each.a_cycle for each in work.values()),
             moved,
             bandwidth,
@@ -97,7 +100,7 @@ def _words(events: ChannelEvents, beats: int, cycles: int) -> int:
     return int(np.minimum(beats, room)[events.control & VALUE > 0].sum())
 
 
-def _work(fabric: Fabric, record: Record) -> dict[str, Work]:
+def _operations(fabric: Fabric, record: Record) -> dict[str, int]:
     """What the operators with functions calculated, of tiles of dynamic size by their rows."""
     computing = record.events[record.events["outcome"] == COMPUTES]
     applied = np.bincount(computing["machine"], minlength=len(fabric.machines)).tolist()
@@ -112,22 +115,8 @@ def _work(fabric: Fabric, record: Record) -> dict[str, Work]:
         if any(map(is_dynamic, elements)):
             sizes = computing["size"][computing["machine"] == machine.order]
             by_rows = dict(zip(*map(np.ndarray.tolist, np.unique(sizes, return_counts=True)), strict=True))
-        operations, result = 0, node.output_types[0].element
-        for rows, count in by_rows.items():
-            operations += count * int(function.flops(*(with_rows(each, max(rows, 0)) for each in elements)))
-        if operations:
-            most = max(0, *by_rows)
-            sized = tuple(with_rows(each, most) for each in elements)
-            fabric_of_unit = fabric.netlist.fabric.of(name)
-            found[name] = Work(operations, int(_a_cycle(function, sized, with_rows(result, most), fabric_of_unit)))
+        found[name] = sum(
+            count * int(function.flops(*(with_rows(each, max(rows, 0)) for each in elements)))
+            for rows, count in by_rows.items()
+        )
     return found
-
-
-def _a_cycle(
-    function: Function, elements: tuple[ElementType, ...], result: ElementType, fabric: FabricConfig
-) -> sympy.Expr:
-    """Operations a cycle of all lanes of a unit: two of a multiply-accumulate, else what a scalar takes."""
-    if function.name == "matmul":
-        return sympy.Integer(2 * max(fabric.matmul_lanes, getattr(function, "terms", None) or 1))
-    scalars = [each.elements for each in (*elements, result) if isinstance(each, Tile)]
-    return fabric.vector_lanes * sympy.Max(1, sympy.ceiling(function.flops(*elements) / sympy.Max(1, *scalars)))

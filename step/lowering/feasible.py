@@ -54,6 +54,11 @@ def lanes_of(node: Node, netlist: Netlist) -> int:
     return plan.lanes if isinstance(plan, LanePlan) else 0
 
 
+def is_read(node: Node, netlist: Netlist) -> bool:
+    """Whether anyone reads values of ``node``; if not, its lanes do nothing."""
+    return any(each is not None and each.element is not None for each in netlist.outputs(node))
+
+
 def flops_a_cycle(node: Node, netlist: Netlist) -> int:
     """The most operations that the lanes of ``node`` do in a cycle: two of a multiply-accumulate, else what a scalar
     takes."""

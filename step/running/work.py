@@ -8,7 +8,7 @@ import sympy
 
 from step.language.symbols import evaluate
 from step.language.types import Buffer
-from step.lowering.feasible import flops_a_cycle, with_lanes
+from step.lowering.feasible import flops_a_cycle, is_read, with_lanes
 from step.lowering.netlist import Channel
 from step.programs.energy.activity import bits_of
 from step.programs.prepare import prepare
@@ -40,8 +40,9 @@ def work_of(program: Program) -> dict[str, Work]:
     netlist = prepare(program).netlist
     sums = {}
     for node in with_lanes(netlist):
-        ends = [*netlist.inputs(node), *(each for each in netlist.outputs(node) if each is not None)]
-        sums[node] = node.operator.flops(node), sympy.Add(*map(_bits, ends))
+        if is_read(node, netlist):
+            ends = [*netlist.inputs(node), *(each for each in netlist.outputs(node) if each is not None)]
+            sums[node] = node.operator.flops(node), sympy.Add(*map(_bits, ends))
     symbols = bind(program) if any(each.free_symbols for pair in sums.values() for each in pair) else {}
     found = {}
     for node, pair in sums.items():

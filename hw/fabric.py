@@ -13,6 +13,7 @@ from hw.links.channel import Channel
 from hw.links.layout import TokenFormat
 from hw.memory.port import MEMORY_RESET
 from hw.memory.scratchpads import hardware, ports
+from hw.registers.waits import Waits
 from hw.units import constants_of, unit_of
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
@@ -92,11 +93,11 @@ def top_name(netlist: Netlist) -> str:
     return f"fabric_{netlist.graph.name}"
 
 
-def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
+def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) -> Fabric:
     """Make hardware of every unit and channel of ``netlist``.
 
     ``probes`` adds the ports that show every channel's tokens and every unit's status; without them there are those of
-    `ProgramStatus`. Raises `FabricError` for operators and element types that the fabric does not have.
+    `ProgramStatus`; ``waits`` adds those of `Waits` to these. Raises `FabricError` for operators and element types that the fabric does not have.
     """
     check_feasible(netlist)
     memory = memory_map(netlist)
@@ -120,6 +121,8 @@ def elaborate(netlist: Netlist, *, probes: bool = False) -> Fabric:
         _add_probes(structure, units, channels, pads)
     else:
         _add_status(structure, units)
+    if waits:
+        _add_waits(structure, units, channels, pads)
     return Fabric(netlist, memory, units, channels, pads, structure)
 
 
@@ -220,6 +223,28 @@ def _add_status(structure: Structure, units: tuple[PlacedUnit, ...]) -> None:
         connections[port] = port
         structure.ports[port] = ("output", widths[port])
     structure.instances.append(Instance("status", component, connections, "whether the program is over, or failed"))
+
+
+def _add_waits(
+    structure: Structure,
+    units: tuple[PlacedUnit, ...],
+    channels: tuple[PlacedChannel, ...],
+    pads: tuple[PlacedScratchpad, ...],
+) -> None:
+    numbers = {each.node.name: at for at, each in enumerate(units)}
+    fillers = {share.filler.name for pad in pads for share in pad.scratchpad.shares}
+    writers = [each.edge.producer[0] for each in channels]
+    ends = tuple((numbers[each.edge.producer[0]], numbers[each.edge.consumer[0]]) for each in channels)
+    component = Waits(len(units), ends, tuple(at for at, name in enumerate(writers) if name in fillers))
+    connections: dict[str, str | int] = {f"activity{at}": f"{each.instance}_activity" for at, each in enumerate(units)}
+    for at, channel in enumerate(channels):
+        connections |= {f"{wire}{at}": f"{channel.stem}_{wire}" for wire in ("enter", "space", "present")}
+    widths = port_widths(component)
+    for name, member, _ in flat_ports(component):
+        if name not in connections:
+            connections[name] = f"wait_{name}"
+            structure.ports[f"wait_{name}"] = "input" if member.flow is In else "output", widths[name]
+    structure.instances.append(Instance("waits", component, connections, "who waits for whom"))
 
 
 def _add_probes(

@@ -14,8 +14,8 @@ class MasterControl(Parametric):
     """Of ``masters``, those that read and those that write counted apart.
 
     ``soft_reset`` puts the fabric into reset (``fabric_reset``) until all masters are idle: then nothing is left of
-    what it asked for. ``idle``: they all are, and the fabric is not in reset. ``done``: the fabric is (``finished``),
-    and all that it wrote is visible. ``memory_fault``, with its port and byte address: the error of the first of the
+    what it asked for. ``still``: they all are; ``idle``: the fabric is not in reset besides.
+    ``done``: the fabric is (``finished``), and all that it wrote is visible. ``memory_fault``, with its port and byte address: the error of the first of the
     masters that met one; the fabric's reset clears it.
     """
 
@@ -31,6 +31,7 @@ class MasterControl(Parametric):
                 "finished": In(1),
                 "fabric_reset": Out(1),
                 "idle": Out(1),
+                "still": Out(1),
                 "done": Out(1),
                 "memory_fault": Out(4),
                 "memory_fault_port": Out(8),
@@ -45,7 +46,7 @@ class MasterControl(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         every = range(self._masters)
-        still, chosen, held = Signal(), Signal(range(self._masters)), Signal(init=1)
+        still, chosen, held = self.still, Signal(range(self._masters)), Signal(init=1)
         faults = Array(getattr(self, f"fault{at}") for at in every)
         m.d.comb += still.eq(Cat(getattr(self, f"idle{at}") for at in every).all())
         m.d.comb += self.fabric_reset.eq(ResetSignal() | held)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In
 
 from hw.axi.control import MasterControl
 from hw.axi.crossing import Crossing
@@ -16,8 +16,7 @@ from hw.fabric import elaborate
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.emit import top_text
-from hw.verilog.modules import Parametric
-from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
+from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
 from step.lowering.board import Board, BoardPort, BusConfig, board_of
 from step.lowering.netlist import Netlist
 
@@ -26,62 +25,53 @@ _OWN = re.compile("idle|fault|fault_port|fault_address")
 _RESET = "fabric_reset"
 
 
-class _Module(Parametric):
-    """A module whose text is written elsewhere; its clock and reset are ports like others."""
-
-    clocked = False
-
-    def __init__(self, structure: Structure) -> None:
-        self.structure = structure
-        ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
-        super().__init__({name: Member(In if way == "input" else Out, width) for name, (way, width) in ports.items()})
-
-    @property
-    def module_name(self) -> str:
-        return self.structure.name
-
-
-def wrapped(netlist: Netlist, bus: BusConfig, *, own_clock: bool = False) -> Structure:
+def wrapped(netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, waits: bool = False) -> Structure:
     """``fabric_NAME`` with the masters of ``bus``, as the module ``fabric_NAME_axi``.
 
     It has the ports of the fabric but for those of memory, with ``rst`` that of the bus as well; those of
     `MasterControl`; ``base_IMAGE``, the byte address of each image of the plan; and ``m_axi0_araddr`` and so on. With
-    ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`).
+    ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`). With ``waits`` the
+    fabric tells who waits for whom (`hw.registers.waits`), and ``wait_transfers`` has a bit for each transfer of data.
 
     Raises `FabricError` as `board_of` does.
     """
     board = board_of(netlist, bus)
-    fabric = elaborate(netlist).structure
+    fabric = elaborate(netlist, waits=waits).structure
     top = Structure(f"{fabric.name}_axi")
     for name, (way, width) in fabric.ports.items():
         if name.partition("__")[0] in {each.name for each in board.ports} and "__" in name:
             top.wires[name] = width
         elif name not in (MEMORY_RESET, "done"):
             top.ports[name] = way, width
-    top.wires |= {_RESET: 1, "fabric_done": 1}
+    top.wires["fabric_done"] = 1
+    top.ports[_RESET] = "output", 1
     connections: dict[str, str | int] = {name: name for name in fabric.ports}
     connections |= {"clk": "clk", "rst": _RESET, "done": "fabric_done", MEMORY_RESET: "rst"}
-    top.instances.append(Instance("fabric", _Module(fabric), connections, "the fabric"))
+    top.instances.append(Instance("fabric", Written(fabric), connections, "the fabric"))
     top.ports |= {f"base_{image.name}": ("input", bus.address_bits) for image in board.images}
     inner = "inner" if own_clock else "m_axi"
     masters = [each for number in range(bus.masters) for each in _masters(top, board, number, inner)]
     _add_control(top, masters)
     for number in range(bus.masters if own_clock else 0):
         _add_crossing(top, Crossing(bus), number)
+    if waits:
+        buses = [f"{inner}{number}_{each}" for number in range(bus.masters) for each in "rwb"]
+        top.ports["wait_transfers"] = "output", len(buses)
+        top.gathered["wait_transfers"] = [f"{each}valid & {each}ready" for each in buses]
     return top
 
 
 def wrapper_files(
-    netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, initial_values: bool = True
+    netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, waits: bool = False, initial_values: bool = True
 ) -> dict[str, str]:
     """SystemVerilog of the wrapper and its masters, by file name; that of the fabric is `hw.verilog.emit`'s.
 
     Raises `FabricError` as `board_of` does.
     """
-    structure = wrapped(netlist, bus, own_clock=own_clock)
+    structure = wrapped(netlist, bus, own_clock=own_clock, waits=waits)
     library = ModuleLibrary(initial_values=initial_values)
     for instance in structure.instances:
-        if not isinstance(instance.component, _Module):
+        if not isinstance(instance.component, Written):
             library.require(instance.component)
     texts = {f"{module.name}.sv": module.text for module in library.texts().values()}
     return {**texts, f"{structure.name}.sv": top_text(structure)}

@@ -52,12 +52,14 @@ def emit(
     directory: Path | str | None = None,
     *,
     probes: bool,
+    waits: bool = False,
     initial_values: bool = True,
     progress: Progress = silent,
 ) -> Design:
     """Emit the fabric of ``netlist``, into ``directory`` if one is given, where no file of an earlier one is left.
 
     ``probes`` adds the ports that the cosimulation looks at; without them all that is emitted can be synthesised.
+    ``waits`` adds ports that tell who waits for whom, for registers.
     ``initial_values``: registers have their value at power-on too, as FPGAs can; for an ASIC only reset gives it.
     ``progress`` is told how many modules are made.
 
@@ -66,7 +68,7 @@ def emit(
     if not probes:
         check_synthesisable(netlist)
     progress("writing Verilog")
-    fabric = elaborate(netlist, probes=probes)
+    fabric = elaborate(netlist, probes=probes, waits=waits)
     library = ModuleLibrary(initial_values=initial_values)
     for instance in fabric.structure.instances:
         library.require(instance.component)

@@ -8,6 +8,7 @@ from typing import Any
 
 from amaranth.hdl import Value
 from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Member, Out
 
 from hw.verilog.modules import Parametric
 
@@ -49,3 +50,18 @@ def flat_ports(component: wiring.Component) -> Iterator[tuple[str, Any, Any]]:
 def port_widths(component: wiring.Component) -> dict[str, int]:
     """Width of every port."""
     return {name: len(Value.cast(value)) for name, _, value in flat_ports(component)}
+
+
+class Written(Parametric):
+    """The module of a structure, whose text is written elsewhere; its clock and reset are ports like others."""
+
+    clocked = False
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
+        ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
+        super().__init__({name: Member(In if way == "input" else Out, width) for name, (way, width) in ports.items()})
+
+    @property
+    def module_name(self) -> str:
+        return self.structure.name

@@ -26,6 +26,7 @@ class Fault(enum.IntEnum):
     ROWS_DO_NOT_FILL = 10
     BUS_ERROR = 11
     NO_DEVICE = 12
+    NO_MOVEMENT = 13
 
 
 SHOWS_VALUES = frozenset({Fault.OUT_OF_RANGE})
@@ -45,6 +46,7 @@ MEANING = {
     Fault.ROWS_DO_NOT_FILL: "the rows of a tile do not fill the one that is stored",
     Fault.BUS_ERROR: "memory answers a read or write with an error (SLVERR)",
     Fault.NO_DEVICE: "nothing is at the address of a read or write (DECERR)",
+    Fault.NO_MOVEMENT: "nothing moved for as many cycles as the watchdog allows",
 }
 
 

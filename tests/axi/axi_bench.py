@@ -31,16 +31,19 @@ PATIENCE = 50_000
 
 class Target:
     """Memory at ``base`` that takes a while, and answers the beats of ``errors`` (counted from the last reset of the
-    count, by way) with SLVERR."""
+    count, by way) with SLVERR; none while it is ``dead``."""
 
     def __init__(self, dut: Any, base: int, contents: bytearray) -> None:
         self.dut, self.base, self.contents = dut, base, contents
         self.latency, self.errors, self.counts = 0, dict[str, int](), {"read": 0, "write": 0}
         self.failed: list[int] = []
+        self.dead = False
 
     async def _wait(self, way: str, address: int) -> None:
         place = self.counts[way]
         self.counts[way] += 1
+        while self.dead:
+            await RisingEdge(self.dut.clk)
         for _ in range(random.randrange(self.latency + 1) if self.latency else 0):
             await RisingEdge(self.dut.clk)
         if self.errors.get(way) == place:
@@ -156,6 +159,13 @@ class Bench:
             await self.cycles(1)
         else:
             raise AssertionError(f"run {run} hangs")
+        fault = {name: int(getattr(dut, name).value) for name in ("memory_fault", "memory_fault_port")}
+        fault["memory_fault_address"] = int(dut.memory_fault_address.value)
+        memory = bytes(target.contents).hex()
+        return {"sinks": self.received(), "cycles": cycle, "failed": target.failed, "memory": memory, **fault}
+
+    def received(self) -> dict[str, Any]:
+        """Frames that sinks got, in bytes, with their headers and bytes a transfer."""
         sinks: dict[str, Any] = {}
         for name, sink in self.sinks.items():
             sinks[name] = []
@@ -164,10 +174,7 @@ class Bench:
                 width = sink.byte_lanes
                 users = [frame.tuser] if isinstance(frame.tuser, int) else frame.tuser
                 sinks[name].append([bytes(frame.tdata).hex(), [int(users[at]) for at in (0, -1)], width])
-        fault = {name: int(getattr(dut, name).value) for name in ("memory_fault", "memory_fault_port")}
-        fault["memory_fault_address"] = int(dut.memory_fault_address.value)
-        memory = bytes(target.contents).hex()
-        return {"sinks": sinks, "cycles": cycle, "failed": target.failed, "memory": memory, **fault}
+        return sinks
 
     def _ended(self, data: int) -> bool:
         """Whether every sink has its Done (bit 0 of the header)."""

@@ -50,6 +50,8 @@ class Run:
 class Wrapped:
     """A program on a board: built once for a simulator, and played as often as one likes."""
 
+    bench = "axi_bench"
+
     def __init__(
         self,
         graph: Graph,
@@ -68,13 +70,24 @@ class Wrapped:
         self.netlist: Netlist = lower(graph, fabric)
         self.board: Board = board_of(self.netlist, bus)
         design = directory / "design"
-        emit(self.netlist, design, probes=False, initial_values=False)
+        self.structure = self._emit(design)
+        self.top = self.structure.name
         self.design = load_design(design)
+<<<<<<< HEAD
         for name, text in wrapper_files(self.netlist, bus, own_clock=clocks, initial_values=False).items():
             (design / name).write_text(text)
         self.top = f"{self.design.module}_axi"
+=======
+>>>>>>> 902ec5d (registers: a board's registers start runs, tell faults and who waits for whom)
         self.bases = self._bases()
         self._build(sorted(design.glob("*.sv")))
+
+    def _emit(self, design: Path) -> Structure:
+        """Write all Verilog into ``design``; returns the top module."""
+        emit(self.netlist, design, probes=False, initial_values=False)
+        for name, text in wrapper_files(self.netlist, self.bus, initial_values=False).items():
+            (design / name).write_text(text)
+        return wrapped(self.netlist, self.bus)
 
     def _bases(self) -> dict[str, int]:
         """Addresses beyond 4 GB, at any beat, so that tiles begin anywhere in a page."""
@@ -94,7 +107,11 @@ class Wrapped:
         """Verilator's is built as simulators of fabrics are, Icarus's by cocotb's runner."""
         if self.simulator == "verilator":
             public = self.directory / "public.vlt"
+<<<<<<< HEAD
             public.write_text("\n".join(["`verilator_config", *map(self._public, self._wrapper().ports)]))
+=======
+            public.write_text("\n".join(["`verilator_config", *map(self._public, self.structure.ports)]))
+>>>>>>> 902ec5d (registers: a board's registers start runs, tell faults and who waits for whom)
             files = *sources, public
             design = replace(self.design, module=self.top, verilog=files, sources=(), sinks=(), units=())
             self._built = build(design, edges=True, optimize=False)
@@ -113,11 +130,11 @@ class Wrapped:
 
     def _run(self) -> None:
         if self.simulator == "verilator":
-            run_simulator(self._built, "axi_bench", self.directory, [])
+            run_simulator(self._built, self.bench, self.directory, [])
         else:
             self._runner.test(
                 hdl_toplevel=self.top,
-                test_module="axi_bench",
+                test_module=self.bench,
                 build_dir=self.directory / self.simulator,
                 test_dir=self.directory,
                 results_xml=str(self.directory / "results.xml"),
@@ -131,8 +148,8 @@ class Wrapped:
     def _public(self, port: str) -> str:
         return f'public_flat_rw -module "{self.top}" -var "{port}"'
 
-    def play(self, *runs: Run) -> list[dict[str, Any]]:
-        """What happened in each of ``runs``, one after the other in one simulation."""
+    def play(self, *runs: Any, **more: Any) -> list[dict[str, Any]]:
+        """What happened in each of ``runs``, one after the other in one simulation; the plan has ``more``."""
         bound = [bind_inputs(self.graph, each) for each in self.inputs]
         base = self._base
         size = max(self.bases[each.name] + min(self.board.bytes_of(each), 1 << 16) for each in self.board.images) - base
@@ -148,6 +165,7 @@ class Wrapped:
             "sinks": [each.name for each in self.design.sinks],
             "frames": [self._frames(each) for each in self.inputs],
             "runs": [asdict(each) for each in runs],
+            **more,
         }
         (self.directory / "plan").write_text(json.dumps(plan))
         self._run()
@@ -181,7 +199,7 @@ class Wrapped:
         outputs = interpret(self.graph, inputs).outputs
         return {port.name: len(outputs[port.name]) + 1 for port in self.design.sinks}
 
-    def check(self, run: Run, played: dict[str, Any]) -> None:
+    def check(self, run: Any, played: dict[str, Any]) -> None:
         """A whole run has the bits of the interpreter."""
         wanted = interpret(self.graph, self.inputs[run.data]).outputs
         for port in self.design.sinks:

@@ -1,0 +1,1 @@
+"""Registers of a board, which start programs and tell how they went."""

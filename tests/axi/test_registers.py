@@ -1,0 +1,149 @@
+"""Registers of a board, by a host that has nothing else: runs, faults, deadlocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
+
+from boards import Run, Wrapped
+from scenarios import SCENARIOS
+
+from hw.registers.wrapper import board_design
+from hw.verilog.structure import Structure
+from step.language.faults import Fault
+from step.language.graph import Graph
+from step.lowering.board import BusConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
+from step.lowering.registers import MAGIC, PATIENCE, VERSION
+from step.running.result import Activity
+
+FABRIC = FabricConfig(matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=8))
+BUS = BusConfig(masters=2, bytes=8, burst=4)
+STORES = next(each for each in SCENARIOS if each.name == "random_off_chip_store-moved")
+DONE, FAULT, WATCHDOG = 1, 2, 4
+
+
+@dataclass(frozen=True)
+class Started(Run):
+    """``again``: a second start and other bases during the run; ``dead``: memory does not answer; ``without_done``: a
+    source that keeps its last token; ``stop``: the cycle in which a reset ends it."""
+
+    watchdog: int = PATIENCE
+    again: bool = False
+    dead: bool = False
+    without_done: str = ""
+
+
+class Registered(Wrapped):
+    """A program with registers."""
+
+    bench = "registers_bench"
+
+    def _emit(self, design: Path) -> Structure:
+        made = board_design(self.netlist, self.bus, initial_values=False)
+        design.mkdir()
+        made.fabric.write(design)
+        for name, text in made.files.items():
+            (design / name).write_text(text)
+        self.registers, self.hash = made.registers, made.fabric.hash
+        return made.top
+
+    def play(self, *runs: Any, **more: Any) -> list[dict[str, Any]]:
+        return super().play(*runs, registers={each.name: each.address for each in self.registers}, **more)
+
+    def field(self, played: dict[str, Any], register: str, field: str) -> int:
+        (found,) = (each for each in self.registers if each.name == register)
+        (place,) = (each for each in found.fields if each.name == field)
+        return played["registers"][register] >> place.low & ((1 << place.width) - 1)
+
+    def waits(self, played: dict[str, Any]) -> set[tuple[str, str, str]]:
+        """Who waits for whom, by name, and why."""
+        names = [each.name for each in self.netlist.units]
+        return {
+            (names[edge >> 4 & 0xFFF], names[edge >> 16], "starved" if edge & 1 else "blocked")
+            for edge in played["waits"]
+            if edge & 3
+        }
+
+
+def stores(directory: Path) -> Registered:
+    graph = Graph("moved")
+    inputs = STORES.build(graph)
+    others = {name: _other(tokens) for name, tokens in inputs.items()}
+    return Registered(graph, FABRIC, BUS, directory, inputs, others, simulator="verilator")
+
+
+def _other(value: Any) -> Any:
+    return value
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Registered:
+    return stores(tmp_path_factory.mktemp("board"))
+
+
+def test_runs_follow_each_other_with_other_data(board: Registered) -> None:
+    runs = [Started(data=at % 2, seed=at) for at in range(3)]
+    for run, each in zip(runs, board.play(*runs), strict=True):
+        board.check(run, each)
+        assert each["told"] == DONE
+        assert board.field(each, "status", "done") and board.field(each, "status", "idle")
+        assert not board.field(each, "status", "busy") and not board.field(each, "fault", "code")
+    assert each["registers"]["magic"] == MAGIC and each["registers"]["version"] == VERSION
+    assert f"{each['registers']['hash']:08x}" == board.hash[:8]
+
+
+def test_a_hang_is_told_apart(board: Registered) -> None:
+    hangs = [Started(without_done="x", watchdog=500), Started(dead=True, watchdog=500)]
+    runs = [hangs[0], Started(), hangs[1], Started()]
+    no_done, after, no_memory, last = board.play(*runs)
+    for run, each in ((runs[1], after), (runs[3], last)):
+        board.check(run, each)
+        assert each["told"] == DONE
+    for each in (no_done, no_memory):
+        assert each["told"] == WATCHDOG
+        assert board.field(each, "fault", "code") == Fault.NO_MOVEMENT
+    assert not board.field(no_done, "status", "memory_waits")
+    assert board.field(no_memory, "status", "memory_waits")
+
+
+def test_a_start_during_a_run_is_refused(board: Registered) -> None:
+    runs = [Started(again=True), Started()]
+    first, second = board.play(*runs)
+    for run, each in zip(runs, (first, second), strict=True):
+        board.check(run, each)
+    assert board.field(first, "error", "start_refused") and not board.field(second, "error", "start_refused")
+
+
+def test_an_error_of_memory_names_port_and_address(board: Registered) -> None:
+    runs = [run for way in ("read", "write") for run in (Started(errors={way: 2}), Started())]
+    played = board.play(*runs)
+    for run, each in zip(runs, played, strict=True):
+        if not run.errors:
+            board.check(run, each)
+            continue
+        assert each["told"] == FAULT
+        assert board.field(each, "fault", "code") == Fault.BUS_ERROR
+        port = board.board.ports[board.field(each, "memory_fault", "port")]
+        assert port.writes == ("write" in run.errors)
+        address = each["registers"]["memory_fault_low"] | each["registers"]["memory_fault_high"] << 32
+        assert each["failed"][0] - address in (range(0, 32, 8) if port.writes else [0])
+
+
+def test_a_reset_ends_a_run(board: Registered) -> None:
+    runs = [run for stop in range(1, 80, 9) for run in (Started(seed=stop, stop=stop, latency=60), Started(seed=stop))]
+    for run, each in zip(runs, board.play(*runs), strict=True):
+        if run.stop is None or each["told"]:
+            board.check(run, each)
+        else:
+            assert each["told"] == 0 and not board.field(each, "status", "done")
+
+
+def test_activities_are_those_of_units() -> None:
+    assert [each.value for each in Activity] == [0, 1, 2, 3]

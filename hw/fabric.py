@@ -97,7 +97,8 @@ def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) ->
     """Make hardware of every unit and channel of ``netlist``.
 
     ``probes`` adds the ports that show every channel's tokens and every unit's status; without them there are those of
-    `ProgramStatus`; ``waits`` adds those of `Waits` to these. Raises `FabricError` for operators and element types that the fabric does not have.
+    `ProgramStatus`. ``waits`` adds those of `Waits`. Raises `FabricError` for operators and element types that the
+    fabric does not have.
     """
     check_feasible(netlist)
     memory = memory_map(netlist)

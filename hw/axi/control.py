@@ -14,9 +14,9 @@ class MasterControl(Parametric):
     """Of ``masters``, those that read and those that write counted apart.
 
     ``soft_reset`` puts the fabric into reset (``fabric_reset``) until all masters are idle: then nothing is left of
-    what it asked for. ``still``: they all are; ``idle``: the fabric is not in reset besides.
-    ``done``: the fabric is (``finished``), and all that it wrote is visible. ``memory_fault``, with its port and byte address: the error of the first of the
-    masters that met one; the fabric's reset clears it.
+    what it asked for. ``still``: they all are; ``idle``: the fabric is not in reset besides. ``done``: the fabric is
+    (``finished``), and all that it wrote is visible. ``memory_fault``, with its port and byte address: the error of
+    the first of the masters that met one; the fabric's reset clears it.
     """
 
     def __init__(self, masters: int) -> None:

@@ -64,7 +64,6 @@ class Wrapped:
     ) -> None:
         """``bus_period``: of the clock of the bus, in ns, where it is not that of the fabric, which has 10 ns."""
         self.bus_period = bus_period
-        clocks = bus_period is not None
         self.graph, self.bus, self.directory, self.simulator = graph, bus, directory, simulator
         self.inputs = inputs
         self.netlist: Netlist = lower(graph, fabric)
@@ -73,21 +72,16 @@ class Wrapped:
         self.structure = self._emit(design)
         self.top = self.structure.name
         self.design = load_design(design)
-<<<<<<< HEAD
-        for name, text in wrapper_files(self.netlist, bus, own_clock=clocks, initial_values=False).items():
-            (design / name).write_text(text)
-        self.top = f"{self.design.module}_axi"
-=======
->>>>>>> 902ec5d (registers: a board's registers start runs, tell faults and who waits for whom)
         self.bases = self._bases()
         self._build(sorted(design.glob("*.sv")))
 
     def _emit(self, design: Path) -> Structure:
         """Write all Verilog into ``design``; returns the top module."""
         emit(self.netlist, design, probes=False, initial_values=False)
-        for name, text in wrapper_files(self.netlist, self.bus, initial_values=False).items():
+        own_clock = self.bus_period is not None
+        for name, text in wrapper_files(self.netlist, self.bus, own_clock=own_clock, initial_values=False).items():
             (design / name).write_text(text)
-        return wrapped(self.netlist, self.bus)
+        return wrapped(self.netlist, self.bus, own_clock=own_clock)
 
     def _bases(self) -> dict[str, int]:
         """Addresses beyond 4 GB, at any beat, so that tiles begin anywhere in a page."""
@@ -107,11 +101,7 @@ class Wrapped:
         """Verilator's is built as simulators of fabrics are, Icarus's by cocotb's runner."""
         if self.simulator == "verilator":
             public = self.directory / "public.vlt"
-<<<<<<< HEAD
-            public.write_text("\n".join(["`verilator_config", *map(self._public, self._wrapper().ports)]))
-=======
             public.write_text("\n".join(["`verilator_config", *map(self._public, self.structure.ports)]))
->>>>>>> 902ec5d (registers: a board's registers start runs, tell faults and who waits for whom)
             files = *sources, public
             design = replace(self.design, module=self.top, verilog=files, sources=(), sinks=(), units=())
             self._built = build(design, edges=True, optimize=False)
@@ -141,9 +131,6 @@ class Wrapped:
                 extra_env={"STEP_RUN_DIRECTORY": str(self.directory)},
                 log_file=self.directory / "run.log",
             )
-
-    def _wrapper(self) -> Structure:
-        return wrapped(self.netlist, self.bus, own_clock=self.bus_period is not None)
 
     def _public(self, port: str) -> str:
         return f'public_flat_rw -module "{self.top}" -var "{port}"'

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
@@ -75,12 +76,8 @@ class Registered(Wrapped):
 def stores(directory: Path) -> Registered:
     graph = Graph("moved")
     inputs = STORES.build(graph)
-    others = {name: _other(tokens) for name, tokens in inputs.items()}
+    others = {**inputs, "z": np.array([6, 4, 2, 5], np.uint32)}  # the second store goes elsewhere
     return Registered(graph, FABRIC, BUS, directory, inputs, others, simulator="verilator")
-
-
-def _other(value: Any) -> Any:
-    return value
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +86,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Registered:
 
 
 def test_runs_follow_each_other_with_other_data(board: Registered) -> None:
-    runs = [Started(data=at % 2, seed=at) for at in range(3)]
+    runs = [Started(data=at % 2, seed=at) for at in range(100)]
     for run, each in zip(runs, board.play(*runs), strict=True):
         board.check(run, each)
         assert each["told"] == DONE
@@ -109,8 +106,12 @@ def test_a_hang_is_told_apart(board: Registered) -> None:
     for each in (no_done, no_memory):
         assert each["told"] == WATCHDOG
         assert board.field(each, "fault", "code") == Fault.NO_MOVEMENT
+    numbers = {each.name: at for at, each in enumerate(board.netlist.units)}
     assert not board.field(no_done, "status", "memory_waits")
+    assert ("x_broadcast", "x", "starved") in board.waits(no_done)
+    assert no_done["activities"][numbers["x"]] == Activity.STARVED  # a source, which waits for nobody but the host
     assert board.field(no_memory, "status", "memory_waits")
+    assert ("random_off_chip_store_1", "random_off_chip_load_0", "starved") in board.waits(no_memory)
 
 
 def test_a_start_during_a_run_is_refused(board: Registered) -> None:
@@ -143,7 +144,3 @@ def test_a_reset_ends_a_run(board: Registered) -> None:
             board.check(run, each)
         else:
             assert each["told"] == 0 and not board.field(each, "status", "done")
-
-
-def test_activities_are_those_of_units() -> None:
-    assert [each.value for each in Activity] == [0, 1, 2, 3]

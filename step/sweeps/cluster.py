@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from types import TracebackType
 from typing import Any, Generic
 
@@ -60,9 +61,13 @@ class Cluster(Generic[Task, Found]):
         Where a worker is lost, the scheduler gives its tasks to others. One that took several with it
         (``distributed.scheduler.allowed-failures``) is lost.
         """
-        flying = {self._client.submit(self._work, point, pure=False): point for point in points}
+        waiting, flying = iter(points), dict[Any, Task]()
         try:
-            while flying:
+            while True:
+                for point in islice(waiting, max(0, 2 * self.together - len(flying))):
+                    flying[self._client.submit(self._work, point, pure=False)] = point
+                if not flying:
+                    return
                 for future in self._done(list(flying)):
                     yield self._row(future, flying.pop(future))
         finally:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from step.errors import InputError
 from step.host.nearest import did_you_mean
-from step.sweeps.row import OBJECTIVES, OVER, Row
+from step.sweeps.row import BOUNDED, OBJECTIVES, OVER, Row
 
 
 def check_objectives(names: Sequence[str]) -> None:
@@ -24,9 +24,13 @@ def check_objectives(names: Sequence[str]) -> None:
 
 
 def costs(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:
-    """The cost of ``row`` in each of ``objectives``; None where one is not known, or the row is over a budget."""
-    if row.status == OVER:
-        return None
+    """The cost of ``row`` in each of ``objectives``; None where one is not known, or the row is over a budget, or has
+    only bounds."""
+    return None if row.status in (OVER, BOUNDED) else values(row, objectives)
+
+
+def values(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:
+    """The numbers of ``row`` for ``objectives``, whatever its status is; None where one is not known."""
     found = [getattr(row, name) for name in objectives]
     return None if None in found else tuple(found)
 

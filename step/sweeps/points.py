@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,18 @@ from step.language.graph import Graph
 from step.language.parameters import plain, settled
 from step.programs.prepare import Openable
 from step.programs.program import Program
-from step.sweeps.axis import Axis, Point, Value, grid, parse_axis
+from step.sweeps.axis import Axis, Point, Value, grid, named, parse_axis
 from step.sweeps.cluster import workers
-from step.sweeps.front import check_objectives
-from step.sweeps.processes import Work, Workers
+from step.sweeps.front import check_objectives, costs
+from step.sweeps.processes import Task, Workers
 from step.sweeps.record import Record
-from step.sweeps.row import Row, lost
+from step.sweeps.row import Row
 from step.sweeps.search import Search
 from step.sweeps.subject import File, Function, Held, Subject
+
+Rows = Callable[[Sequence[Point]], Iterable[Row]]
+Way = Callable[[Workers[Task, Row], Sequence[Point]], Iterable[Row]]
+"""How workers are given the tasks of some points."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +57,56 @@ class Points:
         """The first value of every axis."""
         return {each.name: each.values[0] for each in self.axes}
 
+    def has(self, point: Point) -> bool:
+        """Whether ``point`` is one of the combinations."""
+        return all(point[each.name] in each.values for each in self.axes)
+
     def run(
         self,
-        work: Work,
+        work: Callable[[Task], Row],
+        lost: Callable[[Task, str], Row],
+        way: Way[Task],
         record: Record,
         jobs: int | None,
         scheduler: str | None,
         progress: Progress,
     ) -> list[Row]:
-        """The rows that ``work`` makes; those that ``record`` has do not run again."""
+        """The rows that processes make by ``work`` of tasks, ``lost`` ones too, in this ``way``; those that ``record``
+        has do not run again."""
         points = [] if self.search else grid(self.axes)
         with record, workers(work, lost, self.search or len(points), jobs, scheduler) as running:
             if self.search:
-                return _searched(Search(self.axes, self.objectives, self.seed), self.search, record, running, progress)
-            return _all(points, record, running, progress)
+                search = Search(self.axes, self.objectives, self.seed)
+                return self._searched(search, self.search, record, running.together, partial(way, running), progress)
+            return self._all(points, record, partial(way, running), progress)
+
+    def _all(self, points: Sequence[Point], record: Record, rows: Rows, progress: Progress) -> list[Row]:
+        missing = [each for each in points if each not in record]
+        for row in rows(missing):
+            record.add(row)
+            progress(f"{len(record.rows)} of {len(points)} points{self._best(record)}")
+        return [record.row(each) for each in points]
+
+    def _searched(
+        self, search: Search, count: int, record: Record, together: int, run: Rows, progress: Progress
+    ) -> list[Row]:
+        search.tell(row for row in record.rows if self.has(row.point))
+        while points := search.ask(min(together, count - search.told)):
+            rows = sorted(run(points), key=lambda row: points.index(row.point))
+            for row in rows:
+                record.add(row)
+            search.tell(rows)
+            progress(f"{search.told} of {count} points{self._best(record)}")
+        return [row for row in record.rows if self.has(row.point)]
+
+    def _best(self, record: Record) -> str:
+        """The best in the first objective so far, for who watches."""
+        objective = self.objectives[0]
+        known = [(cost, row) for row in record.rows if self.has(row.point) and (cost := costs(row, [objective]))]
+        if not known:
+            return ""
+        cost, row = min(known, key=lambda each: each[0])
+        return f"; the least {objective}: {cost[0]:,}, {named(row.point)}"
 
 
 def _axis(name: str, values: Sequence[Value] | str) -> Axis:
@@ -106,24 +147,3 @@ def subjects(
         path = Path(directory) / f"{program.name}.json"
         program.save(path)
         yield Subject(File(str(path)), *fixed), Subject(Held(program), *fixed)
-
-
-def _all(points: Sequence[Point], record: Record, running: Workers[Point, Row], progress: Progress) -> list[Row]:
-    missing = [each for each in points if each not in record]
-    for row in running.rows(missing):
-        record.add(row)
-        progress(f"{len(record.rows)} of {len(points)} points")
-    return [record.row(each) for each in points]
-
-
-def _searched(
-    search: Search, count: int, record: Record, running: Workers[Point, Row], progress: Progress
-) -> list[Row]:
-    search.tell(row for row in record.rows if search.has(row.point))
-    while points := search.ask(min(running.together, count - search.told)):
-        rows = sorted(running.rows(points), key=lambda row: points.index(row.point))
-        for row in rows:
-            record.add(row)
-        search.tell(rows)
-        progress(f"{search.told} of {count} points")
-    return [row for row in record.rows if search.has(row.point)]

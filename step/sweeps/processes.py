@@ -6,21 +6,16 @@ import os
 import signal
 import tempfile
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
 from multiprocessing import get_context, parent_process
 from types import TracebackType
 from typing import Generic, Protocol, TypeVar
 
-from step.sweeps.axis import Point
-from step.sweeps.row import Row
-
 Task = TypeVar("Task")
 Found = TypeVar("Found")
-
-Work = Callable[[Point], Row]
 
 
 class Workers(Protocol[Task, Found]):
@@ -66,22 +61,27 @@ class Processes(Generic[Task, Found]):
         if self.together == 1:
             yield from map(self._work, points)
             return
-        waiting = deque(points)
-        while waiting:
-            flying: dict[Future[Found], Task] = {}
+        waiting, flying = iter(points), dict[Future[Found], Task]()
+        while True:
             try:
                 yield from self._fly(waiting, flying)
+                return
             except BrokenProcessPool:
                 self._end()
                 yield from map(self._alone, list(flying.values()))
+                flying.clear()
 
-    def _fly(self, waiting: deque[Task], flying: dict[Future[Found], Task]) -> Iterator[Found]:
+    def _fly(self, waiting: Iterator[Task], flying: dict[Future[Found], Task]) -> Iterator[Found]:
+        """Points are taken as late as can be: which ones there are may depend on rows that have come."""
         if self._pool is None:
             self._begin(self.together)
-        while waiting or flying:
-            while waiting and len(flying) < 2 * self.together:  # so that nobody waits for the next one
-                future = self._submit(waiting[0])
-                flying[future] = waiting.popleft()
+        while True:
+            for point in islice(waiting, max(0, 2 * self.together - len(flying))):  # so that nobody waits for the next
+                broken = Future[Found]()
+                flying[broken] = point  # until it is with a process
+                flying[self._submit(point)] = flying.pop(broken)
+            if not flying:
+                return
             for future in wait(flying, return_when=FIRST_COMPLETED).done:
                 row = future.result()
                 del flying[future]

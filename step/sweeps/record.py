@@ -9,7 +9,7 @@ from pathlib import Path
 from step.errors import FormatError, InputError
 from step.host.files import check_writable, write_atomically
 from step.sweeps.axis import Point, Value
-from step.sweeps.row import LOST, Row
+from step.sweeps.row import BOUNDED, LOST, Row
 from step.sweeps.subject import Subject
 from step.sweeps.table import check_format, encode, read
 
@@ -18,13 +18,14 @@ SAVED_EVERY = 2.0
 
 
 class Record:
-    """The rows of a sweep of ``subject`` over the parameters ``names``, with those that ``path`` has of an earlier one.
+    """The rows of a sweep of ``subject`` over the parameters ``names``, with those that ``path`` has of an earlier one
+    for which the same was ``asked``.
 
     Used in a ``with``, whatever ends it leaves all rows in the file. Raises `FormatError` for a file of something
     else, `InputError` for one that can not be written.
     """
 
-    def __init__(self, path: Path | None, names: Sequence[str], subject: Subject) -> None:
+    def __init__(self, path: Path | None, names: Sequence[str], subject: Subject, asked: str | None = None) -> None:
         self._path, self._names = path, names
         self._saved, self._unsaved = time.monotonic(), 0
         self._rows: dict[tuple[Value, ...], Row] = {}
@@ -33,7 +34,8 @@ class Record:
         check_format(path)
         self._write_or_complain(lambda: check_writable(path))
         for row in read(path, names):
-            if row.status != LOST:
+            _check_asked(path, row.asked, asked)
+            if row.status not in (LOST, BOUNDED):
                 self._rows[self._key(row.point)] = row
         for row in self.rows:
             if row.digest is not None:
@@ -83,3 +85,14 @@ class Record:
 
     def __exit__(self, *error: object) -> None:
         self._save()
+
+
+def _check_asked(path: Path, theirs: str | None, mine: str | None) -> None:
+    """Raise `FormatError` with what is not the same, where something else was asked for."""
+    if theirs == mine:
+        return
+    before, now = ((text or "runs as they are, of step sweep").split("; ") for text in (theirs, mine))
+    raise FormatError(
+        f"{path} has rows with {'; '.join(each for each in before if each not in now)}, but now there is "
+        f"{'; '.join(each for each in now if each not in before)}: choose another file, or delete it"
+    )

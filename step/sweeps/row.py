@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from step.programs.program import Program
     from step.sweeps.subject import Subject
 
-REFUSED, OVER, LOST = "refused", "over", "lost"
+REFUSED, OVER, BOUNDED, LOST = "refused", "over", "bounded", "lost"
 
 
 @dataclass(frozen=True)
@@ -20,15 +20,16 @@ class Row:
     """The measures of a ``point``; None: not known.
 
     ``status`` is that of the run (`step.running.result.Status`), ``"refused"`` where program or fabric can not be so,
-    ``"over"`` where it takes more than a budget, or ``"lost"`` where the process that ran it was killed, again and
-    again; ``error`` says why. ``cycles`` are those of
-    a run that finished, ``flops_per_cycle`` and ``bytes_per_cycle`` (off chip) what it reached, and ``bound`` what it
-    was bound by (`step.running.bound.bound_by`). ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes`` and ``flops``
-    are the metrics of the program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all
-    operators, ``lut_sites`` an estimate of the area (docs/areas.md). ``dynamic_tiles``: whether tiles have
-    a dynamic number of rows. ``seconds`` is what the row took. ``digest`` is
-    another one for another program, or other data; ``fitted`` has the hardware that `step.tune` fitted to the point
-    (`step.programs.files.fitted.FittedFile.text`); ``subject`` makes the program of the row again.
+    ``"over"`` where it takes more than a budget, ``"bounded"`` where no hardware was fitted, as other rows take less
+    than the least that this one could, which its measures are, or ``"lost"`` where the process that ran it was killed,
+    again and again; ``error`` says why. ``cycles`` are those of a run that finished, ``flops_per_cycle`` and
+    ``bytes_per_cycle`` (off chip) what it reached, and ``bound`` what it was bound by (`step.running.bound.bound_by`).
+    ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes`` and ``flops`` are the metrics of the program on its data
+    (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all operators, ``lut_sites`` an estimate of the
+    area (docs/areas.md). ``dynamic_tiles``: whether tiles have a dynamic number of rows. ``seconds`` is what the row
+    took. ``digest`` is another one for another program, or other data; ``fitted`` has the hardware that `step.tune`
+    fitted to the point (`step.programs.files.fitted.FittedFile.text`), and ``asked`` what for
+    (`step.tuning.trial.Trial.asked`). ``subject`` makes the program of the row again.
     """
 
     point: Point
@@ -49,6 +50,7 @@ class Row:
     error: str | None = None
     digest: str | None = None
     fitted: str | None = None
+    asked: str | None = None
     subject: Subject | None = field(default=None, repr=False, compare=False)
 
     def program(self) -> Program:
@@ -64,7 +66,7 @@ class Row:
 
 MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point", "subject"))
 
-TEXTS = ("status", "bound", "error", "digest", "fitted")
+TEXTS = ("status", "bound", "error", "digest", "fitted", "asked")
 
 NUMBERS = tuple(name for name in MEASURES if name not in (*TEXTS, "dynamic_tiles"))
 

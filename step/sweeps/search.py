@@ -9,8 +9,8 @@ from typing import Any
 
 from step.errors import EnvironmentProblem
 from step.sweeps.axis import Axis, Point
-from step.sweeps.front import costs
-from step.sweeps.row import REFUSED, Row
+from step.sweeps.front import costs, values
+from step.sweeps.row import BOUNDED, REFUSED, Row
 from step.sweeps.surrogate import Surrogate
 
 SMALL = 2048
@@ -58,10 +58,6 @@ class Search:
         """How many points are known, but for those that were refused, which cost nothing."""
         return sum(row is not None and row.status != REFUSED for row in self._known.values())
 
-    def has(self, point: Point) -> bool:
-        """Whether ``point`` is one of those that may be chosen."""
-        return all(point[name] in axis.values for name, axis in self._axes.items())
-
     def ask(self, count: int) -> list[Point]:
         """At most ``count`` points that are not known; fewer only where there are no more."""
         count = max(0, min(count, self.size - len(self._known)))
@@ -75,10 +71,10 @@ class Search:
             trial = self._open.pop(key, None)
             if trial is not None:
                 self._finish(trial, row)
-            elif self._surrogate is None and (values := costs(row, self._objectives)) is not None:
+            elif self._surrogate is None and (found := self._costs(row)) is not None:
                 places = {name: axis.values.index(row.point[name]) for name, axis in self._axes.items()}
                 self._study.add_trial(
-                    self._optuna.trial.create_trial(params=places, distributions=self._choices, values=values)
+                    self._optuna.trial.create_trial(params=places, distributions=self._choices, values=found)
                 )
 
     def _next(self) -> Point:
@@ -99,7 +95,7 @@ class Search:
 
     def _expected(self, surrogate: Surrogate) -> Point:
         """What the ``surrogate`` chooses; where there is no result, it is taken for the worst in all objectives."""
-        costs_of = {key: None if row is None else costs(row, self._objectives) for key, row in self._known.items()}
+        costs_of = {key: None if row is None else self._costs(row) for key, row in self._known.items()}
         there = [each for each in costs_of.values() if each is not None]
         failed = tuple(map(max, zip(*there, strict=True))) if there else None
         known = {
@@ -120,11 +116,15 @@ class Search:
                 return places
 
     def _finish(self, trial: Any, row: Row | None) -> None:
-        values = None if row is None else costs(row, self._objectives)
-        if values is None:
+        found = None if row is None else self._costs(row)
+        if found is None:
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
         else:
-            self._study.tell(trial, values)
+            self._study.tell(trial, found)
+
+    def _costs(self, row: Row) -> tuple[int, ...] | None:
+        """Those of ``row``; bounds are as good, as they are worse than another row."""
+        return (values if row.status == BOUNDED else costs)(row, self._objectives)
 
     def _key(self, point: Point) -> tuple[Any, ...]:
         return tuple(point[name] for name in self._axes)

@@ -27,7 +27,7 @@ from step.sweeps.front import pareto_front
 from step.sweeps.plot import check_plot, plot
 from step.sweeps.points import Points, subjects
 from step.sweeps.record import Record
-from step.sweeps.row import MEASURES, NUMBERS, Row
+from step.sweeps.row import MEASURES, NUMBERS, Row, lost
 
 OBJECTIVES = ("cycles", "on_chip_bytes")
 
@@ -129,7 +129,8 @@ def sweep(
     with subjects(program, inputs, settings, arguments, scheduler, depths) as (subject, kept):
         subject.at(points.first)
         record = Record(path, [each.name for each in points.axes], subject)
-        rows = points.run(partial(evaluate, subject, max_cycles=max_cycles), record, jobs, scheduler, progress)
+        work = partial(evaluate, subject, max_cycles=max_cycles)
+        rows = points.run(work, lost, lambda running, some: running.rows(some), record, jobs, scheduler, progress)
     return Sweep(name_of(program), points.axes, points.objectives, tuple(replace(row, subject=kept) for row in rows))
 
 

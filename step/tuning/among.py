@@ -23,7 +23,7 @@ from step.fitting.trials import Choice
 from step.host.progress import Progress
 from step.programs.program import Program
 from step.running.result import Status
-from step.sweeps.axis import Point
+from step.sweeps.axis import Point, named
 from step.sweeps.evaluation import evaluate
 from step.sweeps.row import OVER, REFUSED, Row
 from step.sweeps.subject import Held, Subject, first_line
@@ -249,11 +249,6 @@ def _takes(row: Row) -> tuple[float, float]:
 
 def _any_finished(entries: Sequence[Entry]) -> bool:
     return any(each.row.status == Status.FINISHED for each in entries)
-
-
-def named(point: Point) -> str:
-    """``rows=4, columns=16``."""
-    return ", ".join(f"{name}={value}" for name, value in point.items())
 
 
 def _cycles(placed: Placed) -> int:

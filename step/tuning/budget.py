@@ -56,10 +56,10 @@ class Budget:
         """The same but for limits of these ``names``."""
         return Budget({name: limit for name, limit in self.limits.items() if name not in names})
 
-    def exceeded(self, row: Row) -> str | None:
-        """Which limits ``row`` is over, in words; None where it is over none."""
+    def exceeded(self, row: Row, about: str = "") -> str | None:
+        """Which limits ``row`` is over, in words, with ``about`` in front of what it takes; None: over none."""
         over = [
-            f"{name} {value:,.0f} of {limit:,.0f}"
+            f"{name} {about}{value:,.0f} of {limit:,.0f}"
             for name, limit in self.limits.items()
             if (value := measure(row, name)) is not None and value > limit
         ]

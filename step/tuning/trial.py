@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,22 +10,24 @@ from statistics import fmean
 from typing import Any, Literal
 
 from step.errors import FormatError, InputError, ProgramError
+from step.fifos.shrink import LEAST
 from step.fitting.fitting import fit
+from step.fitting.least import least_sites
 from step.fitting.result import Fitted
+from step.fitting.trials import firings
 from step.lowering.fabric import with_settings
+from step.lowering.feasible import with_lanes
 from step.programs.files.fitted import FittedFile
 from step.programs.program import Program
 from step.running.result import Status
-from step.sweeps.axis import Point
+from step.running.simulator import Simulator
+from step.sweeps.axis import Point, named
 from step.sweeps.evaluation import evaluate
-from step.sweeps.row import NUMBERS, OVER, REFUSED, Row
+from step.sweeps.row import BOUNDED, NUMBERS, OVER, REFUSED, Row
 from step.sweeps.subject import Arguments, Held, Subject, first_line
 from step.tuning.budget import Budget
 
 Judge = Literal["worst", "mean"]
-
-FITTED = ("lut_sites", "lanes", "channel_bytes", "memory_bytes", "energy")
-"""Limits that are looked at when the hardware is fitted, and not before."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +45,69 @@ class Trial:
     within: float | None = None
     runs: int = 20
 
-    def row(self, subject: Subject, point: Point) -> Row:
-        """The row of ``subject`` at ``point``; what can not be, or is over the budget, is a row that says so."""
+    @property
+    def asked(self) -> str:
+        """All that a row depends on beside the program and its point."""
+        budget = ", ".join(f"{name}={limit:,.0f}" for name, limit in sorted(self.budget.limits.items()))
+        hardware = "as it is" if self.within is None else f"within {100 * self.within:g} %, by {self.runs} runs"
+        cases = " and ".join(named(dict(each)) or "none" for each in self.cases)
+        return f"a budget of {budget or 'nothing'}; hardware {hardware}; cases {cases}; their {self.judge}"
+
+    def row(self, subject: Subject, task: tuple[Point, Row | None]) -> Row:
+        """The row of ``subject`` at the point of ``task``; what can not be, or is over the budget, is a row that says
+        so.
+
+        Where hardware is to be fitted this takes a task with the bounds; without, these are the row.
+        """
         started = time.perf_counter()
-        found = self._of_all([evaluate(subject.with_arguments(each), point) for each in self.cases])
-        budget = self.budget
-        if self.within is not None:
-            reason = budget.without(*FITTED).exceeded(found)
-            if found.status == Status.FINISHED and reason is None:
-                found = replace(self._fitted(subject, point), digest=found.digest)
-        if found.status == Status.FINISHED and (reason := budget.exceeded(found)):
+        point, bounds = task
+        if bounds is not None:
+            found = replace(self._fitted(subject, point), digest=bounds.digest)
+        else:
+            found = self._of_all([evaluate(subject.with_arguments(each), point) for each in self.cases])
+            if self.within is not None and found.status == Status.FINISHED:
+                return self._bounds(subject, found, started)
+        if found.status == Status.FINISHED and (reason := self.budget.exceeded(found)):
             found = replace(found, status=OVER, error=reason)
-        return replace(found, seconds=round(time.perf_counter() - started, 6))
+        before = 0.0 if bounds is None else bounds.seconds or 0.0
+        return replace(found, asked=self.asked, seconds=round(before + time.perf_counter() - started, 6))
+
+    def _bounds(self, subject: Subject, found: Row, started: float) -> Row:
+        """What no hardware has less of, where the run ``found`` is that on the widest."""
+        programs = [subject.with_arguments(each).program(found.point) for each in self.cases]
+        least = self._least(found, programs)
+        reason = self.budget.exceeded(least, "at least ")
+        return replace(
+            least,
+            status=BOUNDED if reason is None else OVER,
+            error=reason,
+            asked=self.asked,
+            seconds=round(time.perf_counter() - started, 6),
+        )
+
+    def _least(self, found: Row, programs: Sequence[Program]) -> Row:
+        """``found`` with the least of each measure that a fit may give; None where there is no bound.
+
+        With a budget of LUT sites a fit may lose more cycles than ``within``, for less area.
+        """
+        assert self.within is not None and found.cycles is not None
+        most = math.inf if "lut_sites" in self.budget.limits else found.cycles * (1 + self.within)
+        sites, lanes, deepest = list[float](), list[int](), LEAST
+        for each in programs:
+            simulator = Simulator(each)
+            sites.append(least_sites(each, firings(simulator.attempt().result), most))
+            lanes.append(len(with_lanes(simulator.netlist)))
+            deepest = max([deepest, *(channel.depth for channel in simulator.netlist.channels)])
+        return replace(
+            found,
+            lut_sites=math.floor(min(sites)),
+            lanes=min(lanes),
+            channel_bytes=None if found.channel_bytes is None else found.channel_bytes * LEAST // deepest,
+            flops_per_cycle=None,
+            bytes_per_cycle=None,
+            bound=None,
+            energy=None,
+        )
 
     def programs(self, subject: Subject, point: Point, fitted: str | None = None) -> list[Program]:
         """The program of every case at ``point``, on the hardware that was ``fitted`` to the first one; or is now."""

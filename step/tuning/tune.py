@@ -19,9 +19,10 @@ from step.running.backend import checked_options
 from step.sweeps.axis import Value
 from step.sweeps.points import Points, subjects
 from step.sweeps.record import Record
-from step.sweeps.row import OVER, Row
+from step.sweeps.row import BOUNDED, OVER, Row
 from step.sweeps.subject import Arguments, Subject
 from step.sweeps.sweep import Sweep, name_of
+from step.tuning.bounded import Bounded, lost
 from step.tuning.budget import Budget
 from step.tuning.legal import derived
 from step.tuning.trial import Judge, Trial
@@ -42,7 +43,7 @@ class Tuned(Sweep):
 
         Raises `InputError` where there is none, with the reasons.
         """
-        there = tuple(row for row in self.rows if row.status != OVER)
+        there = tuple(row for row in self.rows if row.status not in (OVER, BOUNDED))
         try:
             return Sweep(self.program, self.axes, self.objectives, there).best(measure or self.objectives[0])
         except InputError as error:
@@ -90,6 +91,9 @@ def tune(
     ``lut_sites`` the fewest cycles within this. None takes the fabric as it is. ``cases``: several sets of further
     arguments, such as the seeds of data, of which the worst counts, or the mean (``judge``).
 
+    A choice that with any hardware is worse than another one is a row ``bounded`` without a fit, with what it takes at
+    least; so is one ``over`` the budget.
+
     Ctrl-C ends the search, and what is known by then is the result. Raises what `step.sweep` raises.
 
     >>> found = step.tune(program, {"fabric.stages": [1, 4]}, budget={"lut_sites": 100_000}, jobs=1)
@@ -111,10 +115,11 @@ def tune(
         legal = derived(first, settled(over, Mapping, "over", InputError), progress)
         points = Points.of(legal, settled(objectives, Iterable[Any], "objectives", InputError), search, seed)
         first.at(points.first)
-        record = Record(path, [each.name for each in points.axes], first)
+        record = Record(path, [each.name for each in points.axes], first, trial.asked)
         interrupted = False
         try:
-            rows = points.run(partial(trial.row, subject), record, jobs, scheduler, progress)
+            way = Bounded(points, record, progress).rows
+            rows = points.run(partial(trial.row, subject), lost, way, record, jobs, scheduler, progress)
         except KeyboardInterrupt:
             rows, interrupted = record.rows, True
     rows = [replace(row, subject=kept) for row in rows]

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import step
-from step.errors import InputError
+from step.errors import FormatError, InputError
 from step.fitting import fitting
-from step.sweeps.row import OVER, Row
+from step.sweeps.front import pareto_front
+from step.sweeps.row import BOUNDED, OVER, Row
 from step.tuning import trial
 from step.tuning.budget import Budget
 
@@ -89,16 +90,93 @@ def test_each_choice_has_hardware_of_its_own(spec: str) -> None:
     best = fitted.fitted()
     assert step.run(best, "approx").cycles == fitted.rows[0].cycles and best.fabric != step.FabricConfig()
     over = tuned(spec, {"rows": [16]}, within=0.05, runs=0, budget={"lut_sites": 1}).rows[0]
-    assert over.status == OVER and str(over.error).startswith(
-        "nothing that was found for sums fits luts=1; the nearest needs luts="
-    )
+    assert over.status == OVER and over.error == f"over the budget: lut_sites at least {over.lut_sites:,} of 1"
+
+
+CHAIN = """
+from step import FP32, Graph, Program, Tile
+from step.functions import Mul
+
+def program(stages=1, rows=4):
+    graph = Graph("chain")
+    x = graph.source("x", Tile(FP32, 1, 12), [rows])
+    for _ in range(stages):
+        x = x.map(Mul(), x)
+    x.sink("y")
+    return Program(graph, {"x": [[[1.0] * 12]] * rows})
+"""
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of programs that are fitted from now on."""
+    made, fit = list[str](), trial.fit
+    monkeypatch.setattr(trial, "fit", lambda program, **options: made.append(program.name) or fit(program, **options))
+    return made
+
+
+def test_what_can_only_be_worse_is_not_fitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The front is that of all fits, the rest has bounds below what a fit gives, and the file is no reason to fit."""
+    path, over = tmp_path / "chain.py", {"stages": [8, 1, 4, 2], "rows": [32, 8]}
+    path.write_text(CHAIN)
+    all_of_them = {
+        tuple(point.values()): tuned(str(path), {name: [value] for name, value in point.items()}, within=0.05, runs=0)
+        for point in ({"stages": stages, "rows": rows} for stages in over["stages"] for rows in over["rows"])
+    }
+    rows = [each.rows[0] for each in all_of_them.values()]
+    made = counted(monkeypatch)
+    options: dict[str, Any] = {"within": 0.05, "runs": 0, "save": tmp_path / "rows.csv"}
+    found = tuned(str(path), over, **options)
+    left = [row for row in found.rows if row.status == BOUNDED]
+    assert len(left) == 8 - len(made) >= 4
+    front = pareto_front(rows, ("cycles", "lut_sites"))
+    assert [(each.point, each.cycles, each.lut_sites) for each in found.front] == [
+        (each.point, each.cycles, each.lut_sites) for each in front
+    ]
+    for row in left:
+        (fitted,) = all_of_them[tuple(row.point.values())].rows
+        assert row.cycles is not None and row.cycles <= (fitted.cycles or 0)
+        assert row.lut_sites is not None and row.lut_sites <= (fitted.lut_sites or 0)
+        assert row.lanes is not None and row.lanes <= (fitted.lanes or 0)
+        assert row.error is not None and row.error.startswith(
+            f"not fitted: with any hardware at least cycles {row.cycles:,}, lut_sites {row.lut_sites:,}, of which "
+        )
+    assert found.best().point == front[0].point
+    count = len(made)
+    assert len(tuned(str(path), over, **options).rows) == 8 and len(made) == count
+
+
+def test_what_is_over_the_budget_anyway_is_not_fitted(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = counted(monkeypatch)
+    found = tuned(spec, {"rows": [2, 4]}, within=0.05, budget={"lut_sites": 1, "cycles": 2})
+    assert not made and [row.error for row in found.rows] == [
+        f"over the budget: lut_sites at least {row.lut_sites:,} of 1, cycles at least {row.cycles:,} of 2"
+        for row in found.rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "difference"),
+    [
+        ({"budget": {"cycles": 5}}, "a budget of cycles=90, but now there is a budget of cycles=5"),
+        ({"within": 0.1, "runs": 3}, "hardware as it is, but now there is hardware within 10 %, by 3 runs"),
+        ({"cases": [{"seed": 1}, {"seed": 2}], "judge": "mean"},
+         "cases none; their worst, but now there is cases seed=1 and seed=2; their mean"),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_search(spec: str, tmp_path: Path, changed: dict[str, Any], difference: str) -> None:
+    path = tmp_path / "rows.csv"
+    options: dict[str, Any] = {"save": path, "budget": {"cycles": 90}}
+    tuned(spec, {"rows": [2]}, **options)
+    with pytest.raises(FormatError) as caught:
+        tuned(spec, {"rows": [2, 4]}, **{**options, **changed})
+    assert str(caught.value) == f"{path} has rows with {difference}: choose another file, or delete it"
+    with pytest.raises(FormatError, match="but now there is runs as they are, of step sweep: choose another file"):
+        step.sweep(spec, {"rows": [2]}, save=path, jobs=1)
 
 
 def test_a_fit_is_made_once_and_kept_in_the_file(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the best program nor a search that goes on fits again what was fitted."""
-    made, fit = list[str](), trial.fit
-    monkeypatch.setattr(trial, "fit", lambda program, **options: made.append(program.name) or fit(program, **options))
-    path = tmp_path / "rows.csv"
+    made, path = counted(monkeypatch), tmp_path / "rows.csv"
     options: dict[str, Any] = {"within": 0.05, "runs": 0, "cases": [{"seed": 0}, {"seed": 1}], "save": path}
     first = tuned(spec, {"rows": [8, 16]}, **options)
     best = first.fitted()

@@ -346,7 +346,7 @@ def test_an_interrupted_sweep_keeps_its_rows(spec: str, tmp_path: Path) -> None:
         step.sweep(spec, {"rows": "2..5:1"}, save=path, jobs=1, progress=interrupt)
     with path.open(newline="") as file:
         assert [row["rows"] for row in csv.DictReader(file)] == ["2", "3"]
-    assert told == ["1 of 4 points", "2 of 4 points"]
+    assert told == ["1 of 4 points; the least cycles: 32, rows=2", "2 of 4 points; the least cycles: 32, rows=2"]
     assert [row.point["rows"] for row in step.sweep(spec, {"rows": "2..5:1"}, save=path, jobs=1).rows] == [2, 3, 4, 5]
 
 

@@ -53,7 +53,10 @@ class Cluster(Generic[Task, Found]):
     @property
     def together(self) -> int:
         """How many tasks are done at once: threads of the workers."""
-        return max(1, sum(self._client.nthreads().values()))
+        try:
+            return max(1, sum(self._client.nthreads().values()))
+        except OSError:
+            raise self._lost() from None
 
     def rows(self, points: Iterable[Task]) -> Iterator[Found]:
         """What is found for ``points``, as it comes.

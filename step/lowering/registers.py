@@ -30,9 +30,10 @@ UNIT_BITS = 12
 class Access(enum.Enum):
     """What software may do with a field, and what hardware does.
 
-    A constant is read; what hardware shows is read; a setting is written, and read back; a locked one is only written,
-    while no run is going on (to read one back would take four times the LUTs); a pulse is up for a cycle when a one is written; an event is set by hardware and stays until a
-    one is written, and an interrupt is one that is told outside.
+    A constant is read; what hardware shows is read; a setting is written, and read back. A locked setting is written
+    while no run is going on, and not read back, which would take a LUT or two for each bit. A pulse is up for a cycle
+    when a one is written; an event is set by hardware and stays until a one is written, and an interrupt is one that
+    is told outside.
     """
 
     CONSTANT = "constant"

@@ -13,6 +13,7 @@ from hw.links.channel import ConsumerSignature, place
 from hw.links.layout import TileFormat
 from hw.memory.kinds import BLOCK_RAM
 from hw.verilog.modules import Parametric
+from step.lowering.storage import queued_tiles
 
 
 class TileQueue(Parametric):
@@ -53,8 +54,7 @@ class TileQueue(Parametric):
         words = min(-(-self._beat_bits // tile.word_bits), tile.beats)  # words of a beat
         rows = -(-tile.beats // words)
         shape, attrs = parts * self._beat_bits, BLOCK_RAM if self._deep else {}
-        # The second word is read before the first beat of a request for the slot can be there.
-        room = (self._depth + (tile.beats > 2)) * rows
+        room = queued_tiles(self._depth, tile.beats) * rows
         m.submodules.rows = memory = Memory(shape=shape, depth=room, init=[], attrs=attrs)
         write = memory.write_port(granularity=self._beat_bits)
         read = memory.read_port() if self._deep else memory.read_port(domain="comb")

@@ -12,7 +12,7 @@ from step.lowering.memory import Scratchpad
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Application
-from step.lowering.storage import data, header_bits, word_width
+from step.lowering.storage import data, header_bits, queued_tiles, word_width
 from step.lowering.timing import reduces, timing_of
 
 
@@ -59,7 +59,7 @@ def _load(found: Amounts, netlist: Netlist, node: Node, behind: Channel) -> None
     in_row = min(-(-beat // width), words)
     parts = min(-(-width // beat), fabric.memory.beats(bits))
     rows = -(-words // in_row)
-    room = (fabric.outstanding + (words > 2)) * rows
+    room = queued_tiles(fabric.outstanding, words) * rows
     deep = fabric.outstanding * words > fabric.block_ram_words
     if deep:
         found.deep(parts * beat, room) if parts == 1 else found.deep(max(beat, BLOCK_RAM_BITS), room, parts)

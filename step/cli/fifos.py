@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from step.errors import InputError
 from step.fifos.shrink import LEAST
 from step.fifos.sizing import Sized, Sizing, size_fifos
 from step.host.files import writing
+from step.programs.folding import FEWEST, common, starred
 
 
 @click.command()
@@ -29,6 +31,7 @@ from step.host.files import writing
 @click.option(
     "--loss", type=click.FloatRange(min=0), metavar="PERCENT", help="Cycles that --save may lose.  [default: 0]"
 )
+@click.option("--keep", is_flag=True, help="Save the least that keeps the cycles of the depths asked for.")
 @click.option("--least", is_flag=True, help="Save the depths that only do not deadlock.")
 @click.option(
     "--save",
@@ -42,38 +45,45 @@ from step.host.files import writing
     help="Depths to go on from, which an earlier search saved with --save.",
 )
 @click.option("--bound", is_flag=True, help="Prove below which storage the program deadlocks, whatever the depths.")
+@click.option("--choices", type=click.IntRange(min=1), help="End after so many choices of depths.  [default: no limit]")
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time.  [default: one per core]")
 @json_option
 def command(
     given: Given,
     data: tuple[Path, ...],
     loss: float | None,
+    keep: bool,
     least: bool,
     save: Path | None,
     binding: Path | None,
     bound: bool,
+    choices: int | None,
     jobs: int | None,
     as_json: bool,
 ) -> None:
     """Find how deep the FIFOs of a program have to be, by many runs on the fast model.
 
-    The first line of the table are depths that lose no cycle, the last one those that only do not deadlock; between
-    them is what no other choice beats in storage and cycles. It holds for the data that ran.
+    The first line of the table are the depths asked for. `no loss` has the fewest cycles, `as fast` those of the depths
+    asked for, and `least` only does not deadlock; others are between them. It holds for the data that ran.
 
     Ctrl-C shows, and saves, the best so far.
     """
-    if save is None and (loss is not None or least):
-        raise InputError(f"--{'least' if least else 'loss'} has no effect without --save")
-    if loss is not None and least:
-        raise InputError("--loss has no effect with --least")
+    asked = [name for name, is_asked in (("loss", loss is not None), ("keep", keep), ("least", least)) if is_asked]
+    if save is None and asked:
+        raise InputError(f"--{asked[0]} has no effect without --save")
+    if len(asked) > 1:
+        raise InputError(f"--{asked[0]} has no effect with --{asked[1]}")
     if save is not None:
         writable(save)
     opened = given.program()
     with working() as progress:
-        found = size_fifos(opened, inputs=data, begin=binding, bound=bound, threads=jobs, progress=progress)
+        found = size_fifos(
+            opened, inputs=data, begin=binding, bound=bound, choices=choices, threads=jobs, progress=progress
+        )
     if save is not None:
         with writing(save):
-            found.binding(found.least if least else found.within((loss or 0) / 100)).save(save)
+            chosen = found.least if least else found.kept if keep else found.within((loss or 0) / 100)
+            found.binding(chosen).save(save)
     if as_json:
         show_json(_plain(found))
     else:
@@ -94,7 +104,7 @@ def _going_on(save: Path | None) -> str:
 
 
 def _plain(found: Sizing) -> dict[str, Any]:
-    named = {"asked": found.asked, "lossless": found.lossless, "least": found.least}
+    named = {"asked": found.asked, "kept": found.kept, "lossless": found.lossless, "least": found.least}
     return {
         "program": found.program.name,
         "data": list(found.data),
@@ -129,9 +139,14 @@ def _show(found: Sizing) -> None:
         return
     click.echo()
     table = new_table(f"channels that need more than {LEAST}", "channel", "asked for", "no loss", "least")
+    equal: dict[tuple[str, tuple[int, ...]], list[str]] = defaultdict(list)
     for name in deep:
-        depths = (each.depths[name] for each in (found.asked, found.lossless, found.least))
-        table.add_row(escape(name), *(f"{depth:,}" for depth in depths))
+        depths = tuple(each.depths[name] for each in (found.asked, found.lossless, found.least))
+        equal[starred(name), depths].append(name)
+    for (_, depths), names in equal.items():
+        folded = names if len(names) < FEWEST else [f"{common(names)} ({len(names):,} channels)"]
+        for name in folded:
+            table.add_row(escape(name), *(f"{depth:,}" for depth in depths))
     show_table(table)
 
 
@@ -159,4 +174,7 @@ def _show_bound(found: Sizing) -> None:
 
 
 def _name(found: Sizing, each: Sized) -> str:
-    return "no loss" if each.depths == found.lossless.depths else "least" if each.depths == found.least.depths else ""
+    if each.depths == found.lossless.depths:
+        return "no loss"
+    named = {"as fast": found.kept, "least": found.least}
+    return ", ".join(name for name, one in named.items() if each.depths == one.depths)

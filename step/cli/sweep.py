@@ -35,6 +35,7 @@ SHOWN = {
     "off_chip_bytes": ("off chip", "B"),
     "on_chip_bytes": ("on chip", "B"),
     "channel_bytes": ("channels", "B"),
+    "load_bytes": ("loads", "B"),
     "energy": ("energy", "J"),
     "lanes": ("lanes", None),
     "lut_sites": ("LUTs", ""),

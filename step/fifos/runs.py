@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from step.host.progress import Progress, silent
-from step.lowering.netlist import Netlist
+from step.lowering.netlist import DEEPEST, Netlist
 from step.lowering.storage import slot_bits
 from step.running.result import Status
 from step.running.simulator import Simulator
@@ -101,7 +101,7 @@ class Runs:
     def _learn(self, key: tuple[int, ...], outcome: Outcome) -> None:
         self.known[key] = outcome
         text = f"{len(self.known):,} choices of depths have run"
-        if outcome.cycles is not None:
+        if outcome.cycles is not None and DEEPEST not in key:
             bits = sum(depth * self._bits[name] for name, depth in zip(self._names, key, strict=True))
             self._best = min(self._best or (outcome.cycles, bits), (outcome.cycles, bits))
         if self._best is not None:

@@ -24,24 +24,39 @@ WORTH = 0.01
 WORTH_ALONE = 1e-4
 """Channels with this part of the storage to give are tried alone; those with less only together with others."""
 
+EQUAL = 1e-4
+"""Cycles that differ by no more than this part are as good: else a cycle less, by chance, began a search again."""
 
-def search(runs: Runs, room: Depths, begin: Sequence[Depths] = ()) -> None:
-    """Let ``runs`` know depths that lose no cycle, those that only end, and some between, each the smallest found.
+MOST_ALONE = 64
+"""So many channels are tried alone, those with the most to give."""
+
+
+class Enough(Exception):
+    """All the choices of depths that a search may try have run."""
+
+
+def search(runs: Runs, room: Depths, begin: Sequence[Depths] = (), choices: int | None = None) -> None:
+    """Let ``runs`` know depths that keep the cycles of those asked for, those that lose no cycle, those that only end,
+    and some between, each the smallest found.
 
     All is done after that: what is known when it is interrupted is the best so far. ``room``: depths of which one more
-    helps nobody; ``begin``: depths that may be good.
+    helps nobody; ``begin``: depths that may be good. Raises `Enough` where more than ``choices`` would run.
     """
-    order = _order(runs)
+    found = _Search(runs, choices)
     _observe(runs, room, begin)
+    if (asked := runs.outcome(runs.asked).cycles) is not None:
+        found.smaller(within(asked, EQUAL), roughly=True)
     while True:
         fewest = fewest_cycles(runs)
-        lossless = _smaller(runs, order, within(fewest, 0))
-        least = _smaller(runs, order, ends)
+        lossless = found.smaller(within(fewest, EQUAL))
+        if not is_fast(runs, lossless):
+            continue
+        least = found.smaller(ends)
         if runs.bits(lossless) > (1 + WORTH) * runs.bits(least):
             for loss in LOSSES:
-                _smaller(runs, order, within(fewest, loss), roughly=True)
-            _smaller(runs, order, ends)  # from those, too
-        if fewest_cycles(runs) == fewest:
+                found.smaller(within(fewest, loss), roughly=True)
+            found.smaller(ends)  # from those, too
+        if is_fast(runs, lossless):
             return
 
 
@@ -52,6 +67,11 @@ def fewest_cycles(runs: Runs) -> Cycles:
     while faster := [each for each in known if each != fewest and within(fewest, 0)(each)]:
         fewest = min(faster)
     return fewest
+
+
+def is_fast(runs: Runs, depths: Depths) -> bool:
+    """Whether nothing that is known is faster than ``depths``, by more than `EQUAL`."""
+    return within(fewest_cycles(runs), EQUAL)(runs.outcome(depths).cycles)
 
 
 def within(fewest: Cycles, loss: float) -> Goal:
@@ -71,8 +91,9 @@ def ends(cycles: Cycles | None) -> bool:
 
 
 def smallest(runs: Runs, goal: Goal) -> Depths:
-    """The least storage of all that is known to reach ``goal``."""
-    return min((depths for depths, cycles in runs.ended() if goal(cycles)), key=runs.bits)
+    """The least storage of all that is known to reach ``goal``, the fastest of several."""
+    reach = [(runs.bits(depths), cycles, depths) for depths, cycles in runs.ended() if goal(cycles)]
+    return min(reach, key=lambda each: each[:2])[2]
 
 
 def unbounded(runs: Runs, simulators: Sequence[Simulator]) -> Outcome:
@@ -86,19 +107,35 @@ def unbounded(runs: Runs, simulators: Sequence[Simulator]) -> Outcome:
     return free
 
 
-def _smaller(runs: Runs, order: Sequence[Sequence[str]], goal: Goal, *, roughly: bool = False) -> Depths:
-    """The least storage that reaches ``goal``: of all that ran, and made smaller until that helps no more."""
+class _Search:
+    def __init__(self, runs: Runs, choices: int | None) -> None:
+        self._runs, self._choices, self._order = runs, choices, _order(runs)
 
-    def good(candidates: Sequence[Depths]) -> list[bool]:
-        return [goal(each.cycles) for each in runs.outcomes(candidates)]
+    def smaller(self, goal: Goal, *, roughly: bool = False) -> Depths:
+        """The least storage that reaches ``goal``: of all that ran, and made smaller until that helps no more.
 
-    while True:
-        begin = smallest(runs, goal)
-        least = WORTH_ALONE * runs.bits(begin)
-        alone = {name for name, depth in begin.items() if (depth - LEAST) * runs.slot_bits(name) > least}
-        found = shrink(begin, order, good, alone=() if roughly else alone, floor=runs.floor)
-        if runs.bits(smallest(runs, goal)) == runs.bits(found):
-            return found
+        ``roughly``: channels that are alike have one limit, and none is tried alone.
+        """
+        runs = self._runs
+
+        def good(candidates: Sequence[Depths]) -> list[bool]:
+            if self._choices is not None and len(runs.known) + len(candidates) > self._choices:
+                raise Enough
+            return [goal(each.cycles) for each in runs.outcomes(candidates)]
+
+        while True:
+            begin = smallest(runs, goal)
+            alone = () if roughly else _worth_alone(runs, begin)
+            found = shrink(begin, self._order, good, alone=alone, floor=runs.floor)
+            if runs.bits(smallest(runs, goal)) == runs.bits(found):
+                return found
+
+
+def _worth_alone(runs: Runs, depths: Depths) -> list[str]:
+    """The channels of ``depths`` with the most to give."""
+    gives = {name: (depth - LEAST) * runs.slot_bits(name) for name, depth in depths.items()}
+    worth = [name for name, bits in gives.items() if bits > WORTH_ALONE * runs.bits(depths)]
+    return sorted(worth, key=lambda name: -gives[name])[:MOST_ALONE]
 
 
 def _order(runs: Runs) -> list[list[str]]:

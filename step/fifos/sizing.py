@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from step.errors import InputError
 from step.fifos.bound import Bound, storage_bound
 from step.fifos.runs import Cycles, Depths, Runs
-from step.fifos.search import ends, fewest_cycles, search, smallest, unbounded, within
+from step.fifos.search import EQUAL, Enough, ends, fewest_cycles, search, smallest, unbounded, within
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
@@ -51,10 +51,12 @@ class Sized:
 class Sizing:
     """Choices of depths for ``program`` on the data called ``data`` (None: its own), from so many ``runs``.
 
-    ``asked`` are the depths that program and fabric have. ``lossless`` have the fewest cycles of all that ran, with the
-    least storage that was found; ``least`` only do not deadlock; ``front`` has both and those between that no other
-    beats in bits and cycles, the fastest first. Of ``lossless`` and ``least`` no single depth above 2 can be lowered by
-    one, where that is worth a run (`step.fifos.search.WORTH_ALONE`).
+    ``asked`` are the depths that program and fabric have. ``kept`` have the least storage that was found to take no
+    more cycles than these on any data; where these deadlock, they are ``lossless``. ``lossless`` have the fewest cycles
+    of all that ran, with the least storage that was found. Both are so to a ten thousandth (`step.fifos.search.EQUAL`).
+    ``least`` only do not deadlock; ``front`` has these and those between that no other beats in bits and cycles, the
+    fastest first. Of ``lossless`` and ``least`` no single depth above 2 can be lowered by one, where that is worth a
+    run (`step.fifos.search.WORTH_ALONE`, ``MOST_ALONE``).
     ``bound``: the storage below which the program deadlocks, if it was asked for; ``floor``: that of the smallest depth
     in all channels. ``interrupted``: Ctrl-C came, and these are the best so far.
 
@@ -66,6 +68,7 @@ class Sizing:
     data: tuple[str | None, ...]
     digests: tuple[str, ...]
     asked: Sized
+    kept: Sized
     lossless: Sized
     least: Sized
     front: tuple[Sized, ...]
@@ -117,6 +120,7 @@ def size_fifos(
     fabric: FabricConfig | None = None,
     begin: DepthBinding | Path | str | None = None,
     bound: bool = False,
+    choices: int | None = None,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Sizing:
@@ -125,6 +129,7 @@ def size_fifos(
     ``inputs``: .npz files that take the place of the program's own data; the choices hold for all of them.
     ``fabric`` replaces that of the program. ``begin``: depths of an earlier search, or their file, to go on from.
     ``bound`` looks for the storage below which the program deadlocks, whatever the depths, which needs SciPy.
+    ``choices``: after so many choices of depths have run, the best so far is the result.
     ``threads`` run at a time, by default one per core.
 
     Slots for tiles of dynamic size have room for the most rows that one had where it begins. Ctrl-C ends the search,
@@ -134,7 +139,7 @@ def size_fifos(
     >>> found
     <FIFOs of sums: 144 bits lose no cycle, 144 do not deadlock, 144 asked for>
     """
-    given = checked_options({"bound": bound, "threads": threads, "progress": progress})
+    given = checked_options({"bound": bound, "choices": choices, "threads": threads, "progress": progress})
     inputs = settled(inputs, Iterable[Any], "inputs", InputError)
     opened = open_program(program, fabric=fabric)
     programs = [open_program(opened, inputs=each) for each in inputs] or [opened]
@@ -156,22 +161,25 @@ def size_fifos(
     room = {name: max(2, tokens + 1) for name, tokens in free.tokens.items()}
     least_bits, interrupted = None, False
     try:
-        search(runs, room, earlier)
+        search(runs, room, earlier, choices)
         least_bits = storage_bound(runs, room) if bound else None
-        search(runs, room)  # what the bound found may be smaller
+        search(runs, room, choices=choices)  # what the bound found may be smaller
     except KeyboardInterrupt:
         interrupted = True
         if not any(runs.ended()):
             raise
-    fewest = fewest_cycles(runs)
+    except Enough:
+        pass  # what is known is the answer
+    lossless = _sized(runs, smallest(runs, within(fewest_cycles(runs), EQUAL)))
     return Sizing(
         opened,
         tuple(str(each) for each in inputs) or (None,),
         tuple(data_digest(each.graph, bind_inputs(each.graph, each.inputs)) for each in programs),
         asked,
-        _sized(runs, smallest(runs, within(fewest, 0))),
+        _kept(runs, asked),
+        lossless,
         _sized(runs, smallest(runs, ends)),
-        _front(runs),
+        tuple(each for each in _front(runs) if each.loss(lossless.cycles or ()) >= 0),
         len(runs.known) + (0 if runs is first else len(first.known)),
         runs.bits(runs.floor),
         least_bits,
@@ -196,6 +204,11 @@ def _read(begin: DepthBinding | Path | str) -> DepthBinding:
 
 def _sized(runs: Runs, depths: Depths) -> Sized:
     return Sized(depths, runs.bits(depths), runs.outcome(depths).cycles)
+
+
+def _kept(runs: Runs, asked: Sized) -> Sized:
+    goal = within(fewest_cycles(runs) if asked.cycles is None else asked.cycles, EQUAL)
+    return _sized(runs, smallest(runs, goal))
 
 
 def _front(runs: Runs) -> tuple[Sized, ...]:

@@ -1,7 +1,8 @@
-"""Storage of channels as the hardware has it: rings of headers and of words."""
+"""Storage of channels and loads as the hardware has it: rings of headers and of words, queues of tiles."""
 
 from __future__ import annotations
 
+from step.language.graph import Node
 from step.language.types import Buffer, ElementType, is_dynamic, with_rows
 from step.lowering.links import item_bits, rows_bits, stop_bits, word_bits
 from step.lowering.netlist import Channel, Netlist
@@ -35,3 +36,21 @@ def data(netlist: Netlist, each: Channel) -> ElementType | None:
     if each.element is None or isinstance(each.element, Buffer):
         return None
     return with_rows(each.element, netlist.fabric.dynamic_rows)
+
+
+def queued_tiles(outstanding: int, words: int) -> int:
+    """Tiles for which the queue of a load has places: those ``outstanding``, and one that is still read in ``words``.
+
+    The second word of a tile is read before the first beat of a request for its slot can be there.
+    """
+    return outstanding + (words > 2)
+
+
+def load_bytes(netlist: Netlist, node: Node) -> int:
+    """Bytes of the values for which the queue of the load ``node`` has places; 0 of other operators, and where nobody
+    needs the values."""
+    channels = netlist.outputs(node)
+    if node.operator.reads(node) is None or not channels or channels[0] is None or channels[0].element is None:
+        return 0
+    tiles = queued_tiles(netlist.fabric.outstanding, netlist.beats(channels[0], node.name))
+    return tiles * with_rows(channels[0].element, netlist.fabric.dynamic_rows).bytes

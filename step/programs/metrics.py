@@ -10,25 +10,34 @@ from pathlib import Path
 import sympy
 
 from step.language.arguments import checked
-from step.language.graph import Graph
+from step.language.graph import Graph, Node
 from step.language.operator import Accounting
 from step.language.symbols import check_values, evaluate
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
+from step.lowering.storage import load_bytes
 from step.programs.energy.model import Energy, energy_of
 from step.programs.prepare import Openable, Prepared, prepare
 from step.programs.tables import table
 
-UNITS = {"off_chip_bytes": "B", "on_chip_bytes": "B", "channel_bytes": "B", "flops": "FLOP", "intensity": "FLOP/B"}
+UNITS = {
+    "off_chip_bytes": "B",
+    "on_chip_bytes": "B",
+    "channel_bytes": "B",
+    "load_bytes": "B",
+    "flops": "FLOP",
+    "intensity": "FLOP/B",
+}
 
 
 @dataclass(frozen=True)
 class Metrics:
     """Bytes and operations, as expressions in the program's symbols.
 
-    ``channel_bytes`` (values for which the FIFOs have room, tiles of dynamic size with the most rows) is reported apart
-    from ``on_chip_bytes``. ``graph`` is the measured graph, ``netlist`` what it was lowered to; ``values`` are those of
-    symbols, where they are bound.
+    Apart from ``on_chip_bytes`` are ``channel_bytes`` (values for which the FIFOs have room, tiles of dynamic size with
+    the most rows) and ``load_bytes`` (tiles for which the queues of loads have room, without the two of each load that
+    ``on_chip_bytes`` has); all memory on chip is the sum of the three. ``graph`` is the measured graph, ``netlist``
+    what it was lowered to; ``values`` are those of symbols, where they are bound.
     """
 
     graph: Graph = field(repr=False, compare=False)
@@ -36,6 +45,7 @@ class Metrics:
     on_chip_bytes: sympy.Expr
     flops: sympy.Expr
     channel_bytes: sympy.Expr
+    load_bytes: sympy.Expr
     netlist: Netlist = field(repr=False, compare=False)
     values: Mapping[str, int] | None = field(default=None, repr=False, compare=False)
 
@@ -73,12 +83,13 @@ class Metrics:
         return table(("metric", "value", "unit"), [(name, value, UNITS[name]) for name, value in rows.items()])
 
     def items(self) -> dict[str, sympy.Expr]:
-        """The four base metrics by name."""
+        """The five base metrics by name."""
         return {
             "off_chip_bytes": self.off_chip_bytes,
             "on_chip_bytes": self.on_chip_bytes,
             "flops": self.flops,
             "channel_bytes": self.channel_bytes,
+            "load_bytes": self.load_bytes,
         }
 
 
@@ -107,5 +118,11 @@ def metrics_of(prepared: Prepared, accounting: Accounting = "paper") -> Metrics:
         sympy.Add(*(node.operator.on_chip_bytes(node, accounting) for node in graph)),
         sympy.Add(*(node.operator.flops(node) for node in graph)),
         sympy.Add(*(each.depth * each.room.bytes for each in netlist.channels if each.room is not None)),
+        sympy.Add(*(_further(netlist, node, accounting) for node in netlist.units)),
         netlist=netlist,
     )
+
+
+def _further(netlist: Netlist, node: Node, accounting: Accounting) -> sympy.Expr:
+    """The queue of a load without what ``on_chip_bytes`` has of it."""
+    return sympy.Max(0, load_bytes(netlist, node) - node.operator.on_chip_bytes(node, accounting))

@@ -30,7 +30,7 @@ GROUP = "step.backends"
 Count = Annotated[int, Within(1)]
 
 OPTIONS: Mapping[str, Any] = {
-    **dict.fromkeys(("max_cycles", "jobs", "threads", "search", "intervals"), Count),
+    **dict.fromkeys(("max_cycles", "jobs", "threads", "search", "intervals", "choices"), Count),
     **dict.fromkeys(("events", "jump", "optimize", "bound", "record"), bool),
     **dict.fromkeys(("progress", "timing_of", "on_token"), Callable),
     **dict.fromkeys(("depths", "arrivals"), Mapping),

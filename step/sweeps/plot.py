@@ -16,6 +16,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "off_chip_bytes": ("off-chip traffic", "B"),
     "on_chip_bytes": ("on-chip memory", "B"),
     "channel_bytes": ("memory of the FIFOs", "B"),
+    "load_bytes": ("queues of loads", "B"),
     "energy": ("energy", "J"),
     "lanes": ("lanes", ""),
     "lut_sites": ("area [LUTs]", ""),

@@ -24,8 +24,8 @@ class Row:
     than the least that this one could, which its measures are, or ``"lost"`` where the process that ran it was killed,
     again and again; ``error`` says why. ``cycles`` are those of a run that finished, ``flops_per_cycle`` and
     ``bytes_per_cycle`` (off chip) what it reached, and ``bound`` what it was bound by (`step.running.bound.bound_by`).
-    ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes`` and ``flops`` are the metrics of the program on its data
-    (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all operators, ``lut_sites`` an estimate of the
+    ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes``, ``load_bytes`` and ``flops`` are the metrics of the
+    program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all operators, ``lut_sites`` an estimate of the
     area (docs/areas.md). ``dynamic_tiles``: whether tiles have a dynamic number of rows. ``seconds`` is what the row
     took. ``digest`` is another one for another program, or other data; ``fitted`` has the hardware that `step.tune`
     fitted to the point (`step.programs.files.fitted.FittedFile.text`), and ``asked`` what for
@@ -41,6 +41,7 @@ class Row:
     off_chip_bytes: int | None = None
     on_chip_bytes: int | None = None
     channel_bytes: int | None = None
+    load_bytes: int | None = None
     flops: int | None = None
     energy: int | None = None
     lanes: int | None = None
@@ -70,7 +71,16 @@ TEXTS = ("status", "bound", "error", "digest", "fitted", "asked")
 
 NUMBERS = tuple(name for name in MEASURES if name not in (*TEXTS, "dynamic_tiles"))
 
-OBJECTIVES = ("cycles", "off_chip_bytes", "on_chip_bytes", "channel_bytes", "energy", "lanes", "lut_sites")
+OBJECTIVES = (
+    "cycles",
+    "off_chip_bytes",
+    "on_chip_bytes",
+    "channel_bytes",
+    "load_bytes",
+    "energy",
+    "lanes",
+    "lut_sites",
+)
 """Measures of which less is better."""
 
 

@@ -200,7 +200,7 @@ class Among:
             elif least > limit:
                 reason = f"over the budget: {AREA} at least {least:,} of {limit:,.0f}"
             elif not self._has_buffers(entry.whole):
-                reason = f"over the budget: {entry.whole.on_chip_bytes:,} bytes of buffers alone"
+                reason = f"over the budget: {_buffers(entry.whole):,} bytes of buffers alone"
             entry.row = replace(entry.row, error=reason)
 
     def _judged(self, row: Row) -> Row:
@@ -214,7 +214,7 @@ class Among:
     def _has_buffers(self, row: Row) -> bool:
         """Whether its buffers are within the budget, whatever its FIFOs are."""
         limit = self.budget.limits.get(MEMORY)
-        return limit is None or (row.on_chip_bytes or 0) <= limit
+        return limit is None or _buffers(row) <= limit
 
     def _needed(self, entries: Sequence[Entry]) -> str:
         """What the nearest of ``entries`` needs; or why there is none that runs at all."""
@@ -249,6 +249,11 @@ def _takes(row: Row) -> tuple[float, float]:
 
 def _any_finished(entries: Sequence[Entry]) -> bool:
     return any(each.row.status == Status.FINISHED for each in entries)
+
+
+def _buffers(row: Row) -> int:
+    """Bytes on chip, whatever its FIFOs are."""
+    return (row.on_chip_bytes or 0) + (row.load_bytes or 0)
 
 
 def _cycles(placed: Placed) -> int:

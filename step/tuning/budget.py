@@ -11,11 +11,11 @@ from step.host.nearest import did_you_mean
 from step.sweeps.row import Row
 
 MEMORY = "memory_bytes"
-"""On-chip memory with the contents of FIFOs."""
+"""On-chip memory with the contents of FIFOs, and tiles in the queues of loads."""
 
 LIMITED = (
-    "cycles", "lut_sites", "lanes", MEMORY, "on_chip_bytes", "channel_bytes", "off_chip_bytes", "bytes_per_cycle",
-    "energy",
+    "cycles", "lut_sites", "lanes", MEMORY, "on_chip_bytes", "channel_bytes", "load_bytes", "off_chip_bytes",
+    "bytes_per_cycle", "energy",
 )  # fmt: skip
 """Measures that a budget can be about."""
 
@@ -71,6 +71,6 @@ def measure(row: Row, name: str) -> float | None:
     if name != MEMORY:
         value: float | None = getattr(row, name)
         return value
-    if row.on_chip_bytes is None or row.channel_bytes is None:
+    if row.on_chip_bytes is None or row.channel_bytes is None or row.load_bytes is None:
         return None
-    return row.on_chip_bytes + row.channel_bytes
+    return row.on_chip_bytes + row.channel_bytes + row.load_bytes

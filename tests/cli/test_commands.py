@@ -540,7 +540,8 @@ def test_metrics_as_expressions(step: Any, small: Path) -> None:
     result = step("metrics", small)
     assert result.code == 0
     assert result.out.splitlines() == [
-        "off_chip_bytes = 4*N", "on_chip_bytes = 4", "flops = 0", "channel_bytes = 12", "intensity = 0"
+        "off_chip_bytes = 4*N", "on_chip_bytes = 4", "flops = 0", "channel_bytes = 12", "load_bytes = 0",
+        "intensity = 0"
     ]  # fmt: skip
     assert result.err == (
         f"warning: promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped\n"
@@ -553,7 +554,14 @@ def test_metrics_with_a_value(step: Any, small: Path) -> None:
     assert json.loads(result.out) == {
         "program": "small",
         "accounting": "paper",
-        "metrics": {"off_chip_bytes": 1200, "on_chip_bytes": 4, "flops": 0, "channel_bytes": 12, "intensity": 0},
+        "metrics": {
+            "off_chip_bytes": 1200,
+            "on_chip_bytes": 4,
+            "flops": 0,
+            "channel_bytes": 12,
+            "load_bytes": 0,
+            "intensity": 0,
+        },
         "symbols": {"N": 300},
     }
 

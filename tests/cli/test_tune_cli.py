@@ -35,7 +35,7 @@ def test_a_table_and_the_best_program(step: Step, tmp_path: Path) -> None:
         (["--over", "rows=1", "--over", "rows=2"], "rows is swept over twice"),
         (["--over", "rows=1", "--budget", "luts=5"],
          "there is no budget of 'luts'; there are cycles, lut_sites, lanes, memory_bytes, "
-         "on_chip_bytes, channel_bytes, off_chip_bytes, bytes_per_cycle, energy"),
+         "on_chip_bytes, channel_bytes, load_bytes, off_chip_bytes, bytes_per_cycle, energy"),
         (["--over", "rows=1", "--within", "much"], "--within must be a percentage such as 5%, not 'much'"),
         (["--over", "row=1..4:legal"],
          "no row from 1 to 4 makes a program; of the last one: examples/swiglu.py:program has no parameter 'row'; did "

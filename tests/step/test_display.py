@@ -57,7 +57,10 @@ def test_every_thing_is_a_line() -> None:
     assert repr(run) == f"<run of scaled on approx: {run.cycles} cycles>"
     assert repr(run.result) == f"<result of scaled on approx: finished, {run.cycles} cycles>"
     assert repr(run.outputs["y"]) == "<output y: [N] of Tile(FP32, 1, 1)>"
-    assert repr(step.metrics(shown)) == "Metrics(off_chip_bytes=0, on_chip_bytes=0, flops=N, channel_bytes=16)"
+    assert (
+        repr(step.metrics(shown))
+        == "Metrics(off_chip_bytes=0, on_chip_bytes=0, flops=N, channel_bytes=16, load_bytes=0)"
+    )
 
 
 def test_graphs_and_programs_are_pictures() -> None:

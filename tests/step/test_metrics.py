@@ -181,6 +181,15 @@ def test_sums_over_a_program() -> None:
     assert found.channel_bytes == 2 * (8 + 8 + 8 + 16)
 
 
+def test_loads_have_queues_besides_their_two_tiles() -> None:
+    assert metrics(copied()).load_bytes == (8 - 2) * 8
+    assert metrics(copied(), FabricConfig(outstanding=4)).load_bytes == (4 - 2) * 8
+    assert metrics(copied(), FabricConfig(outstanding=1)).load_bytes == 0  # by the equation it has two tiles
+    assert metrics(copied(), FabricConfig(outstanding=4), accounting="artifact").load_bytes == (4 - 1) * 8
+    # of more than two words there is one more, which is read: here of 4
+    assert metrics(copied(), FabricConfig(outstanding=4, link_bytes=2)).load_bytes == (5 - 2) * 8
+
+
 def test_the_artifact_counts_single_buffers() -> None:
     assert metrics(copied(), accounting="artifact").on_chip_bytes == 8 + 16
 

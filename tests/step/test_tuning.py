@@ -71,7 +71,7 @@ def test_a_budget_says_what_is_over_it(spec: str) -> None:
 
 def test_memory_counts_the_fifos(spec: str) -> None:
     (row,) = tuned(spec, {"rows": [2]}).rows
-    both = (row.on_chip_bytes or 0) + (row.channel_bytes or 0)
+    both = (row.on_chip_bytes or 0) + (row.channel_bytes or 0) + (row.load_bytes or 0)
     assert row.channel_bytes and tuned(spec, {"rows": [2]}, budget={"memory_bytes": both}).rows[0].status == "finished"
     assert tuned(spec, {"rows": [2]}, budget={"memory_bytes": both - 1}).rows[0].status == OVER
 
@@ -224,7 +224,7 @@ def test_budgets_as_texts(texts: list[str], limits: dict[str, float]) -> None:
         (lambda: Budget.parse(["lanes=2", "lanes=3"]), "the budget of lanes is given twice"),
         (lambda: Budget.parse(["cycle=2"]),
          "there is no budget of 'cycle'; did you mean 'cycles'? there are cycles, lut_sites, lanes, memory_bytes, "
-         "on_chip_bytes, channel_bytes, off_chip_bytes, bytes_per_cycle, energy"),
+         "on_chip_bytes, channel_bytes, load_bytes, off_chip_bytes, bytes_per_cycle, energy"),
         (lambda: Budget({"cycles": 0}), "a budget of cycles must be a number above 0, not 0"),
         (lambda: Budget({"cycles": "10"}), "a budget of cycles must be a number above 0, not '10'"),  # type: ignore[dict-item]
         (lambda: step.tune("x.py", {"rows": [1]}, cases=[]),

@@ -36,7 +36,7 @@ def test_the_best_is_what_it_says(found: Mapped) -> None:
     best, program = found.best(), found.fitted()
     assert len(found.rows) == 4 and best in found.front
     assert best.lut_sites == round(area_of(lower(program.graph, program.fabric)).lut_sites) <= LUTS
-    assert (best.on_chip_bytes or 0) + (best.channel_bytes or 0) <= RAM
+    assert (best.on_chip_bytes or 0) + (best.channel_bytes or 0) + (best.load_bytes or 0) <= RAM
     assert program.fabric.memory.bandwidth == 64
     assert step.run(program, backend="approx").cycles == best.cycles
 

@@ -46,7 +46,13 @@ def test_what_is_saved(step: Step, scaled: Path, tmp_path: Path) -> None:
     assert [each["bits"] for each in found["front"]] == [872, 868, 832, 828, 792]
     assert (found["asked"]["cycles"], found["lossless"]["cycles"], found["data"]) == (None, [93], [None])
     path = tmp_path / "depths.json"
-    for options, cycles in (((), 93), (("--loss", 2.5), 95), (("--loss", 50), 100), (("--least",), 100)):
+    for options, cycles in (
+        ((), 93),
+        (("--loss", 2.5), 95),
+        (("--loss", 50), 100),
+        (("--least",), 100),
+        (("--keep",), 93),
+    ):
         result = step("fifos", scaled, "--save", path, *options)
         assert (result.code, result.err) == (0, "")
         saved = json.loads(path.read_text())
@@ -161,6 +167,8 @@ def test_interrupted(step: Step, scaled: Path, tmp_path: Path, monkeypatch: pyte
     [
         (["--loss", 5], "--loss has no effect without --save"),
         (["--least"], "--least has no effect without --save"),
+        (["--keep"], "--keep has no effect without --save"),
+        (["--loss", 5, "--keep", "--save", "d.json"], "--loss has no effect with --keep"),
         (["--loss", 5, "--least", "--save", "d.json"], "--loss has no effect with --least"),
         (["--save", "/proc/d.json"], "/proc/d.json can not be written: No such file or directory"),
     ],

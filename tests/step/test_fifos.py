@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
-from step.errors import Deadlock, FabricError, FormatError
+from step.errors import Deadlock, FabricError, FormatError, InputError
 from step.fifos.alike import alike
 from step.fifos.bound import Bound
 from step.fifos.runs import Depths, Runs
@@ -251,6 +251,23 @@ def test_the_best_so_far(sizing: step.Sizing) -> None:
     assert further.asked == sizing.asked
 
 
+def test_the_least_that_keeps_the_cycles(sizing: step.Sizing) -> None:
+    """With 10 slots everywhere the program ends, later than with the fewest cycles."""
+    found = step.size_fifos(scaled(), fabric=FabricConfig(channel_depth=10))
+    assert found.asked.cycles is not None and found.asked.cycles > found.fewest == sizing.fewest
+    assert found.kept.cycles == found.asked.cycles and found.kept in found.front
+    assert found.least.bits < found.kept.bits < found.lossless.bits < found.asked.bits
+    assert sizing.kept == sizing.lossless  # the depths asked for deadlock
+
+
+def test_an_end_after_some_choices(sizing: step.Sizing) -> None:
+    found = step.size_fifos(scaled(), choices=12)
+    assert not found.interrupted and found.runs <= 12 < sizing.runs
+    assert found.lossless.cycles is not None and sizing.lossless.bits < found.lossless.bits
+    with pytest.raises(InputError, match="choices must be an integer >= 1, not 0"):
+        step.size_fifos(scaled(), choices=0)
+
+
 def test_nothing_is_known_yet() -> None:
     with pytest.raises(KeyboardInterrupt):
         step.size_fifos(scaled(), progress=until(1))
@@ -260,9 +277,7 @@ def test_progress_says_what_is_known(sizing: step.Sizing) -> None:
     said: list[str] = []
     step.size_fifos(scaled(), progress=said.append)
     (bits, (fewest,)) = sizing.lossless.bits, sizing.fewest
-    assert said[0] == "channels that are never full" and said[1].startswith(
-        "1 choices of depths have run; best so far: "
-    )
+    assert said[:2] == ["channels that are never full", "1 choices of depths have run"]
     assert said[-1] == f"{sizing.runs} choices of depths have run; best so far: {fewest} cycles with {bits} bits"
 
 

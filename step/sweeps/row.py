@@ -25,10 +25,10 @@ class Row:
     again and again; ``error`` says why. ``cycles`` are those of a run that finished, ``flops_per_cycle`` and
     ``bytes_per_cycle`` (off chip) what it reached, and ``bound`` what it was bound by (`step.running.bound.bound_by`).
     ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes``, ``load_bytes`` and ``flops`` are the metrics of the
-    program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all operators, ``lut_sites`` an estimate of the
-    area (docs/areas.md). ``dynamic_tiles``: whether tiles have a dynamic number of rows. ``seconds`` is what the row
-    took. ``digest`` is another one for another program, or other data; ``fitted`` has the hardware that `step.tune`
-    fitted to the point (`step.programs.files.fitted.FittedFile.text`), and ``asked`` what for
+    program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all operators, ``lut_sites``
+    an estimate of the area (docs/areas.md). ``dynamic_tiles``: whether tiles have a dynamic number of rows. ``seconds``
+    is what the row took. ``digest`` is another one for another program, or other data; ``fitted`` has the hardware that
+    `step.tune` fitted to the point (`step.programs.files.fitted.FittedFile.text`), and ``asked`` what for
     (`step.tuning.trial.Trial.asked`). ``subject`` makes the program of the row again.
     """
 

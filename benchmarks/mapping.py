@@ -21,7 +21,7 @@ from step.fitting.quickly import Quickly
 from step.lowering.netlist import lower
 from step.running.simulator import Simulator
 from step.sweeps.axis import Point, grid
-from step.tuning.among import AREA, named
+from step.tuning.entry import AREA, named
 from step_torch.mapping.choices import Choices
 from step_torch.mapping.mapping import RUNS
 
@@ -33,7 +33,7 @@ LAYERS = ("llama_prefill", "gpt2_prefill", "gemma_decode")
 def exhaustive(path: Path, luts: float) -> tuple[int, Point, int]:
     """The fewest cycles of all choices, which one has them, and how many there are."""
     choices = Choices(path)
-    points = grid(choices.axes({}, held=False))
+    points = grid(choices.axes({}))
     found = list[tuple[int, str, Point]]()
     for point in points:
         try:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 from step.errors import InputError, ProgramError
 from step.fifos.sizing import size_fifos
@@ -20,7 +19,7 @@ from step.fitting.goal import Goal
 from step.fitting.quickly import Quickly
 from step.fitting.search import Found
 from step.fitting.trials import Choice
-from step.host.progress import Progress
+from step.host.progress import Progress, silent
 from step.programs.program import Program
 from step.running.result import Status
 from step.sweeps.axis import Point, named
@@ -28,44 +27,10 @@ from step.sweeps.evaluation import evaluate
 from step.sweeps.row import OVER, REFUSED, Row
 from step.sweeps.subject import Held, Subject, first_line
 from step.tuning.budget import MEMORY, Budget, measure
+from step.tuning.entry import AREA, Entry, Searched, named
 
-AREA = "lut_sites"
-"""The limit that hardware is chosen for."""
-
-
-@dataclass(eq=False)
-class Entry:
-    """A program at a ``point``, its ``row``, and the ``whole`` row that it has on the widest hardware.
-
-    ``program`` is that on the hardware that was chosen, None where none was. ``same``: the first one of this program.
-    """
-
-    point: Point
-    whole: Row
-    row: Row
-    program: Program | None = None
-    quickly: Quickly | None = field(default=None, repr=False)
-    same: Entry | None = field(default=None, repr=False)
-
-    @property
-    def fewest(self) -> int:
-        """Cycles with any hardware."""
-        return self.whole.cycles or 0
-
-    @cached_property
-    def needs(self) -> dict[str, float]:
-        """Of the limits of a budget, about the least with which it runs."""
-        assert self.quickly is not None
-        return {AREA: self.quickly.least.lut_sites, MEMORY: measure(self.whole, MEMORY) or 0}
-
-
-@dataclass(frozen=True)
-class Searched:
-    """The ``entries`` of so many ``choices``; ``interrupted``: Ctrl-C came, and they are the best so far."""
-
-    entries: tuple[Entry, ...]
-    choices: int
-    interrupted: bool = False
+PARTS = (0.5, 0.25)
+"""Parts of that limit within which the best choices get hardware as well."""
 
 
 Placed = tuple[Entry, Quickly, Found]
@@ -91,11 +56,14 @@ class Among:
 
         Raises `InputError` where nothing is within the budget, with what would be needed.
         """
-        entries, interrupted = list[Entry](), False
+        entries, smaller, interrupted = list[Entry](), dict[int, Entry](), False
         try:
             for each in self._entries(points, progress):
                 entries.append(each)
             self._fit([each for each in entries if each.quickly is not None], progress)
+            self._with_fewer_bytes(entries)
+            for limit, each in self._with_less_area(entries, progress):
+                smaller[limit] = each
         except KeyboardInterrupt:
             interrupted = True
             if not _any_finished(entries):
@@ -104,7 +72,7 @@ class Among:
             self._explain(each, interrupted)
         if not _any_finished(entries):
             raise InputError(self._needed(entries))
-        return Searched(tuple(entries), len(points), interrupted)
+        return Searched(tuple(entries), len(points), smaller, interrupted)
 
     def _fit(self, entries: Sequence[Entry], progress: Progress) -> None:
         """Give hardware to those of ``entries`` that may be the fastest, and better hardware to the best of these."""
@@ -160,6 +128,38 @@ class Among:
                 self._place(entry, linked[0])
             progress(f"{len(found)} of {self.finalists} finalists have links of their own")
         return sorted([*found, *rough[self.finalists :]], key=_cycles)
+
+    def _with_fewer_bytes(self, entries: Sequence[Entry]) -> None:
+        """Give hardware to those that are slower, but have fewer bytes on chip than all that are faster."""
+        ran = [each for each in entries if each.row.status == Status.FINISHED]
+        fewest = min((each.row.on_chip_bytes or 0 for each in ran), default=0)
+        for each in sorted(entries, key=lambda each: (each.fewest, each.whole.on_chip_bytes or 0)):
+            if each.quickly is not None and each.program is None and (each.whole.on_chip_bytes or 0) < fewest:
+                rough = each.quickly.rough()
+                if rough is not None:
+                    self._place(each, rough[0])
+                if each.row.status == Status.FINISHED:
+                    fewest = each.row.on_chip_bytes or 0
+
+    def _with_less_area(self, entries: Sequence[Entry], progress: Progress) -> Iterator[tuple[int, Entry]]:
+        """The fastest one of the finalists within each of `PARTS` of the area."""
+        ran = [each for each in entries if each.row.status == Status.FINISHED and each.quickly is not None]
+        best = sorted(ran, key=lambda each: each.row.cycles or 0)[: self.finalists]
+        for part in PARTS:
+            limit = int(part * self.budget.limits[AREA])
+            within = replace(self, budget=Budget({**self.budget.limits, AREA: limit}), finalists=1)
+            found = [within._anew(each) for each in best]
+            within._linked(within._rough(found, silent), silent)
+            there = [each for each in found if each.program is not None and each.row.status == Status.FINISHED]
+            if there:
+                yield limit, min(there, key=lambda each: each.row.cycles or 0)
+            progress(f"{limit:,} of the {self.budget.limits[AREA]:,.0f} {AREA} are enough for {len(there)} choices")
+
+    def _anew(self, entry: Entry) -> Entry:
+        """``entry`` without the hardware that it has in another budget."""
+        assert entry.quickly is not None
+        goal = Goal({AREA: self.budget.limits[AREA]}, None)
+        return replace(entry, row=self._judged(entry.whole), program=None, quickly=Quickly(entry.quickly.program, goal))
 
     def _place(self, entry: Entry, choice: Choice) -> None:
         """Give ``entry`` the hardware of ``choice``, with depths of channels that bring it into the budget."""
@@ -228,18 +228,9 @@ class Among:
 
         near = min(runs, key=misses)
         asked = ", ".join(f"{name} {limit:,.0f}" for name, limit in limits.items())
-        needed = _smallest(near) if MEMORY in limits else near.needs
+        needed = near.smallest() if MEMORY in limits else near.needs
         needs = ", ".join(f"{name} {math.ceil(needed[name]):,}" for name in limits)
         return f"no choice is within {asked}; the nearest, {named(near.point)}, needs {needs}"
-
-
-def _smallest(entry: Entry) -> dict[str, float]:
-    """What ``entry`` takes on the least hardware, with channels that only do not deadlock."""
-    assert entry.quickly is not None
-    narrow = replace(entry.quickly.program, fabric=entry.quickly.narrowest)
-    sizing = size_fifos(narrow, threads=1)
-    row = evaluate(Subject(Held(sizing.binding(sizing.least).applied(narrow))), {})
-    return {AREA: max(entry.needs[AREA], row.lut_sites or 0), MEMORY: measure(row, MEMORY) or 0}
 
 
 def _takes(row: Row) -> tuple[float, float]:

@@ -57,9 +57,8 @@ class Choices:
         bandwidth = [] if self.bytes_per_cycle is None else [f"memory.bandwidth={self.bytes_per_cycle:g}"]
         return with_settings(as_wide(with_settings(fabric, bandwidth), LINKS), self.settings)
 
-    def axes(self, over: Mapping[str, Sequence[Value]], *, held: bool) -> list[Axis]:
-        """The values of every parameter that has several: those of ``over``, else those that the module can have;
-        of what is held as well, if that is to be chosen (``held``).
+    def axes(self, over: Mapping[str, Sequence[Value]]) -> list[Axis]:
+        """The values of every parameter that has several: those of ``over``, else those that the module can have.
 
         Raises `InputError` for other parameters.
         """
@@ -67,7 +66,7 @@ class Choices:
             if name not in NAMES:
                 hint = did_you_mean(name, NAMES)
                 raise InputError(f"an import has no choice of {name!r}; {hint}there are {', '.join(NAMES)}")
-        found: dict[str, Sequence[Value]] = {**self._derived(), **({"held": [True, False]} if held else {}), **over}
+        found: dict[str, Sequence[Value]] = {**self._derived(), **over}
         return [Axis(name, tuple(values)) for name, values in found.items()]
 
     def _derived(self) -> dict[str, list[Value]]:
@@ -84,6 +83,7 @@ class Choices:
             "depth": [0, FIRST] if in_steps else [0],
             "sum": ["ordered", "fused"],
             "side_by_side": [1, TIMES] if widths and gcd(*widths) % TIMES == 0 else [1],
+            "held": [False, True] if widths else [True],
         }
 
 

@@ -17,8 +17,8 @@ from step.sweeps.axis import Value, parse_axis
 from step.sweeps.plot import check_plot
 from step.sweeps.row import REFUSED
 from step.sweeps.table import check_format, encode
-from step.tuning.among import AREA
 from step.tuning.budget import MEMORY, Budget
+from step.tuning.entry import AREA
 from step_torch.mapping.choices import NAMES
 from step_torch.mapping.mapping import CANDIDATES, FINALISTS, OBJECTIVES, RUNS, map
 
@@ -108,7 +108,7 @@ def command(
         click.echo(found.why)
         show_written(save, best, plot)
     if found.interrupted:
-        ran = f"{len(found.rows)} of {found.choices} choices have run"
+        ran = f"{len(found.entries)} of {found.choices} choices have run"
         talk(f"the best so far: {ran}, and {len(within)} within the budget")
         raise KeyboardInterrupt
 

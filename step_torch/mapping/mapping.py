@@ -17,8 +17,9 @@ from step.language.parameters import Within, plain, settled
 from step.sweeps.axis import Value, grid
 from step.sweeps.row import OVER, Row
 from step.sweeps.sweep import Sweep
-from step.tuning.among import AREA, Among, Entry
+from step.tuning.among import Among
 from step.tuning.budget import MEMORY, Budget
+from step.tuning.entry import AREA, Entry
 from step_torch.mapping.choices import Choices
 from step_torch.mapping.words import why
 
@@ -31,13 +32,14 @@ CANDIDATES, FINALISTS, RUNS = 50, 3, 40
 class Mapped(Sweep):
     """The choices of an import as rows, each with hardware within the budget, or with the reason why it has none.
 
-    ``entries``: the same with their programs, of so many ``choices``; ``interrupted``: Ctrl-C came, and these are the
-    best so far.
+    ``entries``: the same with their programs, of so many ``choices``; ``smaller``: the fastest within parts of the LUT
+    sites, which are rows too; ``interrupted``: Ctrl-C came, and these are the best so far.
     """
 
     entries: tuple[Entry, ...] = ()
     budget: Budget = field(default_factory=lambda: Budget({}))
     choices: int = 0
+    smaller: Mapping[int, Entry] = field(default_factory=dict)
     interrupted: bool = False
 
     def best(self, measure: str = "cycles") -> Row:
@@ -51,7 +53,8 @@ class Mapped(Sweep):
         Raises `InputError` for a row that was given none.
         """
         wanted = self.best() if row is None else row
-        found = next((each.program for each in self.entries if each.row is wanted), None)
+        entries = (*self.entries, *self.smaller.values())
+        found = next((each.program for each in entries if each.row is wanted), None)
         if found is None:
             raise InputError(f"no hardware was chosen for {dict(wanted.point)}: it is {wanted.status}")
         return found
@@ -59,7 +62,7 @@ class Mapped(Sweep):
     @property
     def why(self) -> str:
         """Why the best one is the best: what limits it, and what others would take."""
-        return why(self.entries, self.best(), self.budget)
+        return why(self.entries, self.best(), self.budget, self.smaller)
 
     def __repr__(self) -> str:
         return f"<{self.program} mapped: {len(self.rows)} choices, the best takes {self.best().cycles:,} cycles>"
@@ -113,8 +116,18 @@ def map(
         name: [plain(each) for each in settled(given, Iterable[Any], name, InputError)]
         for name, given in values.items()
     }
-    axes = choices.axes(plainly, held=ram is not None)
+    axes = choices.axes(plainly)
     search = Among(choices.program, budget, candidates, finalists, runs)
     found = search.search(grid(axes), progress)
-    rows = tuple(each.row for each in found.entries)
-    return Mapped(path.stem, tuple(axes), OBJECTIVES, rows, found.entries, budget, found.choices, found.interrupted)
+    rows = tuple(each.row for each in (*found.entries, *found.smaller.values()))
+    return Mapped(
+        path.stem,
+        tuple(axes),
+        OBJECTIVES,
+        rows,
+        found.entries,
+        budget,
+        found.choices,
+        found.smaller,
+        found.interrupted,
+    )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from step.running.result import Status
 from step.sweeps.row import Row
-from step.tuning.among import Entry, named
 from step.tuning.budget import Budget, measure
+from step.tuning.entry import Entry, named
 
 LIMITS = 60
 """Percent of the cycles; what works as long as that limits a program."""
 
 
-def why(entries: Sequence[Entry], best: Row, budget: Budget) -> str:
-    """What limits ``best``, what the next one would take, and what changes of a single parameter would."""
-    return "\n".join(_sentences(entries, best, budget))
+def why(entries: Sequence[Entry], best: Row, budget: Budget, smaller: Mapping[int, Entry]) -> str:
+    """What limits ``best``, what the next one would take, changes of a single parameter, and ``smaller`` hardware."""
+    return "\n".join([*_sentences(entries, best, budget), *_smaller(smaller, best)])
 
 
 def _sentences(entries: Sequence[Entry], best: Row, budget: Budget) -> Iterator[str]:
@@ -34,6 +34,11 @@ def _sentences(entries: Sequence[Entry], best: Row, budget: Budget) -> Iterator[
         near = [each for each in entries if _differs(each.row, best, name)]
         if near:
             yield f"  other {name}: " + "; ".join(f"{each.point[name]} {_takes(each, best)}" for each in near)
+
+
+def _smaller(smaller: Mapping[int, Entry], best: Row) -> Iterator[str]:
+    for limit, each in smaller.items():
+        yield f"  within {limit:,} lut_sites: {_takes(each, best)}, {named(each.point)}"
 
 
 def _limit(best: Row) -> str:

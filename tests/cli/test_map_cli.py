@@ -11,7 +11,18 @@ from commanding import ROOT, Step, commanding
 from step_torch.mapping.mapping import map
 
 PAGE = ROOT / "tests" / "step_torch" / "captured" / "page.pt2"
-FEW = ("--over", "rows=4", "--over", "columns=16", "--over", "depth=0", "--over", "side_by_side=1")
+FEW = (
+    "--over",
+    "rows=4",
+    "--over",
+    "columns=16",
+    "--over",
+    "depth=0",
+    "--over",
+    "side_by_side=1",
+    "--over",
+    "held=true",
+)
 QUICK = (*FEW, "--over", "sum=fused", "--runs", 0)
 
 
@@ -25,10 +36,11 @@ def test_a_program_on_its_hardware(step: Step, tmp_path: Path) -> None:
     best, rows = tmp_path / "best.json", tmp_path / "rows.csv"
     done = step("map", PAGE, "--luts", "150k", *QUICK, "--best", best, "--save", rows)
     assert done.code == 0
-    assert "page: 1 points, 1 of them on the front of cycles, lut_sites, on_chip_bytes" in done.out
+    assert "page: 2 points, 2 of them on the front of cycles, lut_sites, on_chip_bytes" in done.out
     assert "0 choices are over the budget, or slower with any hardware" in done.out
-    assert "rows=4, columns=16, depth=0, sum=fused, side_by_side=1 is the fastest: " in done.out
-    header, row = (line.split(",") for line in rows.read_text().splitlines())
+    assert "rows=4, columns=16, depth=0, sum=fused, side_by_side=1, held=True is the fastest: " in done.out
+    assert "  within 75,000 lut_sites: " in done.out
+    header, row, _ = (line.split(",") for line in rows.read_text().splitlines())
     cycles = row[header.index("cycles")]
     assert json.loads(step("run", best, "--backend", "approx", "--json").out)["cycles"] == int(cycles)
 
@@ -38,7 +50,7 @@ def test_a_budget_that_nothing_is_within(step: Step) -> None:
     assert (failed.code, failed.err.splitlines()[-1]) == (
         1,
         "error: no choice is within lut_sites 10,000; the nearest, rows=4, columns=16, depth=0, sum=fused, "
-        "side_by_side=1, needs lut_sites 57,023",
+        "side_by_side=1, held=True, needs lut_sites 57,023",
     )
 
 

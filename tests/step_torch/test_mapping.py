@@ -20,21 +20,21 @@ from step_torch.mapping.mapping import Mapped
 
 CAPTURED = Path(__file__).parent / "captured"
 PAGE = CAPTURED / "page.pt2"
-FEW: dict[str, list[Any]] = {"columns": [16], "depth": [0], "side_by_side": [1]}
-SMALL: dict[str, list[Any]] = {"rows": [4], "sum": ["ordered"], "held": [True]}
+FEW: dict[str, list[Any]] = {"columns": [16], "depth": [0], "side_by_side": [1], "held": [True]}
+SMALL: dict[str, list[Any]] = {"rows": [4], "sum": ["ordered"]}
 LUTS, RAM = 150_000, 120_000
 
 
 @pytest.fixture(scope="module")
 def found() -> Mapped:
     """Tiles of four and eight rows, and both sums."""
-    over = {**FEW, "rows": [4, 8], "sum": ["ordered", "fused"], "held": [True]}
+    over = {**FEW, "rows": [4, 8], "sum": ["ordered", "fused"]}
     return step_torch.map(PAGE, luts=LUTS, ram=RAM, bytes_per_cycle=64, over=over, runs=5)
 
 
 def test_the_best_is_what_it_says(found: Mapped) -> None:
     best, program = found.best(), found.fitted()
-    assert len(found.rows) == 4 and best in found.front
+    assert len(found.entries) == 4 and best in found.front
     assert best.lut_sites == round(area_of(lower(program.graph, program.fabric)).lut_sites) <= LUTS
     assert (best.on_chip_bytes or 0) + (best.channel_bytes or 0) + (best.load_bytes or 0) <= RAM
     assert program.fabric.memory.bandwidth == 64
@@ -64,8 +64,21 @@ def test_words(found: Mapped) -> None:
     assert lines[0].startswith(f"rows={best.point['rows']}, columns=16, depth=0, sum=fused")
     assert f"{best.cycles:,} cycles, with {best.lut_sites:,} of 150,000 lut_sites" in lines[0]
     assert re.search(r"works? for (more than )?[0-9]+% of the cycles", lines[1])
-    changes = [line for line in lines if line.startswith("  other ")]
-    assert [line.split(":")[0] for line in changes] == ["  other rows", "  other sum"]
+    changes = [line.split(":")[0] for line in lines if line.startswith("  ")]
+    assert changes == ["  other rows", "  other sum", "  within 75,000 lut_sites"]
+
+
+def test_less_area_and_fewer_bytes(found: Mapped) -> None:
+    """The front has what half of the LUT sites do, and choices that are slower with fewer bytes."""
+    ((limit, half),) = found.smaller.items()
+    assert half.row in found.front and (half.row.lut_sites or 0) <= limit == LUTS // 2
+    program = found.fitted(half.row)
+    assert round(area_of(lower(program.graph, program.fabric)).lut_sites) == half.row.lut_sites
+    assert step.run(program, backend="approx").cycles == half.row.cycles
+    over = {**FEW, "rows": [8], "depth": [0, 16], "sum": ["fused"], "held": [False]}
+    fast, small = step_torch.map(PAGE, luts=1_000_000, over=over, runs=0).front[:2]
+    assert (fast.point["depth"], small.point["depth"]) == (0, 16)
+    assert (fast.on_chip_bytes, small.on_chip_bytes) == (22_592, 13_888)
 
 
 def test_an_impossible_budget_says_what_is_needed() -> None:
@@ -100,7 +113,7 @@ def test_ctrl_c_keeps_the_best_so_far(at: str, rows: int, hardware: int | None) 
             step_torch.map(PAGE, luts=LUTS, over=over, progress=progress)
         return
     found = step_torch.map(PAGE, luts=LUTS, over=over, progress=progress)
-    assert found.interrupted and (len(found.rows), found.choices) == (rows, 4)
+    assert found.interrupted and (len(found.entries), found.choices) == (rows, 4)
     there = [row for row in found.rows if row.status != OVER]
     assert len(there) == hardware and found.best() in there
     assert step.run(found.fitted(), backend="approx").cycles == found.best().cycles
@@ -111,10 +124,10 @@ def test_ctrl_c_keeps_the_best_so_far(at: str, rows: int, hardware: int | None) 
 
 def test_choices_divide_what_there_is() -> None:
     def values(name: str) -> dict[str, tuple[Any, ...]]:
-        return {each.name: each.values for each in Choices(CAPTURED / f"{name}.pt2").axes({}, held=False)}
+        return {each.name: each.values for each in Choices(CAPTURED / f"{name}.pt2").axes({})}
 
     sums = ("ordered", "fused")
-    few = {"columns": (16, 64), "depth": (0, 16), "sum": sums, "side_by_side": (1, 4)}
+    few = {"columns": (16, 64), "depth": (0, 16), "sum": sums, "side_by_side": (1, 4), "held": (False, True)}
     assert values("llama_prefill") == {"rows": (4, 8, 16), **few}
     assert values("qwen3_decode") == {"rows": (1,), **few}
     assert values("gpt2_prefill") == {"rows": (4, 8, 16), **few, "columns": (16, 64, 256)}

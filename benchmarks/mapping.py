@@ -68,7 +68,7 @@ def main() -> None:
         print(
             f"{name}: defaults {cycles:,} cycles, {sites:,.0f} LUT sites; mapped {best.cycles:,} cycles "
             f"({cycles / best.cycles:.2f} times fewer), {best.lut_sites:,} LUT sites, {named(best.point)}; "
-            f"{len(mapped.rows)} choices in {process_time() - began:.0f} s",
+            f"{mapped.choices} choices in {process_time() - began:.0f} s",
             flush=True,
         )
         if given.exhaustive:

@@ -50,8 +50,7 @@ class LanguageModel:
         """Read ``path`` (.pt2); raises what `step_torch.load` raises, and `InputError` for what is no such step."""
         archive = read_archive(path)
         nodes = nodes_of(archive)
-        metas = [nodes.metas[name] for name in nodes.inputs]
-        if len(metas) < 4 or [each.dtype for each in metas[:2]] != ["int64", "int64"]:
+        if not is_step(nodes):
             raise InputError(f"'{path}' is no step of a language model: step_torch.capture_decoding writes one")
         return cls(archive, nodes, stacked(nodes, path))
 
@@ -59,6 +58,11 @@ class LanguageModel:
     def room(self) -> int:
         """How many tokens a text may have, prompt included: positions have tables, and caches rows, for so many."""
         return self.nodes.metas[self.nodes.inputs[2]].shape[2] + 1
+
+    @property
+    def begins(self) -> list[int]:
+        """The shortest prompt that is in all layers, where the room is for it: all steps behind it are alike."""
+        return [0] * min(self.parts.count + 1, self.room - 1)
 
     @property
     def vocabulary(self) -> int:
@@ -109,9 +113,8 @@ class LanguageModel:
             "capture the model with less room",
         )
         every = every or self.parts.count == 1  # rows of one layer have to wait for each other
-        # A deadlock shows while rows of the prompt are in all layers, or behind that, as all steps are alike.
-        begins = [0] * min(self.parts.count + 1, self.room - 1)
-        short = replace(program, inputs={**program.inputs, **_given(begins, 2, None, self.parts.count, every)})
+        # A deadlock shows while rows of the prompt are in all layers, or behind that.
+        short = replace(program, inputs={**program.inputs, **_given(self.begins, 2, None, self.parts.count, every)})
         given = {**program.inputs, **_given(prompt, count, end, self.parts.count, every)}
         return replace(program, inputs=given, graph=with_depths(short).graph)
 
@@ -124,6 +127,11 @@ class LanguageModel:
         with importer.told():
             _Loops(self, importer, values).place()
         return Program(graph, importer.inputs if values else blank_tensors(graph), fitting(graph, fabric))
+
+
+def is_step(nodes: Nodes) -> bool:
+    """Whether it is the decode step of a language model, which has the numbers of a token and of its place."""
+    return len(nodes.inputs) >= 4 and [nodes.metas[name].dtype for name in nodes.inputs[:2]] == ["int64", "int64"]
 
 
 def _rounds(given: int, steps: int, layers: int) -> list[tuple[int, int]]:

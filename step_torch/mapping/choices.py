@@ -17,6 +17,7 @@ from step.lowering.fabric import with_settings
 from step.sweeps.axis import Axis, Point, Value
 from step_models.fabrics import PUBLISHED
 from step_torch.archive import read_archive
+from step_torch.generating import LanguageModel, is_step
 from step_torch.imported import load
 from step_torch.importing import Tiling
 from step_torch.nodes import Nodes, nodes_of
@@ -29,6 +30,9 @@ NAMES = ("rows", "columns", "depth", "sum", "side_by_side", "held", "cache_rows"
 
 WEIGHTS = {"aten.linear.default": (1, True), "aten.addmm.default": (2, False), "aten.mm.default": (1, False)}
 """Which argument of a product its weight is, and whether that has a row for every column of the result."""
+
+WRITTEN = 2
+"""Tokens that a whole language model writes."""
 
 MOST_ROWS = 64
 ROWS = 3
@@ -49,7 +53,11 @@ class Choices:
 
     def program(self, point: Point) -> Program:
         """The program at ``point``, on the widest hardware; raises as `load`."""
-        program = load(self.path, tiling=tiling(point)).program
+        if is_step(nodes_of(read_archive(self.path))):
+            model = LanguageModel.load(self.path)
+            program = model.program(model.begins, WRITTEN, tiling=tiling(point))
+        else:
+            program = load(self.path, tiling=tiling(point)).program
         return replace(program, fabric=self.fabric(program.fabric))
 
     def fabric(self, fabric: FabricConfig = PUBLISHED) -> FabricConfig:

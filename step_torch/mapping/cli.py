@@ -69,7 +69,9 @@ def command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Choose tiles and hardware for MODEL (.pt2 of step_torch.capture): the fewest cycles within a budget.
+    """Choose tiles and hardware for MODEL (.pt2): the fewest cycles within a budget.
+
+    MODEL is of step_torch.capture, or a whole language model of step_torch.capture_decoding.
 
     Ctrl-C shows, and saves, the best so far.
     """

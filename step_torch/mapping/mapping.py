@@ -83,6 +83,7 @@ def map(
 ) -> Mapped:
     """Choose tiles and hardware for the captured module ``model`` (.pt2): the fewest cycles within a budget.
 
+    A language model of `capture_decoding` is whole, with a prompt that is in all layers, and two tokens behind it.
     ``luts`` are LUT sites, ``ram`` bytes of on-chip memory with the contents of FIFOs, ``bytes_per_cycle`` those that
     off-chip memory moves. ``over`` has values for parameters of `Tiling` in the place of those that are tried by
     themselves. Every choice is an import with hardware of its own: lanes of operators, links, ports, depths of

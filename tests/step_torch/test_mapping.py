@@ -15,7 +15,8 @@ from step.areas import area_of
 from step.errors import InputError
 from step.lowering.netlist import lower
 from step.sweeps.row import OVER
-from step_torch.mapping.choices import Choices
+from step_torch.generating import LanguageModel
+from step_torch.mapping.choices import WRITTEN, Choices
 from step_torch.mapping.mapping import Mapped
 
 CAPTURED = Path(__file__).parent / "captured"
@@ -79,6 +80,17 @@ def test_less_area_and_fewer_bytes(found: Mapped) -> None:
     fast, small = step_torch.map(PAGE, luts=1_000_000, over=over, runs=0).front[:2]
     assert (fast.point["depth"], small.point["depth"]) == (0, 16)
     assert (fast.on_chip_bytes, small.on_chip_bytes) == (22_592, 13_888)
+
+
+def test_a_whole_language_model() -> None:
+    """It writes what it wrote before, in fewer cycles."""
+    path = CAPTURED / "language" / "flat.pt2"
+    found = step_torch.map(path, luts=300_000, over={**FEW, "sum": ["fused"]}, runs=0)
+    model = LanguageModel.load(path)
+    whole = model.program(model.begins, WRITTEN, tiling=step_torch.Tiling(1, sum="fused"))
+    mapped, default = (step.run(each, backend="approx", values="all") for each in (found.fitted(), whole))
+    assert np.array_equal(mapped.outputs["tokens"], default.outputs["tokens"])
+    assert mapped.cycles == found.best().cycles and mapped.cycles < default.cycles
 
 
 def test_an_impossible_budget_says_what_is_needed() -> None:

@@ -20,8 +20,8 @@ from step.fitting.goal import Goal
 from step.fitting.quickly import Quickly
 from step.lowering.netlist import lower
 from step.running.simulator import Simulator
-from step.sweeps.axis import Point, grid
-from step.tuning.entry import AREA, named
+from step.sweeps.axis import Point, grid, named
+from step.tuning.entry import AREA
 from step_torch.mapping.choices import Choices
 from step_torch.mapping.mapping import RUNS
 

@@ -27,7 +27,7 @@ from step.sweeps.evaluation import evaluate
 from step.sweeps.row import OVER, REFUSED, Row
 from step.sweeps.subject import Held, Subject, first_line
 from step.tuning.budget import MEMORY, Budget, measure
-from step.tuning.entry import AREA, Entry, Searched, named
+from step.tuning.entry import AREA, Entry, Searched
 
 PARTS = (0.5, 0.25)
 """Parts of that limit within which the best choices get hardware as well."""

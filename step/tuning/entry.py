@@ -64,8 +64,3 @@ class Searched:
     choices: int
     smaller: Mapping[int, Entry]
     interrupted: bool = False
-
-
-def named(point: Point) -> str:
-    """``rows=4, columns=16``."""
-    return ", ".join(f"{name}={value}" for name, value in point.items())

@@ -21,7 +21,6 @@ from step.cli.options import (
 )
 from step.cli.quantities import quantity
 from step.errors import InputError
-from step.host.files import writing
 from step.sweeps.axis import parse_axis
 from step.sweeps.front import check_objectives
 from step.sweeps.plot import check_plot
@@ -115,22 +114,20 @@ def command(
             search=search,
             seed=seed or 0,
             save=save,
+            plot=plot,
             jobs=jobs,
             scheduler=scheduler,
             max_cycles=max_cycles,
             progress=progress,
         )
-    show_sweep(found, plot, as_json)
+    show_sweep(found, as_json)
     if not as_json:
         show_written(save, plot)
     warn_of(found.rows)
 
 
-def show_sweep(found: Sweep, plot: Path | None, as_json: bool) -> None:
-    """The rows as a table, or as JSON; and the front, drawn to ``plot``."""
-    if plot is not None:
-        with writing(plot):
-            found.plot(plot)
+def show_sweep(found: Sweep, as_json: bool) -> None:
+    """The rows as a table, or as JSON."""
     if as_json:
         front = set(map(id, found.front))
         show_json([{**row.plain(), "front": id(row) in front} for row in found.rows])

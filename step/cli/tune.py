@@ -129,11 +129,12 @@ def command(
             arguments=parse_arguments(arguments),
             settings=settings,
             save=save,
+            plot=plot,
             jobs=jobs,
             scheduler=scheduler,
             progress=progress,
         )
-    show_sweep(found, plot, as_json)
+    show_sweep(found, as_json)
     warn_of(found.rows)
     if found.interrupted:
         raise KeyboardInterrupt

@@ -8,6 +8,7 @@ from typing import Any
 
 from step.errors import InputError
 from step.host.figures import BLACK, BLUE, COLOURS, check_picture, drawn, in_counts, place_names, prefix
+from step.host.files import write_atomically, writing
 from step.sweeps.front import costs, pareto_front
 from step.sweeps.row import Row
 
@@ -40,6 +41,12 @@ def check_plot(path: Path, objectives: Sequence[str]) -> None:
 def plot(rows: Sequence[Row], objectives: Sequence[str], title: str, form: str) -> bytes:
     """`draw_front` as a picture; ``form`` is svg, png or pdf."""
     return drawn(lambda figure: draw_front(figure.add_subplot(), rows, objectives, title), (7, 4.5), form)
+
+
+def draw_to(path: Path, rows: Sequence[Row], objectives: Sequence[str], title: str) -> None:
+    """Write `plot` to ``path`` as a whole; raises `InputError` where that can not be."""
+    with writing(path):
+        write_atomically(path, plot(rows, objectives, title, path.suffix[1:]))
 
 
 def draw_front(axes: Any, rows: Sequence[Row], objectives: Sequence[str], title: str, by: str | None = None) -> Any:

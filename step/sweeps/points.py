@@ -20,6 +20,7 @@ from step.programs.program import Program
 from step.sweeps.axis import Axis, Point, Value, grid, named, parse_axis
 from step.sweeps.cluster import workers
 from step.sweeps.front import check_objectives, costs
+from step.sweeps.live import Live
 from step.sweeps.processes import Task, Workers
 from step.sweeps.record import Record
 from step.sweeps.row import Row
@@ -70,25 +71,29 @@ class Points:
         jobs: int | None,
         scheduler: str | None,
         progress: Progress,
+        live: Live,
     ) -> list[Row]:
         """The rows that processes make by ``work`` of tasks, ``lost`` ones too, in this ``way``; those that ``record``
-        has do not run again."""
+        has do not run again. A ``live`` plot sees them as they come."""
         points = [] if self.search else grid(self.axes)
         with record, workers(work, lost, self.search or len(points), jobs, scheduler) as running:
             if self.search:
                 search = Search(self.axes, self.objectives, self.seed)
-                return self._searched(search, self.search, record, running.together, partial(way, running), progress)
-            return self._all(points, record, partial(way, running), progress)
+                return self._searched(
+                    search, self.search, record, running.together, partial(way, running), progress, live
+                )
+            return self._all(points, record, partial(way, running), progress, live)
 
-    def _all(self, points: Sequence[Point], record: Record, rows: Rows, progress: Progress) -> list[Row]:
+    def _all(self, points: Sequence[Point], record: Record, rows: Rows, progress: Progress, live: Live) -> list[Row]:
         missing = [each for each in points if each not in record]
         for row in rows(missing):
             record.add(row)
             progress(f"{len(record.rows)} of {len(points)} points{self._best(record)}")
+            live.see(record.rows)
         return [record.row(each) for each in points]
 
     def _searched(
-        self, search: Search, count: int, record: Record, together: int, run: Rows, progress: Progress
+        self, search: Search, count: int, record: Record, together: int, run: Rows, progress: Progress, live: Live
     ) -> list[Row]:
         search.tell(row for row in record.rows if self.has(row.point))
         while points := search.ask(min(together, count - search.told)):
@@ -97,6 +102,7 @@ class Points:
                 record.add(row)
             search.tell(rows)
             progress(f"{search.told} of {count} points{self._best(record)}")
+            live.see(record.rows)
         return [row for row in record.rows if self.has(row.point)]
 
     def _best(self, record: Record) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from step.errors import InputError
-from step.host.files import write_atomically, writing
 from step.host.nearest import did_you_mean
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
@@ -24,7 +23,8 @@ from step.running.backend import checked_options
 from step.sweeps.axis import Axis, Value
 from step.sweeps.evaluation import evaluate
 from step.sweeps.front import pareto_front
-from step.sweeps.plot import check_plot, plot
+from step.sweeps.live import Live
+from step.sweeps.plot import check_plot, draw_to
 from step.sweeps.points import Points, subjects
 from step.sweeps.record import Record
 from step.sweeps.row import MEASURES, NUMBERS, Row, lost
@@ -74,8 +74,7 @@ class Sweep:
         """
         path = named_file(path, "a plot")
         check_plot(path, self.objectives)
-        with writing(path):
-            write_atomically(path, plot(self.rows, self.objectives, self.program, path.suffix[1:]))
+        draw_to(path, self.rows, self.objectives, self.program)
 
     def __repr__(self) -> str:
         return f"<sweep of {self.program}: {len(self.rows)} points, {len(self.front)} on the front>"
@@ -96,6 +95,7 @@ def sweep(
     search: int | None = None,
     seed: int = 0,
     save: Path | str | None = None,
+    plot: Path | str | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     max_cycles: int | None = None,
@@ -108,7 +108,8 @@ def sweep(
     others those of the function, or of the one that a file has. ``arguments`` of that function and ``settings`` of the
     fabric (``"fabric.stages=2"``) hold for all points, and so do ``depths`` of channels, by name. ``search``: of all
     combinations only so many, which Optuna chooses to minimise the ``objectives``. ``save`` is a .csv or .parquet
-    file; rows that are in it already are not run again. ``jobs``: processes, by default one per core; ``scheduler``:
+    file; rows that are in it already are not run again. ``plot``: a picture (`Sweep.plot`), drawn as rows come, too.
+    ``jobs``: processes, by default one per core; ``scheduler``:
     the address of a Dask scheduler, whose workers take their place.
 
     An impossible point, and a run that fails, is a row with its ``status`` and ``error``; only the first
@@ -130,7 +131,9 @@ def sweep(
         subject.at(points.first)
         record = Record(path, [each.name for each in points.axes], subject)
         work = partial(evaluate, subject, max_cycles=max_cycles)
-        rows = points.run(work, lost, lambda running, some: running.rows(some), record, jobs, scheduler, progress)
+        live = Live.of(plot, objectives, name_of(program))
+        rows = points.run(work, lost, lambda workers, some: workers.rows(some), record, jobs, scheduler, progress, live)
+    live.end(rows)
     return Sweep(name_of(program), points.axes, points.objectives, tuple(replace(row, subject=kept) for row in rows))
 
 

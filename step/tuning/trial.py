@@ -103,6 +103,7 @@ class Trial:
             lut_sites=math.floor(min(sites)),
             lanes=min(lanes),
             channel_bytes=None if found.channel_bytes is None else found.channel_bytes * LEAST // deepest,
+            load_bytes=0,
             flops_per_cycle=None,
             bytes_per_cycle=None,
             bound=None,

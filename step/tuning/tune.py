@@ -17,6 +17,7 @@ from step.programs.prepare import Openable
 from step.programs.program import Program
 from step.running.backend import checked_options
 from step.sweeps.axis import Value
+from step.sweeps.live import Live
 from step.sweeps.points import Points, subjects
 from step.sweeps.record import Record
 from step.sweeps.row import BOUNDED, OVER, Row
@@ -78,17 +79,19 @@ def tune(
     arguments: Mapping[str, Value] | None = None,
     settings: Sequence[str] = (),
     save: Path | str | None = None,
+    plot: Path | str | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: Progress = silent,
 ) -> Tuned:
     """Look for the values of ``over`` with which ``program`` does best within a ``budget``.
 
-    ``over``, ``arguments``, ``settings``, ``search``, ``seed``, ``save``, ``jobs``, ``scheduler``: as of `step.sweep`;
-    values may be ``"1..64:legal"``, those with which there is a program. ``budget``: the most of some measures of a row
-    (`step.tuning.budget.LIMITED`; ``memory_bytes`` is on-chip memory with FIFOs and queues of loads). Every choice gets
-    hardware by `step.fit`: the least area with which the part ``within`` of the cycles is lost, or where that is over a
-    budget of ``lut_sites`` the fewest cycles within this. None takes the fabric as it is. ``cases``: several sets of
+    ``over``, ``arguments``, ``settings``, ``search``, ``seed``, ``save``, ``plot``, ``jobs``, ``scheduler``: as of
+    `step.sweep`; values may be ``"1..64:legal"``, those with which there is a program. ``budget``: the most of some
+    measures of a row (`step.tuning.budget.LIMITED`; ``memory_bytes`` is on-chip memory with FIFOs and queues of loads).
+    Every choice gets hardware by `step.fit`: the least area with which the part ``within`` of the cycles is lost, or
+    where that is over a budget of ``lut_sites`` the fewest cycles within this. None takes the fabric as it is.
+    ``cases``: several sets of
     further arguments, such as the seeds of data, of which the worst counts, or the mean (``judge``).
 
     A choice that with any hardware is worse than another one is a row ``bounded`` without a fit, with what it takes at
@@ -116,12 +119,14 @@ def tune(
         points = Points.of(legal, settled(objectives, Iterable[Any], "objectives", InputError), search, seed)
         first.at(points.first)
         record = Record(path, [each.name for each in points.axes], first, trial.asked)
+        live = Live.of(plot, points.objectives, name_of(program))
         interrupted = False
         try:
             way = Bounded(points, record, progress).rows
-            rows = points.run(partial(trial.row, subject), lost, way, record, jobs, scheduler, progress)
+            rows = points.run(partial(trial.row, subject), lost, way, record, jobs, scheduler, progress, live)
         except KeyboardInterrupt:
             rows, interrupted = record.rows, True
+    live.end(rows)
     rows = [replace(row, subject=kept) for row in rows]
     return Tuned(name_of(program), points.axes, points.objectives, tuple(rows), trial, kept, interrupted)
 

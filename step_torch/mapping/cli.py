@@ -102,7 +102,10 @@ def command(
     if best is not None:
         found.fitted().save(best)
     within = tuple(row for row in found.rows if row.status == Status.FINISHED)
-    show_sweep(found if as_json else replace(found, rows=within), plot, as_json)
+    shown = found if as_json else replace(found, rows=within)
+    if plot is not None:
+        shown.plot(plot)
+    show_sweep(shown, as_json)
     warn(f"{dict(row.point)}: {row.error}" for row in found.rows if row.status == REFUSED)
     if not as_json:
         others = "over the budget, or slower with any hardware" + ", or not looked at" * found.interrupted

@@ -23,7 +23,7 @@ from step.errors import Deadlock, FormatError, InputError, StepError
 from step.functions import Add
 from step.lowering.feasible import lanes_of, with_lanes
 from step.programs.prepare import prepare
-from step.sweeps import record, subject
+from step.sweeps import live, record, subject
 from step.sweeps.axis import Axis, Point, grid, parse_axis
 from step.sweeps.front import pareto_front
 from step.sweeps.processes import Processes
@@ -517,3 +517,18 @@ def test_a_search_ends_where_all_is_known(spec: str) -> None:
     pytest.importorskip("optuna")
     found = step.sweep(spec, {"rows": [2, 7], "kind": ["a", "b"]}, search=50, jobs=1)
     assert sorted(row.status for row in found.rows) == ["finished", "finished", "refused", "refused"]
+
+
+def test_a_plot_is_drawn_as_rows_come(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every row where pictures cost nothing, and at the end only, where the next one is not due."""
+    pytest.importorskip("matplotlib")
+    drawn = list[int]()
+    monkeypatch.setattr(live, "draw_to", lambda path, rows, *rest: drawn.append(len(rows)))
+    for every, counts in ((0.0, [1, 2, 3, 3]), (100.0, [3])):
+        drawn.clear()
+        monkeypatch.setattr(live, "DRAWN_EVERY", every)
+        monkeypatch.setattr(live, "SHARE", 0)
+        step.sweep(spec, {"rows": [2, 3, 4]}, jobs=1, plot=tmp_path / "front.svg")
+        assert drawn == counts
+    with pytest.raises(InputError, match="a plot needs two objectives, as in cycles,channel_bytes"):
+        step.sweep(spec, {"rows": [2]}, jobs=1, plot=tmp_path / "front.svg", objectives=["cycles"])

@@ -1,8 +1,8 @@
 """Dimensions of streams and tiles: static, dynamic-regular or ragged.
 
-A ragged symbol absorbs: an expression that contains one is a *new* ragged symbol. In a metric a ragged
-symbol stands for its total extent, the sum over all tensors of the stream, so the dimensions outside of it
-count as absorbed (see `element_count`).
+A ragged symbol absorbs: an expression that contains one is a *new* ragged symbol, unless it is that symbol itself. In a
+metric a ragged symbol stands for its total extent, the sum over all tensors of the stream, so the dimensions outside of
+it count as absorbed (see `element_count`).
 """
 
 from __future__ import annotations
@@ -145,10 +145,12 @@ def _combined(function: Callable[[Any, Any], Any], sign: str, left: Dim | int, r
 
 
 def derive(dims: Iterable[Dim], expression: sympy.Expr, fresh: FreshSymbol) -> Dim:
-    """The dimension ``expression`` computed from ``dims``: ragged absorbs, static stays static."""
+    """The dimension ``expression`` computed from ``dims``: ragged absorbs, static stays static; a dimension that is
+    as it was, as those beside it are 1, is itself, ragged or not."""
+    dims = tuple(dims)
     kind = max((each.kind for each in dims), default=DimKind.STATIC)
     if kind is DimKind.RAGGED:
-        return fresh()
+        return next((each for each in dims if each.extent == expression), None) or fresh()
     return Dim(sympy.sympify(expression), kind)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import sympy
 
-from step.language.dims import DimKind, derive, dim, total
+from step.language.dims import DimKind, derive, total
 from step.language.faults import Fault, aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
 from step.language.operator import (
@@ -56,11 +56,9 @@ class FlatMap(Operator):
                 f"{self.function.name} makes selectors or addresses of selectors or addresses, "
                 f"not {result} of {', '.join(map(str, elements))}",
             )
-        joined = outer  # as many tensors as elements, ragged or not
-        if inner[0] != dim(1):
-            joined = derive(
-                [outer, inner[0]], outer.extent * inner[0].extent, lambda: names.symbol("joined", DimKind.RAGGED)
-            )
+        joined = derive(
+            [outer, inner[0]], outer.extent * inner[0].extent, lambda: names.symbol("joined", DimKind.RAGGED)
+        )
         rest = [
             names.symbol("pieces", DimKind.RAGGED)
             if each == RUN_TIME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from step.language.dims import DimKind, derive, product
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
@@ -36,9 +37,10 @@ class Flatten(Operator):
         expect_rank(self.low, 0, self.high - 1, "low")
         first, last = len(stream.shape) - 1 - self.high, len(stream.shape) - self.low
         merged = stream.shape[first:last]
-        joined = derive(
-            merged, product(merged), lambda: names.symbol("flat", DimKind.RAGGED if first else DimKind.DYNAMIC)
-        )
+        fresh = partial(names.symbol, "flat", DimKind.RAGGED if first else DimKind.DYNAMIC)
+        joined = derive(merged, product(merged), fresh)
+        if joined.is_ragged and not first:  # there is one tensor of it
+            joined = fresh()
         return (StreamType(stream.element, (*stream.shape[:first], joined, *stream.shape[last:])),)
 
     def holds(self, stream: StreamType) -> bool:

@@ -58,11 +58,9 @@ class Reshape(Operator):
         if self.chunk > 1:  # chunks of one are never left open
             pad_element(stream.element, self.pad)
         inner = stream.shape[-1]
-        chunks = inner  # as many chunks of one as elements, ragged or not
-        if self.chunk > 1:
-            chunks = derive(
-                [inner], sympy.ceiling(inner.extent / self.chunk), lambda: names.symbol("chunks", DimKind.RAGGED)
-            )
+        chunks = derive(
+            [inner], sympy.ceiling(inner.extent / self.chunk), lambda: names.symbol("chunks", DimKind.RAGGED)
+        )
         shape = (*stream.shape[:-1], chunks, dim(self.chunk))
         return StreamType(stream.element, shape), StreamType(Tile(BOOL), shape)
 

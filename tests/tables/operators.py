@@ -45,6 +45,7 @@ METHODS = """
 ## Methods
 
 All that a stream or a graph can be asked for, with the short forms that are made of several operators (*library*).
+`help(x.keep)` of a stream `x`, not of its class, says more.
 Each takes a `name=` as well. The last ones are functions of `step.library`.
 
 | method | | |

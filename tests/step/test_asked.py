@@ -115,7 +115,7 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: step.Simulator(program(), max_cycles=5),
-        "max_cycles has no effect on step.Simulator; it takes values, timing_of, calibration, engine, jump",
+        "max_cycles has no effect on step.Simulator; it takes values, timing_of, calibration, engine, jump, symbols",
     ),
     (
         lambda: step.Simulator(program()).run(depth={"x": 2}),

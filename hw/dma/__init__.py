@@ -1,0 +1,1 @@
+"""Stream DMA: sources fed from memory, sinks written to memory."""

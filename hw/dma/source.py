@@ -1,0 +1,169 @@
+"""SourceDma: feeds a source of a fabric from memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.dma.reader import Reader
+from hw.firing.counts import larger
+from hw.links.edge import AxiStreamSignature, data_bits
+from hw.links.layout import TokenFormat
+from hw.memory.port import MEMORY_RESET
+from hw.verilog.modules import Parametric, Shared
+from step.lowering.dma import LENGTH_BYTES, StreamPlan
+
+
+class SourceDma(Parametric):
+    """Walks the dimensions of the stream of ``plan``, and makes its tokens in ``format``, from its reset on.
+
+    The levels of the walk: 0 is a value, k a list of rank k, and that of rank + 1 the stream. A list takes a cycle to
+    open, as does a value with rows of its own; then come the transfers. ``fault``: lengths stand for more than is
+    there.
+    """
+
+    def __init__(self, plan: StreamPlan, format: TokenFormat) -> None:
+        self._plan, self._format, self._top = plan, format, format.rank + 1
+        members: dict[str, Any] = {}
+        for part in self.parts(plan):
+            members[f"{part}_request"] = Out(stream.Signature(32))
+            response = {"payload": Out(8 * plan.beat_bytes), "valid": Out(1)}
+            members[f"{part}_response"] = In(wiring.Signature(response))
+        super().__init__({**members, "o": Out(AxiStreamSignature(format)), "fault": Out(1), MEMORY_RESET: In(1)})
+
+    @staticmethod
+    def parts(plan: StreamPlan) -> tuple[str, ...]:
+        """What it reads: ``values``, if they have data, and the ``list``, if there is one."""
+        return ("values",) * bool(plan.word_bytes) + ("list",) * plan.listed
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        plan = self._plan
+        return plan.extents, plan.rows, plan.word_bytes, plan.words, plan.beat_bytes, self._format
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        plan, top = self._plan, self._top
+        lengths, values = self._reader(m, "list", LENGTH_BYTES), self._reader(m, "values", plan.word_bytes)
+        level, empty = Signal(range(top + 1), init=top), Signal(range(top))  # to open, or the rank of an empty
+        left = Array(Signal(32, name=f"left{at}") for at in range(top + 1))  # entries of each level that are not out
+        rows = Signal(32)
+        with m.FSM(init="begin" if lengths else "open"):
+            if lengths:
+                self._begin(m, lengths, values)
+            with m.State("open"):
+                extent, known = self._extent(m, lengths, level)
+                with m.If(known):
+                    m.d.sync += [left[level].eq(extent), rows.eq(extent), empty.eq(0)]
+                    with m.If((level == 0) | ((level == 1) & (extent != 0) & (not plan.rows))):
+                        m.next = "send"
+                    with m.Elif(extent != 0):
+                        m.d.sync += level.eq(level - 1)
+                    with m.Elif(level == top):
+                        m.next = "done"
+                    with m.Else():
+                        m.d.sync += empty.eq(level)
+                        m.next = "send"
+            with m.State("send"):
+                goes_on, all_out = self._goes_on(m, empty, left)
+                with m.If(self._send(m, values, empty, rows, Mux(all_out, top, goes_on) - 1)):
+                    m.d.sync += [left[goes_on].eq(left[goes_on] - 1), level.eq(goes_on - 1), empty.eq(0)]
+                    with m.If(all_out):
+                        m.next = "done"
+                    with m.Elif((goes_on != 1) | plan.rows):
+                        m.next = "open"
+            with m.State("done"):
+                m.d.comb += [self.o.tvalid.eq(1), self.o.tlast.eq(1), self.o.tuser.eq(1)]
+                with m.If(self.o.tready):
+                    m.next = "end"
+            with m.State("end"):
+                pass
+        return m
+
+    def _reader(self, m: Module, part: str, word_bytes: int) -> Any:
+        if part not in self.parts(self._plan):
+            return None
+        reader = Shared(Reader(self._plan.beat_bytes, word_bytes))
+        m.submodules[part] = reader
+        request, response = getattr(self, f"{part}_request"), getattr(self, f"{part}_response")
+        m.d.comb += [
+            request.payload.eq(reader.request.payload),
+            request.valid.eq(reader.request.valid),
+            reader.request.ready.eq(request.ready),
+            reader.response.payload.eq(response.payload),
+            reader.response.valid.eq(response.valid),
+            getattr(reader, MEMORY_RESET).eq(getattr(self, MEMORY_RESET)),
+        ]
+        if part == "values" and not self._plan.listed:
+            m.d.comb += reader.limit.eq(self._plan.requests)
+        return reader
+
+    def _begin(self, m: Module, lengths: Any, values: Any) -> None:
+        """Read how many requests the list takes, and how many the values."""
+        limits = {"begin": Signal(32, name="list_limit", init=1), "sized": Signal(32, name="values_limit")}
+        m.d.comb += lengths.limit.eq(limits["begin"])
+        if values is not None:
+            m.d.comb += values.limit.eq(limits["sized"])
+        for state, after in (("begin", "sized"), ("sized", "open")):
+            with m.State(state):
+                m.d.comb += lengths.pop.eq(lengths.valid)
+                with m.If(lengths.valid):
+                    m.d.sync += limits[state].eq(lengths.word)
+                    m.next = after
+
+    def _extent(self, m: Module, lengths: Any, level: Value) -> tuple[Value, Value]:
+        """How many entries the list of ``level`` has, or rows the value, and whether that is known."""
+        extents = [None if self._plan.rows else 0, *reversed(self._plan.extents)]
+        fixed = Array(Const(each or 0, 32) for each in extents)[level]
+        if lengths is None:
+            return fixed, Const(1)
+        listed = Signal()
+        m.d.comb += [listed.eq(Cat(each is None for each in extents).bit_select(level, 1))]
+        m.d.comb += lengths.pop.eq(listed & lengths.valid)
+        with m.If(listed & lengths.ended):
+            m.d.sync += self.fault.eq(1)
+        return Mux(listed, lengths.word, fixed), ~listed | lengths.valid
+
+    def _goes_on(self, m: Module, empty: Value, left: Array) -> tuple[Value, Value]:
+        """The lowest level with more entries behind this one, and whether there is none."""
+        goes_on, all_out = Signal(range(self._top + 1)), Signal()
+        m.d.comb += all_out.eq(1)
+        for at in reversed(range(1, self._top + 1)):
+            with m.If((empty < at) & (left[at] != 1)):
+                m.d.comb += [goes_on.eq(at), all_out.eq(0)]
+        return goes_on, all_out
+
+    def _send(self, m: Module, values: Any, empty: Value, rows: Value, stop: Value) -> Value:
+        """Offer a transfer of a value, or an ``empty`` that is not 0; whether the last one goes."""
+        format, header = self._format, Signal(self._format.header)
+        last, goes, moves = Signal(), Signal(), Signal()
+        m.d.comb += [header.value.eq(empty == 0), header.stop.eq(stop), header.rank.eq(empty), goes.eq(moves & last)]
+        if format.most_rows:
+            shown = Mux(rows > format.most_rows, format.most_rows + 1, rows)
+            m.d.comb += header.rows.eq(Mux(header.value, shown, 0))
+        m.d.comb += [
+            self.o.tuser.eq(header.as_value()),
+            self.o.tlast.eq(last),
+            moves.eq(self.o.tvalid & self.o.tready),
+        ]
+        place = Signal(range(format.cycles))
+        cycles = larger(format.words_of(header.rows), 1) if format.most_rows else format.cycles
+        m.d.comb += last.eq(~header.value | (place == cycles - 1))
+        with m.If(moves):
+            m.d.sync += place.eq(Mux(last, 0, place + 1))
+        if values is None:
+            m.d.comb += self.o.tvalid.eq(1)
+            return goes
+        takes = header.value & ((rows != 0) if self._plan.rows else 1)
+        m.d.comb += [
+            self.o.tvalid.eq(~takes | values.valid),
+            values.pop.eq(takes & moves),
+            values.skip.eq(last),
+            self.o.tdata.eq(Mux(takes, values.word, 0)[: data_bits(format)]),
+        ]
+        with m.If(takes & values.ended):
+            m.d.sync += self.fault.eq(1)
+        return goes

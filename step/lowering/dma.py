@@ -1,0 +1,83 @@
+"""The plan of stream DMA: how the streams of a program lie in memory, which hardware, driver and docs read.
+
+A stream is *values*, one after the other, and where dimensions are not static a *list* of 32-bit words. Each value
+starts on a beat, or on a word of its link where that is wider; its words follow one another. The list begins with how
+many requests (`REQUEST` beats each) it takes itself, and how many the values take. The lengths follow in the order in
+which the stream is read: that of a dimension that is not static whenever one begins, so outer ones before those
+inside; that of a tile of a dynamic number of rows right before the tile. Both end on a whole request.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from step.language.graph import Node
+from step.language.types import Tile, is_dynamic, with_rows
+from step.lowering.links import item_bits, leaves, word_bits, words
+from step.lowering.netlist import Netlist
+
+REQUEST = 8
+"""Beats that are read at a time; even of one byte they hold the two words that a list begins with."""
+
+LENGTH_BYTES = 4
+"""Of a word of a list."""
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """A stream in memory.
+
+    ``extents``: of its dimensions, outermost first, None where a list says them. ``rows``: tiles have a dynamic number
+    of rows. ``word_bytes``: that a word takes, a power of two; 0 where values have no data. ``words``: of a value, the
+    most where rows are dynamic.
+    """
+
+    name: str
+    extents: tuple[int | None, ...]
+    rows: bool
+    word_bytes: int
+    words: int
+    beat_bytes: int
+
+    @property
+    def listed(self) -> bool:
+        """Whether there is a list."""
+        return self.rows or None in self.extents
+
+    @property
+    def unit_bytes(self) -> int:
+        """What a value is a multiple of."""
+        return max(self.beat_bytes, self.word_bytes)
+
+    @property
+    def request_bytes(self) -> int:
+        """What values and a list are a multiple of each."""
+        return REQUEST * self.beat_bytes
+
+    @property
+    def requests(self) -> int:
+        """Of the values of a stream without a list."""
+        size = -(-self.words * self.word_bytes // self.unit_bytes) * self.unit_bytes
+        return -(-size * math.prod(each or 0 for each in self.extents) // self.request_bytes)
+
+
+def source_plan(netlist: Netlist, node: Node) -> StreamPlan:
+    """The plan of the stream that ``node``, a source of ``netlist``, takes."""
+    given = node.operator.given()
+    assert given is not None
+    (channel,), fabric = netlist.outputs(node), netlist.at(node)
+    bits = count = 0
+    if channel is not None and channel.element is not None:
+        items = item_bits(with_rows(channel.element, fabric.dynamic_rows))
+        control = channel.element.is_control
+        bits = sum(items) if control else word_bits(items, fabric.link_bytes)
+        count = 1 if control else sum(words(items, fabric.link_bytes))
+    return StreamPlan(
+        node.name,
+        tuple(int(dim) if dim.is_static else None for dim in given.shape),
+        bits > 0 and any(isinstance(each, Tile) and is_dynamic(each) for each in leaves(given.element)),
+        1 << (-(-bits // 8) - 1).bit_length() if bits else 0,
+        count,
+        netlist.fabric.memory.beat_bytes,
+    )

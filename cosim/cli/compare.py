@@ -24,6 +24,7 @@ from step.cli.options import (
     on_fabric,
     parse_arguments,
     save_json,
+    scheduler_option,
     settings_option,
     writable,
 )
@@ -34,6 +35,7 @@ from step.running.backend import backend
 from step.sweeps.axis import Value
 
 if TYPE_CHECKING:
+    from cosim.cli.elsewhere import Task
     from cosim.comparing.compare import Comparison
 
 FORMAT = "step-comparison-1"
@@ -52,6 +54,8 @@ FORMAT = "step-comparison-1"
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write what was found to this file.")
 @click.option("--operators/--no-operators", default=True, help="Show the activity of every operator in both.")
 @explain_option
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes, for several programs.  [default: one]")
+@scheduler_option
 @json_option
 def compare(
     programs: tuple[str, ...],
@@ -66,34 +70,43 @@ def compare(
     save: Path | None,
     operators: bool,
     explain: bool,
+    jobs: int | None,
+    scheduler: str | None,
     as_json: bool,
 ) -> None:
     """Run programs on RTL, fast model and interpreter, and compare cycles, token times and outputs.
 
     Several PROGRAMs, lists of them, and patterns such as 'examples/*.py' may be given. --inputs, --waves and --binding
-    need one.
+    need one, without --jobs and --scheduler.
     """
     backend("rtl")  # says what to install where a module is missing; `doctor`, beside this, must do without them
+    from cosim.cli.elsewhere import Elsewhere
     from cosim.comparing.compare import compare as compare_program
 
     show_path = explainer(as_json) if explain else None
-    opened = _open(programs, parse_arguments(arguments), inputs, waves, binding)
+    made, elsewhere = parse_arguments(arguments), jobs is not None or scheduler is not None
+    opened = _open(programs, made, {"--inputs": inputs, "--waves": waves, "--binding": binding}, elsewhere)
     if save is not None:
         writable(save)
-    found: list[Comparison] = []
+    compared: dict[Task, Comparison] = {}
     failure: StepError | None = None
     try:
         with working() as progress:
-            for place, each in enumerate(opened):
-                program = opened[place] = on_fabric(each, fitted, settings)
+            for task, each in opened.items():
+                program = opened[task] = on_fabric(each, fitted, settings)
                 if binding is not None:
                     program = bound(program, binding)
                 prepared = prepare(program)
                 warn(prepared.doubts)
-                options: dict[str, Any] = {"max_cycles": max_cycles, "waves": waves, "calibration": calibration}
-                found.append(compare_program(program, progress, prepared, **options))
+                options: dict[str, Any] = {"max_cycles": max_cycles, "calibration": calibration}
+                if not elsewhere:
+                    compared[task] = compare_program(program, progress, prepared, waves=waves, **options)
+            if elsewhere:
+                how = Elsewhere(made, fitted, settings, **options)
+                compared, failure = how.compared(list(opened), jobs, scheduler, progress)
     except StepError as error:
         failure = error  # what was compared before is shown first
+    found = list(compared.values())
     plain = [each.to_json() for each in found]
     if save is not None:
         save_json(save, {"format": FORMAT, "comparisons": plain, "error": failure and str(failure)})
@@ -104,8 +117,8 @@ def compare(
         if calibration is not None:
             _show_calibration(calibration)
         if show_path is not None:
-            for program in opened[: len(found)]:
-                show_path(program, max_cycles)
+            for task in compared:
+                show_path(opened[task], max_cycles)
     if not as_json:
         show_written(save, waves if found else None)
     if failure is not None:
@@ -116,21 +129,24 @@ def compare(
 
 
 def _open(
-    specs: tuple[str, ...],
-    arguments: dict[str, Value],
-    inputs: Path | None,
-    waves: Path | None,
-    binding: Path | None,
-) -> list[Program]:
-    """All programs, before the first of them is built."""
+    specs: tuple[str, ...], arguments: dict[str, Value], of_one: dict[str, Path | None], elsewhere: bool
+) -> dict[Task, Program]:
+    """All programs, before the first of them is built; options ``of_one`` want no other."""
+    given = [option for option, value in of_one.items() if value is not None]
+    if elsewhere and given:
+        raise InputError(f"{given[0]} needs one program, and --jobs and --scheduler are for several")
+    inputs = of_one["--inputs"]
     if inputs is not None and len(specs) == 1:
-        return [load_program(specs[0], inputs, arguments)]
-    opened = [program for spec in specs for program in load_programs(spec, arguments)]
+        return {(0, specs[0], 0): load_program(specs[0], inputs, arguments)}
+    opened = {
+        (place, spec, number): program
+        for place, spec in enumerate(specs)
+        for number, program in enumerate(load_programs(spec, arguments))
+    }
     if not opened:
         raise FormatError(f"there is no program in {', '.join(specs)}")
-    for option, value in (("--inputs", inputs), ("--waves", waves), ("--binding", binding)):
-        if value is not None and len(opened) != 1:
-            raise InputError(f"{option} needs one program, but there are {len(opened)}")
+    if given and len(opened) != 1:
+        raise InputError(f"{given[0]} needs one program, but there are {len(opened)}")
     return opened
 
 

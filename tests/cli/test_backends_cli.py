@@ -471,6 +471,18 @@ def test_compare_with_what_is_for_one_program(
         assert result == (1, "", f"error: {option} needs one program, but there are {1 + len(set(specs))}\n")
 
 
+def test_compare_in_other_processes(step: Step, fragile: str) -> None:
+    """The same, in the same order; one that fails does not end the others."""
+    programs = (f"{fragile}:good", f"{fragile}:stuck", f"{fragile}:good")
+    result = step("compare", *programs, "--jobs", 2, "--json")
+    assert result.code == 4 and result.err.startswith(DEADLOCK_HEAD)
+    assert [(each["passed"], each["exact_cycles"]) for each in json.loads(result.out)] == [(True, 34)] * 2
+    message = "error: --waves needs one program, and --jobs and --scheduler are for several\n"
+    assert step("compare", *programs, "--jobs", 2, "--waves", "run.vcd") == (1, "", message)
+    message = "error: jobs has no effect with a scheduler: its workers run the points\n"
+    assert step("compare", *programs, "--jobs", 2, "--scheduler", "tcp://127.0.0.1:1") == (1, "", message)
+
+
 def test_compare_with_modelled_arithmetic(step: Step) -> None:
     (found,) = json.loads(step("compare", SIMPLE, "--set", "fabric.arithmetic=model", "--json").out)
     assert (found["passed"], found["exact_cycles"]) == (True, cycles_of_simple())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hw.links.layout import TokenFormat
-from hw.links.packing import control_bits, pack_words
+from hw.links.packing import control_bits, pack_words, unpack_element, unpack_words
+from step.errors import InputError
 from step.language.faults import rows_of
-from step.language.tokens import Token, to_nested
+from step.language.tokens import Token, from_nested, to_nested
 from step.language.types import ElementType
 from step.lowering.dma import LENGTH_BYTES, StreamPlan
 
@@ -36,6 +37,44 @@ def source_images(
     requests = -(-(2 + len(lengths)) * LENGTH_BYTES // plan.request_bytes)
     words = np.array([requests, len(values) // plan.request_bytes, *lengths], "<u4").tobytes()
     return {"values": bytes(values), "list": words + bytes(-len(words) % plan.request_bytes)}
+
+
+def sink_tokens(
+    images: Mapping[str, bytes], element: ElementType, plan: StreamPlan, format: TokenFormat
+) -> list[Token]:
+    """The stream that a sink has written, of its ``values`` and ``list``.
+
+    Raises `InputError` for a list that was not written to its end, or that has other lengths than values.
+    """
+    count, held = np.frombuffer(images["list"], "<u4", 2).tolist()
+    if count == 0:
+        raise InputError(f"sink {plan.name!r} has not ended: its list begins with 0")
+    words = np.frombuffer(images["list"], "<u4", count, plan.request_bytes).tolist()
+    leaves = list[int]()  # the rows of each value, the last one first
+    nested = _backwards(iter(reversed(words)), format.rank + 1, plan.rows, leaves)
+    if len(leaves) != held:
+        raise InputError(f"the lengths of sink {plan.name!r} stand for {len(leaves)} values, not for {held}")
+    values, at = [], 0
+    for rows in reversed(leaves):
+        size = format.words_of(rows) if plan.rows else plan.words
+        given = images["values"][at : at + size * plan.word_bytes]
+        at += -(-len(given) // plan.unit_bytes) * plan.unit_bytes
+        parts = [given[place : place + plan.word_bytes] for place in range(0, len(given), plan.word_bytes)]
+        numbers = [int.from_bytes(each, "little") for each in parts]
+        control = unpack_element(numbers[0], element) if format.control else None
+        values.append(control if format.control else unpack_words(numbers, element, format, rows))
+    found = iter(values)
+    tokens = from_nested(nested, format.rank)
+    return [each._replace(value=next(found)) if each.has_value else each for each in tokens]
+
+
+def _backwards(words: Iterator[int], level: int, rows: bool, leaves: list[int]) -> Any:
+    """The lists of ``level`` whose lengths are in ``words``, the last one first; values go to ``leaves``."""
+    if level == 0:
+        leaves.append(next(words) if rows else 0)
+        return None
+    entries = [_backwards(words, level - 1, rows, leaves) for _ in range(next(words))]
+    return entries[::-1]
 
 
 def _entries(part: Any, extents: Sequence[int | None]) -> Iterator[tuple[Any, int | None]]:

@@ -5,6 +5,10 @@ starts on a beat, or on a word of its link where that is wider; its words follow
 many requests (`REQUEST` beats each) it takes itself, and how many the values take. The lengths follow in the order in
 which the stream is read: that of a dimension that is not static whenever one begins, so outer ones before those
 inside; that of a tile of a dynamic number of rows right before the tile. Both end on a whole request.
+
+The list of a sink has the lengths of all dimensions, each where it ends, rows behind their tile: read backwards it is
+that of a source. It begins in the second request; the first one, which is written last, has how many lengths there
+are, at least one, and how many values.
 """
 
 from __future__ import annotations
@@ -13,9 +17,9 @@ import math
 from dataclasses import dataclass
 
 from step.language.graph import Node
-from step.language.types import Tile, is_dynamic, with_rows
-from step.lowering.links import item_bits, leaves, word_bits, words
-from step.lowering.netlist import Netlist
+from step.language.types import is_dynamic, with_rows
+from step.lowering.links import item_bits, word_bits, words
+from step.lowering.netlist import Channel, Netlist
 
 REQUEST = 8
 """Beats that are read at a time; even of one byte they hold the two words that a list begins with."""
@@ -66,18 +70,26 @@ def source_plan(netlist: Netlist, node: Node) -> StreamPlan:
     """The plan of the stream that ``node``, a source of ``netlist``, takes."""
     given = node.operator.given()
     assert given is not None
-    (channel,), fabric = netlist.outputs(node), netlist.at(node)
-    bits = count = 0
-    if channel is not None and channel.element is not None:
-        items = item_bits(with_rows(channel.element, fabric.dynamic_rows))
-        control = channel.element.is_control
-        bits = sum(items) if control else word_bits(items, fabric.link_bytes)
-        count = 1 if control else sum(words(items, fabric.link_bytes))
-    return StreamPlan(
-        node.name,
-        tuple(int(dim) if dim.is_static else None for dim in given.shape),
-        bits > 0 and any(isinstance(each, Tile) and is_dynamic(each) for each in leaves(given.element)),
-        1 << (-(-bits // 8) - 1).bit_length() if bits else 0,
-        count,
-        netlist.fabric.memory.beat_bytes,
-    )
+    extents = tuple(int(dim) if dim.is_static else None for dim in given.shape)
+    return _plan(netlist, node, extents, netlist.outputs(node)[0])
+
+
+def sink_plan(netlist: Netlist, node: Node) -> StreamPlan:
+    """The plan of the stream that ``node``, a sink of ``netlist``, gives; its list has all dimensions."""
+    (channel,) = netlist.inputs(node)
+    return _plan(netlist, node, (None,) * (channel.type.rank + 1), channel)
+
+
+def _plan(netlist: Netlist, node: Node, extents: tuple[int | None, ...], channel: Channel | None) -> StreamPlan:
+    element, fabric, beat = None if channel is None else channel.element, netlist.at(node), netlist.fabric.memory
+    if element is None:
+        return StreamPlan(node.name, extents, False, 0, 0, beat.beat_bytes)
+    items = item_bits(with_rows(element, fabric.dynamic_rows))
+    bits = sum(items) if element.is_control else word_bits(items, fabric.link_bytes)
+    count = 1 if element.is_control else sum(words(items, fabric.link_bytes))
+    return StreamPlan(node.name, extents, is_dynamic(element), _power(-(-bits // 8)), count, beat.beat_bytes)
+
+
+def _power(least: int) -> int:
+    """The lowest power of two that is not below ``least``."""
+    return 1 << (least - 1).bit_length()

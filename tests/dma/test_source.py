@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -14,39 +12,21 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory import memory
+from streams import nested, netlist_of, tokens_of, wanted
 
 from hw.dma.images import source_images
 from hw.dma.source import SourceDma
-from hw.links.edge import pack_transfers
 from hw.links.layout import output_formats
 from step.errors import InputError
 from step.language.dims import DimKind, symbol
 from step.language.dtypes import BF16, FP32, INT32
 from step.language.graph import Graph
-from step.language.tokens import Token
 from step.language.types import Selector, Tile, Tuple
 from step.lowering.dma import source_plan
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
-from step.lowering.off_chip import MemoryConfig
-from step.programs.data.inputs import bind_inputs
 
 RAGGED = "input 'x': stream x of shape [D0, 4]: token 6 ends a dimension of extent 4 after 3"
-
-
-def netlist_of(element: Any, extents: list[int | None], link: int = 4, beat: int = 8) -> Netlist:
-    """A program that hands its source to a sink; extents that are None are ragged, and so may be the rows ``R``."""
-    graph = Graph("fed")
-    graph.symbol("R", ragged=True)
-    dims = [graph.symbol(f"D{at}", ragged=True) if each is None else each for at, each in enumerate(extents)]
-    graph.source("x", element, dims).sink("y")
-    return lower(graph, FabricConfig(link_bytes=link, memory=MemoryConfig(beat_bytes=beat)))
-
-
-def tokens_of(netlist: Netlist, data: Any) -> Sequence[Token]:
-    """The stream ``x``."""
-    tensors = {name: np.zeros(each.shape) for name, each in netlist.graph.tensors.items()}
-    return bind_inputs(netlist.graph, {"x": data, **tensors}).streams["x"]
 
 
 def fed(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = None, **changed: bytes) -> list[int]:
@@ -86,28 +66,6 @@ def fed(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = None,
     return got
 
 
-def wanted(netlist: Netlist, data: Any) -> list[int]:
-    """The transfers that the simulation gives to the source."""
-    node = netlist.graph.nodes["x"]
-    tokens = tokens_of(netlist, data)
-    element, (format,) = node.output_types[0].element, output_formats(node, netlist)
-    return [each for token in tokens for each in pack_transfers(token, element, format)]
-
-
-def numbers(random: Random, shape: tuple[int, ...]) -> np.ndarray:
-    """Integers that every type holds."""
-    return np.array([random.randrange(100) for _ in range(math.prod(shape))]).reshape(shape)
-
-
-def nested(random: Random, extents: list[int | None], tile: tuple[int | None, int]) -> Any:
-    """Lists in lists of tiles; what is None is 0 to 3."""
-    if not extents:
-        rows, cols = tile
-        return numbers(random, (random.randrange(4) if rows is None else rows, cols))
-    extent = random.randrange(4) if extents[0] is None else extents[0]
-    return [nested(random, extents[1:], tile) for _ in range(extent)]
-
-
 @given(
     extents=st.lists(st.one_of(st.none(), st.integers(1, 3)), min_size=1, max_size=4),
     rows=st.one_of(st.none(), st.integers(1, 3)),
@@ -116,7 +74,7 @@ def nested(random: Random, extents: list[int | None], tile: tuple[int | None, in
     beat=st.sampled_from([1, 4, 16]),
     seed=st.integers(0, 1000),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_any_shape(extents: list[int | None], rows: int | None, dtype: Any, link: int, beat: int, seed: int) -> None:
     element = Tile(dtype, symbol("R", DimKind.RAGGED) if rows is None else rows, 3)
     netlist = netlist_of(element, extents, link, beat)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -106,6 +106,7 @@ def has_rows(element: ElementType) -> bool:
     return isinstance(element, Tile) and not element.rows.is_static
 
 
+@lru_cache(maxsize=1 << 10)  # an element is asked for with every channel that it passes
 def with_rows(element: ElementType, rows: int) -> ElementType:
     """The same with so many rows where these are dynamic, in all items of a tuple."""
     if isinstance(element, Tuple):

@@ -69,7 +69,7 @@ class SinkDma(Parametric):
                         m.next = "take"
             with m.State("close"):
                 m.d.comb += [values.close.eq(1), lengths.close.eq(1)]
-                with m.If(values.closed & lengths.closed):
+                with m.If(values.closed & lengths.closed & lengths.empty):
                     m.d.comb += lengths.rewind.eq(1)
                     m.next = "listed"
             for state, word, after in (("listed", listed, "held"), ("held", held, "end")):
@@ -79,8 +79,7 @@ class SinkDma(Parametric):
                         m.next = after
             with m.State("end"):
                 m.d.comb += lengths.close.eq(1)
-                waits = self.values_store.valid | self.list_store.valid
-                m.d.comb += self.done.eq(lengths.closed & ~waits)
+                m.d.comb += self.done.eq(lengths.closed & lengths.empty & values.empty)
         return m
 
     def _writer(self, m: Module, part: str, word_bytes: int, first: int = 0) -> Any:

@@ -8,6 +8,8 @@ from amaranth.hdl import Array, Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from hw.axi.queue import Queue
+from hw.links.channel import count, place
 from hw.links.layout import WriteFormat
 from hw.memory.port import MEMORY_RESET, MemoryPort, outside
 from hw.verilog.modules import Parametric, Shared
@@ -18,7 +20,11 @@ class Writer(Parametric):
     """Words of ``word_bytes`` to beats of ``beat_bytes``, from the beat ``first`` on; both are powers of two.
 
     ``word`` goes with ``valid`` and ``ready``; with ``skip`` the rest of its beat is 0. ``close``, after such a word
-    and until ``closed``, fills the last request with zeros. ``rewind`` goes on at beat 0.
+    and until ``closed``, fills the last request with zeros. ``empty``: memory has taken all; then ``rewind`` goes on at
+    beat 0.
+
+    Only whole requests are offered: a master serves no other port amid one, and the rest of it may need what that
+    other port writes.
     """
 
     def __init__(self, beat_bytes: int, word_bytes: int, first: int = 0) -> None:
@@ -32,6 +38,7 @@ class Writer(Parametric):
                 "skip": In(1),
                 "close": In(1),
                 "closed": Out(1),
+                "empty": Out(1),
                 "rewind": In(1),
                 "store": Out(stream.Signature(self._format.header)),
                 MEMORY_RESET: In(1),
@@ -46,20 +53,28 @@ class Writer(Parametric):
         m = Module()
         m.submodules.port = port = Shared(MemoryPort(self._format, 2))
         outside(m, port, self, self.store)
-        address, writes, fills = Signal(32, init=self._first), Signal(), Signal()
-        beat, whole = self._gather(m, port.i.space)
+        beats = Queue(m, "beats", 8 * self._beat, 2 * REQUEST)
+        filled = place(m, "filled", REQUEST, beats.push)  # beats of the request that is not whole
+        sent = place(m, "sent", REQUEST, beats.pop)
+        whole, goes = Signal(), Signal()
+        m.d.comb += [whole.eq(beats.push & (filled == REQUEST - 1)), goes.eq(beats.pop & (sent == REQUEST - 1))]
+        requests = count(m, "requests", 2, up=whole, down=goes)
+        beat, written = self._gather(m, beats.space)
+        address = Signal(32, init=self._first)
         m.d.comb += [
-            self.closed.eq(address % REQUEST == 0),
-            fills.eq(self.close & ~self.closed & port.i.space),
-            writes.eq(whole | fills),
-            port.i.claim.eq(writes),
-            port.i.valid.eq(writes),
+            self.closed.eq(filled == 0),
+            self.empty.eq(~beats.valid & ~self.store.valid),
+            beats.push.eq(written | (self.close & ~self.closed & beats.space)),
+            beats.word.eq(Mux(written, beat, 0)),
+            beats.pop.eq((requests != 0) & port.i.space),
+            port.i.claim.eq(beats.pop),
+            port.i.valid.eq(beats.pop),
             port.i.header.address.eq(address),
-            port.i.header.data.eq(Mux(whole, beat, 0)),
+            port.i.header.data.eq(beats.front),
         ]
         with m.If(self.rewind):
             m.d.sync += address.eq(0)
-        with m.Elif(writes):
+        with m.Elif(beats.pop):
             m.d.sync += address.eq(address + 1)
         return m
 
@@ -73,18 +88,18 @@ class Writer(Parametric):
             with m.If(whole):
                 m.d.sync += part.eq(part + 1)
             return self.word.word_select(part, 8 * self._beat), whole
-        place, moves = Signal(range(parts)), Signal()
+        at, moves = Signal(range(parts)), Signal()
         before = Array(Signal(8 * self._word, name=f"before{at}") for at in range(parts - 1))
         m.d.comb += [
             self.ready.eq(space),
             moves.eq(self.valid & space),
-            whole.eq(moves & (self.skip | (place == parts - 1))),
+            whole.eq(moves & (self.skip | (at == parts - 1))),
         ]
         with m.If(moves):
-            m.d.sync += place.eq(Mux(whole, 0, place + 1))
-            for at, each in enumerate(before):
-                with m.If(whole | (place == at)):
+            m.d.sync += at.eq(Mux(whole, 0, at + 1))
+            for number, each in enumerate(before):
+                with m.If(whole | (at == number)):
                     m.d.sync += each.eq(Mux(whole, 0, self.word))
-        words = [Mux(place == at, self.word, each) for at, each in enumerate(before)]
-        last = Mux(place == parts - 1, self.word, 0)
+        words = [Mux(at == number, self.word, each) for number, each in enumerate(before)]
+        last = Mux(at == parts - 1, self.word, 0)
         return Cat(*words, last), whole

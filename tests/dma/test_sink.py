@@ -53,6 +53,7 @@ def written(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = N
             _, _, taken, done, *moves = await ctx.tick().sample(dma.i.tready, dma.done, *seen)
             for at, part in enumerate(PARTS):
                 valid, ready, payload = moves[3 * at : 3 * at + 3]
+                assert valid or beats[part] % REQUEST == 0 or reset_at is not None, "a request waits for its rest"
                 if valid and ready:
                     place = payload.address * plan.beat_bytes
                     regions[part].extend(bytes(max(0, place + plan.beat_bytes - len(regions[part]))))

@@ -99,7 +99,7 @@ class Simulator:
         ``depths`` and ``memory`` as in `run`. Nothing is jumped over. Raises what `run` raises.
 
         >>> simulator.profile(intervals=4).busy("x").tolist()
-        [1.0, 1.0, 1.0, 1.0]
+        [0.5, 0.25, 0.125, 0.0]
         """
         asked = options_for(self._simulator.profile, options, "a profile of step.Simulator")
         data = None if inputs is None else open_program(self.program, inputs=inputs).inputs
